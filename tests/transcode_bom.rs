@@ -7,7 +7,7 @@ mod support;
 use support::encodings::{self, Open, by_feed};
 use support::every_partition;
 use utf8_codec::transcode::{Encoding, Transcoder};
-use utf8_codec::{BomPolicy, ErrorKind};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
 
 #[test]
 fn the_bom_policy_applies_in_every_encoding() {
@@ -94,4 +94,36 @@ fn sniffing_selects_the_encoding_that_the_bom_names() {
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
     assert!(transcoder.feed(b"\xFF", &mut Vec::new()).is_ok());
     assert!(transcoder.feed(b"a", &mut Vec::new()).is_err());
+}
+
+/// `EF BB BF` is the BOM of every encoding that resembles UTF-8 (ISO/IEC 10646-1 Annex F for the one with 31 bits).
+#[test]
+fn sniffing_keeps_an_encoding_whose_bom_it_finds() {
+    for (encoding, input, text) in [
+        (Encoding::Utf8Ucs4, &b"\xEF\xBB\xBF\xFC\x84\x80\x80\x80\x80"[..], "\u{FEFF}\u{FFFD}"),
+        (Encoding::Cesu8, b"\xEF\xBB\xBF\xED\xA0\xBD\xED\xB2\xA9", "\u{FEFF}💩"),
+        (Encoding::ModifiedUtf8, b"\xEF\xBB\xBF\xC0\x80", "\u{FEFF}\0"),
+        (Encoding::Wtf8, b"\xEF\xBB\xBF\xED\xA0\xBD\xED\xB2\xA9", "\u{FEFF}💩"),
+        (Encoding::Utf8b, b"\xEF\xBB\xBF\xED\xA0", "\u{FEFF}\u{FFFD}\u{FFFD}"),
+    ] {
+        every_partition(input, |chunks| {
+            let transcoder = Transcoder::new(encoding, Encoding::Utf8).on_error(ErrorPolicy::Replace);
+            let [mut sniffing, mut named] = [transcoder.sniff(), transcoder];
+            let (mut sniffed, mut out) = (String::new(), String::new());
+            for chunk in chunks {
+                sniffing.feed(chunk, &mut sniffed).expect("every error is repaired");
+                named.feed(chunk, &mut out).expect("every error is repaired");
+            }
+            sniffing.finish(&mut sniffed).expect("every error is repaired");
+            named.finish(&mut out).expect("every error is repaired");
+            assert_eq!((sniffed.as_str(), sniffing.from()), (text, encoding), "{chunks:02X?}");
+            assert_eq!((out, named.counters()), (sniffed, sniffing.counters()), "{encoding}");
+        });
+    }
+    // Other encodings have another BOM or none.
+    for encoding in [Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Latin1, Encoding::Windows1252] {
+        let mut transcoder = Transcoder::new(encoding, Encoding::Utf8).sniff();
+        transcoder.feed("\u{FEFF}é".as_bytes(), &mut String::new()).expect("UTF-8");
+        assert_eq!(transcoder.from(), Encoding::Utf8);
+    }
 }

@@ -35,7 +35,8 @@ pub(super) struct Args {
     /// The encoding of the output
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
     to: NamedEncoding,
-    /// If the input starts with a BOM, strip it and use its encoding instead of --from
+    /// If the input starts with a BOM, strip it and use its encoding instead of --from. The BOM of UTF-8 is also that of
+    /// CESU-8, WTF-8 and other dialects, and does not change them
     #[arg(long)]
     sniff: bool,
     /// Discard input that cannot be converted, as iconv does: same as --on-error skip

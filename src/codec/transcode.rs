@@ -84,8 +84,8 @@ impl TranscodeCodec {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 
-    /// Detects a BOM at the start of the input. If there is one, the input is decoded in the encoding of the BOM. The
-    /// encoding for writing does not change.
+    /// Detects a BOM at the start of the input. If there is one, the input is decoded in the encoding of the BOM, as with
+    /// [`Transcoder::sniff`]. The encoding for writing does not change.
     #[must_use]
     pub fn sniff(self) -> Self {
         Self { reading: self.reading.sniff(), sniffs: true, ..self }

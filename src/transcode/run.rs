@@ -86,10 +86,11 @@ impl Conversion {
             if self.sniffing {
                 match sniff(bytes, last) {
                     Sniff::Undecided => return self.keep(bytes, rest),
-                    Sniff::Found(encoding) => {
+                    // The dialects of UTF-8 have its BOM, so it does not indicate that the stream is UTF-8.
+                    Sniff::Found(encoding) if encoding.bom() != self.source.encoding().bom() => {
                         self.source = Source::new(encoding, self.target.encoding(), self.switches)
                     }
-                    Sniff::Absent => {}
+                    Sniff::Found(_) | Sniff::Absent => {}
                 }
                 self.sniffing = false;
             }

@@ -115,7 +115,9 @@ impl Transcoder {
         self
     }
 
-    /// Detects a BOM of UTF-8, UTF-16 or UTF-32 at the start. If there is one, its encoding replaces `from`.
+    /// Detects a BOM of UTF-8, UTF-16 or UTF-32 at the start. If there is one, its encoding replaces `from`, unless it
+    /// is also the [BOM](Encoding::bom) of `from`: `EF BB BF` does not change CESU-8, WTF-8 and the other encodings that
+    /// resemble UTF-8.
     ///
     /// At most 3 bytes are buffered for this, and only while they may be the start of a BOM. An error in these bytes
     /// may be reported by a later call than without this setting, but with the same offset.
