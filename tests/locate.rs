@@ -366,3 +366,18 @@ mod index {
         assert_eq!((location.line, location.columns.utf16), (500, 3));
     }
 }
+
+#[test]
+fn offsets_wrap() {
+    let mut locator = Locator::new().newlines(Newlines::CrLf);
+    locator.feed_ill_formed(u64::MAX);
+    locator.feed("ab\r");
+    assert_eq!((locator.location().offset, locator.location().columns.bytes), (2, 2));
+    assert_eq!(locator.location().columns.characters, 4);
+    let mut first = Locator::new();
+    first.feed("ab");
+    let mut second = Locator::new();
+    second.feed_ill_formed(u64::MAX);
+    first.join(&second);
+    assert_eq!((first.location().offset, first.location().columns.bytes), (1, 1));
+}

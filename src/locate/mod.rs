@@ -111,9 +111,9 @@ impl Columns {
 
 impl AddAssign for Columns {
     fn add_assign(&mut self, more: Self) {
-        self.bytes += more.bytes;
-        self.characters += more.characters;
-        self.utf16 += more.utf16;
+        self.bytes = self.bytes.wrapping_add(more.bytes);
+        self.characters = self.characters.wrapping_add(more.characters);
+        self.utf16 = self.utf16.wrapping_add(more.utf16);
     }
 }
 
@@ -251,7 +251,7 @@ impl Locator {
         if self.here.offset == 0 {
             self.starts_with_lf = first == b'\n';
         }
-        self.here.offset += bytes.len() as u64;
+        self.here.offset = self.here.offset.wrapping_add(bytes.len() as u64);
         if ends > 0 {
             self.here.line += ends as u64;
             self.here.columns = Columns::default();
@@ -265,7 +265,7 @@ impl Locator {
         if bytes == 0 {
             return;
         }
-        self.here.offset += bytes;
+        self.here.offset = self.here.offset.wrapping_add(bytes);
         self.here.columns += Columns { bytes, characters: 1, utf16: 1 };
         self.after_cr = false;
     }
@@ -311,7 +311,7 @@ impl Locator {
             && column.value() >= before.like(column) - 1
         {
             // The column is at or after the CR before the chunk. That CR is the start of the terminator.
-            return Some(self.here.offset - 1);
+            return Some(self.here.offset.wrapping_sub(1));
         }
         let column = column.after(&before)?;
         let end = self.newlines.nth_end(start == 0 && self.after_cr, &bytes[start..], 1);
@@ -320,7 +320,7 @@ impl Locator {
             None => &text[start..],
         };
         let at = start + column.position_in(content).or(end.map(|end| end.start))?;
-        (at < text.len() || text.is_empty()).then_some(self.here.offset + at as u64)
+        (at < text.len() || text.is_empty()).then_some(self.here.offset.wrapping_add(at as u64))
     }
 
     /// Appends the counts of `next`, a locator that started at offset 0 and was fed the text that follows the text of
@@ -357,7 +357,7 @@ impl Locator {
             }
             line += 1;
         }
-        self.here.offset += offset;
+        self.here.offset = self.here.offset.wrapping_add(offset);
         self.here.line += line;
         if is_pair && self.newlines == Newlines::Any {
             // The CR already ended the line, and `next` counted its LF as a second terminator.
