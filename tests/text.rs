@@ -333,3 +333,32 @@ fn no_output_exceeds_the_length_limit_of_its_policy() {
         assert_eq!(doubles, policy.max_output_len(1) == Some(1), "{policy:?}: `None` on overflow");
     }
 }
+
+#[test]
+fn the_minimum_length_is_reached_for_every_length() {
+    static NOTHING: Subset = Subset::new(&[]);
+    let policies = [
+        ErrorPolicy::Replace,
+        ErrorPolicy::ReplaceWith('#'),
+        ErrorPolicy::ReplaceWith('é'),
+        ErrorPolicy::ReplaceWith('💩'),
+        ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
+        ErrorPolicy::Escape,
+        ErrorPolicy::Latin1,
+        ErrorPolicy::Windows1252,
+        ErrorPolicy::Skip,
+    ];
+    for policy in policies {
+        for len in 0..=13 {
+            // Characters of 4 bytes, and one of the rest.
+            let text = "💩".repeat(len / 4) + ["", "a", "é", "€"][len % 4];
+            let repaired = [None, Some(&Subset::BMP), Some(&NOTHING)].map(|subset| {
+                let decoder = TextDecoder::new().on_error(policy);
+                let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                decoder.decode_to_string(text.as_bytes()).expect("every error is repaired").len() as u64
+            });
+            let shortest = repaired.into_iter().min();
+            assert_eq!(Some(policy.min_output_len(len as u64)), shortest, "{policy:?} {len}");
+        }
+    }
+}
