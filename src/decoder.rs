@@ -17,8 +17,8 @@ use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 /// assigning it back restores it. Two decoders are equal if their offsets and their pending bytes are equal.
 ///
 /// A byte that makes the stream ill-formed is reported by the call that receives it, not by a later one. These bytes
-/// are `C0`, `C1`, `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, and any byte inside a sequence
-/// that is not a continuation byte.
+/// are `C0`, `C1`, `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, a continuation byte `80..=BF`
+/// outside a sequence, and any other byte inside one.
 ///
 /// ```
 /// use utf8_codec::{Piece, Utf8Decoder};

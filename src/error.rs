@@ -22,11 +22,14 @@ pub enum ErrorKind {
     /// the error.
     MissingContinuation,
     /// A sequence that is longer than necessary for its character: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629
-    /// §3).
+    /// §3); with sequences of up to 6 bytes (RFC 2279) also `F8 80..=87`, `FC 80..=83`. `C0 80` is U+0000 in Modified
+    /// UTF-8.
     Overlong,
-    /// Half of a UTF-16 surrogate pair: `ED A0..=BF` (RFC 3629 §3).
+    /// Half of a UTF-16 surrogate pair: `ED A0..=BF` (RFC 3629 §3), or the code unit in UTF-32. A whole pair in WTF-8, if
+    /// pairs are rejected.
     Surrogate,
-    /// A code point above U+10FFFF: `F4 90..=BF`, `F5..=FD` (RFC 3629 §3).
+    /// A code point above U+10FFFF: `F4 90..=BF`, `F5..=FD` (RFC 3629 §3). In UTF-32, which is read as UCS-4, a value
+    /// above 7FFFFFFF.
     AboveMax,
     /// The stream ended inside a sequence.
     Truncated,

@@ -71,6 +71,10 @@ impl TextDecoder {
     /// Sets the adopted subset. The [`ErrorPolicy`] applies to a character outside the subset as it does to an
     /// ill-formed sequence (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the
     /// [`BomPolicy`] removes need not be in the subset.
+    ///
+    /// Replacements are not compared with the subset. Under [`ErrorPolicy::Latin1`] and [`ErrorPolicy::Windows1252`] a
+    /// character below U+0080, such as NUL, is replaced by itself, and other bytes may become characters outside the
+    /// subset. If no such character may remain, use a policy whose replacement is in the subset.
     #[must_use]
     pub const fn subset(mut self, subset: &'static Subset) -> Self {
         self.policies.subset = Some(subset);
@@ -100,9 +104,9 @@ impl TextDecoder {
         (piece, self.offset().wrapping_sub(before) as usize)
     }
 
-    /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error. As with
-    /// [`Utf8Decoder::finish`], a second call returns `None`. The decoder can be used again, and the offset is not
-    /// reset.
+    /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error. If it is empty and
+    /// [`BomPolicy::Require`] is set, returns the missing BOM. As with [`Utf8Decoder::finish`], a second call returns
+    /// `None`. The decoder can be used again, and the offset is not reset.
     #[must_use = "the end of the stream may be ill-formed"]
     pub fn finish(&mut self) -> Option<TextPiece<'static>> {
         let before = self.decoder;

@@ -30,8 +30,9 @@
 //!
 //! # Limits
 //!
-//! At most 7 bytes of input are kept between two calls, and no output. [`Transcoder::feed`] appends without a limit.
-//! [`Transcoder::feed_into`] writes into a buffer and stops when it is full.
+//! At most 7 bytes of input are kept between two calls. [`Transcoder::feed`] appends without a limit and keeps no output.
+//! [`Transcoder::feed_into`] writes into a buffer and stops when it is full. It keeps the rest of a replacement text that
+//! does not fit, at most 32 bytes.
 //!
 //! # Cost
 //!
@@ -39,7 +40,7 @@
 //! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
 //! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
 //! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed`] copies
-//! the state of the transcoder, about 300 bytes, so a chunk should have at least a few hundred bytes.
+//! the state of the transcoder, about 200 bytes, so a chunk should have at least a few hundred bytes.
 
 mod bulk;
 mod carry;

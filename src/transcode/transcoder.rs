@@ -108,7 +108,8 @@ impl Transcoder {
         self
     }
 
-    /// Sets the adopted subset. The [`ErrorPolicy`] applies to code points outside it.
+    /// Sets the adopted subset. The [`ErrorPolicy`] applies to code points outside it. Replacements are not compared with
+    /// it, as in [`TextDecoder::subset`](crate::TextDecoder::subset).
     #[must_use]
     pub const fn subset(mut self, subset: &'static Subset) -> Self {
         self.conversion.policies.subset = Some(subset);
