@@ -279,15 +279,36 @@ fn the_limits_apply_while_a_reset_waits_for_a_peer() {
     });
 }
 
-fn a_reset_does_not_wait_beyond(limit: [&str; 2]) {
-    let flood = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = flood.local_addr().unwrap().to_string();
+/// Starts a server that writes to one connection until it is reset, and then sends to the channel.
+fn flood() -> (String, mpsc::Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
     let (ended, has_ended) = mpsc::channel();
     thread::spawn(move || {
-        let (mut peer, _) = flood.accept().unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
         while peer.write_all(&[b'x'; 64 * 1024]).is_ok() {}
         ended.send(()).unwrap();
     });
+    (address, has_ended)
+}
+
+#[test]
+fn a_reset_does_not_wait_for_a_peer_that_has_reset_the_connection() {
+    let (address, has_ended) = flood();
+    let proxy = Server::start(&["proxy", "--upstream", &address, "--linger", "0.1"]);
+    let mut client = proxy.connect();
+    sleep(Duration::from_secs(1));
+    client.write_all(b"\xFF").unwrap();
+    // The linger time is over, and the proxy waits until the client reads.
+    sleep(Duration::from_secs(1));
+    assert_eq!(has_ended.try_recv(), Err(mpsc::TryRecvError::Empty));
+    socket2::SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(client);
+    assert_eq!(has_ended.recv_timeout(Duration::from_secs(30)), Ok(()));
+}
+
+fn a_reset_does_not_wait_beyond(limit: [&str; 2]) {
+    let (address, has_ended) = flood();
     let proxy = Server::start(&["proxy", "--upstream", &address, limit[0], limit[1], "--linger", "0.1"]);
     // The client does not read, so most of the responses are never acknowledged.
     let mut client = proxy.connect();

@@ -91,12 +91,12 @@ pub(super) fn is_own(address: SocketAddr) -> bool {
 }
 
 /// Waits until the kernel of the peer has acknowledged all bytes, because a reset discards the others. Returns early if
-/// there is no progress for `timeout`, or if fewer than `min_rate` bytes per second are acknowledged, averaged over ten
-/// seconds. Returns at once if the system does not report unacknowledged bytes.
+/// the connection has failed, if there is no progress for `timeout`, or if fewer than `min_rate` bytes per second are
+/// acknowledged, averaged over ten seconds. Returns at once if the system does not report unacknowledged bytes.
 pub(super) async fn delivered(stream: &TcpStream, timeout: Duration, min_rate: u64) {
     const STEP: Duration = Duration::from_millis(5);
     const WINDOW: Duration = Duration::from_secs(10);
-    let (mut waited, mut before) = (Duration::ZERO, None);
+    let (mut progress, mut before) = (Instant::now(), None);
     let (mut window, mut acked_before) = (Instant::now(), None);
     while let Some(Unsent { segments, bytes, acked }) = unsent(stream) {
         let unsent = (segments, bytes);
@@ -104,7 +104,7 @@ pub(super) async fn delivered(stream: &TcpStream, timeout: Duration, min_rate: u
             return;
         }
         if before != Some(unsent) {
-            (waited, before) = (Duration::ZERO, Some(unsent));
+            (progress, before) = (Instant::now(), Some(unsent));
         }
         let acked_before = acked_before.get_or_insert(acked);
         if window.elapsed() >= WINDOW {
@@ -113,11 +113,10 @@ pub(super) async fn delivered(stream: &TcpStream, timeout: Duration, min_rate: u
             }
             (window, *acked_before) = (Instant::now(), acked);
         }
-        if waited >= timeout {
+        if progress.elapsed() >= timeout {
             return;
         }
         sleep(STEP).await;
-        waited += STEP;
     }
 }
 
@@ -131,16 +130,23 @@ struct Unsent {
     acked: u64,
 }
 
-/// Returns what the peer has not acknowledged, if the system reports it.
+/// Returns what the peer has not acknowledged, if the system reports it and the connection has not failed.
 #[cfg(target_os = "linux")]
 fn unsent(stream: &TcpStream) -> Option<Unsent> {
     // The ioctl macros require these names in scope.
     use nix::{getsockopt_impl, libc, sockopt_impl};
 
-    // `struct tcp_info` of linux/tcp.h: tcpi_unacked, since Linux 4.1 tcpi_bytes_acked, and since 4.6
+    // After a reset by the peer the state is TCP_CLOSE, and the counters keep their values.
+    const TCP_CLOSE: u8 = 7;
+
+    // `struct tcp_info` of linux/tcp.h: tcpi_state, tcpi_unacked, since Linux 4.1 tcpi_bytes_acked, and since 4.6
     // tcpi_notsent_bytes.
     sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; 37]);
     let info = nix::sys::socket::getsockopt(stream, TcpInfo).ok()?;
+    let [state, ..] = info[0].to_ne_bytes();
+    if state == TCP_CLOSE {
+        return None;
+    }
     let [low, high] =
         if cfg!(target_endian = "little") { [info[30], info[31]] } else { [info[31], info[30]] };
     Some(Unsent { segments: info[6], bytes: info[36], acked: u64::from(high) << 32 | u64::from(low) })
