@@ -338,6 +338,54 @@ fn a_stream_that_is_rejected_for_its_bom_is_not_counted_as_repaired() {
     }
 }
 
+/// Starts a proxy with an admin listener, and returns the address of the latter.
+fn with_admin(flags: &[&str]) -> (Server, String) {
+    let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    (Server::start(&[&["proxy", "--admin", &admin], flags].concat()), admin)
+}
+
+#[test]
+fn each_rejected_stream_is_counted_and_listed_with_its_error() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        let (mut peer, _) = listener.accept().unwrap();
+        sleep(Duration::from_millis(300));
+        peer.write_all(b"no\xFF").unwrap();
+        sleep(Duration::from_secs(10));
+    });
+    let (proxy, admin) = with_admin(&["--upstream", &address, "--linger", "2"]);
+    let mut client = proxy.connect();
+    client.write_all(b"a\xC0").unwrap();
+    assert_eq!(read_to_reset(&mut client), "no");
+    assert_eq!(listed(&admin), [("responses", 2.into(), "InvalidLead"), ("requests", 1.into(), "Overlong")]);
+    let metrics = get(&admin, "/metrics").1;
+    for direction in ["requests", "responses"] {
+        let line = format!("utf8_codec_rejected_total{{direction=\"{direction}\"}} 1");
+        assert!(metrics.lines().any(|found| found == line), "{line} in {metrics}");
+    }
+
+    let (proxy, admin) = with_admin(&["--mode", "report", "--direction", "requests"]);
+    proxy.ask(&[b"abc\xFF\n"]);
+    assert_eq!(listed(&admin), [("requests", 3.into(), "InvalidLead")]);
+
+    let (proxy, admin) = with_admin(&["--hold", "lines", "--max-line", "3", "--linger", "0"]);
+    proxy.ask_and_be_reset(&[b"abcd\n"]);
+    assert_eq!(listed(&admin), [("requests", serde_json::Value::Null, "TooLong")]);
+}
+
+/// Returns the direction, the offset and the kind of each rejection that the admin listener lists.
+fn listed(admin: &str) -> Vec<(&'static str, serde_json::Value, &'static str)> {
+    let rejections: Vec<serde_json::Value> = serde_json::from_str(&get(admin, "/rejections").1).unwrap();
+    let text = |value: &serde_json::Value| -> &'static str { value.as_str().unwrap().to_owned().leak() };
+    rejections
+        .iter()
+        .map(|rejection| {
+            (text(&rejection["direction"]), rejection["offset"].clone(), text(&rejection["kind"]))
+        })
+        .collect()
+}
+
 #[test]
 fn the_admin_listener_serves_metrics_and_readiness() {
     let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();

@@ -128,7 +128,7 @@ impl Metrics {
         self.rejected_lines[direction as usize].inc();
     }
 
-    /// Records a rejected stream, and its error if it is ill-formed. Payload bytes are not recorded.
+    /// Records a rejected stream, and its error, or `None` if a line is too long. Payload bytes are not recorded.
     pub(super) fn rejected(
         &self,
         connection: u64,
@@ -144,7 +144,7 @@ impl Metrics {
             "peer": peer.to_string(),
             "direction": direction.as_str(),
             "offset": error.map(|error| error.offset),
-            "kind": error.map(|error| error.kind.as_str()),
+            "kind": error.map_or("TooLong", |error| error.kind.as_str()),
             "len": error.map(|error| error.len),
         });
         let mut rejections = self.rejections.lock().unwrap_or_else(PoisonError::into_inner);

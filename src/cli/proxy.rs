@@ -270,24 +270,14 @@ impl FilterProxy {
         // Setting TCP_NODELAY only fails on a socket that is already closed, which the relay reports.
         let _ = client.set_nodelay().and(upstream.set_nodelay());
         let over = self.max_session.and_then(|time| Instant::now().checked_add(time));
-        let mut session = Session { proxy: &self, reports, connection, peer, held: [0; 2] };
+        let mut session =
+            Session { proxy: &self, reports, connection, peer, held: [0; 2], errors: [None; 2] };
         let relayed =
             self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
         session.closed(&relayed);
         open.end = match &relayed.end {
             End::Closed => "closed",
-            End::IllFormed(direction, error) => {
-                self.metrics.rejected(connection, peer, *direction, Some(*error));
-                "rejected"
-            }
-            End::RejectedLine(direction, line) => {
-                let error = match line.reason {
-                    LineError::IllFormed(error) => Some(error),
-                    _ => None,
-                };
-                self.metrics.rejected(connection, peer, *direction, error);
-                "rejected"
-            }
+            End::IllFormed(..) | End::RejectedLine(..) => "rejected",
             End::Failed(..) => "failed",
             End::Idle => "idle",
             End::TooSlow => "too_slow",
@@ -358,6 +348,8 @@ struct Session<'p> {
     peer: Peer,
     /// The number of held bytes of this connection that the gauge includes, by direction.
     held: [usize; 2],
+    /// The last error of each direction, or `None` if the last rejected line was too long.
+    errors: [Option<Utf8Error>; 2],
 }
 
 impl Drop for Session<'_> {
@@ -383,14 +375,15 @@ impl Observer for &mut Session<'_> {
     }
 
     fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+        self.errors[direction as usize] = Some(error);
         self.proxy.metrics.ill_formed(direction, error);
         self.reports.ill_formed(direction, error);
     }
 
     fn rejected(&mut self, direction: Direction) {
-        if self.proxy.report_only {
-            let Session { proxy, reports, connection, peer, .. } = &**self;
-            proxy.metrics.rejected(*connection, *peer, direction, None);
+        let Session { proxy, reports, connection, peer, errors, .. } = &**self;
+        proxy.metrics.rejected(*connection, *peer, direction, errors[direction as usize]);
+        if proxy.report_only {
             reports.line(|held_back| {
                 info!(connection, %peer, %direction, held_back, "the connection would have been rejected");
             });
@@ -400,6 +393,7 @@ impl Observer for &mut Session<'_> {
     fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
         self.proxy.metrics.rejected_line(direction);
         if let LineError::TooLong(limit) = line.reason {
+            self.errors[direction as usize] = None;
             let Session { reports, connection, peer, .. } = &**self;
             reports.line(|held_back| {
                 warn!(connection, %peer, %direction, line = line.line, limit, held_back, "line too long");

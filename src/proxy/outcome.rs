@@ -49,7 +49,8 @@ pub trait Observer {
     /// Called for each ill-formed sequence, repaired or not. Its offset counts the bytes of its direction.
     fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
 
-    /// Called when a stream is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only).
+    /// Called when a stream is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only). It is
+    /// not called for a character that is truncated because the peer failed.
     fn rejected(&mut self, _: Direction) {}
 
     /// Called when a line is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only). The

@@ -276,10 +276,10 @@ impl Pump {
                 // A character that is truncated by the failure is reported as at the end of a stream. Its replacement
                 // is not delivered, because the other peer must not treat the failure as a normal end.
                 self.ended = true;
+                self.broken = true;
                 self.take_chunk(observer);
                 self.pending.clear();
                 self.buffer = None;
-                self.broken = true;
                 self.stop = Some(End::Failed(self.direction, error));
                 Poll::Ready(State::Done)
             }
@@ -293,7 +293,9 @@ impl Pump {
         loop {
             let result = self.take_piece(bytes, observer);
             if let Err(error) = result {
-                observer.rejected(self.direction);
+                if !self.broken {
+                    observer.rejected(self.direction);
+                }
                 if self.setup.report_only {
                     self.setup.stage = Stage::Untouched;
                 } else {
