@@ -186,6 +186,22 @@ fn the_log_is_limited_per_address_and_counts_suppressed_lines() {
 }
 
 #[test]
+fn lines_that_are_not_logged_do_not_count_towards_the_limit_of_the_log() {
+    let mut command = program(&["proxy", "--linger", "0", "--log-rate", "10"]);
+    command.env("RUST_LOG", "warn");
+    let proxy = Server::start_command(command);
+    // The limit is one line per second. Each connection has a line of the level `info` at its end.
+    for _ in 0..20 {
+        assert_eq!(proxy.ask(&[b"a\n"]), "line 1: 1 characters: a\n");
+    }
+    proxy.ask_and_be_reset(&[b"\xFF"]);
+    proxy.signal("TERM");
+    let (_, log) = proxy.wait();
+    let messages: Vec<_> = log.iter().map(|line| line["message"].as_str().unwrap()).collect();
+    assert_eq!(messages, ["ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)"]);
+}
+
+#[test]
 fn a_proxy_that_is_its_own_upstream_does_not_start() {
     let free = TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port();
     for (listen, upstream) in

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use tracing::warn;
+use tracing::level_filters::LevelFilter;
+use tracing::{Level, warn};
 
 /// The interval at which suppressed lines are reported in the log.
 pub(super) const HELD_BACK_INTERVAL: Duration = Duration::from_secs(10);
@@ -127,8 +128,12 @@ impl LogLimit {
     }
 
     /// Writes a line about this address, or suppresses and counts it. `write` is called with the number of lines that
-    /// were suppressed since the last line about the address, or `None` if there were none.
-    pub(super) fn line(&self, address: Option<IpAddr>, write: impl FnOnce(Option<u64>)) {
+    /// were suppressed since the last line about the address, or `None` if there were none. A line of a level that is
+    /// not logged has no effect.
+    pub(super) fn line(&self, level: Level, address: Option<IpAddr>, write: impl FnOnce(Option<u64>)) {
+        if level > LevelFilter::current() {
+            return;
+        }
         if let Ok(held_back) = self.take(address.map(source), Instant::now()) {
             write((held_back > 0).then_some(held_back));
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{Level, info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::proxy::{
     Direction, End, LineError, LineFilter, Observer, OnRejection, Outcome as Relayed, RejectedLine, Relay,
@@ -260,7 +260,7 @@ impl FilterProxy {
             Ok(upstream) => upstream,
             Err(error) => {
                 let upstream = &self.upstream.address;
-                reports.line(|held_back| {
+                reports.line(Level::WARN, |held_back| {
                     warn!(connection, %peer, %upstream, %error, held_back, "cannot reach the upstream");
                 });
                 open.end = "unreachable";
@@ -384,7 +384,7 @@ impl Observer for &mut Session<'_> {
         let Session { proxy, reports, connection, peer, errors, .. } = &**self;
         proxy.metrics.rejected(*connection, *peer, direction, errors[direction as usize]);
         if proxy.report_only {
-            reports.line(|held_back| {
+            reports.line(Level::INFO, |held_back| {
                 info!(connection, %peer, %direction, held_back, "the connection would have been rejected");
             });
         }
@@ -395,7 +395,7 @@ impl Observer for &mut Session<'_> {
         if let LineError::TooLong(limit) = line.reason {
             self.errors[direction as usize] = None;
             let Session { reports, connection, peer, .. } = &**self;
-            reports.line(|held_back| {
+            reports.line(Level::WARN, |held_back| {
                 warn!(connection, %peer, %direction, line = line.line, limit, held_back, "line too long");
             });
         }
@@ -418,7 +418,7 @@ impl Session<'_> {
             End::Cancelled => "cut".to_owned(),
             end => format!("{end:?}"),
         };
-        reports.line(|held_back| {
+        reports.line(Level::INFO, |held_back| {
             info!(
                 connection,
                 %peer,

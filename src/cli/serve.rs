@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, ReadBuf, split};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{Level, info};
 use utf8_codec::TextDecoder;
 use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
@@ -88,7 +88,7 @@ impl LineServer {
                     () = cut.cancelled() => "cut".to_owned(),
                 };
                 if self.logs_connections {
-                    log.line(peer.ip(), |held_back| {
+                    log.line(Level::INFO, peer.ip(), |held_back| {
                         info!(connection = number, %peer, end, held_back, "connection closed");
                     });
                 }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{Level, error, info, warn};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
@@ -130,7 +130,7 @@ impl Service {
                 (stream, peer) = next_connection(&listener), if sessions.len() < capacity.connections => {
                     number += 1;
                     let Some(source) = sources.enter(peer.ip()) else {
-                        log.line(peer.ip(), |held_back| {
+                        log.line(Level::WARN, peer.ip(), |held_back| {
                             warn!(connection = number, %peer, held_back, "too many connections from one address");
                         });
                         stream.reset();
@@ -252,19 +252,19 @@ impl ConnectionReports {
         let reported = &mut reported[direction as usize];
         *reported += 1;
         if *reported <= MAX_REPORTS {
-            log.line(peer.ip(), |held_back| {
+            log.line(Level::WARN, peer.ip(), |held_back| {
                 warn!(connection, %peer, %direction, offset, %kind, len, held_back, "{error}");
             });
         }
         if *reported == MAX_REPORTS {
-            log.line(peer.ip(), |held_back| {
+            log.line(Level::WARN, peer.ip(), |held_back| {
                 warn!(connection, %peer, %direction, held_back, "further ill-formed bytes are only counted");
             });
         }
     }
 
     /// Logs a line about the connection.
-    pub(super) fn line(&self, write: impl FnOnce(Option<u64>)) {
-        self.log.line(self.peer.ip(), write);
+    pub(super) fn line(&self, level: Level, write: impl FnOnce(Option<u64>)) {
+        self.log.line(level, self.peer.ip(), write);
     }
 }
