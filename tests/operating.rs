@@ -125,6 +125,12 @@ fn an_ill_formed_line_drops_only_the_line() {
 }
 
 #[test]
+fn a_connect_timeout_of_0_is_no_limit() {
+    let proxy = Server::start(&["proxy", "--connect-timeout", "0"]);
+    assert_eq!(proxy.ask(&[b"one\n"]), "line 1: 3 characters: one\n");
+}
+
+#[test]
 fn report_mode_forwards_every_byte() {
     let proxy = Server::start(&["proxy", "--mode", "report"]);
     let answer = proxy.ask(&[b"a\xFFb\n", b"good\n"]);

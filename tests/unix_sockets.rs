@@ -72,6 +72,29 @@ fn both_sides_of_a_proxy_can_be_unix_sockets() {
 }
 
 #[test]
+fn a_connection_waits_while_the_queue_of_the_server_is_full() {
+    let directory = Directory::new();
+    let (near, far) = (directory.path("near"), directory.path("far"));
+    let listener = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&socket2::SockAddr::unix(&far).unwrap()).unwrap();
+    listener.listen(0).unwrap();
+    let queued = UnixStream::connect(&far).unwrap();
+    // Without a limit for the time to connect.
+    let options = ["--connect-timeout", "0", "--upstream", &address(&far)];
+    let _proxy = Server::start(&[&["proxy", "--listen", &address(&near)], &options[..]].concat());
+    let mut client = connect(&near);
+    client.write_all(b"x").unwrap();
+    thread::sleep(Duration::from_millis(300));
+    drop(listener.accept().unwrap());
+    let (mut peer, _) = listener.accept().unwrap();
+    peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut read = [0];
+    peer.read_exact(&mut read).unwrap();
+    assert_eq!(&read, b"x");
+    drop(queued);
+}
+
+#[test]
 fn an_ill_formed_request_over_a_unix_socket_ends_the_connection() {
     let directory = Directory::new();
     let near = directory.path("near");

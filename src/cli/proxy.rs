@@ -67,7 +67,7 @@ pub(super) struct Args {
     /// How long the other direction continues after a rejection, so that pending responses are delivered
     #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
     linger: Duration,
-    /// Timeout for connecting to the server
+    /// Timeout for connecting to the server, divided among its addresses; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     connect_timeout: Duration,
     /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 is no limit
