@@ -409,6 +409,15 @@ fn listed(admin: &str) -> Vec<(&'static str, serde_json::Value, &'static str)> {
 }
 
 #[test]
+fn idle_connections_to_the_admin_listener_do_not_delay_a_health_check() {
+    let (_proxy, admin) = with_admin(&[]);
+    let start = Instant::now();
+    let _idle: Vec<_> = (0..50).map(|_| TcpStream::connect(&admin).unwrap()).collect();
+    assert_eq!(get(&admin, "/readyz"), (200, "ready\n".to_owned()));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
 fn the_admin_listener_serves_metrics_and_readiness() {
     let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let proxy = Server::start(&["proxy", "--admin", &admin, "--linger", "0.1", "--grace", "20"]);

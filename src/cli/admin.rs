@@ -3,6 +3,7 @@
 use core::convert::Infallible;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,14 +13,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::metrics::Metrics;
 use super::net::Listener;
 use super::server::DRAINING;
 
-/// The maximum number of open connections.
+/// The maximum number of open connections. A further one closes the oldest, so that idle connections cannot keep a health
+/// check waiting.
 const CONNECTIONS: usize = 32;
 
 /// The time limit of a connection.
@@ -30,15 +32,20 @@ const PAGE: &str = include_str!("admin.html");
 
 /// Serves requests. Never returns.
 pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
-    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = VecDeque::with_capacity(CONNECTIONS);
     loop {
-        let permit = Arc::clone(&permits).acquire_owned().await;
         let Ok((stream, _)) = listener.accept().await else {
             sleep(Duration::from_millis(250)).await;
             continue;
         };
+        connections.retain(|connection: &AbortHandle| !connection.is_finished());
+        if connections.len() == CONNECTIONS
+            && let Some(oldest) = connections.pop_front()
+        {
+            oldest.abort();
+        }
         let metrics = Arc::clone(&metrics);
-        tokio::spawn(async move {
+        let connection = tokio::spawn(async move {
             let answer = service_fn(|request| {
                 let response = answer(&request, &metrics);
                 async { Ok::<_, Infallible>(response) }
@@ -48,8 +55,8 @@ pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
                 http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), answer);
             // Not logged: the client disconnected, sent invalid HTTP, or reached the time limit.
             let _ = timeout(DURATION, connection).await;
-            drop(permit);
         });
+        connections.push_back(connection.abort_handle());
     }
 }
 
