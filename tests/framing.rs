@@ -209,6 +209,47 @@ fn the_rest_of_a_json_text_is_not_a_text_if_the_stream_resumes() {
     assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some(&b"4"[..]));
 }
 
+/// After an error `FramedRead` does not call `decode_eof` again. If the source resumes, the frames are the same as if
+/// it had called again.
+#[test]
+fn an_error_at_the_end_ends_what_is_discarded() {
+    fn check<C>(codec: C, parts: &[&str])
+    where
+        C: Decoder<Item = Bytes, Error = FramingError> + Clone,
+    {
+        let mut rng = Rng::new(7464);
+        let mut random = || (0..rng.below(6)).map(|_| parts[rng.below(parts.len())]).collect::<String>();
+        for _ in 0..20_000 {
+            let (mut codec, mut buffer) = (codec.clone(), BytesMut::from(&*random()));
+            let resumed = random();
+            while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
+                let (mut other, mut rest) = (codec.clone(), buffer.clone());
+                if decoded.is_ok() || !matches!(other.decode_eof(&mut rest), Ok(None)) {
+                    continue;
+                }
+                buffer.extend_from_slice(resumed.as_bytes());
+                rest.extend_from_slice(resumed.as_bytes());
+                loop {
+                    let [frame, expected] = [codec.decode(&mut buffer), other.decode(&mut rest)]
+                        .map(|decoded| decoded.map_err(|error| error.to_string()));
+                    assert_eq!(frame, expected, "{resumed:?}");
+                    if frame == Ok(None) {
+                        break;
+                    }
+                }
+                break;
+            }
+        }
+    }
+    check(OctetCountingCodec::new().max_length(3), &["1 a", "5 long!", "4 ", "x", "\n"]);
+    check(OctetCountingCodec::new().max_length(3).or_lines(), &["<a", "long", "\n", "1 a"]);
+    check(NetstringCodec::new().max_length(3), &["1:a,", "5:long!,", "4:", "x", "1:a;"]);
+    let length = "Content-Length: ";
+    let header = |length| format!("Content-Length: {length}\r\n\r\n");
+    check(ContentLengthCodec::new().max_length(3), &[&header(1), &header(4), length, "a", "b\r\n", "\r\n"]);
+    check(JsonSequenceCodec::new().max_length(3), &["\x1E", "1\n", "long", "2"]);
+}
+
 /// Asserts that the decoder returns the frames that the encoder wrote, also as text and for every partition.
 fn round_trip<C>(codec: impl Fn() -> C, shortest: usize)
 where

@@ -111,6 +111,31 @@ fn a_cr_ends_an_event_without_the_next_byte() {
     assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().data, "b");
 }
 
+/// `FramedRead` does not call `decode_eof` again after an error. If the source resumes, the event before the end is not
+/// continued.
+#[test]
+fn an_error_at_the_end_ends_the_event() {
+    let ends: [&[u8]; 5] = [
+        b"id: 1\ndata: a\n: \xFF\n",
+        b"id: 1\ndata: \xFF\n",
+        b"data: a\n\xFF",
+        b"data: more than 16 bytes\n",
+        b"data: more than 16 bytes",
+    ];
+    for end in ends {
+        let mut codec = SseCodec::with_decoder(TextDecoder::new()).max_event_length(16).max_line_length(40);
+        let mut buffer = BytesMut::from(end);
+        if codec.decode_eof(&mut buffer).is_ok() {
+            buffer.extend_from_slice(b": \xFF");
+            assert!(codec.decode_eof(&mut buffer).is_err());
+        }
+        assert!(buffer.is_empty());
+        buffer.extend_from_slice(b"data: b\n\n");
+        let event = codec.decode(&mut buffer).unwrap().map(|event| (event.data, event.id));
+        assert_eq!(event, Some(("b".into(), None)), "{}", end.escape_ascii());
+    }
+}
+
 #[test]
 fn an_id_is_kept_when_its_event_ends() {
     let (mut codec, mut buffer) = (SseCodec::new(), BytesMut::from("id: 1\ndata: a\n"));

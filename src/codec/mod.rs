@@ -43,6 +43,10 @@
 //!
 //! - **Errors**: [`CodecError`] and [`FrameError`] contain the offset, the kind, the rejected bytes and, for lines, the
 //!   line and the column. The codec has consumed the reported bytes.
+//! - **End**: `decode_eof` returns what is left, one item or error for each call, and then `Ok(None)`. `FramedRead` does not
+//!   call it again after an error unless it is polled again. If the source resumes after its end, decoding continues
+//!   where it stopped, and the offsets are not reset: an item that the end cut off is not continued, and what was
+//!   discarded after an error has ended.
 //! - **Limits**: 64 KiB for a line unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer,
 //!   `TranscodeCodec` at most 7.
 //! - **Cost**: items are slices of the read buffer. Text is copied if a policy changes it, if the BOM policy may apply

@@ -128,11 +128,13 @@ impl Decoder for ContentLengthCodec {
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        if let Some(payload) = self.decode(src)? {
-            return Ok(Some(payload));
+        let fields = &mut self.fields;
+        let decoded = self.reader.decode_eof(src, |reader, src| fields.read(reader, src));
+        if !matches!(decoded, Ok(Some(_))) {
+            // No header is continued: the stream has ended, or the error was returned after a header.
+            self.fields = Fields::default();
         }
-        self.fields = Fields::default();
-        self.reader.finish(src).map(|()| None)
+        decoded
     }
 }
 

@@ -97,6 +97,20 @@ impl JsonSequenceCodec {
         self.searched = 0;
     }
 
+    /// Discards the rest of a text that was reported when the stream has ended, and ends the stream if no other text
+    /// follows. `FramedRead` does not call again after the error.
+    fn end_discarded(&mut self, src: &mut BytesMut) {
+        if self.state == State::Discard {
+            let rest = SEPARATOR.find(src, 0).map_or(src.len(), |(length, separator)| length + separator);
+            self.advance(src, rest);
+            self.state = State::Text;
+        }
+        if src.iter().all(|&byte| byte == SEPARATOR.last_byte()) {
+            self.advance(src, src.len());
+            self.state = State::Start;
+        }
+    }
+
     /// Removes and returns the text at the front of `src`, which has `length` bytes and a separator.
     fn take(
         &mut self,
@@ -152,13 +166,18 @@ impl Decoder for JsonSequenceCodec {
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        if let Some(text) = self.decode(src)? {
-            return Ok(Some(text));
+        let decoded = self.decode(src);
+        if decoded.is_err() {
+            self.end_discarded(src);
+        } else if matches!(decoded, Ok(None)) {
+            // Also before an error, because `FramedRead` does not call again after it. If the source resumes, the bytes
+            // before the next RS are not a text.
+            self.state = State::Start;
         }
-        // Also before an error, because `FramedRead` does not call again after it. If the source resumes, the bytes
-        // before the next RS are not a text.
-        self.state = State::Start;
-        if src.is_empty() { Ok(None) } else { self.take(src, src.len(), 0) }
+        match decoded? {
+            None if !src.is_empty() => self.take(src, src.len(), 0),
+            text => Ok(text),
+        }
     }
 }
 

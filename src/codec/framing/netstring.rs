@@ -62,19 +62,20 @@ impl NetstringCodec {
     }
 }
 
+fn header(reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
+    reader.digits(src, b':', true)
+}
+
 impl Decoder for NetstringCodec {
     type Item = Bytes;
     type Error = FramingError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        self.reader.decode(src, |reader, src| reader.digits(src, b':', true))
+        self.reader.decode(src, header)
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        match self.decode(src)? {
-            Some(payload) => Ok(Some(payload)),
-            None => self.reader.finish(src).map(|()| None),
-        }
+        self.reader.decode_eof(src, header)
     }
 }
 

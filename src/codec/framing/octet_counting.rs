@@ -95,6 +95,15 @@ impl OctetCountingCodec {
         self.reader.take(src, length, terminator)
     }
 
+    /// Determines the framing. Returns `false` if the first byte has not arrived.
+    fn decide(&mut self, src: &[u8]) -> bool {
+        if self.framing == Framing::Undecided {
+            let Some(first) = src.first() else { return false };
+            self.framing = if first.is_ascii_digit() { Framing::Counted } else { Framing::Lines };
+        }
+        true
+    }
+
     fn decode_line(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         loop {
             let found = LineEnding::Lf.find(src, self.searched);
@@ -125,35 +134,45 @@ impl OctetCountingCodec {
     }
 }
 
+fn header(reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
+    reader.digits(src, b' ', false)
+}
+
 impl Decoder for OctetCountingCodec {
     type Item = Bytes;
     type Error = FramingError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        if self.framing == Framing::Undecided {
-            let Some(first) = src.first() else { return Ok(None) };
-            self.framing = if first.is_ascii_digit() { Framing::Counted } else { Framing::Lines };
+        if !self.decide(src) {
+            return Ok(None);
         }
         if self.framing == Framing::Counted {
-            return self.reader.decode(src, |reader, src| reader.digits(src, b' ', false));
+            return self.reader.decode(src, header);
         }
         self.decode_line(src)
     }
 
     /// Same as [`decode`](Decoder::decode), but the last line needs no LF.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        if let Some(message) = self.decode(src)? {
-            return Ok(Some(message));
+        if !self.decide(src) {
+            return Ok(None);
         }
-        if self.framing == Framing::Lines && !src.is_empty() {
-            return Ok(Some(self.take_line(src, src.len(), 0)));
+        if self.framing == Framing::Counted {
+            return self.reader.decode_eof(src, header);
         }
-        if self.framing == Framing::Discard {
-            // The line was already reported.
-            self.framing = Framing::Lines;
+        let decoded = self.decode_line(src);
+        if self.framing == Framing::Discard && LineEnding::Lf.find(src, 0).is_none() {
+            // The line that was reported ends with the stream. It ends even if its error is returned only now, because
+            // `FramedRead` does not call again after an error.
+            self.reader.advance(src, src.len());
             self.reader.end_frame();
+            self.searched = 0;
+            self.framing = Framing::Lines;
         }
-        self.reader.finish(src).map(|()| None)
+        match decoded? {
+            None if !src.is_empty() => Ok(Some(self.take_line(src, src.len(), 0))),
+            line => Ok(line),
+        }
     }
 }
 

@@ -119,9 +119,33 @@ impl FrameReader {
         }
     }
 
-    /// Ends the stream after [`decode`](Self::decode) has returned `None`. An unfinished frame is discarded. Returns an
-    /// error for it, unless one was already returned.
-    pub(super) fn finish(&mut self, src: &mut BytesMut) -> Result<(), FramingError> {
+    /// Same as [`decode`](Self::decode), for a stream that has ended. An unfinished frame is reported once and discarded.
+    pub(super) fn decode_eof(
+        &mut self,
+        src: &mut BytesMut,
+        header: impl FnMut(&mut Self, &mut BytesMut) -> Result<Option<u64>, FramingError>,
+    ) -> Result<Option<Bytes>, FramingError> {
+        let decoded = self.decode(src, header);
+        match decoded {
+            Ok(None) => self.finish(src).map(|()| None),
+            // What is discarded after the error ends with the stream. It ends here, because `FramedRead` does not call
+            // again after an error.
+            Err(error) if self.discards(src) => self.finish(src).and(Err(error)),
+            decoded => decoded,
+        }
+    }
+
+    /// Whether all of `src` is discarded because of an error.
+    fn discards(&self, src: &[u8]) -> bool {
+        match self.state {
+            State::Skip(remaining) => remaining >= src.len() as u64,
+            State::Failed => true,
+            State::Header | State::Payload(_) | State::Trailer => false,
+        }
+    }
+
+    /// Ends the stream. An unfinished frame is discarded. Returns an error for it, unless one was already returned.
+    fn finish(&mut self, src: &mut BytesMut) -> Result<(), FramingError> {
         let is_reported = !matches!(self.state, State::Header | State::Payload(_));
         let is_unfinished = self.start != self.offset || !src.is_empty();
         let offset = self.start;

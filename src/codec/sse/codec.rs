@@ -349,10 +349,15 @@ impl Decoder for SseCodec {
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         let decoded = self.decode(src);
         self.lines.end_discarded(src);
-        if let Some(event) = decoded? {
-            return Ok(Some(event));
+        if matches!(decoded, Ok(Some(_))) {
+            return decoded;
         }
-        self.discard_event();
+        if self.lines.find(src).is_none() {
+            // The event ends with the stream. It ends even if an error in it is returned only now, because `FramedRead`
+            // does not call `decode_eof` again after an error.
+            self.discard_event();
+        }
+        decoded?;
         while self.lines.decode_eof(src)?.is_some() {}
         Ok(None)
     }
