@@ -6,7 +6,7 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use support::program::{Directory, program, run, stderr, stdout};
 
@@ -220,4 +220,34 @@ fn a_directory_whose_files_cannot_be_read_does_not_end_the_check() {
     symlink("utf8-codec.toml", directory.path("utf8-codec.toml")).expect("a link");
     let output = check(&directory, &["bad"]);
     assert!(stderr(&output).contains("utf8-codec.toml: Too many levels of symbolic links"));
+}
+
+/// Opening a FIFO waits for a writer.
+#[test]
+fn a_pipe_is_not_read_as_configuration() {
+    let fifo = |directory: &Directory, name: &str| {
+        assert!(Command::new("mkfifo").arg(directory.path(name)).status().expect("mkfifo").success());
+    };
+    let directory = Directory::new();
+    directory.write(".editorconfig", "root = true\n[*]\ncharset = utf-8\n");
+    directory.write("below/a.txt", "\u{FEFF}a\n");
+    fifo(&directory, "below/.editorconfig");
+    fifo(&directory, "below/utf8-codec.toml");
+    let found = errors(&directory, &["--rule", "editorconfig", "below"]);
+    assert_eq!(found, ["below/a.txt:1:1: there is a BOM"]);
+
+    directory.write("good.txt", "a\n");
+    fifo(&directory, "below/.gitignore");
+    let output = check(&directory, &["--bom", "reject", "."]);
+    assert_eq!(output.status.code(), Some(2));
+    let expected = "utf8-codec: cannot read ./below/.gitignore: it is not a regular file\n";
+    assert_eq!((&*stdout(&output), &*stderr(&output)), ("", expected));
+    let output = check(&directory, &["--bom", "reject", "below"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).ends_with("below/.gitignore: it is not a regular file\n"));
+    fs::remove_file(directory.path("below/.gitignore")).unwrap();
+    symlink("/dev/null", directory.path("below/.gitignore")).unwrap();
+    assert_eq!(errors(&directory, &["below"]), [""; 0]);
+    let found = errors(&directory, &["--no-ignore", "--bom", "reject", "."]);
+    assert_eq!(found, ["./below/a.txt:1:1: there is a BOM"]);
 }

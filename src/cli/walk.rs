@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
 use ignore::types::TypesBuilder;
@@ -78,9 +78,28 @@ impl WalkArgs {
                 inputs.push(Input { path, is_named: true });
                 continue;
             }
+            let unread = Arc::new(Mutex::new(Vec::new()));
+            if !self.no_ignore
+                && let Some(error) = fs::canonicalize(&path)
+                    .ok()
+                    .and_then(|path| path.ancestors().find_map(irregular_ignore_file))
+            {
+                report(error);
+                continue;
+            }
             let found = Mutex::new((Vec::new(), Vec::new()));
-            WalkBuilder::new(&path)
-                .standard_filters(!self.no_ignore)
+            let mut walk = WalkBuilder::new(&path);
+            if !self.no_ignore {
+                let unread = Arc::clone(&unread);
+                walk.filter_entry(move |entry| {
+                    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+                    let error = is_directory.then(|| irregular_ignore_file(entry.path())).flatten();
+                    let is_read = error.is_none();
+                    unread.lock().unwrap_or_else(PoisonError::into_inner).extend(error);
+                    is_read
+                });
+            }
+            walk.standard_filters(!self.no_ignore)
                 .hidden(!self.hidden)
                 .require_git(false)
                 .types(types.clone())
@@ -99,14 +118,27 @@ impl WalkArgs {
                         WalkState::Continue
                     })
                 });
-            let (mut files, mut errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let (mut files, mut errors): (_, Vec<String>) =
+                found.into_inner().unwrap_or_else(PoisonError::into_inner);
             files.sort_by_cached_key(|file| sort_key(&file.path));
+            errors.append(&mut unread.lock().unwrap_or_else(PoisonError::into_inner));
             errors.sort_unstable();
             inputs.append(&mut files);
             errors.into_iter().for_each(&mut report);
         }
         Ok(inputs)
     }
+}
+
+/// Returns an error if an ignore file of a directory is a FIFO or a device other than `/dev/null`: opening a FIFO waits
+/// for a writer, and a device may never end. The files that it excludes are not known, so the directory is not read.
+fn irregular_ignore_file(directory: &Path) -> Option<String> {
+    [".gitignore", ".ignore"].iter().find_map(|name| {
+        let file = directory.join(name);
+        let is_irregular = fs::metadata(&file).is_ok_and(|file| !file.is_file() && !file.is_dir());
+        let is_empty = || fs::canonicalize(&file).is_ok_and(|file| file == Path::new("/dev/null"));
+        (is_irregular && !is_empty()).then(|| format!("cannot read {}: it is not a regular file", file.display()))
+    })
 }
 
 /// Starts the threads that share the work with this one, `jobs` in total. If the system does not allow so many, the

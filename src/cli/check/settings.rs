@@ -1,9 +1,11 @@
 //! The settings of each file: from the command line, from `utf8-codec.toml`, from `.editorconfig` and from the type of
 //! the file, in this order of precedence.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use ec4rs::property::Charset as EditorConfigCharset;
+use ec4rs::{ConfigFile, Properties, PropertiesSource};
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
@@ -68,7 +70,7 @@ impl SettingsArgs {
         }
         let mut configs = match &self.config {
             Some(file) => {
-                let here = std::fs::canonicalize(".").map_err(|error| format!("cannot read .: {error}"))?;
+                let here = fs::canonicalize(".").map_err(|error| format!("cannot read .: {error}"))?;
                 Configs::only(Config::read(file, &here)?)
             }
             None => Configs::default(),
@@ -135,7 +137,24 @@ fn by_type(path: &Path) -> Option<BomPolicy> {
 /// requires.
 fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-    let properties = ec4rs::properties_of(&path).map_err(|error| format!(".editorconfig: {error}"))?;
+    let mut files = Vec::new();
+    for directory in path.ancestors().skip(1) {
+        let file = directory.join(".editorconfig");
+        // Opening a FIFO would wait for a writer.
+        if !fs::metadata(&file).is_ok_and(|file| file.is_file()) {
+            continue;
+        }
+        let Ok(file) = ConfigFile::open(file) else { continue };
+        let is_root = file.reader.is_root;
+        files.push(file);
+        if is_root {
+            break;
+        }
+    }
+    let mut properties = Properties::new();
+    for file in files.iter_mut().rev() {
+        file.apply_to(&mut properties, &path).map_err(|error| format!(".editorconfig: {error}"))?;
+    }
     Ok(properties.get::<EditorConfigCharset>().ok())
 }
 
