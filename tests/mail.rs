@@ -76,6 +76,20 @@ fn a_mailbox_has_a_verdict_for_each_message() {
     let verdicts: Vec<_> =
         objects(&output).iter().map(|object| (object["message"].clone(), object["ok"].clone())).collect();
     assert_eq!(verdicts, [(json!(1), json!(true)), (json!(2), json!(false)), (json!(3), json!(true))]);
+
+    let starts: Vec<_> = ["From a", "From b", "From c"].map(|line| mailbox.find(line).unwrap()).into();
+    let line = |offset: usize| 1 + mailbox[..offset].lines().count();
+    for (object, &start) in objects(&output).iter().zip(&starts) {
+        assert_eq!(object["message_offset"], start);
+        assert_eq!(object["message_line"], line(start));
+    }
+    let output = mail(&[], mailbox.as_bytes());
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let heads: Vec<_> = tree.lines().filter(|line| line.contains("message")).collect();
+    let expected = |at: usize, verdict| {
+        format!("-:{}: message {} at byte {}: {verdict}", line(starts[at]), at + 1, starts[at])
+    };
+    assert_eq!(heads, [expected(0, "good"), expected(1, "3 errors"), expected(2, "good")]);
 }
 
 #[test]

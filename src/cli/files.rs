@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
 use super::outcome::{CommandResult, CommandStatus, cannot_write, one_line, print_error};
 
 /// The size of the read buffer.
@@ -40,6 +42,17 @@ pub(super) fn read(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize
 /// Escapes a file name for a report or a message.
 pub(super) fn name_of(file: &Path) -> String {
     one_line(&file.to_string_lossy())
+}
+
+/// Returns a JSON object with the name of a file. If the name is not UTF-8, `file_hex` has its bytes.
+pub(super) fn file_members(path: &Path) -> Value {
+    let mut members = json!({ "file": path.to_string_lossy() });
+    if path.to_str().is_none() {
+        let hex: String =
+            path.as_os_str().as_encoded_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        members["file_hex"] = json!(hex);
+    }
+    members
 }
 
 /// The reason why a command stopped before the end of a file.

@@ -8,14 +8,14 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use super::files::{BUFFER, Failed, for_each, name_of, open, read, read_stdin_once};
+use super::files::{BUFFER, Failed, file_members, for_each, name_of, open, read, read_stdin_once};
 use super::log::Verbosity;
 use super::outcome::CommandResult;
 
 /// Report for each part of mail messages whether its text is UTF-8, and where it is not
 ///
 /// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `). In a mailbox messages are counted
-/// from 1, and offsets from the start of each message.
+/// from 1, and offsets from the start of each message: the report has its line and its offset in the file.
 ///
 /// Exit status 0: no errors. 1: some text is not UTF-8, or a message is ambiguous. 2: some files could not be read.
 #[derive(Debug, clap::Args)]
@@ -60,9 +60,9 @@ impl Args {
         loop {
             let read = read(&mut input, &mut buffer[kept..]).map_err(Failed::Read)?;
             let (len, end) = (kept + read, read == 0);
-            let taken = mailbox.feed(&buffer[..len], end, |number, verdict| {
+            let taken = mailbox.feed(&buffer[..len], end, |message, verdict| {
                 good &= verdict.is_ok();
-                self.write(file, number, &verdict, out).map_err(Failed::Write)
+                self.write(file, message, &verdict, out).map_err(Failed::Write)
             })?;
             if end {
                 return Ok(good);
@@ -75,14 +75,14 @@ impl Args {
     fn write(
         &self,
         file: &Path,
-        number: Option<u64>,
+        message: Option<Start>,
         verdict: &MessageVerdict,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         match self.format {
             _ if self.quiet => Ok(()),
-            Format::Text => tree(file, number, verdict, out),
-            Format::Json => writeln!(out, "{}", object(file, number, verdict)),
+            Format::Text => tree(file, message, verdict, out),
+            Format::Json => writeln!(out, "{}", object(file, message, verdict)),
         }
     }
 }
@@ -95,8 +95,23 @@ const SEPARATOR: &[u8] = b"From ";
 struct Mailbox {
     validator: MessageValidator,
     state: State,
-    /// The number of messages so far.
+    /// The start of the current message.
+    start: Start,
+    /// The number of bytes consumed before this call.
+    offset: u64,
+    /// The number of lines that have ended.
+    lines: u64,
+}
+
+/// The start of a message in an mbox: the line of its separator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Start {
+    /// The number of the message, counted from 1.
     number: u64,
+    /// The offset in the file in bytes.
+    offset: u64,
+    /// The line in the file, counted from 1.
+    line: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,24 +127,24 @@ enum State {
 
 impl Mailbox {
     const fn new(validator: MessageValidator) -> Self {
-        Self { validator, state: State::New, number: 0 }
+        let start = Start { number: 1, offset: 0, line: 1 };
+        Self { validator, state: State::New, start, offset: 0, lines: 0 }
     }
 
     /// Reads bytes of the file. Calls `each` for every message that ends in them, with its verdict and, in an mbox, its
-    /// number. Returns the number of bytes consumed. The rest, a few bytes at most, must be passed again with more
+    /// start. Returns the number of bytes consumed. The rest, a few bytes at most, must be passed again with more
     /// bytes, unless `end` is set.
     fn feed<E>(
         &mut self,
         data: &[u8],
         end: bool,
-        mut each: impl FnMut(Option<u64>, MessageVerdict) -> Result<(), E>,
+        mut each: impl FnMut(Option<Start>, MessageVerdict) -> Result<(), E>,
     ) -> Result<usize, E> {
         if self.state == State::New {
             if data.len() < SEPARATOR.len() && SEPARATOR.starts_with(data) && !end {
                 return Ok(0);
             }
             self.state = if data.starts_with(SEPARATOR) { State::Line } else { State::Message };
-            self.number = 1;
         }
         let (mut from, mut at) = (0, 0);
         while self.state != State::Message && at < data.len() {
@@ -137,6 +152,7 @@ impl Mailbox {
             if self.state == State::Line {
                 let line = memchr(b'\n', rest).map(|end| end + 1);
                 at += line.unwrap_or(rest.len());
+                self.lines += u64::from(line.is_some());
                 self.state = if line.is_some() { State::LineStart } else { State::Line };
                 continue;
             }
@@ -145,10 +161,12 @@ impl Mailbox {
             let next = &rest[blank.len()..];
             if next.starts_with(SEPARATOR) {
                 self.validator.feed(&data[from..at]);
-                each(Some(self.number), self.validator.finish())?;
-                self.number += 1;
+                each(Some(self.start), self.validator.finish())?;
                 at += blank.len();
                 from = at;
+                self.lines += u64::from(!blank.is_empty());
+                let (number, offset) = (self.start.number + 1, self.offset + at as u64);
+                self.start = Start { number, offset, line: self.lines + 1 };
             } else if !end && (SEPARATOR.starts_with(next) || rest == b"\r") {
                 break;
             }
@@ -157,14 +175,15 @@ impl Mailbox {
         let taken = if self.state == State::Message { data.len() } else { at };
         self.validator.feed(&data[from..taken]);
         if end {
-            let number = (self.state != State::Message).then_some(self.number);
-            each(number, self.validator.finish())?;
+            let message = (self.state != State::Message).then_some(self.start);
+            each(message, self.validator.finish())?;
         }
+        self.offset += taken as u64;
         Ok(taken)
     }
 }
 
-fn object(file: &Path, number: Option<u64>, verdict: &MessageVerdict) -> Value {
+fn object(file: &Path, message: Option<Start>, verdict: &MessageVerdict) -> Value {
     let error = |error: &MimeError| {
         json!({
             "offset": error.offset,
@@ -185,24 +204,30 @@ fn object(file: &Path, number: Option<u64>, verdict: &MessageVerdict) -> Value {
             "errors": part.errors().iter().map(error).collect::<Vec<_>>(),
         })
     };
-    let mut object = json!({
-        "file": file.display().to_string(),
-        "ok": verdict.is_ok(),
-        "parts": verdict.notable().map(part).collect::<Vec<_>>(),
-    });
-    if let Some(number) = number {
+    let mut object = file_members(file);
+    object["ok"] = json!(verdict.is_ok());
+    object["parts"] = verdict.notable().map(part).collect();
+    if let Some(Start { number, offset, line }) = message {
         object["message"] = json!(number);
+        object["message_offset"] = json!(offset);
+        object["message_line"] = json!(line);
     }
     object
 }
 
 /// Writes a line for the message and a line for each part, indented by its depth. After a part there is a line for each
 /// of its errors and warnings.
-fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dyn Write) -> io::Result<()> {
+fn tree(
+    file: &Path,
+    message: Option<Start>,
+    verdict: &MessageVerdict,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let errors: u64 = verdict.parts.iter().map(PartVerdict::error_count).sum();
     write!(out, "{}", name_of(file))?;
-    if let Some(number) = number {
-        write!(out, ": message {number}")?;
+    if let Some(Start { number, offset, line }) = message {
+        // `FILE:LINE:`, which editors and terminals open.
+        write!(out, ":{line}: message {number} at byte {offset}")?;
     }
     match errors {
         0 => writeln!(out, ": good")?,
@@ -254,7 +279,7 @@ mod tests {
     use super::*;
 
     /// Returns the number and the size of each message. Asserts that they do not depend on how the file is split into
-    /// chunks.
+    /// chunks, and that each message starts at its line and offset.
     fn messages(file: &[u8]) -> Vec<(Option<u64>, u64)> {
         let split = |size: usize| {
             let mut mailbox = Mailbox::new(MessageValidator::new());
@@ -262,8 +287,13 @@ mod tests {
             loop {
                 let chunk = chunks.next();
                 data.extend_from_slice(chunk.unwrap_or_default());
-                let taken = mailbox.feed(&data, chunk.is_none(), |number, verdict| {
-                    messages.push((number, verdict.bytes));
+                let taken = mailbox.feed(&data, chunk.is_none(), |start, verdict| {
+                    if let Some(Start { offset, line, .. }) = start {
+                        let (before, message) = file.split_at(offset as usize);
+                        assert!(message.starts_with(SEPARATOR));
+                        assert_eq!(line, 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64);
+                    }
+                    messages.push((start.map(|start| start.number), verdict.bytes));
                     Ok::<_, Infallible>(())
                 });
                 data.drain(..taken.unwrap_or_else(|never| match never {}));

@@ -137,7 +137,8 @@ fn irregular_ignore_file(directory: &Path) -> Option<String> {
         let file = directory.join(name);
         let is_irregular = fs::metadata(&file).is_ok_and(|file| !file.is_file() && !file.is_dir());
         let is_empty = || fs::canonicalize(&file).is_ok_and(|file| file == Path::new("/dev/null"));
-        (is_irregular && !is_empty()).then(|| format!("cannot read {}: it is not a regular file", file.display()))
+        (is_irregular && !is_empty())
+            .then(|| format!("cannot read {}: it is not a regular file", file.display()))
     })
 }
 

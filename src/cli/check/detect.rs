@@ -11,13 +11,13 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::super::escape;
-use super::super::files::open;
+use super::super::files::{file_members, open};
 use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs, spawn};
 use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
-use super::report::{Format, counted, file_members, github_value, name_of, sarif_end, sarif_start, uri};
+use super::report::{Format, counted, github_value, name_of, sarif_end, sarif_start, uri};
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 

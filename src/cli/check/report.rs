@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use utf8_codec::locate::Columns;
 
 use super::super::escape;
+use super::super::files::file_members;
 use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, Problem, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -323,16 +324,6 @@ fn shell_word(path: &Path) -> String {
 pub(super) fn github_value(value: &str, is_property: bool) -> String {
     let value = value.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     if is_property { value.replace(':', "%3A").replace(',', "%2C") } else { value }
-}
-
-pub(super) fn file_members(path: &Path) -> Value {
-    let mut members = json!({ "file": path.to_string_lossy() });
-    if path.to_str().is_none() {
-        let hex: String =
-            path.as_os_str().as_encoded_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        members["file_hex"] = json!(hex);
-    }
-    members
 }
 
 fn object(path: &Path, diagnostic: &Diagnostic) -> Value {
