@@ -193,7 +193,7 @@ fn the_log_is_limited_per_address_and_counts_suppressed_lines() {
 
 #[test]
 fn lines_that_are_not_logged_do_not_count_towards_the_limit_of_the_log() {
-    let mut command = program(&["proxy", "--linger", "0", "--log-rate", "10"]);
+    let mut command = program(&["proxy", "--linger", "0.1", "--log-rate", "10"]);
     command.env("RUST_LOG", "warn");
     let proxy = Server::start_command(command);
     // The limit is one line per second. Each connection has a line of the level `info` at its end.
@@ -391,7 +391,7 @@ fn each_rejected_stream_is_counted_and_listed_with_its_error() {
     proxy.ask(&[b"abc\xFF\n"]);
     assert_eq!(listed(&admin), [("requests", 3.into(), "InvalidLead")]);
 
-    let (proxy, admin) = with_admin(&["--hold", "lines", "--max-line", "3", "--linger", "0"]);
+    let (proxy, admin) = with_admin(&["--hold", "lines", "--max-line", "3", "--linger", "0.1"]);
     proxy.ask_and_be_reset(&[b"abcd\n"]);
     assert_eq!(listed(&admin), [("requests", serde_json::Value::Null, "TooLong")]);
 }
