@@ -141,7 +141,11 @@ impl Args {
         };
         let own = listener.identity()?;
         let upstream = Upstream { address: upstream, own, connect_timeout: self.connect_timeout };
-        upstream.check().await?;
+        tokio::select! {
+            checked = upstream.check() => checked?,
+            // A name server that does not respond can delay the start for a long time.
+            () = signals.next() => return Ok(()),
+        }
         let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
         let repairs = self.policies.on_error() != ErrorPolicy::Strict && self.mode == Mode::Enforce;
         let metrics = Arc::new(Metrics::new(dropped, repairs));
