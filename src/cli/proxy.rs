@@ -198,7 +198,11 @@ impl Args {
             () = self.service.accept(listener, capacity, async || signals.next().await, cut, session) => {}
             () = line_server => {}
         }
-        drop(admin);
+        if let Some(admin) = admin {
+            admin.abort();
+            // Without this the process could end before the file of a Unix socket is removed.
+            let _ = admin.await;
+        }
         Ok(())
     }
 
