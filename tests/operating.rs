@@ -437,6 +437,7 @@ fn the_admin_listener_serves_metrics_and_readiness() {
         "utf8_codec_connections_open 1",
         "utf8_codec_connections_total{end=\"closed\"} 1",
         "utf8_codec_connections_total{end=\"rejected\"} 1",
+        "utf8_codec_connections_total{end=\"unreachable\"} 0",
         "utf8_codec_bytes_read_total{direction=\"requests\"} 22",
         "utf8_codec_bytes_written_total{direction=\"requests\"} 17",
         "utf8_codec_ill_formed_total{direction=\"requests\",kind=\"Surrogate\"} 1",

@@ -20,6 +20,10 @@ use super::net::Peer;
 /// The number of rejections that the status page shows.
 const LAST_REJECTIONS: usize = 20;
 
+/// The values of the label `end`.
+const ENDS: [&str; 8] =
+    ["closed", "rejected", "failed", "idle", "too_slow", "too_long", "unreachable", "cut"];
+
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];
@@ -47,7 +51,12 @@ impl Metrics {
     /// Creates the metrics. `repairs` is whether ill-formed sequences are repaired.
     pub(super) fn new(dropped: DroppedLines, repairs: bool) -> Self {
         let mut registry = Registry::with_prefix("utf8_codec");
-        let (open, connections, ill_formed) = (Gauge::default(), Family::default(), Family::default());
+        let (open, ill_formed) = (Gauge::default(), Family::default());
+        let connections = Family::<Labels<1>, Counter>::default();
+        for end in ENDS {
+            // A counter that first appears with the value 1 has no increase for Prometheus.
+            drop(connections.get_or_create(&[("end", end)]));
+        }
         let dropped_lines = Counter::default();
         registry.register("connections_open", "Connections that are open now", open.clone());
         registry.register("connections", "Connections that ended, by reason", connections.clone());
