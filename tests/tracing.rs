@@ -1,13 +1,16 @@
 //! There is one event for each ill-formed sequence, and no event contains payload.
-#![cfg(all(feature = "tracing", feature = "codec"))]
+#![cfg(all(feature = "tracing", feature = "codec", feature = "io"))]
 #![allow(missing_docs)]
 
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::io::Utf8Writer;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 #[derive(Clone, Default)]
@@ -83,5 +86,60 @@ fn no_event_contains_payload() {
     assert!(log.contains("TRACE") && log.contains("line too long"), "{log}");
     for payload in ["geheim", "wort", "67", "0xff", "\\xff"] {
         assert!(!log.contains(payload), "{payload} in {log}");
+    }
+}
+
+/// An inner writer that is not ready at first, and then accepts one byte at a time.
+struct Slow {
+    pending: usize,
+    written: Vec<u8>,
+}
+
+impl tokio::io::AsyncWrite for Slow {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.pending > 0 {
+            self.pending -= 1;
+            return Poll::Pending;
+        }
+        self.pending = 3;
+        self.written.extend_from_slice(&bytes[..1]);
+        Poll::Ready(Ok(1))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn a_repair_that_waits_for_the_inner_writer_is_one_event() {
+    use tokio::io::AsyncWrite;
+
+    for parts in [&[&b"a\xFFb\xE2\x82c\xFE\xFEd"[..]][..], &[b"a\xFF", b"b\xE2", b"\x82", b"c\xFE\xFEd"]] {
+        let level = tracing_subscriber::filter::LevelFilter::DEBUG;
+        let log = log_of(level, || {
+            let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+            let mut writer = Utf8Writer::with_decoder(Slow { pending: 3, written: Vec::new() }, decoder);
+            let mut poll = Context::from_waker(Waker::noop());
+            for part in parts {
+                let mut rest = *part;
+                while !rest.is_empty() {
+                    match Pin::new(&mut writer).poll_write(&mut poll, rest) {
+                        Poll::Ready(taken) => rest = &rest[taken.unwrap()..],
+                        Poll::Pending => {}
+                    }
+                }
+            }
+            while Pin::new(&mut writer).poll_shutdown(&mut poll).is_pending() {}
+            assert_eq!(writer.decoder().counters().total(), 4);
+            assert_eq!(writer.get_ref().written, "a\u{FFFD}b\u{FFFD}c\u{FFFD}\u{FFFD}d".as_bytes());
+        });
+        let offsets: Vec<_> =
+            log.lines().filter_map(|line| line.split("offset=").nth(1)?.split(' ').next()).collect();
+        assert_eq!(offsets, ["1", "3", "6", "7"], "{log}");
     }
 }

@@ -18,7 +18,33 @@ pub(super) struct Writing {
     decoder: TextDecoder,
     /// The rest of a character or of a replacement that the inner writer has not accepted yet.
     short: Short,
+    /// A repair of which the inner writer has not accepted any byte. It is not decoded again when the caller passes the
+    /// same bytes again, so that it is logged once.
+    unsent: Option<Repair>,
     state: State,
+}
+
+/// The repair of a sequence at the start of the caller's bytes.
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    text: ShortStr,
+    /// The bytes of the caller that the repair covers: at most 3 of the sequence, and the next one.
+    bytes: [u8; 4],
+    len: u8,
+    /// The decoder after these bytes.
+    after: TextDecoder,
+}
+
+impl Repair {
+    fn new(text: ShortStr, covered: &[u8], after: TextDecoder) -> Option<Self> {
+        let mut bytes = [0; 4];
+        bytes.get_mut(..covered.len())?.copy_from_slice(covered);
+        Some(Self { text, bytes, len: covered.len() as u8, after })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +61,7 @@ enum State {
 
 impl Writing {
     pub(super) const fn new(decoder: TextDecoder) -> Self {
-        Self { decoder, short: Short::EMPTY, state: State::Open }
+        Self { decoder, short: Short::EMPTY, unsent: None, state: State::Open }
     }
 
     pub(super) const fn decoder(&self) -> &TextDecoder {
@@ -55,6 +81,9 @@ impl Writing {
             State::Ending(_) | State::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
         }
         ready!(self.drain(&mut inner))?;
+        if let Some(repair) = self.unsent.take().filter(|repair| bytes.starts_with(repair.bytes())) {
+            return self.send(repair.text, repair.bytes(), repair.after, inner);
+        }
         let mut after = self.decoder;
         let (piece, mut taken) = after.take_piece(bytes);
         // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a
@@ -75,14 +104,7 @@ impl Writing {
                     text = text.followed_by(next.as_ref().map_or("", |next| next.text().unwrap_or_default()));
                     taken += first;
                 }
-                if !text.is_empty() {
-                    let written = ready!(inner(text.as_bytes()))?;
-                    if written == 0 {
-                        return Poll::Ready(Ok(0));
-                    }
-                    self.short = Short::new(text);
-                    self.short.take(written);
-                }
+                return self.send(text, &bytes[..taken], after, inner);
             }
             Some(TextPiece::IllFormed(error)) => {
                 self.decoder = after;
@@ -93,6 +115,29 @@ impl Writing {
         }
         self.decoder = after;
         Poll::Ready(Ok(taken))
+    }
+
+    /// Writes a text that is not in `bytes`, which are accepted with it. Then the decoder becomes `after`.
+    fn send(
+        &mut self,
+        text: ShortStr,
+        bytes: &[u8],
+        after: TextDecoder,
+        mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if !text.is_empty() {
+            let written = inner(text.as_bytes());
+            if !matches!(written, Poll::Ready(Ok(1..))) {
+                self.unsent = Repair::new(text, bytes, after);
+                return written;
+            }
+            self.short = Short::new(text);
+            if let Poll::Ready(Ok(written)) = written {
+                self.short.take(written);
+            }
+        }
+        self.decoder = after;
+        Poll::Ready(Ok(bytes.len()))
     }
 
     /// Called when the inner writer has accepted only the first `written` bytes of `text`, which ends `taken` bytes
