@@ -168,3 +168,127 @@ pub(crate) fn encode(value: u32, sequence: &mut [u8; 6]) -> usize {
     sequence[0] = !(0xFF_u8 >> len) | rest as u8;
     len
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar::{State, Step, UTF_8};
+    use super::*;
+
+    /// An encoding, described without rows.
+    struct Definition {
+        machine: &'static Machine,
+        /// Whether U+0000 is the byte `00`, and whether it is `C0 80`.
+        nul: (bool, bool),
+        surrogates: bool,
+        /// The maximum value, and the length of its sequence.
+        max: (u32, u32),
+    }
+
+    const UNICODE: (u32, u32) = (0x10_FFFF, 4);
+    const UCS: (u32, u32) = (0x7FFF_FFFF, 6);
+    const BMP: (u32, u32) = (0xFFFF, 3);
+
+    #[rustfmt::skip]
+    static DEFINITIONS: [Definition; 7] = [
+        Definition { machine: &UTF_8,                  nul: (true,  false), surrogates: false, max: UNICODE },
+        Definition { machine: &UCS_4,                  nul: (true,  false), surrogates: false, max: UCS },
+        Definition { machine: &UCS_4_AND_SURROGATES,   nul: (true,  false), surrogates: true,  max: UCS },
+        Definition { machine: &CESU_8,                 nul: (true,  false), surrogates: true,  max: BMP },
+        Definition { machine: &MODIFIED_UTF_8,         nul: (false, true),  surrogates: true,  max: BMP },
+        Definition { machine: &LENIENT_MODIFIED_UTF_8, nul: (true,  true),  surrogates: true,  max: UNICODE },
+        Definition { machine: &WTF_8,                  nul: (true,  false), surrogates: true,  max: UNICODE },
+    ];
+
+    impl Definition {
+        /// Returns the kind of error of a byte at the start of a sequence.
+        fn lead_error(&self, lead: u8) -> Option<ErrorKind> {
+            match lead {
+                0x00 if !self.nul.0 => Some(ErrorKind::InvalidLead),
+                0x80..=0xBF => Some(ErrorKind::UnexpectedContinuation),
+                0xC0 if self.nul.1 => None,
+                0xC0 | 0xC1 => Some(ErrorKind::Overlong),
+                // The leads of 4 bytes in UTF-8.
+                0xF0..=0xF4 if self.max.1 < 4 => Some(ErrorKind::InvalidLead),
+                0xF5..=0xFD if self.max.1 < 6 => Some(ErrorKind::AboveMax),
+                0xFE | 0xFF => Some(ErrorKind::InvalidLead),
+                _ => None,
+            }
+        }
+
+        /// Returns the kind of error of a byte after a lead byte of a sequence of `len` bytes.
+        fn second_error(&self, lead: u8, second: u8, len: u32) -> Option<ErrorKind> {
+            if !(0x80..=0xBF).contains(&second) {
+                return Some(ErrorKind::MissingContinuation);
+            }
+            let free_bits = 6 * (len - 2);
+            let start = u32::from(lead & 0x7F >> len) << 6 | u32::from(second & 0x3F);
+            // The values of the sequences that start with these two bytes.
+            let values = start << free_bits..=(start << free_bits | ((1 << free_bits) - 1));
+            let min = [0x80, 0x800, 0x1_0000, 0x20_0000, 0x400_0000][len as usize - 2];
+            match values {
+                _ if self.nul.1 && (lead, second) == (0xC0, 0x80) => None,
+                _ if *values.end() < min => Some(ErrorKind::Overlong),
+                _ if *values.start() > self.max.0 => Some(ErrorKind::AboveMax),
+                _ if (0xD800..=0xDFFF).contains(values.start()) && !self.surrogates => {
+                    Some(ErrorKind::Surrogate)
+                }
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn every_pair_of_lead_and_second_byte_follows_the_definition() {
+        for (index, definition) in DEFINITIONS.iter().enumerate() {
+            let step = |state, byte| match definition.machine.step(state, byte) {
+                Step::To(state) => Ok(state),
+                Step::Rejected(kind) => Err(kind),
+            };
+            for lead in 0..=0xFF {
+                let state = match (step(State::BOUNDARY, lead), definition.lead_error(lead)) {
+                    (Ok(state), None) => state,
+                    (after_lead, error) => {
+                        assert_eq!(after_lead.err(), error, "{index}: {lead:02X}");
+                        continue;
+                    }
+                };
+                assert_eq!(state == State::BOUNDARY, lead < 0x80, "{index}: {lead:02X}");
+                if lead < 0x80 {
+                    continue;
+                }
+                let len = lead.leading_ones();
+                for second in 0..=0xFF {
+                    let after_second = step(state, second);
+                    let error = definition.second_error(lead, second, len);
+                    assert_eq!(after_second.err(), error, "{index}: {lead:02X} {second:02X}");
+                    let Ok(mut state) = after_second else { continue };
+                    for _ in 2..len {
+                        let after: Vec<_> = (0..=0xFF).map(|byte| step(state, byte)).collect();
+                        let (tail, other) = (&after[0x80..0xC0], [&after[..0x80], &after[0xC0..]].concat());
+                        assert!(
+                            tail.iter().all(|after| *after == tail[0]),
+                            "{index}: {lead:02X} {second:02X}"
+                        );
+                        assert!(other.iter().all(|after| *after == Err(ErrorKind::MissingContinuation)));
+                        state = tail[0].unwrap();
+                    }
+                    assert_eq!(state, State::BOUNDARY, "{index}: {lead:02X} {second:02X}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_low_surrogate_has_three_bytes() {
+        for lead in 0..=0xFF {
+            for second in 0..=0xFF {
+                for third in [0x7F, 0x80, 0xBF, 0xC0] {
+                    let (len, error) = LOW_SURROGATE.walk(&[lead, second, third]);
+                    let is_low =
+                        lead == 0xED && matches!(second, 0xB0..=0xBF) && matches!(third, 0x80..=0xBF);
+                    assert_eq!((len, error) == (3, None), is_low, "{lead:02X} {second:02X} {third:02X}");
+                }
+            }
+        }
+    }
+}

@@ -268,39 +268,4 @@ mod tests {
             assert_eq!(kind as usize, i);
         }
     }
-
-    #[test]
-    fn every_pair_of_lead_and_second_byte_follows_the_standard() {
-        for lead in 0..=0xFF_u8 {
-            let first = UTF_8.step(State::BOUNDARY, lead);
-            let Step::To(state) = first else {
-                let kind = match lead {
-                    0x80..=0xBF => ErrorKind::UnexpectedContinuation,
-                    0xC0 | 0xC1 => ErrorKind::Overlong,
-                    0xF5..=0xFD => ErrorKind::AboveMax,
-                    0xFE | 0xFF => ErrorKind::InvalidLead,
-                    _ => panic!("{lead:02X} is a lead"),
-                };
-                assert_eq!(first, Step::Rejected(kind), "{lead:02X}");
-                continue;
-            };
-            assert_eq!(state == State::BOUNDARY, lead < 0x80);
-            if lead < 0x80 {
-                continue;
-            }
-            for second in 0..=0xFF_u8 {
-                let kind = match (lead, second) {
-                    (_, 0x00..=0x7F | 0xC0..) => Some(ErrorKind::MissingContinuation),
-                    (0xE0, ..=0x9F) | (0xF0, ..=0x8F) => Some(ErrorKind::Overlong),
-                    (0xED, 0xA0..) => Some(ErrorKind::Surrogate),
-                    (0xF4, 0x90..) => Some(ErrorKind::AboveMax),
-                    _ => None,
-                };
-                match UTF_8.step(state, second) {
-                    Step::Rejected(rejected) => assert_eq!(Some(rejected), kind, "{lead:02X} {second:02X}"),
-                    Step::To(_) => assert_eq!(kind, None, "{lead:02X} {second:02X}"),
-                }
-            }
-        }
-    }
 }
