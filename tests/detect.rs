@@ -475,6 +475,25 @@ fn utf_16_is_decided_by_the_first_4_kib() {
     detector.feed(&b"a".repeat(4096));
     assert_eq!(detector.feed(&utf_16(&"Grün ".repeat(2_000), Encoding::Utf16Le)).encoding(), None);
     assert!(detector.is_final());
+    // UTF-16 of ASCII is also well-formed UTF-8, with a NUL in every other byte.
+    let text = utf_16(&"plain ".repeat(1_000), Encoding::Utf16Le);
+    let mut detector = Detector::new();
+    detector.feed(&text[..4095]);
+    assert!(!detector.is_final());
+    let detection = detector.feed(&text[4095..4096]);
+    assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Le, .. }));
+    assert!(detector.is_final());
+    assert_eq!((detector.feed(b"\xFF"), detector.finish()), (detection, detection));
+    // The last byte of the first 4 KiB may be part of an ill-formed sequence.
+    let mut detector = Detector::new();
+    detector.feed(&[&text[..4094], b"\0\xC3"].concat());
+    assert!(!detector.is_final());
+    detector.feed(b"\0");
+    assert!(detector.is_final());
+    let mut detector = Detector::new();
+    detector.feed(&[b"\xEF\xBB\xBF", &text[..]].concat());
+    assert!(!detector.is_final());
+
     let mut detector = Detector::new();
     assert!(!detector.is_final());
     detector.feed(b"\xFE\xFFa");

@@ -211,7 +211,12 @@ impl Detector {
             None | Some(Detection::NotUtf8 { .. }) if self.sniffer.sniff() == Sniff::Undecided => false,
             Some(Detection::NotUtf8 { .. }) => self.prefix.is_full(),
             Some(_) => true,
-            None => false,
+            // Well-formed UTF-8 that looks like UTF-16. An error after the prefix does not change this.
+            None => {
+                self.prefix.is_full()
+                    && self.decoder.valid_up_to() >= PREFIX
+                    && matches!(self.detection(), Detection::LooksLikeUtf16 { .. })
+            }
         }
     }
 
