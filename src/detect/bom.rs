@@ -40,6 +40,9 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 
 /// Searches for a BOM at the start of a stream in chunks of any size. The bytes are not consumed.
 ///
+/// `FF FE 00 00` is the BOM of UTF-32LE. The WHATWG Encoding Standard, which has no UTF-32, reads it as UTF-16LE with
+/// U+0000.
+///
 /// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this during a conversion.
 ///
 /// ```

@@ -41,8 +41,9 @@ pub enum ErrorPolicy {
 }
 
 impl ErrorPolicy {
-    /// Returns the maximum number of bytes of UTF-8 that `input_len` bytes of input can become, including those pending
-    /// in a decoder. Returns `None` if the number does not fit in a `u64`.
+    /// Returns the maximum number of bytes of UTF-8 that `input_len` bytes of input of a
+    /// [`TextDecoder`](crate::TextDecoder) can become, including those pending in it. Returns `None` if the number does
+    /// not fit in a `u64`. Text in another encoding can become longer, also without an error.
     ///
     /// ```
     /// use utf8_codec::ErrorPolicy;
@@ -65,8 +66,8 @@ impl ErrorPolicy {
         input_len.checked_mul(per_byte)
     }
 
-    /// Returns the minimum number of bytes of UTF-8 that `input_len` bytes of input can become, if none of them is
-    /// reported as an error and no BOM is removed.
+    /// Returns the minimum number of bytes of UTF-8 that `input_len` bytes of input of a
+    /// [`TextDecoder`](crate::TextDecoder) can become, if none of them is reported as an error and no BOM is removed.
     ///
     /// ```
     /// use utf8_codec::{Ascii, ErrorPolicy};
