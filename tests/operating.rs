@@ -159,6 +159,11 @@ fn a_burst_of_connections_waits_in_the_listen_queue() {
         })
         .collect();
     assert_eq!(burst.len(), 600);
+    drop((first, burst));
+    proxy.signal("TERM");
+    let (_, log) = proxy.wait();
+    let full = log.iter().filter(|line| line["max_connections"] == 1).count();
+    assert_eq!(full, 1, "a warning about the limit, at most every ten seconds");
 }
 
 #[test]

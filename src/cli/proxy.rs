@@ -175,8 +175,8 @@ impl Args {
                     max_line: Utf8LinesCodec::DEFAULT_MAX_LENGTH,
                     logs_connections: false,
                 };
-                // The proxy is the only client of the embedded server, so the limit for each source does not apply.
-                let capacity = Capacity { from_one_source: 0, ..capacity };
+                // The proxy is the only client of the embedded server, and it limits the connections.
+                let capacity = Capacity { connections: usize::MAX, from_one_source: 0 };
                 server.run(&self.service, embedded, capacity, pending).await;
             }
             pending::<()>().await

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{Instant, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, error, info, warn};
 use utf8_codec::Utf8Error;
@@ -123,6 +123,8 @@ impl Service {
         let sources = Sources::new(capacity.from_one_source);
         let log = LogLimit::new(self.log_rate.get());
         let mut held_back = interval(HELD_BACK_INTERVAL);
+        // When a warning about the limit of connections was last logged.
+        let mut full = None;
         loop {
             tokio::select! {
                 () = signal() => break,
@@ -142,6 +144,13 @@ impl Service {
                         session.await;
                         drop(source);
                     });
+                    let max_connections = capacity.connections;
+                    if sessions.len() == max_connections
+                        && full.is_none_or(|time: Instant| time.elapsed() >= HELD_BACK_INTERVAL)
+                    {
+                        full = Some(Instant::now());
+                        warn!(max_connections, "no more connections are accepted until one ends");
+                    }
                 }
                 _ = held_back.tick() => log.report(),
             }
