@@ -12,7 +12,7 @@ pub(super) struct PolicyArgs {
     /// What to do with ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
-    /// What to do with a BOM at the start of a stream [default: keep, but strip if the BOM indicates the encoding]
+    /// What to do with a BOM at the start of a stream [default: keep; `convert` strips it if it indicates the encoding]
     #[arg(long, value_name = "POLICY")]
     bom: Option<Bom>,
 }
