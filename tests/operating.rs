@@ -168,13 +168,15 @@ fn a_burst_of_connections_waits_in_the_listen_queue() {
 
 #[test]
 fn connections_are_limited_per_address() {
-    let proxy = Server::start(&["proxy", "--max-connections-per-source", "2"]);
+    let (proxy, admin) = with_admin(&["--max-connections-per-source", "2"]);
     let mut clients = [(); 2].map(|()| proxy.connect());
     for client in &mut clients {
         client.write_all(b"x\n").unwrap();
         read_line(client);
     }
     assert_eq!(read_to_reset(&mut proxy.connect()), "");
+    let metrics = get(&admin, "/metrics").1;
+    assert!(metrics.contains("utf8_codec_connections_total{end=\"too_many\"} 1\n"), "{metrics}");
     let [first, _second] = clients;
     drop(first);
     sleep(Duration::from_millis(300));

@@ -21,8 +21,8 @@ use super::net::Peer;
 const LAST_REJECTIONS: usize = 20;
 
 /// The values of the label `end`.
-const ENDS: [&str; 8] =
-    ["closed", "rejected", "failed", "idle", "too_slow", "too_long", "unreachable", "cut"];
+const ENDS: [&str; 9] =
+    ["closed", "rejected", "failed", "idle", "too_slow", "too_long", "too_many", "unreachable", "cut"];
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
 
@@ -109,6 +109,11 @@ impl Metrics {
     pub(super) fn closed(&self, end: &'static str) {
         self.open.dec();
         self.connections.get_or_create(&[("end", end)]).inc();
+    }
+
+    /// Records a connection that was reset because there are too many from its source. It was never open.
+    pub(super) fn too_many(&self) {
+        self.connections.get_or_create(&[("end", "too_many")]).inc();
     }
 
     pub(super) fn read(&self, direction: Direction, bytes: usize) {

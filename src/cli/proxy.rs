@@ -194,8 +194,10 @@ impl Args {
             cut: cut.clone(),
         });
         let session = |connection| Arc::clone(&filter).session(connection);
+        let too_many = || filter.metrics.too_many();
+        let signal = async || signals.next().await;
         tokio::select! {
-            () = self.service.accept(listener, capacity, async || signals.next().await, cut, session) => {}
+            () = self.service.accept(listener, capacity, signal, cut, session, too_many) => {}
             () = line_server => {}
         }
         if let Some(admin) = admin {

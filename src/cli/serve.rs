@@ -94,7 +94,7 @@ impl LineServer {
                 }
             }
         };
-        service.accept(listener, capacity, signal, cut.clone(), session).await;
+        service.accept(listener, capacity, signal, cut.clone(), session, || {}).await;
     }
 
     /// Responds until the peer has no more lines. Reading stops while the peer does not read the responses.

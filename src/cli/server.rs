@@ -107,7 +107,8 @@ impl Service {
     }
 
     /// Accepts connections and runs `session` for each until a signal arrives, then drains them within the grace
-    /// period. After the grace period, or on a second signal, `cut` is cancelled, and the sessions must end.
+    /// period. After the grace period, or on a second signal, `cut` is cancelled, and the sessions must end. `too_many` is
+    /// called for each connection that is reset because of the limit for its source.
     pub(super) async fn accept<S>(
         &self,
         listener: Listener,
@@ -115,6 +116,7 @@ impl Service {
         mut signal: impl AsyncFnMut(),
         cut: CancellationToken,
         session: impl Fn(Connection) -> S,
+        too_many: impl Fn(),
     ) where
         S: Future<Output = ()> + Send + 'static,
     {
@@ -136,6 +138,7 @@ impl Service {
                             warn!(connection = number, %peer, held_back, "too many connections from one address");
                         });
                         stream.reset();
+                        too_many();
                         continue;
                     };
                     let log = Arc::clone(&log);
