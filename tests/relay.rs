@@ -107,7 +107,9 @@ async fn a_rejected_connection_closes_even_if_neither_peer_closes() {
     server.write_all(b"good \xED\xA0\x80").await.unwrap();
     assert_eq!(read_all(&mut client).await, b"good ");
     assert_eq!(read_all(&mut server).await, b"");
-    assert!(matches!(relayed.await.unwrap().end, End::IllFormed(Direction::Responses, _)));
+    let outcome = relayed.await.unwrap();
+    assert!(matches!(outcome.end, End::IllFormed(Direction::Responses, _)));
+    assert!(outcome.reset, "the requests have not ended");
     let expected = Utf8Error::new(5, ErrorKind::Surrogate, 1);
     assert_eq!(*reports.lock().unwrap(), [(Direction::Responses, expected)]);
 }

@@ -71,6 +71,33 @@ async fn a_rejection_resets_the_connection() {
     assert!(!relayed.await.unwrap().reset);
 }
 
+/// Under `OnRejection::Close`, only what was delivered to its end is closed cleanly.
+#[tokio::test(start_paused = true)]
+async fn a_direction_that_is_cut_after_a_clean_rejection_of_the_other_one_is_a_reset() {
+    let relay = Relay::new().on_rejection(OnRejection::Close);
+    for ends in [false, true] {
+        let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
+        client.write_all(b"list\xFF").await.unwrap();
+        assert_eq!(read_all(&mut server).await, b"list");
+        server.write_all(b"1 of 2").await.unwrap();
+        if ends {
+            server.shutdown().await.unwrap();
+        }
+        assert_eq!(read_some(&mut client, 6).await, b"1 of 2");
+        // Neither peer closes, so the linger time passes.
+        let outcome = relayed.await.unwrap();
+        assert!(matches!(outcome.end, End::IllFormed(Direction::Requests, _)), "{outcome:?}");
+        assert_eq!(outcome.reset, !ends);
+        assert_eq!(read_all(&mut client).await, b"");
+    }
+
+    // The server does not read the bytes before the error.
+    let ((mut client, mut near), (mut far, _server)) = (duplex(256), duplex(16));
+    client.write_all(&[&[b'g'; 60][..], b"\xFF"].concat()).await.unwrap();
+    let outcome = relay.idle_timeout(Duration::from_secs(9)).run(&mut near, &mut far, |_, _| {}).await;
+    assert!(outcome.reset && outcome.requests.written == 16, "{outcome:?}");
+}
+
 #[tokio::test]
 async fn every_end_except_an_orderly_one_is_a_reset() {
     let (client, server, _, relayed) = piped(Relay::new(), 64);

@@ -130,6 +130,11 @@ impl Pump {
         self.stop.is_some() && matches!(self.state, State::Discard | State::Done)
     }
 
+    /// Whether the direction has ended as intended: at its end or after a rejection, with all bytes written.
+    pub(super) fn has_ended(&self) -> bool {
+        (self.is_done() || self.has_stopped()) && !matches!(self.stop, Some(End::Failed(..)))
+    }
+
     /// Whether the source failed, so that the other direction cannot be delivered.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
