@@ -412,6 +412,36 @@ fn lines_are_written_in_the_encoding_with_their_terminator() {
 }
 
 #[test]
+fn a_replacement_does_not_end_a_line_that_is_written() {
+    static WITHOUT_EURO: Subset = Subset::new(&[0..=0x20AB, 0x20AD..=0x0010_FFFF]);
+    let substitute = |byte| ErrorPolicy::Substitute(Ascii::new(byte).unwrap());
+    for encoding in Encoding::ALL {
+        for (on_error, ending, line, position) in [
+            (ErrorPolicy::ReplaceWith('\n'), LineEnding::LfOrCrLf, "a\u{20AC}b\u{20AC}", Some(1)),
+            (substitute(b'\n'), LineEnding::Lf, "a\u{20AC}", Some(1)),
+            (ErrorPolicy::ReplaceWith('\r'), LineEnding::CrLf, "a\u{20AC}b", Some(1)),
+            (ErrorPolicy::ReplaceWith('\r'), LineEnding::Any, "\u{E9}\u{20AC}b", Some(2)),
+            (ErrorPolicy::ReplaceWith('\r'), LineEnding::LfOrCrLf, "a\u{20AC}b\u{20AC}", Some(5)),
+            (ErrorPolicy::ReplaceWith('\r'), LineEnding::LfOrCrLf, "a\u{20AC}b", None),
+            (ErrorPolicy::Skip, LineEnding::LfOrCrLf, "a\r\u{20AC}", Some(2)),
+            (ErrorPolicy::Escape, LineEnding::Ascii(Ascii::new(b'x').unwrap()), "a\u{20AC}", Some(1)),
+            (ErrorPolicy::Replace, LineEnding::LfOrCrLf, "a\u{20AC}b", None),
+        ] {
+            let codec = TranscodeCodec::new(encoding).subset(&WITHOUT_EURO).on_error(on_error);
+            let mut codec = codec.into_lines().ending(ending);
+            let mut out = BytesMut::from("before");
+            match (codec.encode(line, &mut out), position) {
+                (Ok(()), None) => assert!(out.len() > 6),
+                (Err(CodecError::EmbeddedTerminator { position }), Some(expected)) => {
+                    assert_eq!((position, &out[..]), (expected, &b"before"[..]), "{encoding} {on_error:?}");
+                }
+                (other, _) => panic!("{encoding} {on_error:?} {ending:?} {line:?}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_line_that_is_too_long_ends_with_the_stream() {
     let mut codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(4);
     let mut buffer = BytesMut::from(&encoded(Encoding::Utf16Le, "long")[..]);

@@ -106,6 +106,23 @@ impl TranscodeCodec {
         self.writing.to()
     }
 
+    /// Returns the start of the first character of a text that the encoding for writing does not have or that is outside
+    /// the subset.
+    pub(super) fn first_replaced(&self, text: &str) -> Option<usize> {
+        let mut writing = self.writing.on_error(ErrorPolicy::Strict);
+        let mut out = [0; 1024];
+        let mut read = 0;
+        loop {
+            let progress = writing.feed_into(&text.as_bytes()[read..], &mut out);
+            read += progress.read;
+            match progress.status {
+                Status::InputEmpty => return None,
+                Status::OutputFull => {}
+                Status::IllFormed(error) => return Some(error.offset as usize),
+            }
+        }
+    }
+
     /// Decodes `src` with `read`. Returns the text, or the error if there is no text before it.
     fn read(
         &mut self,
@@ -130,6 +147,31 @@ impl TranscodeCodec {
             self.error = Some(error);
         }
         Ok((!text.is_empty()).then(|| text.into()))
+    }
+
+    /// Appends a text in the encoding for writing. Returns the number of characters that a policy replaced.
+    pub(super) fn write(&self, text: &str, dst: &mut BytesMut) -> Result<Counters, CodecError> {
+        let text = text.as_bytes();
+        let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
+        loop {
+            let written = dst.len();
+            // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so
+            // the loop continues with the rest of the text.
+            dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
+            let progress = writing.feed_into(&text[read..], &mut dst[written..]);
+            dst.truncate(written + progress.written);
+            read += progress.read;
+            match progress.status {
+                Status::InputEmpty => return Ok(writing.counters()),
+                Status::OutputFull => {}
+                Status::IllFormed(error) => {
+                    dst.truncate(start);
+                    let at = error.offset as usize;
+                    let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
+                    return Err(CodecError::ill_formed(error, rejected, None));
+                }
+            }
+        }
     }
 }
 
@@ -156,26 +198,6 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
     type Error = CodecError;
 
     fn encode(&mut self, text: T, dst: &mut BytesMut) -> Result<(), CodecError> {
-        let text = text.as_ref().as_bytes();
-        let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
-        loop {
-            let written = dst.len();
-            // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so
-            // the loop continues with the rest of the text.
-            dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
-            let progress = writing.feed_into(&text[read..], &mut dst[written..]);
-            dst.truncate(written + progress.written);
-            read += progress.read;
-            match progress.status {
-                Status::InputEmpty => return Ok(()),
-                Status::OutputFull => {}
-                Status::IllFormed(error) => {
-                    dst.truncate(start);
-                    let at = error.offset as usize;
-                    let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
-                    return Err(CodecError::ill_formed(error, rejected, None));
-                }
-            }
-        }
+        self.write(text.as_ref(), dst).map(drop)
     }
 }

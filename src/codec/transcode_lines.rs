@@ -304,15 +304,27 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     ///
     /// # Errors
     ///
-    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, and
-    /// [`CodecError::IllFormed`] for a character that the encoding does not have. Nothing is written then.
+    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, also because the policy
+    /// replaces a character by a terminator, and [`CodecError::IllFormed`] for a character that the encoding does not
+    /// have. Nothing is written then.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref();
         if let Some(position) = self.ending.embedded(line.as_bytes()) {
             return Err(CodecError::EmbeddedTerminator { position });
         }
-        self.codec.encode(line, dst)?;
+        let start = dst.len();
+        let replaced = self.codec.write(line, dst)?;
         let units = Units::of(self.codec.written());
+        if replaced.total() > 0
+            && let Some(left) = units.embedded(self.ending, &dst[start..])
+        {
+            // A replacement is a terminator. At the end of the output it is that of the last character, and elsewhere
+            // usually that of the first one.
+            dst.truncate(start);
+            let last = line.char_indices().next_back().map(|(at, _)| at);
+            let position = if left == 0 { last } else { self.codec.first_replaced(line) };
+            return Err(CodecError::EmbeddedTerminator { position: position.unwrap_or_default() });
+        }
         if self.ending == LineEnding::CrLf {
             units.write(b'\r', dst);
         }
@@ -357,6 +369,21 @@ impl Units {
         if !self.is_big_endian {
             dst.put_bytes(0, zeros);
         }
+    }
+
+    /// Same as [`LineEnding::embedded`], in whole units. Returns the number of bytes after the unit.
+    fn embedded(self, ending: LineEnding, line: &[u8]) -> Option<usize> {
+        let mut left = line.len();
+        line.chunks_exact(self.width).find_map(|unit| {
+            left -= self.width;
+            let character = self.ascii(unit)?;
+            let is_terminator = match ending {
+                LineEnding::Lf | LineEnding::Ascii(_) => character == ending.last_byte(),
+                LineEnding::LfOrCrLf => character == b'\n' || (character == b'\r' && left == 0),
+                LineEnding::CrLf | LineEnding::Any => matches!(character, b'\r' | b'\n'),
+            };
+            is_terminator.then_some(left)
+        })
     }
 
     /// Same as [`LineEnding::find`], in whole units.
