@@ -24,6 +24,25 @@ fn the_error_for_a_misspelled_name_has_a_suggestion() {
 }
 
 #[test]
+fn the_help_of_an_option_that_several_commands_have_fits_each_command() {
+    let help = |command| {
+        let output = run(&mut program(&[command, "--help"]), b"");
+        // The help is wrapped to the width of the terminal.
+        String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    for command in ["proxy", "serve"] {
+        let help = help(command);
+        assert!(help.contains("start of a stream [default: keep]"), "{help}");
+        // `serve` continues after an ill-formed line, and so does `proxy --framing lines`.
+        assert!(!help.contains("and stop"), "{help}");
+    }
+    let (convert, check, detect) = (help("convert"), help("check"), help("detect"));
+    assert!(convert.contains("[default: keep, but strip if the BOM indicates the encoding]"), "{convert}");
+    assert!(!check.contains("Discard the BOM"), "{check}");
+    assert!(!detect.contains("one for each error") && !detect.contains("FILE:LINE:COLUMN"), "{detect}");
+}
+
+#[test]
 fn the_error_says_why_a_value_is_invalid() {
     for (args, why) in [
         (["serve", "--listen", "127.0.0.1:99999"], "the port is out of range: 0 to 65535"),

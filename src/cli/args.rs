@@ -12,7 +12,7 @@ pub(super) struct PolicyArgs {
     /// What to do with ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
-    /// What to do with a BOM at the start of a stream [default: keep; `convert` strips it if it indicates the encoding]
+    /// What to do with a BOM at the start of a stream [default: keep]
     #[arg(long, value_name = "POLICY")]
     bom: Option<Bom>,
 }
@@ -36,7 +36,7 @@ impl PolicyArgs {
 /// [`ErrorPolicy`] as a command line option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OnError {
-    /// Report an error and stop
+    /// Reject them, and report an error
     Strict,
     /// Replace each ill-formed sequence by U+FFFD
     Replace,

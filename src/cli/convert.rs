@@ -17,6 +17,12 @@ use super::files::{BUFFER, is_standard, read};
 use super::log::Verbosity;
 use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 
+/// The help of `--bom`, which has another default than that of the other commands.
+const BOM_HELP: &str = concat!(
+    "What to do with a BOM at the start of the input ",
+    "[default: keep, but strip if the BOM indicates the encoding]",
+);
+
 /// Convert from one encoding to another
 ///
 /// Encodings have their iconv names; --list prints them. `utf-16` and `utf-32` have a BOM: it is stripped from the
@@ -28,6 +34,7 @@ use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, pri
 /// An output file is replaced when the conversion is complete. If the conversion fails or is interrupted by a signal,
 /// the file does not change. Pipes and devices are written to while the input is read.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("bom", |bom| bom.help(BOM_HELP)))]
 pub(super) struct Args {
     /// The encoding of the input
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]

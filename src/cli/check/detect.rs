@@ -35,7 +35,9 @@ const PREFIX: u64 = 8 * 1024;
 pub(in super::super) struct DetectArgs {
     #[command(flatten)]
     walk: WalkArgs,
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    /// Report format: human and short are one line for each file, json is one object for each file, sarif (2.1.0) and
+    /// github are one note for each file [possible values: human, short, json, sarif, github]
+    #[arg(long, value_name = "FORMAT", default_value = "human", hide_possible_values = true)]
     format: Format,
     #[command(flatten)]
     verbosity: Verbosity,

@@ -30,8 +30,8 @@ pub(super) struct SettingsArgs {
     /// The encoding that the files should have [default: utf-8]
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<NamedEncoding>,
-    /// Whether files must or must not start with a BOM [default: keep]
-    #[arg(long, value_name = "POLICY")]
+    /// Whether files must start with a BOM (require), must not (reject), or may (keep, strip) [default: keep]
+    #[arg(long, value_name = "POLICY", hide_possible_values = true)]
     bom: Option<Bom>,
     /// Check an additional rule; can be repeated. Replaces the rules of utf8-codec.toml
     #[arg(long = "rule", value_name = "RULE")]
