@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 use utf8_codec::codec::framing::FramingError;
 use utf8_codec::codec::{CodecError, FrameError, RejectedText};
-use utf8_codec::http::Utf8BodyError;
+use utf8_codec::http::{Message, MultipartError, Reason, Rejection, Utf8BodyError};
 use utf8_codec::mime::{BodyDecoder, TransferEncoding};
 use utf8_codec::stream::{SseStreamError, StreamError, Utf8StreamExt};
 use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
@@ -37,6 +37,27 @@ fn every_error_is_invalid_data_with_the_utf8_error_inside() {
         assert_eq!(Utf8Error::find(&error), Some(ERROR), "{error}");
         assert_eq!(Utf8Error::find(&io::Error::other(error)), Some(ERROR), "below another error");
     }
+}
+
+#[test]
+fn the_utf8_error_is_found_in_a_rejection() {
+    let field = http::HeaderName::from_static("x-name");
+    let reasons = [
+        Reason::Body(ERROR),
+        Reason::Header(field.clone(), ERROR),
+        Reason::Trailer(field, ERROR),
+        Reason::Path(ERROR),
+        Reason::Query(ERROR),
+    ];
+    for reason in reasons {
+        assert_eq!(Utf8Error::find(&reason), Some(ERROR), "{reason}");
+        let rejection = Rejection::new(Message::Request, reason);
+        assert_eq!(Utf8Error::find(&io::Error::other(rejection)), Some(ERROR));
+    }
+    let form = Rejection::new(Message::Request, Reason::Multipart(MultipartError::Boundary));
+    assert!(form.source().is_some_and(|source| source.is::<MultipartError>()));
+    assert_eq!(form.to_string(), "missing or invalid multipart boundary");
+    assert!(Reason::ContentCoding.source().is_none());
 }
 
 #[test]

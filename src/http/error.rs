@@ -190,7 +190,7 @@ impl Error for Undecodable {}
 impl fmt::Display for MultipartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Boundary => f.write_str("no multipart boundary"),
+            Self::Boundary => f.write_str("missing or invalid multipart boundary"),
             Self::Malformed { offset } => write!(f, "malformed multipart at byte {offset}"),
             Self::HeadersTooLong { offset } => {
                 write!(f, "multipart headers at byte {offset} are longer than {HEADER_LIMIT} bytes")

@@ -153,7 +153,21 @@ impl fmt::Display for Reason {
     }
 }
 
-impl core::error::Error for Reason {}
+impl core::error::Error for Reason {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Body(error)
+            | Self::Header(_, error)
+            | Self::Trailer(_, error)
+            | Self::Path(error)
+            | Self::Query(error) => Some(error),
+            Self::Undecodable(error) => Some(error),
+            Self::Multipart(error) => Some(error),
+            Self::ContentType(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,7 +175,11 @@ impl fmt::Display for Rejection {
     }
 }
 
-impl core::error::Error for Rejection {}
+impl core::error::Error for Rejection {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.reason.source()
+    }
+}
 
 impl Rejection {
     /// Creates a rejection without the `Content-Type` of the message.
