@@ -215,6 +215,10 @@ impl fmt::Display for Utf8Error {
         let Self { offset, kind, len, from, to } = *self;
         let (from, to, len) = (from.title(), to.title(), ByteCount(len.into()));
         match kind {
+            // The error of `Output` for `String`. It is not about a character.
+            ErrorKind::Unmappable if self.len == 0 => {
+                return write!(f, "{to} cannot be written to a String, only to a Vec<u8>");
+            }
             ErrorKind::Unmappable => write!(f, "character not in {to}")?,
             ErrorKind::OutsideSubset => write!(f, "character outside the subset")?,
             ErrorKind::MissingBom => write!(f, "no BOM")?,

@@ -210,7 +210,12 @@ mod tests {
             if to == Encoding::Utf8 {
                 assert_eq!((fed, text.as_str()), (Ok(()), "é"));
             } else {
-                assert_eq!(fed.map_err(|error| (error.kind, error.len)), Err((ErrorKind::Unmappable, 0)));
+                let error = fed.unwrap_err();
+                assert_eq!((error.kind, error.len), (ErrorKind::Unmappable, 0));
+                assert!(
+                    error.to_string().ends_with(" cannot be written to a String, only to a Vec<u8>"),
+                    "{error}"
+                );
                 assert_eq!(text, "");
             }
         }
