@@ -43,6 +43,7 @@ const MAX_CONTINUATIONS: usize = 3;
 /// let text = "a🦀b".as_bytes();
 /// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::boundary::floor_boundary(text, index)), [0, 1, 1, 1, 1, 5, 6]);
 /// ```
+#[must_use]
 pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
     let index = index.min(bytes.len());
     let inside = (0..MAX_CONTINUATIONS).take_while(|&back| {
@@ -60,6 +61,7 @@ pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
 /// let text = "a🦀b".as_bytes();
 /// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::boundary::ceil_boundary(text, index)), [0, 1, 5, 5, 5, 5, 6]);
 /// ```
+#[must_use]
 pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
     let index = index.min(bytes.len());
     index + leading_continuations(bytes.get(index..).unwrap_or_default())
@@ -73,6 +75,7 @@ pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
 /// assert_eq!(utf8_codec::boundary::unfinished_len(b"caf\xC3"), 1);
 /// assert_eq!(utf8_codec::boundary::unfinished_len("café".as_bytes()), 0);
 /// ```
+#[must_use]
 pub fn unfinished_len(bytes: &[u8]) -> usize {
     let start = floor_boundary(bytes, bytes.len().saturating_sub(1));
     let last = bytes.get(start..).unwrap_or_default();
@@ -87,6 +90,7 @@ pub fn unfinished_len(bytes: &[u8]) -> usize {
 /// assert_eq!(utf8_codec::boundary::truncate("na\u{EF}ve", 3), "na");
 /// assert_eq!(utf8_codec::boundary::truncate("na\u{EF}ve", 4), "na\u{EF}");
 /// ```
+#[must_use]
 pub fn truncate(text: &str, max: usize) -> &str {
     split(text, max).0
 }
@@ -120,6 +124,7 @@ impl Truncator {
 
     /// Returns the part of the next chunk that is kept: a prefix of it. After a character that did not fit, nothing
     /// more is kept, so the kept text is always a prefix of the whole text.
+    #[must_use = "only the returned part is kept"]
     pub fn feed<'t>(&mut self, chunk: &'t str) -> &'t str {
         let kept = truncate(chunk, self.left);
         self.left = if kept.len() == chunk.len() { self.left - kept.len() } else { 0 };
@@ -244,6 +249,7 @@ impl Resync {
     }
 
     /// Splits the next chunk into the bytes to skip and the rest. Pass the rest to a decoder.
+    #[must_use = "the text is in the returned slices"]
     pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
         if self.done {
             return (&[], chunk);

@@ -142,7 +142,7 @@ async fn an_end_inside_a_character_is_reported_and_replaced_before_the_half_clos
         server.write_all(b"noted").await.unwrap();
         drop(server);
         assert_eq!(read_all(&mut client).await, b"noted");
-        relayed.await.unwrap();
+        let _ = relayed.await.unwrap();
         assert_eq!(*reports.lock().unwrap(), [cut]);
     }
 }

@@ -83,6 +83,7 @@ pub struct Flow {
 /// The outcome of a relayed connection.
 #[derive(Debug)]
 #[non_exhaustive]
+#[must_use = "if `reset` is set, both sockets must be reset"]
 pub struct Outcome {
     /// The direction from the client to the upstream server.
     pub requests: Flow,

@@ -20,6 +20,7 @@ use crate::policy::ErrorPolicy;
 /// assert_eq!(from_utf8_lossy(b"caf\xC3\xA9"), "café");
 /// assert_eq!(from_utf8_lossy(b"caf\xE9 \xE2\x82"), "caf\u{FFFD} \u{FFFD}");
 /// ```
+#[must_use]
 pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     // This policy repairs every error.
     TextDecoder::new().on_error(ErrorPolicy::Replace).decode_to_string(bytes).unwrap_or_default()
