@@ -109,7 +109,7 @@ impl<C: Decoder<Item: Into<Bytes>>> Utf8FramesCodec<C> {
     fn read(&mut self, frame: C::Item) -> Result<ByteString, FrameError<C::Error>> {
         let mut text = self.text;
         let decoded = decode_frame(&mut text, frame.into(), 0);
-        self.counters.add(text.counters());
+        self.counters += text.counters();
         let frame = self.frame;
         self.frame += 1;
         decoded.map_err(|(error, rejected)| FrameError::IllFormed { frame, error, rejected })
@@ -261,7 +261,7 @@ impl<C> Utf8FragmentsCodec<C> {
     }
 
     fn end_message(&mut self) {
-        self.counters.add(self.text.decoder().counters());
+        self.counters += self.text.decoder().counters();
         self.text = TextChunks::new(self.policies);
     }
 }

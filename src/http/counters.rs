@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::rejection::Reason;
 use crate::error::ErrorKind;
+use crate::policy::Counters;
 
 /// Counters that layers and bodies share. A clone is a handle on the same counters.
 ///
@@ -51,18 +52,18 @@ pub struct HttpCounts {
     /// The number of messages that were rejected for a reason other than ill-formed UTF-8, for example the charset or
     /// the length.
     pub rejected_otherwise: u64,
-    rejected: [u64; ErrorKind::ALL.len()],
+    rejected: Counters,
 }
 
 impl HttpCounts {
     /// Returns the number of messages that were rejected because of an error of this kind.
     pub const fn rejected(&self, kind: ErrorKind) -> u64 {
-        self.rejected[kind as usize]
+        self.rejected.of(kind)
     }
 
     /// Returns the number of messages that were rejected for any reason.
     pub fn rejected_total(&self) -> u64 {
-        self.rejected.iter().sum::<u64>() + self.rejected_otherwise
+        self.rejected.total() + self.rejected_otherwise
     }
 }
 
@@ -81,7 +82,7 @@ impl HttpCounters {
             bytes: bytes.load(Relaxed),
             repaired: repaired.load(Relaxed),
             rejected_otherwise: rejected_otherwise.load(Relaxed),
-            rejected: rejected.each_ref().map(|count| count.load(Relaxed)),
+            rejected: Counters::of_kinds(rejected.each_ref().map(|count| count.load(Relaxed))),
         }
     }
 
