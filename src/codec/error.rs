@@ -43,7 +43,8 @@ pub enum CodecError {
         /// The position in the value of the field, in bytes.
         position: usize,
     },
-    /// A text to be encoded as one line contains a terminator, so a peer would read two lines. Nothing was written.
+    /// A text to be encoded as one line contains a terminator, so a peer would read two lines, or ends with a CR that
+    /// would be read as a part of the terminator. Nothing was written.
     EmbeddedTerminator {
         /// The position in the text, in bytes.
         position: usize,

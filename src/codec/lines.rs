@@ -118,7 +118,8 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
     ///
     /// # Errors
     ///
-    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line. Nothing is written then.
+    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, or not all of the line
+    /// because it ends with CR. Nothing is written then. Under [`LineEnding::Lf`] a CR is part of the line.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref().as_bytes();
         match self.reader.ending.write(line, dst) {

@@ -305,8 +305,8 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     /// # Errors
     ///
     /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, also because the policy
-    /// replaces a character by a terminator, and [`CodecError::IllFormed`] for a character that the encoding does not
-    /// have. Nothing is written then.
+    /// replaces a character by a terminator, or not all of the line because it ends with CR, and
+    /// [`CodecError::IllFormed`] for a character that the encoding does not have. Nothing is written then.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref();
         if let Some(position) = self.ending.embedded(line.as_bytes()) {
