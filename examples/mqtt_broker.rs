@@ -7,7 +7,7 @@
 //!
 //! ```sh
 //! cargo run --example mqtt_broker -- --listen 127.0.0.1:1883
-//! mosquitto_pub -p 1883 -t 'stra\xc3\x9fe' -m hallo
+//! mosquitto_pub -p 1883 -t "$(printf 'stra\303\237e')" -m hallo
 //! ```
 
 use core::error::Error;

@@ -5,7 +5,7 @@
 //!
 //! ```sh
 //! cargo run --example syslog_server -- --listen 127.0.0.1:6514
-//! logger --tcp --octet-count --server 127.0.0.1 --port 6514 'gr\xc3\xbcn'
+//! logger --tcp --octet-count --server 127.0.0.1 --port 6514 "$(printf 'gr\303\274n')"
 //! logger --tcp --server 127.0.0.1 --port 6514 'a line that ends with LF'
 //! ```
 

@@ -174,11 +174,15 @@ fn fragment(payload: &'static [u8], opcode: Data, last: bool) -> Message {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() == Some("--listen") {
-        let listener = TcpListener::bind(arguments.next().ok_or("--listen ADDR")?).await?;
-        println!("listening on {}", listener.local_addr()?);
-        return serve(listener).await;
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match &arguments[..] {
+        [] => {}
+        [flag, address] if flag == "--listen" => {
+            let listener = TcpListener::bind(address).await?;
+            println!("listening on {}", listener.local_addr()?);
+            return serve(listener).await;
+        }
+        _ => return Err("usage: websocket_text [--listen ADDR]".into()),
     }
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
