@@ -420,7 +420,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
             } else {
                 let offset = bad.find("jtoIA=").expect("the symbol with the first bits of ED");
                 let text = format!(
-                    "554-5.6.0 part 2: ill-formed UTF-8 at byte {offset} (2 decoded, Surrogate, 1 byte)"
+                    "554-5.6.0 part 2: ill-formed UTF-8 at byte {offset} (decoded byte 2, Surrogate, 1 byte)"
                 );
                 assert_eq!(lines, [text.as_bytes(), b"554 5.6.0 part 1: good"]);
             }

@@ -108,9 +108,9 @@ fn the_tree_lists_every_part_and_error() {
         format!(
             "{name}: 3 errors\n  0 multipart/mixed\n  1 text/plain, no charset, 7bit: 1 line, 4 characters\n  \
              2 text/html, utf-8, base64: 1 line, 2 characters\n    \
-             error: byte {offset}, 2 decoded: Surrogate (text)\n    \
-             error: byte {}, 3 decoded: UnexpectedContinuation (text)\n    \
-             error: byte {}, 4 decoded: UnexpectedContinuation (text)\n  3 image/png\n",
+             error: byte {offset}, decoded byte 2: Surrogate (text)\n    \
+             error: byte {}, decoded byte 3: UnexpectedContinuation (text)\n    \
+             error: byte {}, decoded byte 4: UnexpectedContinuation (text)\n  3 image/png\n",
             offset + 2,
             offset + 3
         )

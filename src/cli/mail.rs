@@ -254,7 +254,7 @@ fn tree(
             let word = if error.kind.is_warning() { "warning" } else { "error" };
             write!(out, "{:indent$}{word}: byte {}", "", error.offset)?;
             if let Some(decoded) = error.decoded_offset {
-                write!(out, ", {decoded} decoded")?;
+                write!(out, ", decoded byte {decoded}")?;
             }
             writeln!(out, ": {} ({})", error.kind, error.kind.layer())?;
         }

@@ -227,7 +227,7 @@ impl fmt::Display for MimeError {
         };
         write!(f, "{what} at byte {} (", self.offset)?;
         if let Some(decoded) = self.decoded_offset {
-            write!(f, "{decoded} decoded, ")?;
+            write!(f, "decoded byte {decoded}, ")?;
         }
         write!(f, "{}, {})", self.kind, ByteCount(self.len.into()))
     }

@@ -24,7 +24,7 @@
 //! assert_eq!((part.path.to_string().as_str(), error.kind.layer()), ("1", MimeLayer::Text));
 //! // The offset on the wire, and the offset in the decoded text.
 //! assert_eq!((error.offset, error.decoded_offset), (101, Some(9)));
-//! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 101 (9 decoded, MissingContinuation, 1 byte)");
+//! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 101 (decoded byte 9, MissingContinuation, 1 byte)");
 //! ```
 //!
 //! # Errors

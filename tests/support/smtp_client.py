@@ -43,7 +43,7 @@ for client in (smtplib.LMTP("127.0.0.1", PORT), smtplib.SMTP("127.0.0.1", PORT))
         except smtplib.SMTPDataError as rejection:
             lines = rejection.smtp_error.decode().split("\n")
             assert rejection.smtp_code == 554, rejection
-            assert lines[0] == f"5.6.0 part 1.2: ill-formed UTF-8 at byte {offset} (120 decoded, Surrogate, 1 byte)", lines
+            assert lines[0] == f"5.6.0 part 1.2: ill-formed UTF-8 at byte {offset} (decoded byte 120, Surrogate, 1 byte)", lines
             assert lines[1:] == ["5.6.0 part 1.1: good", "5.6.0 part 2: good"], lines
     client.quit()
 
