@@ -2,7 +2,7 @@
 
 /// The settings that both layers have, for a struct with `config: Arc<LayerConfig>`.
 macro_rules! shared_settings {
-    (rules: $rules:literal, on_rejection: $on_rejection:literal) => {
+    (layer: $layer:literal, rules: $rules:literal, on_rejection: $on_rejection:literal) => {
         fn with(mut self, change: impl FnOnce(&mut LayerConfig)) -> Self {
             change(Arc::make_mut(&mut self.config));
             self
@@ -28,6 +28,21 @@ macro_rules! shared_settings {
         }
 
         #[doc = $on_rejection]
+        ///
+        /// Its body is complete: `Bytes`, a `String`, a `Vec<u8>`, or a [`ProblemBody`](crate::http::ProblemBody) to
+        /// which header fields are added.
+        ///
+        /// ```
+        /// use http::Response;
+        #[doc = concat!("use utf8_codec::tower::", $layer, ";")]
+        ///
+        #[doc = concat!("let layer = ", $layer, "::new().on_rejection(|rejection| {")]
+        ///     let mut response = Response::new(format!("{rejection}\n"));
+        ///     *response.status_mut() = rejection.status();
+        ///     response
+        /// });
+        /// # drop(layer);
+        /// ```
         #[must_use]
         pub fn on_rejection<F, T>(self, respond: F) -> Self
         where

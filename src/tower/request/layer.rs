@@ -127,6 +127,7 @@ impl ValidateUtf8RequestLayer {
     }
 
     shared_settings! {
+        layer: "ValidateUtf8RequestLayer",
         rules: "The default is [`BodyRules::new`].",
         on_rejection: "Sets the response to a rejected request, instead of [`Rejection::to_response`]."
     }

@@ -16,7 +16,7 @@ use crate::tower::config::LayerConfig;
 ///
 /// | | [`new`](Self::new) | [`hold`](Self::hold) |
 /// |---|---|---|
-/// | what the client receives of an ill-formed response | the head and the well-formed text before the error; then the connection (HTTP/1.1) is closed or the stream (HTTP/2) is reset | `502` |
+/// | what the client receives of an ill-formed response | the head and the well-formed text before the error, if the server has sent them by then; then the connection (HTTP/1.1) is closed or the stream (HTTP/2) is reset | `502` |
 /// | memory for a body | the bytes of one character | the bytes that have arrived, up to a limit |
 /// | a body over the limit | no limit | `502` |
 ///
@@ -71,6 +71,7 @@ impl ValidateUtf8ResponseLayer {
     }
 
     shared_settings! {
+        layer: "ValidateUtf8ResponseLayer",
         rules: "The default is [`BodyRules::for_responses`].",
         on_rejection: "Sets the replacement for a rejected response, instead of [`Rejection::to_response`]."
     }
