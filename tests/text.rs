@@ -335,6 +335,7 @@ fn no_output_exceeds_the_length_limit_of_its_policy() {
 }
 
 #[test]
+#[cfg(feature = "alloc")]
 fn the_minimum_length_is_reached_for_every_length() {
     static NOTHING: Subset = Subset::new(&[]);
     let policies = [
