@@ -416,6 +416,17 @@ fn listed(admin: &str) -> Vec<(&'static str, serde_json::Value, &'static str)> {
 }
 
 #[test]
+fn a_connection_to_the_admin_listener_has_one_request() {
+    let (_proxy, admin) = with_admin(&[]);
+    let mut client = TcpStream::connect(&admin).unwrap();
+    // Less than the time limit of a connection.
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    client.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let answer = read_all(&mut client);
+    assert!(answer.contains("connection: close\r\n") && answer.ends_with("ready\n"), "{answer}");
+}
+
+#[test]
 fn idle_connections_to_the_admin_listener_do_not_delay_a_health_check() {
     let (_proxy, admin) = with_admin(&[]);
     let start = Instant::now();

@@ -50,9 +50,11 @@ pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
                 let response = answer(&request, &metrics);
                 async { Ok::<_, Infallible>(response) }
             });
-            // A client such as `nc -N` shuts down its write half after the request and then waits for the response.
+            // A client such as `nc -N` shuts down its write half after the request and then waits for the response. A
+            // connection has one request, because a further one could be lost when the time limit is reached.
+            let mut http = http1::Builder::new();
             let connection =
-                http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), answer);
+                http.half_close(true).keep_alive(false).serve_connection(TokioIo::new(stream), answer);
             // Not logged: the client disconnected, sent invalid HTTP, or reached the time limit.
             let _ = timeout(DURATION, connection).await;
         });
