@@ -272,6 +272,22 @@ fn sighup_does_not_end_the_program_and_the_service_manager_is_notified() {
 }
 
 #[test]
+fn connections_in_the_listen_queue_are_served_after_sigterm() {
+    let proxy = Server::start(&["proxy"]);
+    // The proxy is stopped while the kernel establishes the connections.
+    proxy.signal("STOP");
+    let clients: Vec<_> = (0..50).map(|_| proxy.connect()).collect();
+    proxy.signal("TERM");
+    proxy.signal("CONT");
+    for mut client in clients {
+        client.write_all(b"x\n").unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(read_all(&mut client), "line 1: 1 characters: x\n");
+    }
+    assert_eq!(proxy.wait().0.code(), Some(0));
+}
+
+#[test]
 fn serve_closes_an_idle_connection_and_not_one_that_sends_slowly() {
     let server = Server::start(&["serve", "--idle-timeout", "1"]);
     let mut client = server.connect();

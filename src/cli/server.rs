@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, interval, sleep, timeout};
+use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, error, info, warn};
 use utf8_codec::Utf8Error;
@@ -30,6 +30,10 @@ const LINGER: Duration = Duration::from_secs(1);
 /// The maximum number of ill-formed sequences logged for each direction of a connection. Further ones are only counted,
 /// so that one peer cannot fill the log.
 const MAX_REPORTS: u64 = 100;
+
+/// How long connections are accepted after a signal. Connections in the listen queue are already established for their
+/// clients, and would be reset with the listener.
+const QUEUE_TIME: Duration = Duration::from_millis(50);
 
 /// Whether the server accepts no more connections and drains the open ones.
 pub(super) static DRAINING: AtomicBool = AtomicBool::new(false);
@@ -127,9 +131,15 @@ impl Service {
         let mut held_back = interval(HELD_BACK_INTERVAL);
         // When a warning about the limit of connections was last logged.
         let mut full = None;
+        let mut end = None;
         loop {
             tokio::select! {
-                () = signal() => break,
+                () = signal(), if end.is_none() => {
+                    DRAINING.store(true, Ordering::Relaxed);
+                    notify("STOPPING=1");
+                    end = Some(Instant::now() + QUEUE_TIME);
+                }
+                () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => break,
                 Some(ended) = sessions.join_next() => log_panic(ended),
                 (stream, peer) = next_connection(&listener), if sessions.len() < capacity.connections => {
                     number += 1;
@@ -159,8 +169,6 @@ impl Service {
             }
         }
         drop(listener);
-        DRAINING.store(true, Ordering::Relaxed);
-        notify("STOPPING=1");
         if !sessions.is_empty() {
             info!(connections = sessions.len(), grace = self.grace.as_secs_f64(), "draining");
         }
