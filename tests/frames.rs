@@ -263,3 +263,23 @@ fn a_session_over_a_socket_continues_after_an_ill_formed_message() {
     let text = |text: &str, last| Some((text.into(), last));
     assert_eq!(texts, [text("go", false), text("od", true), None, text("good again", true)]);
 }
+
+/// The decoder of a codec for frames only has policies.
+#[test]
+fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
+    let mut used = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+    assert_eq!(used.feed(b"\xFF\xFF\xE2").count(), 2);
+    let codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used);
+    let bytes = length_delimited(&[b"\xEF\xBB\xBFa", b"\x82\xAC", b"b\xFF"]);
+    let mut frames = codec.clone();
+    let got: Vec<_> = decode_all(&mut frames, &bytes).into_iter().map(Result::unwrap).collect();
+    assert_eq!(got, ["a", "\u{FFFD}\u{FFFD}", "b\u{FFFD}"]);
+    assert_eq!(frames.counters().total(), 3);
+
+    let strict =
+        Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used.on_error(ErrorPolicy::Strict));
+    let mut errors: Vec<_> = decode_all(&mut strict.clone(), &bytes).into_iter().map(facts).collect();
+    let (frame, error, _) = errors.pop().unwrap().unwrap_err();
+    assert_eq!((frame, error.offset), (2, 1));
+    assert_eq!(codec.over_fragments().counters().total(), 0);
+}

@@ -367,3 +367,16 @@ fn the_offset_of_a_decoder_is_that_of_the_first_byte() {
         assert_eq!((&data[..], facts(error)), (&b"caf"[..], Some((103, ErrorKind::Truncated, 1))));
     }
 }
+
+/// Rules are for any number of bodies.
+#[test]
+fn a_decoder_that_was_used_before_does_not_affect_bodies_under_rules() {
+    let mut used = TextDecoder::new();
+    assert_eq!(used.feed(b"a\xE2\x82").count(), 1);
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    let script = Script::of(&[b"b\xFF"], EndHint::ALL[0]);
+    let body = BodyRules::new().decoder(used).apply(Message::Request, &mut headers, script).unwrap();
+    let (data, _, error) = drain(body);
+    assert_eq!((&data[..], facts(error)), (&b"b"[..], Some((1, ErrorKind::InvalidLead, 1))));
+}

@@ -283,3 +283,22 @@ async fn the_observer_receives_each_change_of_the_number_of_held_bytes() {
         assert_eq!(*held.0.lock().unwrap(), expected);
     }
 }
+
+/// A relay is for any number of connections, so it uses only the policies of a decoder or filter.
+#[tokio::test]
+async fn a_decoder_that_was_used_before_does_not_affect_a_connection() {
+    let mut used = TextDecoder::new();
+    assert_eq!(used.feed(b"a\xE2\x82").count(), 1);
+    let mut lines = LineFilter::with_decoder(used);
+    lines.feed(b"held", |_| {}).unwrap();
+    for relay in [Relay::with_decoder(used), Relay::new().lines(lines)] {
+        let relay = relay.on_rejection(OnRejection::Close);
+        let (mut client, mut server, reports, relayed) = piped(relay, 64);
+        client.write_all(b"b\n").await.unwrap();
+        client.shutdown().await.unwrap();
+        assert_eq!(read_all(&mut server).await, b"b\n");
+        drop(server);
+        assert!(matches!(relayed.await.unwrap().end, End::Closed));
+        assert!(reports.lock().unwrap().is_empty());
+    }
+}

@@ -137,6 +137,16 @@ fn an_error_at_the_end_ends_the_event() {
 }
 
 #[test]
+fn a_restart_resets_the_offset_and_the_counters_of_a_decoder_that_was_used_before() {
+    let mut used = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    assert_eq!(used.feed(b"\xFFa").count(), 2);
+    let mut codec = SseCodec::with_decoder(used);
+    assert_eq!((codec.offset(), codec.counters().total()), (2, 1));
+    codec.restart();
+    assert_eq!((codec.offset(), codec.counters().total()), (0, 0));
+}
+
+#[test]
 fn an_id_is_kept_when_its_event_ends() {
     let (mut codec, mut buffer) = (SseCodec::new(), BytesMut::from("id: 1\ndata: a\n"));
     assert!(codec.decode(&mut buffer).unwrap().is_none());

@@ -66,9 +66,9 @@ impl<C> Utf8FramesCodec<C> {
         Self::with_decoder(codec, TextDecoder::new())
     }
 
-    /// Creates a codec for the frames of `codec` with the policies of `text`.
+    /// Creates a codec for the frames of `codec` with the policies of `text`, whose offset and counters are not used.
     pub fn with_decoder(codec: C, text: TextDecoder) -> Self {
-        Self { codec, text, frame: 0, counters: Counters::default() }
+        Self { codec, text: text.at(0), frame: 0, counters: Counters::default() }
     }
 
     /// Converts this codec into a [`Utf8FragmentsCodec`], which decodes one text that spans several frames.

@@ -250,10 +250,10 @@ impl BodyRules {
         self
     }
 
-    /// Sets the policies for ill-formed text and for the BOM.
+    /// Sets the policies for ill-formed text and for the BOM. The offset and the counters of the decoder are not used.
     #[must_use]
     pub const fn decoder(mut self, decoder: TextDecoder) -> Self {
-        self.decoder = decoder;
+        self.decoder = decoder.at(0);
         self
     }
 

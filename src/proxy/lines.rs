@@ -79,6 +79,12 @@ impl LineFilter {
         Self::with_decoder(TextDecoder::new())
     }
 
+    /// Returns a new filter with the same settings, for the start of another stream.
+    #[cfg(feature = "relay")]
+    pub(super) fn restarted(self) -> Self {
+        Self { max_length: self.max_length, stops: self.stops, ..Self::with_decoder(self.decoder.at(0)) }
+    }
+
     /// Creates a filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         Self {

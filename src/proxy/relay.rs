@@ -94,8 +94,10 @@ impl Relay {
         Self::with_decoder(TextDecoder::new())
     }
 
-    /// Creates a relay that filters both directions with the policies of this decoder.
+    /// Creates a relay that filters both directions with the policies of this decoder, whose offset and counters are
+    /// not used.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
+        let decoder = decoder.at(0);
         const fn setup(decoder: TextDecoder) -> Setup {
             Setup { stage: Stage::Text(Filter::with_decoder(decoder)), report_only: false, closes: false }
         }
@@ -107,10 +109,11 @@ impl Relay {
         }
     }
 
-    /// Filters both directions with this filter. Only whole lines are forwarded, and a line that is ill-formed or too
+    /// Filters both directions with the settings of this filter. Only whole lines are forwarded, and a line that is ill-formed or too
     /// long is dropped. The bytes that [`Observer::rejected_line`] returns are sent to the peer that sent the line.
     #[must_use]
     pub fn lines(mut self, filter: LineFilter) -> Self {
+        let filter = filter.restarted();
         self.requests.stage = Stage::Lines(filter.clone());
         self.responses.stage = Stage::Lines(filter);
         self

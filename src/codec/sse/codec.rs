@@ -145,7 +145,7 @@ impl SseCodec {
         let text = text.bom(BomPolicy::Strip);
         Self {
             lines: Self::lines(text, Self::DEFAULT_MAX_LENGTH),
-            text,
+            text: text.at(0),
             max_event_length: Self::DEFAULT_MAX_LENGTH,
             block: Block { event: ByteString::new(), data: Data::None, start: None, is_discarded: false },
             new_id: None,
