@@ -119,7 +119,12 @@ fn a_closed_pipe_ends_the_program_without_a_message() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
-    for args in [&["convert", "--list"][..], &["proxy", "--listen", "127.0.0.1:0"]] {
+    for args in [
+        &["convert", "--list"][..],
+        &["convert", "Cargo.toml"],
+        &["check", "Cargo.toml"],
+        &["proxy", "--listen", "127.0.0.1:0"],
+    ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
         let child = program(args).stdout(full).stderr(std::process::Stdio::piped()).spawn();
         let output = child.expect("the program starts").wait_with_output().expect("it ends");

@@ -88,8 +88,9 @@ impl Args {
             return Ok(CommandStatus::Success);
         }
         let cannot_read = |error| format!("cannot read {}: {error}", self.input.display());
-        let cannot_write = |error: io::Error| -> Box<dyn Error> {
+        let cannot_write_output = |error: io::Error| -> Box<dyn Error> {
             match error.kind() {
+                _ if is_standard(&self.output) => cannot_write(error),
                 io::ErrorKind::BrokenPipe => ClosedPipe.into(),
                 _ => format!("cannot write {}: {error}", self.output.display()).into(),
             }
@@ -101,7 +102,7 @@ impl Args {
             let len = file.metadata().ok().filter(|it| it.is_file()).map(|it| it.len());
             (Box::new(file), len)
         };
-        let mut output = OutputFile::open(&self.output).map_err(cannot_write)?;
+        let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
         let progress = progress(len, &output);
         let mut buffer = vec![0; BUFFER];
         let mut filled = 0;
@@ -128,7 +129,7 @@ impl Args {
                 0 => transcoder.finish(&mut converted),
                 _ => transcoder.feed(&buffer[..filled], &mut converted),
             };
-            output.write(&converted).map_err(cannot_write)?;
+            output.write(&converted).map_err(cannot_write_output)?;
             converted.clear();
             progress.inc(filled as u64);
             match result {
@@ -142,7 +143,7 @@ impl Args {
             print_error(&format!("{}: {}", self.input.display(), self.describe(error)));
             return Ok(CommandStatus::IllFormed);
         }
-        output.commit().map_err(cannot_write)?;
+        output.commit().map_err(cannot_write_output)?;
         Ok(CommandStatus::Success)
     }
 
