@@ -16,14 +16,12 @@ const OUTPUT: &[u8] = b"\x1B[1mna\xC3\xAFve\x1B[0m \xF0\x9F\xA6\x80 \xFF \xE2";
 
 /// Forwards text as it arrives, for a terminal or a log that is shown live. With
 /// `String::from_utf8_lossy(&buffer[..read])` a character that is split between two reads would be lost.
-fn show(mut output: impl Read, mut screen: impl FnMut(&str)) -> io::Result<()> {
-    let mut buffer = [0; 4096];
-    let mut text = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    while let read @ 1.. = output.read(&mut buffer)? {
-        screen(&text.push(&buffer[..read])?);
-    }
-    if let Some(end) = text.finish() {
-        screen(end.text()?);
+fn show(output: impl Read, mut screen: impl FnMut(&str)) -> io::Result<()> {
+    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let mut reader = Utf8Reader::with_decoder(output, replace);
+    // The text of one read. A read that a signal interrupts is repeated.
+    while let Some(text) = reader.read_str_chunk()? {
+        screen(text);
     }
     Ok(())
 }

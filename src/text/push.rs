@@ -16,6 +16,9 @@ impl TextDecoder {
     /// error was repaired. In these cases the text of the chunk is copied once. The text is empty if the chunk contains
     /// only a part of a character. At most 3 bytes remain in the decoder.
     ///
+    /// For a blocking reader, `io::Utf8Reader::read_str_chunk` is shorter than the loop of this example. It also repeats
+    /// a read that a signal interrupts.
+    ///
     /// ```
     /// use std::io::{self, Read};
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
