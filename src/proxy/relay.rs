@@ -109,8 +109,9 @@ impl Relay {
         }
     }
 
-    /// Filters both directions with the settings of this filter. Only whole lines are forwarded, and a line that is ill-formed or too
-    /// long is dropped. The bytes that [`Observer::rejected_line`] returns are sent to the peer that sent the line.
+    /// Filters both directions with the settings of this filter. Only whole lines are forwarded, and a line that is
+    /// ill-formed or too long is dropped. The bytes that [`Observer::rejected_line`] returns are sent to the peer that
+    /// sent the line.
     #[must_use]
     pub fn lines(mut self, filter: LineFilter) -> Self {
         let filter = filter.restarted();

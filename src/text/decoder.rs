@@ -11,10 +11,12 @@ use crate::subset::Subset;
 /// A [`Utf8Decoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and an optional [`Subset`]. Its output is always
 /// well-formed text.
 ///
+/// Like [`Utf8Decoder`] it accepts chunks of any size, does not allocate and does not panic, and its text, errors and
+/// offsets do not depend on how the stream is split into chunks.
+///
 /// All adapters of this crate get their policies from it. An adapter for one stream continues the stream of the decoder:
-/// its offset, its counters and its pending bytes, which a codec of the module `codec` expects in the read buffer instead.
-/// An adapter for many texts (frames, relayed connections, bodies under rules) uses only the policies. Like [`Utf8Decoder`] it accepts chunks of any size, does not
-/// allocate and does not panic, and its text, errors and offsets do not depend on how the stream is split into chunks.
+/// its offset, its counters and its pending bytes, which a codec of the module `codec` expects in the read buffer
+/// instead. An adapter for many texts (frames, relayed connections, bodies under rules) uses only the policies.
 ///
 /// ```
 /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
