@@ -310,6 +310,32 @@ fn a_terminator_outside_the_subset_is_not_counted() {
     }
 }
 
+/// The terminator ends the sequence. With `sniff` the bytes that may start a BOM are unfinished too.
+#[test]
+fn a_terminator_after_an_unfinished_sequence_is_not_counted() {
+    static LETTERS: Subset = Subset::new(&[0x41..=0x7A]);
+    for (ending, text) in [(LineEnding::Any, "\r\n"), (LineEnding::CrLf, "\r\n"), (LineEnding::Lf, "\n")] {
+        for (unfinished, errors) in [(&b"\xE2\x82"[..], 1), (b"\xFF", 1), (b"\xEF\xBB", 1), (b"\0\0\xFE", 3)]
+        {
+            let input = [unfinished, text.as_bytes(), b"a", text.as_bytes()].concat();
+            every_partition(&input, |chunks| {
+                let codec = TranscodeCodec::new(Encoding::Utf8).subset(&LETTERS).sniff();
+                let mut codec = codec.on_error(ErrorPolicy::ReplaceWith('#')).into_lines().ending(ending);
+                let (mut buffer, mut lines) = (BytesMut::new(), Vec::new());
+                for chunk in chunks {
+                    buffer.extend_from_slice(chunk);
+                    while let Some(line) = codec.decode(&mut buffer).expect("every error is repaired") {
+                        lines.push(line.to_string());
+                    }
+                }
+                assert_eq!(codec.decode_eof(&mut buffer).expect("the end"), None);
+                assert_eq!(lines, ["#".repeat(errors as usize), "a".to_owned()], "{chunks:02X?}");
+                assert_eq!(codec.counters().total(), errors, "{ending:?} {chunks:02X?}");
+            });
+        }
+    }
+}
+
 #[test]
 fn a_missing_bom_before_an_empty_line_is_an_error() {
     for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le] {

@@ -9,7 +9,7 @@ use super::error::{CodecError, LineStart};
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineState};
 use super::transcode::TranscodeCodec;
 use crate::detect::{Sniff, sniff};
-use crate::error::{ErrorKind, Utf8Error};
+use crate::error::Utf8Error;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Transcoder};
 
@@ -170,26 +170,9 @@ impl TranscodeLinesCodec {
             return Err(error);
         }
         // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
-        let (mut reading, mut text, mut end) = (self.codec.reading, String::new(), String::new());
+        let (mut reading, mut text) = (self.codec.reading, String::new());
         let mut result = feed(&mut reading, &src[..length], &mut text);
-        let is_unfinished = !reading.pending().is_empty();
-        let terminator_bytes = &src[length..length + terminator];
-        let ended = feed_terminator(&mut reading, terminator_bytes, &mut end);
-        // An error before the terminator is that of the line: an unfinished sequence, or the missing BOM of an empty
-        // line.
-        if let Err(error) = ended
-            && (error.kind == ErrorKind::MissingBom || error.offset.wrapping_sub(line.offset) < length as u64)
-        {
-            result = result.and(ended);
-        }
-        if is_unfinished && terminator > 0 {
-            // The sequence before the terminator is unfinished. `end` starts with its replacement, which is part of the
-            // line. What follows is the output for the terminator, which is the same if it is decoded again.
-            let (mut again, mut rest) = (reading, String::new());
-            let _ = feed(&mut again, terminator_bytes, &mut rest);
-            let repair = end.len().saturating_sub(rest.len());
-            text.push_str(end.get(..repair).unwrap_or_default());
-        }
+        result = result.and(feed_terminator(&mut reading, &src[length..length + terminator], &mut text));
         if last {
             result = result.and(finish(&mut reading, &mut text));
         }
@@ -260,10 +243,16 @@ fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), Utf8Error> 
     first
 }
 
-/// Moves past a terminator. It is not part of the text, so it is not decoded, unless a sequence before it is
-/// unfinished.
+/// Moves past a terminator. It is not part of the text, so it is not decoded. It ends an unfinished sequence before it.
+/// Returns the first error: that of the sequence, or the missing BOM of an empty line.
 fn feed_terminator(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), Utf8Error> {
-    if reading.pending().is_empty() { reading.pass(bytes.len()) } else { feed(reading, bytes, text) }
+    let (mut rest, mut result) = (bytes, Ok(()));
+    while !rest.is_empty() && !reading.pending().is_empty() {
+        let (taken, ended) = reading.end_sequence(rest, text);
+        result = result.and(ended);
+        rest = &rest[taken..];
+    }
+    result.and(reading.pass(rest.len()))
 }
 
 impl Decoder for TranscodeLinesCodec {

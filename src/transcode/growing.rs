@@ -3,6 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+#[cfg(feature = "codec")]
+use super::carry::Room;
 use super::{Status, Transcoder};
 use crate::error::{ErrorKind, Utf8Error};
 use sealed::Token;
@@ -163,6 +165,23 @@ impl Transcoder {
             let progress = transcoder.finish_into(room);
             (progress.status, progress.written, 0)
         })
+    }
+
+    /// Converts the bytes of an unfinished sequence, which `next` follows, and appends the result to `out`. Returns the
+    /// number of bytes of `next` that were consumed because they belong to the sequence.
+    #[cfg(feature = "codec")]
+    pub(crate) fn end_sequence(
+        &mut self,
+        next: &[u8],
+        out: &mut impl Output,
+    ) -> (usize, Result<(), Utf8Error>) {
+        let mut rest = next;
+        let result = self.append(0, out, |transcoder, room| {
+            let mut room = Room::new(room);
+            let status = transcoder.conversion.run_carry(&mut rest, &mut room);
+            (status, room.written(), 0)
+        });
+        (next.len() - rest.len(), result)
     }
 
     /// Calls `write` with new output space until the `left` bytes of input are consumed. `write` returns the status,

@@ -83,29 +83,59 @@ impl Conversion {
             if bytes.is_empty() {
                 return Status::InputEmpty;
             }
-            if self.sniffing {
-                match sniff(bytes, last) {
-                    Sniff::Undecided => return self.keep(bytes, rest),
-                    // The dialects of UTF-8 have its BOM, so it does not indicate that the stream is UTF-8.
-                    Sniff::Found(encoding) if encoding.bom() != self.source.encoding().bom() => {
-                        self.source = Source::new(encoding, self.target.encoding(), self.switches)
-                    }
-                    Sniff::Found(_) | Sniff::Absent => {}
-                }
-                self.sniffing = false;
+            if let Some(status) = self.step(bytes, rest, room, last) {
+                return status;
             }
-            let item = match self.source.read(bytes) {
-                Item::Unfinished if last => self.source.read_last(bytes),
-                item => item,
-            };
-            match self.take(item, bytes, room) {
-                Taken::Unfinished => return self.keep(bytes, rest),
-                Taken::Full => return Status::OutputFull,
-                Taken::Bytes(len) => self.advance(len, rest),
-                Taken::Error(error, len) => {
-                    self.advance(len, rest);
-                    return Status::IllFormed(error);
+        }
+    }
+
+    /// Converts the carry, which `rest` follows. Bytes of `rest` are consumed only if they belong to the sequence.
+    #[cfg(feature = "codec")]
+    pub(super) fn run_carry(&mut self, rest: &mut &[u8], room: &mut Room<'_>) -> Status {
+        loop {
+            if !self.repair.write(&self.target, room) {
+                return Status::OutputFull;
+            }
+            if self.carry.is_empty() {
+                return Status::InputEmpty;
+            }
+            let mut seam = NO_SEAM;
+            let bytes = self.carry.with(rest, &mut seam);
+            if let Some(status) = self.step(bytes, rest, room, false) {
+                return status;
+            }
+        }
+    }
+
+    /// Converts the item at the start of `bytes`, the carry and the start of `rest`. Returns the status if the call ends
+    /// with it.
+    #[inline(always)]
+    fn step(&mut self, bytes: &[u8], rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Option<Status> {
+        if self.sniffing {
+            match sniff(bytes, last) {
+                Sniff::Undecided => return Some(self.keep(bytes, rest)),
+                // The dialects of UTF-8 have its BOM, so it does not indicate that the stream is UTF-8.
+                Sniff::Found(encoding) if encoding.bom() != self.source.encoding().bom() => {
+                    self.source = Source::new(encoding, self.target.encoding(), self.switches)
                 }
+                Sniff::Found(_) | Sniff::Absent => {}
+            }
+            self.sniffing = false;
+        }
+        let item = match self.source.read(bytes) {
+            Item::Unfinished if last => self.source.read_last(bytes),
+            item => item,
+        };
+        match self.take(item, bytes, room) {
+            Taken::Unfinished => Some(self.keep(bytes, rest)),
+            Taken::Full => Some(Status::OutputFull),
+            Taken::Bytes(len) => {
+                self.advance(len, rest);
+                None
+            }
+            Taken::Error(error, len) => {
+                self.advance(len, rest);
+                Some(Status::IllFormed(error))
             }
         }
     }
