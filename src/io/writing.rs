@@ -81,7 +81,10 @@ impl Writing {
             State::Ending(_) | State::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
         }
         ready!(self.drain(&mut inner))?;
-        if let Some(repair) = self.unsent.take().filter(|repair| bytes.starts_with(repair.bytes())) {
+        // Tested first, because the repair is large and there usually is none.
+        if self.unsent.is_some()
+            && let Some(repair) = self.unsent.take().filter(|repair| bytes.starts_with(repair.bytes()))
+        {
             return self.send(repair.text, repair.bytes(), repair.after, inner);
         }
         let mut after = self.decoder;
