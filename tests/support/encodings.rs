@@ -187,6 +187,11 @@ fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Fo
     out
 }
 
+/// Returns the bytes of the characters that the encoding has.
+pub fn encoded(encoding: Encoding, text: &str) -> Vec<u8> {
+    text.chars().filter_map(|it| encode(encoding, Open::default(), it.into())).flatten().collect()
+}
+
 /// Returns the bytes of a code point, or `None` if the encoding cannot represent it.
 pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
     let surrogate = (0xD800..0xE000).contains(&value);
