@@ -35,7 +35,7 @@ const MAX_REPORTS: u64 = 100;
 /// clients, and would be reset with the listener.
 const QUEUE_TIME: Duration = Duration::from_millis(50);
 
-/// Whether the server accepts no more connections and drains the open ones.
+/// Whether a signal has arrived: the server closes its listener after [`QUEUE_TIME`] and drains the open connections.
 pub(super) static DRAINING: AtomicBool = AtomicBool::new(false);
 
 /// The number of descriptors reserved for purposes other than connections.
@@ -110,9 +110,9 @@ impl Service {
         Capacity { connections: possible.min(wanted), from_one_source: self.max_connections_per_source }
     }
 
-    /// Accepts connections and runs `session` for each until a signal arrives, then drains them within the grace
-    /// period. After the grace period, or on a second signal, `cut` is cancelled, and the sessions must end. `too_many` is
-    /// called for each connection that is reset because of the limit for its source.
+    /// Accepts connections and runs `session` for each until [`QUEUE_TIME`] after a signal, then drains them within the
+    /// grace period. After the grace period, or on a second signal, `cut` is cancelled, and the sessions must end.
+    /// `too_many` is called for each connection that is reset because of the limit for its source.
     pub(super) async fn accept<S>(
         &self,
         listener: Listener,
@@ -131,6 +131,7 @@ impl Service {
         let mut held_back = interval(HELD_BACK_INTERVAL);
         // When a warning about the limit of connections was last logged.
         let mut full = None;
+        // When the listener is closed, after a signal.
         let mut end = None;
         loop {
             tokio::select! {

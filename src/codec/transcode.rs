@@ -149,7 +149,7 @@ impl TranscodeCodec {
         Ok((!text.is_empty()).then(|| text.into()))
     }
 
-    /// Appends a text in the encoding for writing. Returns the number of characters that a policy replaced.
+    /// Appends a text in the encoding for writing. Returns the counters of the characters that a policy replaced.
     pub(super) fn write(&self, text: &str, dst: &mut BytesMut) -> Result<Counters, CodecError> {
         let text = text.as_bytes();
         let (start, mut writing, mut read) = (dst.len(), self.writing, 0);

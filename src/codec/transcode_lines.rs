@@ -307,8 +307,9 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
         if replaced.total() > 0
             && let Some(left) = units.embedded(self.ending, &dst[start..])
         {
-            // A replacement is a terminator. At the end of the output it is that of the last character, and elsewhere
-            // usually that of the first one.
+            // A replacement is or contains a terminator. At the end of the output it is that of the last character, and
+            // elsewhere that of the first one that is replaced. Only under `Escape`, whose replacements differ, it may
+            // be that of a later one.
             dst.truncate(start);
             let last = line.char_indices().next_back().map(|(at, _)| at);
             let position = if left == 0 { last } else { self.codec.first_replaced(line) };

@@ -40,7 +40,7 @@ impl Counters {
         self.by_kind.iter().sum()
     }
 
-    /// The counters of these numbers, in the order of [`ErrorKind::ALL`].
+    /// Creates counters with these numbers, in the order of [`ErrorKind::ALL`].
     #[cfg(feature = "http")]
     pub(crate) const fn of_kinds(by_kind: [u64; ErrorKind::ALL.len()]) -> Self {
         Self { by_kind }

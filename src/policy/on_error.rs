@@ -23,7 +23,7 @@ pub enum ErrorPolicy {
     /// U+FFFD for each maximal subpart, as recommended by the Unicode Standard (§3.9) and required by the WHATWG
     /// Encoding Standard.
     Replace,
-    /// Another character for each maximal subpart. A line terminator splits a line for the readers of the output.
+    /// Another character for each maximal subpart. With a line terminator, the output has more lines than the input.
     ReplaceWith(char),
     /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay correct.
     Substitute(Ascii),

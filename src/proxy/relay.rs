@@ -273,15 +273,14 @@ impl Relay {
         .await;
 
         let (requested, responded) = (requests.flow(), responses.flow());
-        // A direction that has not ended was cut by a time limit, by the failure of the other one or by the caller. Its
-        // receiver must not assume that it is complete.
-        let is_cut = !(requests.has_ended() && responses.has_ended());
         let [first, second] = match first {
             Some(Direction::Responses) => [responses, requests],
             _ => [requests, responses],
         };
-        // After a rejection the other direction continues. If its source fails, it has not ended cleanly.
-        let is_cut = is_cut || second.is_broken();
+        // A direction that has not ended was cut by a time limit, by the failure of the other one or by the caller. Its
+        // receiver must not assume that it is complete. After a rejection the other direction continues. If its source
+        // fails, it has not ended cleanly.
+        let is_cut = !(first.has_ended() && second.has_ended()) || second.is_broken();
         let end = first.into_stop().or(second.into_stop()).unwrap_or(end);
         let reset = match end {
             End::Closed => false,

@@ -140,7 +140,7 @@ fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
     let mut files = Vec::new();
     for directory in path.ancestors().skip(1) {
         let file = directory.join(".editorconfig");
-        // Opening a FIFO would wait for a writer.
+        // `ec4rs::properties_of` would open any file, and opening a FIFO waits for a writer.
         if !fs::metadata(&file).is_ok_and(|file| file.is_file()) {
             continue;
         }
