@@ -414,42 +414,70 @@ PAIRS = [(0, 0), (1, 0), (15, 15), (16, 15), (16, 16), (31, 16), (31, 31), (32, 
 FEW_PAIRS = [(1, 0), (32, 20), (63, 63)]
 
 
-def prove_utf16(report, is_big_endian):
-    order = "BE" if is_big_endian else "LE"
+def name_of(bits, is_big_endian):
+    return f"UTF-{bits}{'BE' if is_big_endian else 'LE'}"
+
+
+def prove_utf16(report, is_big_endian, rests, pairs):
+    """UTF-8 to UTF-16."""
     function = Function("encode", "utf16", generics=[is_big_endian])
-    title, expected = f"UTF-8 to UTF-16{order}", utf16_unit(is_big_endian)
-    prove_encode(report, function, title, 2, expected, True, [(64, 65)], FEW_PAIRS if is_big_endian else PAIRS)
-    rests = [(64, 33)] if is_big_endian else [(0, 64), (64, 64), (64, 3), (64, 33), (64, 63)]
-    prove_encode(report, function, title, 2, expected, True, rests, FEW_PAIRS)
-    function = Function("decode", "utf16", ["latin"], generics=[is_big_endian])
-    prove_decode(report, function, f"UTF-16{order} to UTF-8", 2, 32, FromUtf16(is_big_endian, pair_to_utf8))
+    title = f"UTF-8 to {name_of(16, is_big_endian)}"
+    prove_encode(report, function, title, 2, utf16_unit(is_big_endian), True, rests, pairs)
 
 
-def prove_utf32(report, is_big_endian):
-    order = "BE" if is_big_endian else "LE"
+def prove_utf32(report, is_big_endian, rests, pairs):
+    """UTF-8 to UTF-32."""
     function = Function("encode", "utf32", generics=[is_big_endian])
-    title, expected = f"UTF-8 to UTF-32{order}", utf32_unit(is_big_endian)
-    prove_encode(report, function, title, 4, expected, False, [(64, 65)], FEW_PAIRS if is_big_endian else PAIRS)
-    prove_encode(report, function, title, 4, expected, False, [(0, 65)], FEW_PAIRS)
+    title = f"UTF-8 to {name_of(32, is_big_endian)}"
+    prove_encode(report, function, title, 4, utf32_unit(is_big_endian), False, rests, pairs)
+
+
+def prove_from_utf16(report, is_big_endian):
+    function = Function("decode", "utf16", ["latin"], generics=[is_big_endian])
+    prove_decode(report, function, f"{name_of(16, is_big_endian)} to UTF-8", 2, 32, FromUtf16(is_big_endian, pair_to_utf8))
+
+
+def prove_from_utf32(report, is_big_endian):
     function = Function("decode", "utf32", ["latin"], generics=[is_big_endian])
-    prove_decode(report, function, f"UTF-32{order} to UTF-8", 4, 32, FromUtf32(is_big_endian, lambda value: first_of(*utf8(value))))
-    for other, name in ((False, "LE"), (True, "BE")):
-        function = Function("from_utf16", "utf32", ["utf16", "latin"], generics=[is_big_endian, other])
-        prove_decode(report, function, f"UTF-16{order} to UTF-32{name}", 2, 32, FromUtf16(is_big_endian, pair_to_utf32(other)))
-        function = Function("to_utf16", "utf32", ["utf16", "latin"], generics=[is_big_endian, other])
-        prove_decode(report, function, f"UTF-32{order} to UTF-16{name}", 4, 32, FromUtf32(is_big_endian, to_utf16(other)))
+    expected = FromUtf32(is_big_endian, lambda value: first_of(*utf8(value)))
+    prove_decode(report, function, f"{name_of(32, is_big_endian)} to UTF-8", 4, 32, expected)
+
+
+def prove_utf16_to_utf32(report, is_big_endian, other):
+    function = Function("from_utf16", "utf32", ["utf16", "latin"], generics=[is_big_endian, other])
+    title = f"{name_of(16, is_big_endian)} to {name_of(32, other)}"
+    prove_decode(report, function, title, 2, 32, FromUtf16(is_big_endian, pair_to_utf32(other)))
+
+
+def prove_utf32_to_utf16(report, is_big_endian, other):
+    function = Function("to_utf16", "utf32", ["utf16", "latin"], generics=[is_big_endian, other])
+    title = f"{name_of(32, is_big_endian)} to {name_of(16, other)}"
+    prove_decode(report, function, title, 4, 32, FromUtf32(is_big_endian, to_utf16(other)))
 
 
 def prove_latin(report, windows):
     name = "windows-1252" if windows else "ISO 8859-1"
     prove_latin_vector(report, windows, f"{name} to UTF-8")
-    if not windows:
-        prove_latin_encode(report)
 
 
-# By the file with the functions. Each is called with both values of its parameter.
-PARTS = {"utf16": prove_utf16, "utf32": prove_utf32, "latin": prove_latin}
+# By the file with the functions: what proves them, with its arguments.
+ORDERS = [(is_big_endian, other) for is_big_endian in (False, True) for other in (False, True)]
+RESTS = [(0, 64), (64, 64), (64, 3), (64, 33), (64, 63)]
+PARTS = {
+    "utf16": [
+        (prove_utf16, False, [(64, 65)], PAIRS), (prove_utf16, True, [(64, 65)], FEW_PAIRS),
+        (prove_utf16, False, RESTS, FEW_PAIRS), (prove_utf16, True, [(64, 33)], FEW_PAIRS),
+        (prove_from_utf16, False), (prove_from_utf16, True),
+    ],
+    "utf32": [
+        (prove_utf32, False, [(64, 65)], PAIRS), (prove_utf32, True, [(64, 65)], FEW_PAIRS),
+        (prove_utf32, False, [(0, 65)], FEW_PAIRS), (prove_utf32, True, [(0, 65)], FEW_PAIRS),
+        (prove_from_utf32, False), (prove_from_utf32, True),
+        *((prove_utf16_to_utf32, *orders) for orders in ORDERS), *((prove_utf32_to_utf16, *orders) for orders in ORDERS),
+    ],
+    "latin": [(prove_latin, False), (prove_latin_encode,), (prove_latin, True)],
+}
 
 
 if __name__ == "__main__":
-    run_parts([(prove, parameter) for prove in PARTS.values() for parameter in (False, True)])
+    run_parts([part for parts in PARTS.values() for part in parts])

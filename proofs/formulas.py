@@ -259,12 +259,13 @@ def prove_formula(report):
     prove_one_byte(report)
 
 
-def prove_kernel(report, name, path, length):
-    kernel = Kernel(name, path, length)
+def prove_kernel(report, prove, name, path, length):
     print(f"{name}: {path}")
-    prove_lanes(report, kernel)
-    prove_movement(report, kernel)
-    prove_vector(report, kernel)
+    prove(report, Kernel(name, path, length))
+
+
+def kernel_parts(*kernel):
+    return [(prove_kernel, prove, *kernel) for prove in (prove_lanes, prove_movement, prove_vector)]
 
 
 def run_part(prove, arguments):
@@ -291,4 +292,4 @@ def run_parts(parts):
 
 
 if __name__ == "__main__":
-    run_parts([(prove_formula,), *((prove_kernel, *kernel) for kernel in KERNELS)])
+    run_parts([(prove_formula,), *(part for kernel in KERNELS for part in kernel_parts(*kernel))])

@@ -18,6 +18,8 @@ Prints a table, and fails if a change passes that is not in `EQUIVALENT`.
 """
 
 import collections
+import contextlib
+import io
 import os
 import pathlib
 import re
@@ -228,40 +230,60 @@ EQUIVALENT = [
 
 
 class Silent(formulas.Report):
-    """A report that prints nothing, so that the table is the only output."""
+    """A report that prints nothing, so that the table is the only output, and solves no claim twice.
+
+    A change leaves most claims as they are. `known` has those of the source without a change: a claim that is kept has an
+    identifier of its own, which an equal claim has, too.
+    """
+
+    known = {}
 
     def prove(self, name, claim):
+        if claim.get_id() in self.known:
+            return
         solver = formulas.SolverFor("QF_BV")
         solver.add(formulas.Not(claim))
         if solver.check() != formulas.unsat:
             raise formulas.Failed(name)
+        self.proved(claim)
+
+    def proved(self, claim):
+        pass
 
 
-def prove(group):
-    """The claim that fails, or `None`."""
-    report = Silent()
-    model.EXECUTED.clear()
+class Baseline(Silent):
+    def proved(self, claim):
+        self.known[claim.get_id()] = claim
+
+
+def parts_of(group):
+    """The functions that prove a group, with their arguments."""
+    if group in OTHERS:
+        return list(OTHERS[group][1])
+    if group in conversions.PARTS:
+        return list(conversions.PARTS[group])
     kernels = [kernel for kernel in formulas.KERNELS if group in (kernel[0], "formula")]
-    try:
-        parts = [(conversions.PARTS[group], parameter) for parameter in (False, True)] if group in conversions.PARTS else []
-        for prove_part, *arguments in OTHERS[group][1] if group in OTHERS else parts:
-            prove_part(report, *arguments)
-        if group == "formula":
-            formulas.prove_one_byte(report)
-        for arguments in kernels:
-            kernel = formulas.Kernel(*arguments)
-            formulas.prove_lanes(report, kernel)
-            formulas.prove_movement(report, kernel)
-            formulas.prove_vector(report, kernel)
-    except formulas.Failed as failed:
-        return str(failed)
-    except Exception as error:
-        return f"the model stops: {type(error).__name__}"
+    parts = [part for kernel in kernels for part in formulas.kernel_parts(*kernel)]
+    return [(formulas.prove_one_byte,), *parts] if group == "formula" else parts
+
+
+def prove(parts, report):
+    """The claim that fails, or `None`. The part with this claim is then the first, because the next change is near."""
+    model.EXECUTED.clear()
+    for part in parts:
+        function, *arguments = part
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                function(report, *arguments)
+        except Exception as error:
+            parts.remove(part)
+            parts.insert(0, part)
+            return str(error) if isinstance(error, formulas.Failed) else f"the model stops: {type(error).__name__}"
     return None
 
 
-def places_read(group):
-    """Where the proof of a group reads numbers and shifts: (path, start, end)."""
+def places_read(group, parts):
+    """Where the proof of a group reads numbers and shifts: (path, start, end). Its claims are `known` from then on."""
     found = set()
     read_next = rust.Tokens.next
     sources = {}
@@ -287,7 +309,7 @@ def places_read(group):
     read_type = rust.Tokens.skip_type
     rust.Tokens.next, rust.Tokens.skip_type, rust.Source.__init__ = record, skip_type, remember
     try:
-        failed = prove(group)
+        failed = prove(parts, Baseline())
     finally:
         rust.Tokens.next, rust.Tokens.skip_type, rust.Source.__init__ = read_next, read_type, read_source
     if failed:
@@ -303,10 +325,10 @@ def changed_numbers(text):
     return [hex(value) if text.startswith("0x") else str(value) for value in sorted(values - {number})]
 
 
-def smt_changes(group):
+def smt_changes(group, parts):
     file = {"formula": "formula.rs"} | {name: path for name, path, _ in formulas.KERNELS}
     file |= {name: f"{AVX512}/{name}.rs" for name in conversions.PARTS} | {name: path for name, (path, _) in OTHERS.items()}
-    for path, start, end in places_read(group):
+    for path, start, end in places_read(group, parts):
         # `formula.rs` has a group of its own.
         if path.resolve() == (KERNELS / file[group]).resolve() or (group == "neon" and path.name == "short.rs"):
             text = path.read_text()
@@ -330,14 +352,14 @@ def grammar_changes():
                         yield path, line.start() + number.start(), line.start() + number.end(), change
 
 
-def run_smt(group, change, copy):
+def run_smt(parts, change, copy):
     path, start, end, new = change
     mutant = copy / path
     original = mutant.read_text()
     mutant.write_text(original[:start] + new + original[end:])
     formulas.ROOT = copy / "src" / "kernels"
     try:
-        return prove(group)
+        return prove(parts, Silent())
     finally:
         formulas.ROOT = KERNELS
         mutant.write_text(original)
@@ -382,7 +404,9 @@ def main():
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(REPOSITORY / name, copy / name)
         for group in groups:
-            changes = list(grammar_changes() if group == "grammar" else smt_changes(group))
+            parts = [] if group == "grammar" else parts_of(group)
+            Silent.known.clear()
+            changes = list(grammar_changes() if group == "grammar" else smt_changes(group, parts))
             is_slow = group in conversions.PARTS or group in OTHERS
             kind = "grammar" if group == "grammar" else "conversions" if is_slow else "smt"
             step = 1 if is_all else SAMPLE[kind]
@@ -391,7 +415,7 @@ def main():
                 text = (REPOSITORY / path).read_text()
                 line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
                 line, marked = text[line_start:line_end].strip(), f"{text[line_start:start]}^{text[start:line_end]}"
-                failed = run_grammar(change, copy) if group == "grammar" else run_smt(group, change, copy)
+                failed = run_grammar(change, copy) if group == "grammar" else run_smt(parts, change, copy)
                 total += 1
                 if failed is None:
                     known = [reason for file, part, values, reason in EQUIVALENT if (file, new in values) == (path.name, True) and (part in line or part in marked)]
