@@ -10,7 +10,7 @@ from z3 import And, BitVec, BitVecVal, Bool, BoolVal, Concat, Extract, If, Impli
 
 import formulas
 from compressed import Kernel, prove_tables, slots_of, sum_of, sum_of_total
-from conversions import Encoded, utf8, wide
+from conversions import Encoded, wide
 from formulas import run_parts
 from library import Option, Part, as_int
 from model import Array, Int, Slice, Struct

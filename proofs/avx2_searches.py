@@ -347,7 +347,7 @@ def prove_find_more(report):
     """An iteration of the loop over blocks that follows: a block, or the rest of the bytes with zeros after it."""
     start, marks = 128, [Bool(f"bit_{i}") for i in range(BLOCK)]
     for length, before in ((BLOCK + 1, 5), (BLOCK, 5), (BLOCK, CAPACITY - BLOCK + 1), *((length, 5) for length in range(BLOCK))):
-        x, ends = symbolic("x", length), 0
+        x = symbolic("x", length)
 
         def make(decisions):
             calls, space = [], Space(CAPACITY)

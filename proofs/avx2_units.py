@@ -3,7 +3,7 @@
 of an iteration. The other direction is the loop of the portable kernel. docs/verification.md has the list of claims.
 """
 
-from z3 import And, BitVec, Bool, Concat, Implies, Not, Or, UGE, ULE, ULT, ZeroExt
+from z3 import And, BitVec, Implies, Not, Or, UGE, ULE, ULT, ZeroExt
 
 import formulas
 from avx2_pairs import Pairs

@@ -15,7 +15,7 @@ from z3 import BitVecVal, simplify
 
 import formulas
 # Adds the descriptions to `VECTORS`.
-import neon
+import neon  # noqa: F401
 from model import INSTRUCTIONS, Int, Pointer
 from vectors import Output, Place, Total, VECTORS
 

@@ -207,7 +207,7 @@ def prove_ascii(report, kind):
             seen = machine.call("with", seen, x, this=ascii_)
         return z3_bool(machine.call("is_clean", seen, this=ascii_))
 
-    x, byte = symbolic("x", WIDTH), BitVec("byte", 8)
+    byte = BitVec("byte", 8)
     title = f"bytes that are ASCII and not in a set of kind {KINDS[kind]}"
 
     def is_right(byte):
