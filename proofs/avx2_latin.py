@@ -246,7 +246,7 @@ def prove_loop(report, windows):
             presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize"), "is_converted": True, "is_inside": is_inside}
             replaced = {name: getattr(calls, name) for name in names}
             machine = Encode(
-                *sources(*LATIN), decisions=decisions, presets=presets, replaced=replaced, constants={"GROUP": Int(4, "usize")},
+                *sources(*LATIN), decisions=decisions, presets=presets, starts=presets, replaced=replaced, constants={"GROUP": Int(4, "usize")},
             )
             result = machine.run("encode", Slice(x), output, constants=[windows])
             return machine, output, calls, result
@@ -345,7 +345,6 @@ def prove_copy_ascii(report):
             return machine, output, machine.run("copy_ascii", Slice(x), output)
 
         for machine, output, result in paths(make, []):
-            machine.check_start()
             is_ascii, found = And(*(ULT(byte, 0x80) for byte in x[at:])), written_bytes(output)
             if min(length, room) < GROUP:
                 assert machine.number(result) == at and not found

@@ -187,7 +187,6 @@ def prove_join(report, modified, lenient, length, room, new_machine=join_machine
     def make(decisions):
         output, machine = Output(WRITTEN + room), new_machine(decisions)
         result = machine.run("join", Slice(x), output, constants=[modified, lenient])
-        machine.check_start()
         return machine, output, result
 
     ends = [Or(definition.stops(i), definition.is_left(i)) for i in range(width)]
@@ -393,7 +392,6 @@ def prove_split_loop(report, modified):
             presets = {"read": Int(start, "usize"), "written": Int(2 * start, "usize"), "before": before}
             machine = Pairs(*files, decisions=decisions, presets=presets, replaced={"new": parts.new, "below": below})
             result = machine.run("split", Text(x), output, constants=[modified])
-            machine.check_start()
             return machine, output, parts, given, result
 
         for count, (machine, output, parts, given, result) in enumerate(paths(make, []), 1):

@@ -317,13 +317,12 @@ def prove_find_all(report):
                 return Int(9, "usize")
 
             presets = {"count": Int(before, "usize"), "start": Int(start, "usize"), "rest": Slice(x)}
-            machine = Finds(*sources(*POSITIONS), decisions=decisions, presets=presets, replaced={"write_positions": write, "find_more_with": find_more})
+            machine = Finds(*sources(*POSITIONS), decisions=decisions, presets=presets, starts=["rest"], replaced={"write_positions": write, "find_more_with": find_more})
             machine.sizes = []
             space = Space(CAPACITY)
             return machine, calls, more, space, machine.run("find_all", Slice([]), wanted, space)
 
         for machine, calls, more, space, result in paths(make, [], lambda conditions: True):
-            machine.check_start()
             if result is not None:
                 ends += 1
                 ((found, rest, positions),) = more
@@ -464,7 +463,6 @@ def prove_find_class(report):
 
         for count, (machine, calls, blocks, groups, pairs, result) in enumerate(paths(make, [], lambda conditions: True), 1):
             names, here = machine.scope, And(*machine.conditions)
-            machine.check_start()
             found = machine.number(names["start"]) - start
             assert [group == rest for group in groups] == [True] * (length == GROUP)
             if not calls:

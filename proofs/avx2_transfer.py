@@ -102,7 +102,6 @@ def prove_base64_groups(report):
         count = 0
         for machine, output, vectors, result in paths(make, []):
             here, count = And(*machine.conditions), count + 1
-            machine.check_start()
             if missing_input or missing_output:
                 assert machine.number(result) == GROUPS and not vectors.read and not output.stores
                 continue
@@ -227,7 +226,6 @@ def prove_quoted_bytes(report, kernel=Quoted, names=QUOTED, slots_of=slots_of):
             *files, decisions=decisions, replaced={"segment": segment}, presets={"at": Int(READ, "usize"), "written": Int(WRITTEN, "usize")},
         )
         count = machine.run("decode_segments", Slice(x), output, segments)
-        machine.check_start()
         assert machine.number(count) == 1 and segments[0].fields["kept"].list == kept
         return machine, output
 

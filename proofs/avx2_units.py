@@ -82,7 +82,6 @@ def prove_pairs(report, windows, wide_units, is_big_endian):
         for count, (machine, output, result) in enumerate(paths(make, []), 1):
             name, found = f"{title_of(windows, wide_units, is_big_endian)}, two vectors, path {count}", written_bytes(output)
             at = machine.number(machine.scope["at"])
-            machine.check_start()
             if units < 2 * WIDTH:
                 assert machine.number(result) == at == BEFORE and not found
             elif getattr(machine, "broken", False):
@@ -121,7 +120,6 @@ def prove_narrow(report, windows, wide_units, is_big_endian):
             name, found = f"{title_of(*kind)}, {units} units, room for {room}, path {count}", written_bytes(output)
             here, at = machine.conditions, machine.number(machine.scope["at"])
             left = min(units, room)
-            machine.check_start()
             assert len(starts) == (left >= WIDTH)
             for pointer, place, whole in starts:
                 assert pointer.memory is memory and pointer.at == size * BEFORE and place.at.equals(Total(BEFORE)) and whole == left

@@ -116,10 +116,20 @@ class Kernel:
         before = self.wrapped(before) if isinstance(before, list) else before
         return self.vector(function, before, this=self.wrapped(x))
 
-    def marks(self, x, p, in_bmp=False):
+    def any_marks(self):
+        """The marks of other vectors."""
+        marks = self.zero()
+        if not isinstance(marks, Struct):
+            return [BitVec(f"mark_{i}", 8) for i in range(self.length)]
+        return Struct({name: [BitVec(f"{name}_{i}", 8) for i in range(self.length)] for name in marks.fields})
+
+    def marks(self, x, p, in_bmp=False, earlier=None):
         """Whether each lane is marked."""
         p = [self.wrapped(lanes) if isinstance(lanes, list) else lanes for lanes in (p[:2] if in_bmp else p)]
-        found = self.vector("or_marks_in_bmp" if in_bmp else "or_marks", self.wrapped(x), p, this=self.zero())
+        function, this = "or_marks_in_bmp" if in_bmp else "or_marks", self.zero() if earlier is None else earlier
+        return self.are_marked(self.vector(function, self.wrapped(x), p, this=this))
+
+    def are_marked(self, found):
         if isinstance(found, Struct):
             found = self.vector("marks", this=found)
         return [is_marked(self.name, lane) for lane in found]
@@ -181,7 +191,11 @@ def prove_lanes(report, kernel):
     p3, p2, p1, x = ([BitVec(f"{name}{i}", 8) for i in range(n)] for name in ("p3_", "p2_", "p1_", "x_"))
     before = BitVec("before", 4)
     whole, in_bmp = kernel.marks(x, [p1, p2, p3]), kernel.marks(x, [p1, p2], in_bmp=True)
+    earlier = kernel.any_marks()
+    marked = kernel.are_marked(earlier)
+    added = [(whole, kernel.marks(x, [p1, p2, p3], earlier=earlier)), (in_bmp, kernel.marks(x, [p1, p2], in_bmp=True, earlier=earlier))]
     for i in (range(n) if n <= 16 else (0, 1, n // 2 - 1, n // 2, n - 1)):
+        report.prove(f"lane {i}: marks of earlier vectors are kept", And(*(both[i] == Or(marked[i], new[i]) for new, both in added)))
         after = step(step(step(before, p3[i]), p2[i]), p1[i])
         here = And(is_good(before), is_good(after))
         report.prove(f"lane {i}: marked exactly if the grammar rejects the byte", Implies(here, whole[i] == (step(after, x[i]) == BAD)))

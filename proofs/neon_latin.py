@@ -113,7 +113,6 @@ def prove_decode(report, windows):
 
         for count, (machine, output, calls, ascii, result) in enumerate(paths(make, [], lambda conditions: True), 1):
             name = f"{title}, path {count}"
-            machine.check_start()
             ((given, place),) = ascii.calls
             assert given.memory == x[READ:] and is_at(place, output, WRITTEN) and machine.generics.count(["0x80", "true"]) == 1
             assert len(calls) == vectors and not output.stores
@@ -213,7 +212,6 @@ def prove_encode(report, windows):
 
         for count, (machine, output, step, ascii, dropped, ends, result) in enumerate(paths(make, [], lambda conditions: True), 1):
             name = f"{title}, path {count}"
-            machine.check_start()
             assert not output.stores
             read, written = (machine.number(machine.scope[name]) for name in ("read", "written"))
             if result is not None:

@@ -88,7 +88,6 @@ def prove_join_group(report, modified, lenient):
             replaced = {"new": lambda *_: joined, "store_kept": lambda *_: Int(0, "usize")}
             machine = Pairs(*sources(*JOIN), decisions=decisions, runs_once=True, presets=STATE, replaced=replaced)
             machine.run("join", Slice(x), output, constants=[modified, lenient])
-            machine.check_start()
             return machine, output
 
         for count, (machine, output) in enumerate(paths(make, []), 1):
@@ -154,7 +153,6 @@ def prove_split_loop(report, modified):
             presets = {"read": Int(start, "usize"), "written": Int(2 * start, "usize"), "before": before}
             machine = Pairs(*sources(*SPLIT), decisions=decisions, presets=presets, replaced={"convert": convert, "copy_below": copy_below})
             assert machine.run("split", Text(x), output, constants=[modified]) is None
-            machine.check_start()
             return machine, output, calls, copied
 
         for count, (machine, output, calls, copied) in enumerate(paths(make, []), 1):

@@ -46,7 +46,6 @@ def prove_narrow(report, windows, wide_units, is_big_endian):
             count += 1
             name, found = f"{title_of(*kind)}, {units} units, room for {room}, path {count}", written_bytes(output)
             at = machine.number(machine.scope["at"])
-            machine.check_start()
             assert [it for it in machine.generics if it] == [kind] * len(calls), "other conversions"
             if min(units, room) < BLOCK:
                 # Only what is left: the rest of the input and of the output.

@@ -41,7 +41,6 @@ def prove_end(report, title, files, function, generics, length, room, **options)
             **options,
         ))
         ((machine, output, result),) = runs
-        machine.check_start()
         is_right = [machine.number(it) for it in result] == [READ, WRITTEN] and not output.stores
         report.prove(f"{title}: nothing is written for {given} bytes and room for {made}", z3_bool(is_right))
 
@@ -98,7 +97,6 @@ def prove_text(report, title, files, generics, unit_bytes, expected, has_pairs, 
         files, "encode", lambda: (Text(text.text), Output(unit_bytes * (at + rest))), generics=generics, presets=presets, kernel=Neon,
     ), 1):
         names, name = machine.scope, f"{title}, {rest} bytes at {at}, path {count}"
-        machine.check_start()
         assert result is None and machine.number(names["at"]) == at + WIDTH
         assert all(a.eq(b) for a, b in zip(names["before"], x, strict=True)), "another vector is before the next one"
         slots, terms = slots_of(machine, output, written)

@@ -65,7 +65,6 @@ def prove_from_utf16(report, is_big_endian, other):
     ), 1):
         state, name = machine.scope, f"{title}, path {count}"
         here = And(*machine.conditions)
-        machine.check_start()
         assert result is None
         if getattr(machine, "broken", False):
             assert machine.number(state["read"]) == READ and sum_of_total(Total.of(state["written"])) == (WRITTEN, {}) and not output.stores

@@ -94,15 +94,18 @@ def prove_join(report, modified, lenient, length):
         result = machine.run("join", Slice(x), output, constants=[modified, lenient])
         return machine, output, result
 
-    taken = BitVecVal(width, 64)
+    taken, returns = BitVecVal(width, 64), BoolVal(False)
     for i in reversed(range(width)):
-        taken = If(Or(definition.stops(i), definition.is_left(i)), BitVecVal(i, 64), taken)
+        stops, is_left = definition.stops(i), definition.is_left(i)
+        taken = If(Or(stops, is_left), BitVecVal(i, 64), taken)
+        returns = Or(And(stops, Not(is_left)), And(Not(is_left), returns))
     for count, (machine, output, result) in enumerate(paths(make, [], lambda conditions: True), 1):
         here = And(*machine.conditions)
         if is_never(here):
             continue
         read = result[0] if result else machine.scope["read"]
         report.prove(f"{title}, path {count}: the bytes that are read", Implies(here, as_int(read, "usize").bits() == taken))
+        report.prove(f"{title}, path {count}: returns only at a byte that stops", Implies(here, returns == (result is not None)))
         (place, lanes, mask), = output.stores
         assert place.number == 0 and not place.terms
         packed = isinstance(lanes, Packed)

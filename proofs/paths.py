@@ -31,13 +31,13 @@ class Paths(Machine):
 
     first_is_used = True
 
-    def __init__(self, *sources, constants=(), presets=(), lane=None, rank=None, premises=(), decisions=()):
+    def __init__(self, *sources, constants=(), presets=(), starts=(), lane=None, rank=None, premises=(), decisions=()):
         super().__init__(*sources, constants=constants)
         self.presets, self.lane, self.rank = dict(presets), lane, rank
+        # Of these presets another claim has the start. Each other one replaces 0: the start of the input or of the output, or no bytes.
+        self.starts = starts
         self.premises, self.decisions, self.conditions = list(premises), list(decisions), []
         self.selected, self.fresh, self.depth, self.scope = None, 0, 0, None
-        # What the presets replace.
-        self.initial = {}
 
     def any_lane(self):
         self.fresh += 1
@@ -108,15 +108,13 @@ class Paths(Machine):
         if names is self.scope:
             for name in list(names):
                 if name in self.presets:
-                    self.initial[name] = names[name]
+                    assert name in self.starts or self.is_zero(names[name]), f"{name} does not start at 0"
                     names[name] = self.presets.pop(name)
 
-    def check_start(self):
-        """The state that the presets replace is the start of the input and of the output, after no bytes."""
-        assert self.initial and not self.presets, "a preset is not used"
-        for name, value in self.initial.items():
-            zeros = [self.number(value)] if isinstance(value, (Int, int)) else [simplify(lane).as_long() for lane in value] if isinstance(value, list) else []
-            assert not any(zeros), f"{name} does not start at 0"
+    def is_zero(self, value):
+        if isinstance(value, list):
+            return all(lane.eq(BitVecVal(0, 8)) for lane in map(simplify, value))
+        return isinstance(value, (Int, int)) and self.number(value) == 0
 
     def do_while(self, names, condition, body):
         is_main = names is self.scope
@@ -132,6 +130,7 @@ class Paths(Machine):
                 if not is_main:
                     return
             if is_main:
+                assert not self.presets, "a preset is not used"
                 raise Stop
         raise AssertionError("a loop does not end")
 

@@ -94,35 +94,45 @@ def good_groups(bad, count):
 
 
 def prove_base64_groups(report):
-    # An iteration of the loop over whole vectors, after another one.
-    symbols = symbolic("x", 128)
-    for machine, (output, vectors, _) in paths(lambda decisions: whole_groups(symbols, decisions), []):
-        here, bad = And(*machine.conditions), vectors.bad[0]
-        assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols[64:], strict=True))
-        if not output.stores:
-            report.prove("base64: the loop stops only for a byte that is no symbol", Implies(here, Or(*bad)))
-            continue
-        assert machine.number(machine.scope["done"]) == 32
-        is_right = And(Not(Or(*bad)), is_stored(output.stores[0], 48, vectors.bytes[0], BitVecVal(48, 64)))
-        report.prove("base64: the loop writes 48 bytes for 64 symbols", Implies(here, is_right))
-    # The last step, for every number of groups.
-    for count in range(1, 17):
-        symbols = symbolic("x", 4 * (count + 16))
+    """An iteration of the loop over whole vectors, after another one, with the shortest input and output."""
+    for missing_input, missing_output in ((0, 0), (1, 0), (0, 1)):
+        symbols = symbolic("x", 128 - missing_input)
+
+        def make(decisions):
+            output, presets = Output(96 - missing_output), {"done": Int(16, "usize")}
+            machine, vectors, _ = run_base64("decode_groups", [Slice(symbols), output], decisions, presets=presets)
+            return machine, output, vectors
+
+        for machine, output, vectors in paths(make, []):
+            here, bad = And(*machine.conditions), vectors.bad[0]
+            if missing_input or missing_output:
+                # The last step has the other 15 groups.
+                filler = [BitVecVal(ord("A"), 8)] * 4
+                assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols[64:124] + filler, strict=True))
+                continue
+            done = machine.number(machine.scope["done"])
+            assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols[64:], strict=True))
+            if not output.stores:
+                assert machine.broken and done == 16
+                report.prove("base64: the loop stops only for a byte that is no symbol", Implies(here, Or(*bad)))
+                continue
+            assert done == 32
+            is_right = And(Not(Or(*bad)), is_stored(output.stores[0], 48, vectors.bytes[0], BitVecVal(48, 64)))
+            report.prove("base64: the loop writes 48 bytes for 64 symbols", Implies(here, is_right))
+
+
+def prove_base64_rest(report):
+    """The last step, for every number of groups. If more than 16 are left, one of the next 16 is none."""
+    for count in (*range(1, 17), 17, 31):
+        symbols, read = symbolic("x", 4 * (count + 16)), 4 * min(count, 16)
         output, presets = Output(3 * (count + 16)), {"done": Int(16, "usize")}
         machine, vectors, done = run_base64("decode_groups", [Slice(symbols), output], [], skips_loop=True, presets=presets)
-        filler = [BitVecVal(ord("A"), 8)] * (64 - 4 * count)
-        assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols[64:] + filler, strict=True))
-        good = good_groups(vectors.bad[0], count)
+        expected = symbols[64:64 + read] + [BitVecVal(ord("A"), 8)] * (64 - read)
+        assert all(a.eq(b) for a, b in zip(vectors.read[0], expected, strict=True))
+        premise, good = Or(count <= 16, *vectors.bad[0]), good_groups(vectors.bad[0], min(count, 16))
         (store,) = output.stores
         is_right = And(as_int(done, "usize").bits() == good + 16, is_stored(store, 48, vectors.bytes[0], 3 * good))
-        report.prove(f"base64: the last {count} groups are decoded up to the first that is none", is_right)
-
-
-def whole_groups(symbols, decisions):
-    output = Output(96)
-    presets = {"done": Int(16, "usize")}
-    machine, vectors, result = run_base64("decode_groups", [Slice(symbols), output], decisions, presets=presets)
-    return machine, (output, vectors, result)
+        report.prove(f"base64: the last {count} groups are decoded up to the first that is none", Implies(premise, is_right))
 
 
 def prove_base64_lines(report):
@@ -284,7 +294,7 @@ def prove_quoted_bytes(report):
 
 
 PARTS = {
-    "base64": (prove_base64_vector, prove_base64_groups, prove_base64_lines),
+    "base64": (prove_base64_vector, prove_base64_groups, prove_base64_rest, prove_base64_lines),
     "quoted": (prove_quoted_segment, prove_quoted_bytes),
 }
 

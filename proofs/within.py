@@ -65,7 +65,7 @@ def prove_first_in(report):
         report.prove("first_in: returns the first mark", Implies(here, And(*claims)))
     assert count == 2
     # The loop takes all vectors of its range.
-    machine = Within(*map(source, ALL), presets={"at": lengths[1]}, replaced=new)
+    machine = Within(*map(source, ALL), presets={"at": lengths[1]}, starts=["at"], replaced=new)
     assert not machine.run("first_in", Slice(bytes_), the_set, *lengths).is_some
 
 
@@ -205,7 +205,7 @@ def run_pass(bytes_, searched, presets, pointer=0, kind="Empty"):
     def make(decisions):
         found = Pass(bytes_, kind)
         found.validated, found.searched = searched
-        machine = Within(*map(source, ALL), decisions=decisions, presets=presets, pointer=pointer, replaced=found.functions(lambda: machine))
+        machine = Within(*map(source, ALL), decisions=decisions, presets=presets, starts=presets, pointer=pointer, replaced=found.functions(lambda: machine))
         result = machine.run("text_without", Slice(bytes_), any_set())
         if result is not None:
             # All bytes, none, or those before a character that `first_in` found or before the last one.
@@ -281,7 +281,7 @@ def prove_end(report):
     presets = {"at": Int(at, "usize"), "has_four_bytes": False}
 
     def make(decisions):
-        machine = Within(*map(source, ALL), decisions=decisions, presets=presets, skips_loop=True, replaced=Pass(bytes_).functions(lambda: machine))
+        machine = Within(*map(source, ALL), decisions=decisions, presets=presets, starts=presets, skips_loop=True, replaced=Pass(bytes_).functions(lambda: machine))
         return machine, machine.run("text_without", Slice(bytes_), None)
 
     for machine, result in paths(make, [premise]):
