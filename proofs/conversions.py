@@ -389,6 +389,9 @@ def prove_latin_encode(report):
         length = If(whole, BitVecVal(i + 1, 64), length)
         c2, c3 = And(Not(stopped), lane == 0xC2), And(Not(stopped), lane == 0xC3)
     function = Function("encode_vectors", "latin")
+    for given, room in ((63, 64), (64, 63)):
+        ((_, _, result),) = function.all_paths(lambda: (Slice(x[:given]), Output(room)), [])
+        assert [Total.of(part).number for part in result] == [0, 0], "a vector is read that is not there"
     count = 0
     presets = {"after_c2": after_c2, "after_c3": after_c3}
     for machine, (_, output), result in function.all_paths(lambda: (Slice(x), Output(64)), [premise], presets=presets):

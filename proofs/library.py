@@ -78,6 +78,10 @@ def as_int(value, kind):
     return value.to(kind) if isinstance(value, Int) else Int(value, kind)
 
 
+class Tuple(list):
+    """A tuple that is the result of a replaced function. The only field of another list is the list, because it may be a vector."""
+
+
 class Library(Paths):
     """A machine that computes the functions of `core` that kernels use.
 
@@ -206,9 +210,10 @@ class Library(Paths):
         return super().constant(name.rpartition("::")[2])
 
     def on_field(self, names, value, field):
-        if field == "1":
-            return self.evaluate(value, names)[1]
-        return super().on_field(names, value, field)
+        found = self.evaluate(value, names)
+        if field == "1" or isinstance(found, Tuple):
+            return found[int(field)]
+        return super().on_field(names, ("value", found), field)
 
     def on_index(self, names, array, index):
         found, at = self.evaluate(array, names), self.evaluate(index, names)

@@ -5,9 +5,9 @@
     proofs/mutate.py --all           every change
     proofs/mutate.py --all avx2      only those of one group
 
-Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
-(`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py`,
-`pairs.py`, `copies.py`, `units.py`, `prefixes.py`, `within.py` and the programs for AVX2 and NEON. Every number and every shift
+Groups with an SMT proof: `formula`, `avx512`, `avx2`, `neon` and `simd128` of `formulas.py`, and those of `OTHERS`: the conversions
+of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `pairs.py`, `copies.py`, `units.py`, `prefixes.py`,
+`within.py`, and the programs for AVX2 and NEON. Every number and every shift
 that the proof reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -61,6 +61,9 @@ KERNELS = REPOSITORY / "src" / "kernels"
 AVX512 = "arch/x86_64/avx512"
 # The functions that prove a group, with their arguments, and the file whose numbers are changed.
 OTHERS = {
+    "utf16": (f"{AVX512}/utf16.rs", [*conversions.PARTS["utf16"], *copies.PARTS["avx512_ascii"]]),
+    "utf32": (f"{AVX512}/utf32.rs", conversions.PARTS["utf32"]),
+    "latin": (f"{AVX512}/latin.rs", [*conversions.PARTS["latin"], *units.parts()["latin"]]),
     "find_class": (f"{AVX512}/classes.rs", [
         (classes.prove_blocks, 65), (classes.prove_groups, 257, False), (classes.prove_ascii_without, classes.AVX512),
         (searches.prove_write,),
@@ -81,8 +84,6 @@ OTHERS = {
     "avx2_split": ("arch/x86_64/avx2/pairs/split.rs", avx2_pairs.PARTS["split"]),
     "copy": (f"{AVX512}/copy.rs", copies.PARTS["avx512_copy"]),
     "avx2_copy": ("arch/x86_64/avx2/copy.rs", copies.PARTS["avx2_copy"]),
-    "ascii": (f"{AVX512}/utf16.rs", copies.PARTS["avx512_ascii"]),
-    "avx2_ascii": ("arch/x86_64/avx2/to_utf16.rs", copies.PARTS["avx2_ascii"]),
     "avx2_latin_encode": ("arch/x86_64/avx2/latin.rs", avx2_latin.PARTS),
     "avx2_count": ("arch/x86_64/avx2/count.rs", avx2_searches.PARTS["count"]),
     "portable_count": ("arch/portable/count.rs", avx2_searches.PARTS["count"]),
@@ -102,13 +103,14 @@ OTHERS = {
     "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),
     "within": ("arch/x86_64/avx2/within.rs", [
-        *((within.prove_start, pointer) for pointer in within.POINTERS), (within.prove_segments,), (within.prove_first_in,), (within.prove_step,),
-        (within.prove_end,), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),
+        *within.parts(), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),
     ]),
     "prefixes": ("prefixes.rs", [(prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")]),
     "shuffles": ("arch/shuffles.rs", [(avx2_conversions.prove_table, avx2_conversions.SHUFFLES)]),
-    **{f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", parts) for name, parts in avx2_conversions.GROUPS.items()},
-    "latin_groups": (f"{AVX512}/latin.rs", units.parts()["latin"]),
+    **{
+        f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", [*parts, *(copies.PARTS["avx2_ascii"] if name == "to_utf16" else [])])
+        for name, parts in avx2_conversions.GROUPS.items()
+    },
     "neon_compress": ("arch/aarch64/compress.rs", [*neon_utf16.PARTS["compress"], *neon_utf16.PARTS["to_utf16"]]),
     "neon_utf16": ("arch/aarch64/utf16.rs", neon_utf16.PARTS["utf16"]),
     "neon_utf32": ("arch/aarch64/utf32.rs", neon_utf32.PARTS["utf32"]),
@@ -118,7 +120,7 @@ OTHERS = {
     "neon_quoted": ("arch/aarch64/quoted.rs", neon_quoted.PARTS["quoted"]),
     "neon_to_utf16": ("arch/aarch64/to_utf16.rs", neon_utf16.PARTS["to_utf16"]),
 }
-SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS, *OTHERS]
+SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *OTHERS]
 # In CI, one in this many changes is tried.
 SAMPLE = {"smt": 20, "conversions": 100, "grammar": 150}
 # Changes that have no effect on a caller: the file, a part of the line, in which `^` may mark the change, the new values, and
@@ -260,8 +262,6 @@ def parts_of(group):
     """The functions that prove a group, with their arguments."""
     if group in OTHERS:
         return list(OTHERS[group][1])
-    if group in conversions.PARTS:
-        return list(conversions.PARTS[group])
     kernels = [kernel for kernel in formulas.KERNELS if group in (kernel[0], "formula")]
     parts = [part for kernel in kernels for part in formulas.kernel_parts(*kernel)]
     return [(formulas.prove_one_byte,), *parts] if group == "formula" else parts
@@ -327,7 +327,7 @@ def changed_numbers(text):
 
 def smt_changes(group, parts):
     file = {"formula": "formula.rs"} | {name: path for name, path, _ in formulas.KERNELS}
-    file |= {name: f"{AVX512}/{name}.rs" for name in conversions.PARTS} | {name: path for name, (path, _) in OTHERS.items()}
+    file |= {name: path for name, (path, _) in OTHERS.items()}
     for path, start, end in places_read(group, parts):
         # `formula.rs` has a group of its own.
         if path.resolve() == (KERNELS / file[group]).resolve() or (group == "neon" and path.name == "short.rs"):
@@ -407,8 +407,7 @@ def main():
             parts = [] if group == "grammar" else parts_of(group)
             Silent.known.clear()
             changes = list(grammar_changes() if group == "grammar" else smt_changes(group, parts))
-            is_slow = group in conversions.PARTS or group in OTHERS
-            kind = "grammar" if group == "grammar" else "conversions" if is_slow else "smt"
+            kind = "grammar" if group == "grammar" else "conversions" if group in OTHERS else "smt"
             step = 1 if is_all else SAMPLE[kind]
             for change in changes[:: step]:
                 path, start, end, new = change

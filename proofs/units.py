@@ -8,13 +8,13 @@ from z3 import And, BitVec, BitVecVal, Extract, If, Implies, Or, UGE, ULT, ZeroE
 
 import formulas
 from classes import parts_about
-from conversions import LANES, first_of, in_order, normal, number, slots_of, utf8, wide, windows_1252
+from conversions import LANES, first_of, in_order, normal, number, slots_of, utf8, wide, windows_1252, windows_words
 from formulas import run_parts, within
-from library import Library, as_int
+from library import Library, Tuple, as_int
 from model import Slice, join
 from paths import paths
 from rust import Source
-from vectors import Output, z3_bool
+from vectors import Output, Total, z3_bool
 
 UNITS = [f"arch/x86_64/avx512/{name}.rs" for name in ("units", "utf16", "utf32")] + ["../encoding/windows_1252.rs"]
 LATIN = ["arch/x86_64/avx512/latin.rs"]
@@ -123,31 +123,45 @@ def prove_narrow(report, windows, wide_units, is_big_endian):
                     report.prove(f"{name}: unit {i}", is_right)
 
 
-def prove_decode_groups(report):
-    """Four vectors of ISO 8859-1: each lane has the bytes of its character."""
-    x, files = symbolic("x", GROUP), sources(*LATIN)
+# The lengths of the input and of the output of `decode`: the shortest of an iteration of each loop, and one byte less.
+DECODED = [
+    (False, GROUP, 4 * GROUP, GROUP), (False, GROUP - 1, 4 * GROUP, WIDTH), (False, GROUP, 4 * GROUP - 1, WIDTH),
+    *((windows, WIDTH, 4 * WIDTH, WIDTH) for windows in BOTH), (False, WIDTH - 1, 4 * WIDTH, 0), (False, WIDTH, 4 * WIDTH - 1, 0),
+]
+
+
+def prove_decode(report, windows, length, room, expected):
+    """The bytes that an iteration reads: each lane has the bytes of its character."""
+    x, files = symbolic("x", length), sources(*LATIN)
+    name = f"{'windows-1252' if windows else 'ISO 8859-1'} to UTF-8, {length} bytes to {room}"
 
     def make(decisions):
-        machine, output = Library(*files, decisions=decisions), Output(4 * GROUP)
-        machine.run("decode", Slice(x), output, constants=[False])
+        constants = {"WINDOWS_1252_C1": windows_words()}
+        machine, output = Library(*files, decisions=decisions, constants=constants), Output(room)
+        machine.run("decode", Slice(x), output, constants=[windows])
         return machine, output
 
     for count, (machine, output) in enumerate(paths(make, [], lambda conditions: True), 1):
         names = machine.scope
-        assert machine.number(names["read"]) == GROUP
+        assert machine.number(names["read"]) == expected, "an iteration of another loop"
         slots = slots_of(output, names["written"])
-        per_byte = len(slots) // GROUP
-        for vector in range(4):
-            for i in (0, 31, 32, 63):
-                at = WIDTH * vector + i
-                premises = And(*parts_about(machine.conditions, [x[at]]))
-                found = normal(slots[at * per_byte:(at + 1) * per_byte])
-                report.prove(f"ISO 8859-1 to UTF-8, a group, path {count}: byte {at}", Implies(premises, found == normal(first_of(*utf8(wide(x[at]))))))
+        if not expected:
+            assert not slots
+            continue
+        per_byte = len(slots) // expected
+        for at in (vector * WIDTH + i for vector in range(expected // WIDTH) for i in (0, 31, 32, 63)):
+            premises = And(*parts_about(machine.conditions, [x[at]]))
+            found = normal(slots[at * per_byte:(at + 1) * per_byte])
+            is_right = found == normal(first_of(*utf8(character(x[at], windows))))
+            report.prove(f"{name}, path {count}: byte {at}", Implies(premises, is_right))
 
 
 def prove_encode_groups(report, before):
     """Four vectors of UTF-8 to ISO 8859-1, at the start of the input or after a vector."""
     x, files = symbolic("x", before + GROUP), sources(*LATIN)
+    for length, room in ((GROUP - 1, GROUP), (GROUP, GROUP - 1)):
+        result = Library(*files).run("encode_groups", Slice(x[:length]), Output(room))
+        assert list(map(Library.number, result)) == [0, 0], "a group is read that is not there"
 
     def make(decisions):
         machine, output = Library(*files, decisions=decisions, presets={"read": as_int(before, "usize")}), Output(GROUP)
@@ -182,11 +196,34 @@ def prove_encode_groups(report, before):
     assert converted
 
 
+def prove_encode(report):
+    """An iteration of `encode` reads groups and then at most a group of vectors. It is the last one if it does not read all of these.
+
+    The last byte of the vectors may be a lead byte, which is not read.
+    """
+    files, x = sources(*LATIN), symbolic("x", 4 * GROUP)
+    for start in (2 * GROUP, 3 * GROUP + WIDTH):
+        for read in (0, WIDTH, GROUP - 2, GROUP - 1, GROUP):
+            output, calls = Output(4 * GROUP), []
+
+            def called(name, given, place, result):
+                calls.append((name, given.memory, Total.of(place.at).number))
+                return Tuple(result)
+
+            machine = Library(*files, replaced={
+                "encode_groups": lambda *given: called("groups", *given, [start, 7]), "encode_vectors": lambda *given: called("vectors", *given, [read, 5]),
+            })
+            result = machine.run("encode", Slice(x), output)
+            found = [machine.number(machine.scope[name]) for name in ("read", "written")] if result is None else list(map(machine.number, result))
+            is_right = calls == [("groups", x, 0), ("vectors", x[start:start + GROUP], 7)] and found == [start + read, 12] and (result is None) == (read >= GROUP - 1)
+            report.prove(f"UTF-8 to ISO 8859-1: {start} bytes of groups and {read} of vectors", z3_bool(is_right))
+
+
 def parts():
     kinds = [(windows, wide_units, is_big_endian) for windows in BOTH for wide_units in BOTH for is_big_endian in BOTH]
     return {
         "units": [(prove, *kind) for kind in kinds for prove in (prove_widen, prove_narrow)],
-        "latin": [(prove_decode_groups,), (prove_encode_groups, 0), (prove_encode_groups, WIDTH)],
+        "latin": [*((prove_decode, *shortest) for shortest in DECODED), (prove_encode_groups, 0), (prove_encode_groups, WIDTH), (prove_encode,)],
     }
 
 

@@ -234,6 +234,14 @@ def prove_start(report, pointer):
             check_end(report, f"text_without, the address {pointer}", machine, of, BoolVal(True))
 
 
+def prove_short(report):
+    """Text of fewer than two vectors is left to the caller, and no other text."""
+    for length in (0, WIDTH, 2 * WIDTH - 1, 2 * WIDTH):
+        for machine, of, result in run_pass(symbolic("x", length), (0, 0), {}):
+            is_right = of.validated >= WIDTH if length == 2 * WIDTH else machine.number(result) == 0 == of.validated
+            report.prove(f"text_without, {length} bytes: none is read if there are fewer than two vectors", z3_bool(is_right))
+
+
 def prove_segments(report):
     """`segment_at` is called with `has_four_bytes` if a sequence of 4 bytes may be unfinished, and no byte is left out."""
     carry = symbolic("c", 4)
@@ -241,7 +249,7 @@ def prove_segments(report):
     report.prove("has_lead_of_four: exactly if one of the last 3 bytes is from F0 on", found == Or(*(UGE(x, 0xF0) for x in carry[1:])))
     four = Bool("has_four_bytes")
     for at in (4, 36):
-        for rest in (GROUP + 1, 2 * GROUP + 2, 4 * GROUP + 1):
+        for rest in (GROUP + 1, 2 * GROUP, 2 * GROUP + 2, 4 * GROUP + 1):
             bytes_ = symbolic("x", at + rest)
             before = Or(four, has_no_lead(bytes_, at))
             presets = {"at": Int(at, "usize"), "segment": Int(2, "usize"), "has_four_bytes": four}
@@ -265,6 +273,7 @@ def check_end(report, title, machine, of, before):
     assert of.validated >= at and of.searched >= at - 1, "bytes are left out"
     if getattr(machine, "broken", False):
         return
+    assert machine.number(machine.scope["segment"]) > 0, "the next segment has no groups"
     four = z3_bool(machine.scope["has_four_bytes"])
     report.prove(f"{title}: the next iteration starts at {at} with all of them", Implies(And(before, *machine.conditions, *of.facts), Or(four, has_no_lead(of.bytes_, at))))
 
@@ -294,7 +303,7 @@ def prove_end(report):
 
 
 def parts():
-    return [*((prove_start, pointer) for pointer in POINTERS), (prove_segments,), (prove_first_in,), (prove_step,), (prove_end,)]
+    return [*((prove_start, pointer) for pointer in POINTERS), (prove_short,), (prove_segments,), (prove_first_in,), (prove_step,), (prove_end,)]
 
 
 if __name__ == "__main__":
