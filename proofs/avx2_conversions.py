@@ -11,7 +11,7 @@ import formulas
 from classes import parts_about
 from compressed import Kernel, prove_tables, slots_of, sum_of, sum_of_total
 from conversions import (
-    Encoded, FromUtf16, FromUtf32, first_of, in_order, is_surrogate, normal, pair, pair_to_utf8, to_utf16, utf8, utf16_unit, utf32_unit, wide,
+    Encoded, FromUtf16, FromUtf32, first_of, in_order, is_surrogate, name_of, normal, pair, pair_to_utf8, to_utf16, utf8, utf16_unit, utf32_unit, wide,
     windows_words,
 )
 from formulas import BOUNDARY, run_parts, state
@@ -24,6 +24,7 @@ from vectors import Mask, Output, Text, Total, z3_bool
 WIDTH = 32
 # Where the loops are in the input and in the output.
 READ, WRITTEN = 4, 3
+STATE = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
 
 
 def sources(*names):
@@ -60,6 +61,16 @@ def prove_masks(report, name, machine, here):
         report.prove(f"{name}: the masks are those of the tables", Implies(here, And(*obligations)))
 
 
+def prove_end(report, title, files, function, generics, length, room, presets=STATE, **options):
+    """With one byte less in the input or in the output, there is no iteration."""
+    for given, made in ((length - 1, room), (length, room - 1)):
+        memory = [BitVec(f"x{i}", 8) for i in range(READ + given)]
+        runs = list(all_paths(files, function, lambda: (Slice(memory), Output(WRITTEN + made)), generics=generics, presets=presets, **options))
+        ((machine, output, result),) = runs
+        is_right = [machine.number(it) for it in result] == [READ, WRITTEN] and not output.stores
+        report.prove(f"{title}: nothing is written for {given} bytes and room for {made}", z3_bool(is_right))
+
+
 LANES = (0, 1, 3, 4, 7, 8, 11, 12, 15, 16, 23, 24, 31)
 
 
@@ -68,9 +79,8 @@ def prove_from_units(report, title, files, function, generics, size, units, room
     length = size * units
     memory = [BitVec(f"x{i}", 8) for i in range(READ + length)]
     given, count = memory[READ:], 0
-    presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
     for machine, output, _ in all_paths(
-        files, function, lambda: (Slice(memory), Output(WRITTEN + room)), generics=generics, presets=presets, align=align, **options,
+        files, function, lambda: (Slice(memory), Output(WRITTEN + room)), generics=generics, presets=STATE, align=align, **options,
     ):
         names, count = machine.scope, count + 1
         here, name = And(*machine.conditions), f"{title}, path {count}"
@@ -151,51 +161,83 @@ def prove_text(report, title, files, generics, unit_bytes, expected, has_pairs, 
             report.prove(f"{name}: byte {lane}", Implies(given, And(*claims)))
 
 
+def prove_text_end(report, title, files, generics, unit_bytes, has_pairs, width=WIDTH, presets=(), **options):
+    """No iteration without a byte after the vector. The units of an unfinished sequence are not counted."""
+    at = width
+    x, written = [BitVec(f"x{i}", 8) for i in range(2 * at)], unit_bytes * at
+    presets = {"at": Int(at, "usize"), "written": Int(written, "usize"), **dict(presets)}
+    for inside in range(4):
+        cuts = []
+
+        def truncate(text, length):
+            cuts.append((text, length))
+            return Text(text.memory[:at - inside])
+
+        runs = list(all_paths(
+            files, "encode", lambda: (Text(x), Output(2 * written)), generics=generics, presets=presets, replaced={"truncate": truncate}, **options,
+        ))
+        ((machine, output, result),) = runs
+        ((text, length),) = cuts
+        is_right = not output.stores and text.memory == x and machine.number(length) == at
+        # The third byte of 4 has a unit.
+        expected = [at - inside, written - 2 * (has_pairs and inside == 3)]
+        is_right = is_right and [machine.number(it) for it in result] == expected
+        report.prove(f"{title}: the end, after {inside} bytes of a sequence", z3_bool(is_right))
+
+
+def prove_units(report, title, files, function, generics, size, units, room, expected):
+    prove_from_units(report, title, files, function, generics, size, units, room, expected, lanes=range(units))
+    prove_end(report, title, files, function, generics, size * units, room)
+
+
 def prove_utf16(report, is_big_endian):
-    order = "BE" if is_big_endian else "LE"
-    expected = Utf16(is_big_endian, pair_to_utf8)
-    prove_from_units(report, f"UTF-16{order} to UTF-8", UTF16, "decode", [is_big_endian], 2, 32, 100, expected)
+    title, expected = f"{name_of(16, is_big_endian)} to UTF-8", Utf16(is_big_endian, pair_to_utf8)
+    prove_units(report, title, UTF16, "decode", [is_big_endian], 2, 32, 100, expected)
+    # A block of ASCII that follows is converted, too.
+    title += ", and ASCII that follows"
+    prove_from_units(report, title, UTF16, "decode", [is_big_endian], 2, 32 + 64, 100, expected)
 
 
 def prove_to_utf16(report, is_big_endian):
-    order = "BE" if is_big_endian else "LE"
+    title = f"UTF-8 to {name_of(16, is_big_endian)}"
     for at in (0, 64):
-        prove_text(report, f"UTF-8 to UTF-16{order}", TO_UTF16, [is_big_endian], 2, utf16_unit(is_big_endian), True, at)
+        prove_text(report, title, TO_UTF16, [is_big_endian], 2, utf16_unit(is_big_endian), True, at)
+    prove_text_end(report, title, TO_UTF16, [is_big_endian], 2, True)
 
 
 def prove_to_utf32(report, is_big_endian):
-    order = "BE" if is_big_endian else "LE"
+    title = f"UTF-8 to {name_of(32, is_big_endian)}"
     for at, align in ((0, 0), (64, 12)):
-        prove_text(report, f"UTF-8 to UTF-32{order}", UTF32, [is_big_endian], 4, utf32_unit(is_big_endian), False, at, align)
+        prove_text(report, title, UTF32, [is_big_endian], 4, utf32_unit(is_big_endian), False, at, align)
+    prove_text_end(report, title, UTF32, [is_big_endian], 4, False)
 
 
 def prove_utf32(report, is_big_endian):
-    order = "BE" if is_big_endian else "LE"
     expected = Utf32(is_big_endian, lambda value: first_of(*utf8(value)))
-    prove_from_units(report, f"UTF-32{order} to UTF-8", UTF32, "decode", [is_big_endian], 4, 16, 64, expected)
+    prove_units(report, f"{name_of(32, is_big_endian)} to UTF-8", UTF32, "decode", [is_big_endian], 4, 16, 64, expected)
 
 
 def prove_utf32_utf16(report, is_big_endian, other):
-    names = ["BE" if it else "LE" for it in (is_big_endian, other)]
-    expected = Utf32(is_big_endian, to_utf16(other))
-    prove_from_units(report, f"UTF-32{names[0]} to UTF-16{names[1]}", UNITS_32, "to_utf16", [is_big_endian, other], 4, 16, 64, expected)
+    title = f"{name_of(32, is_big_endian)} to {name_of(16, other)}"
+    prove_units(report, title, UNITS_32, "to_utf16", [is_big_endian, other], 4, 16, 64, Utf32(is_big_endian, to_utf16(other)))
 
 
 def prove_from_utf16(report, is_big_endian, other):
     """UTF-16 to UTF-32, after a vector that ends with the first half of a pair, or not."""
-    names = ["BE" if it else "LE" for it in (is_big_endian, other)]
+    title = f"{name_of(16, is_big_endian)} to {name_of(32, other)}"
     memory, before = [BitVec(f"x{i}", 8) for i in range(READ + WIDTH)], [BitVec(f"b{i}", 8) for i in range(WIDTH)]
     given, units = memory[READ:], FromUtf16(is_big_endian, None)
+    prove_end(report, title, UNITS_32, "from_utf16", [is_big_endian, other], WIDTH, 2 * WIDTH)
     for is_open in (0, 3):
         earlier = join(before[30:])
         premise = is_surrogate(earlier, 0xD800) if is_open else z3_bool(True)
-        presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize"), "before": before, "is_open": Int(is_open, "u32")}
+        presets = STATE | {"before": before, "is_open": Int(is_open, "u32")}
         for count, (machine, output, _) in enumerate(all_paths(
             UNITS_32, "from_utf16", lambda: (Slice(memory), Output(WRITTEN + 2 * WIDTH)), generics=[is_big_endian, other], presets=presets,
         ), 1):
             state_ = machine.scope
             here = And(premise, *machine.conditions)
-            name = f"UTF-16{names[0]} to UTF-32{names[1]}, {'after a first half, ' if is_open else ''}path {count}"
+            name = f"{title}, {'after a first half, ' if is_open else ''}path {count}"
             values = [units.unit(given, i) for i in range(WIDTH // 2)]
             firsts = [z3_bool(bool(is_open)), *(is_surrogate(unit, 0xD800) for unit in values)]
             is_paired = And(*(firsts[i] == is_surrogate(unit, 0xDC00) for i, unit in enumerate(values)))
@@ -217,10 +259,11 @@ def prove_latin(report, windows):
     """A vector of single bytes to UTF-8."""
     title, room = ("windows-1252" if windows else "ISO 8859-1") + " to UTF-8", 3 * WIDTH + 4 if windows else 2 * WIDTH
     memory = [BitVec(f"x{i}", 8) for i in range(READ + WIDTH)]
-    presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
+    constants = {"WINDOWS_1252_C1": windows_words()}
+    prove_end(report, title, LATIN, "decode", [windows], WIDTH, room, constants=constants)
     for count, (machine, output, result) in enumerate(all_paths(
-        LATIN, "decode", lambda: (Slice(memory), Output(WRITTEN + room)), generics=[windows], presets=presets,
-        constants={"WINDOWS_1252_C1": windows_words()},
+        LATIN, "decode", lambda: (Slice(memory), Output(WRITTEN + room)), generics=[windows], presets=STATE,
+        constants=constants,
     ), 1):
         assert result is None
         here, name = And(*machine.conditions), f"{title}, path {count}"

@@ -7,7 +7,7 @@ the definitions of `conversions.py`. The loops over ASCII have other proofs. doc
 
 from z3 import And, BitVecVal, Implies, Or
 
-from avx2_conversions import Utf16, all_paths, premises_about, prove_from_units, prove_masks
+from avx2_conversions import READ, STATE, WRITTEN, Utf16, all_paths, premises_about, prove_end, prove_from_units, prove_masks, prove_text_end
 from compressed import prove_tables, slots_of, sum_of, sum_of_total
 from conversions import Encoded, pair_to_utf8, utf16_unit
 from formulas import BOUNDARY, run_parts, state
@@ -17,12 +17,11 @@ from vectors import Output, Text, Total, z3_bool
 
 SHARED = [name.removesuffix(".rs") for name in (COMPRESS, CONVERT, SHUFFLES)]
 UTF16, TO_UTF16 = ([AARCH64 + name, *SHARED] for name in ("utf16", "to_utf16"))
-# Where the loops are in the input and in the output.
-READ, WRITTEN = 4, 3
 # 16 units of 3 bytes, and the rest of the last store.
 ROOM = 3 * WIDTH + 4
 BOTH = (False, True)
-STATE = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
+# Any vector before the end.
+BEFORE = {"before": symbolic("b", WIDTH)}
 
 
 def prove_table(report):
@@ -31,18 +30,6 @@ def prove_table(report):
 
 def name_of(is_big_endian):
     return "BE" if is_big_endian else "LE"
-
-
-def prove_end(report, title, files, function, generics, length, room, **options):
-    """With one byte less in the input or in the output, there is no iteration."""
-    for given, made in ((length - 1, room), (length, room - 1)):
-        runs = list(all_paths(
-            files, function, lambda: (Slice(symbolic("x", READ + given)), Output(WRITTEN + made)), generics=generics, presets=STATE, kernel=Neon,
-            **options,
-        ))
-        ((machine, output, result),) = runs
-        is_right = [machine.number(it) for it in result] == [READ, WRITTEN] and not output.stores
-        report.prove(f"{title}: nothing is written for {given} bytes and room for {made}", z3_bool(is_right))
 
 
 # UTF-16 to UTF-8.
@@ -55,7 +42,7 @@ def prove_decode(report, is_big_endian):
         report, title, UTF16, "decode", [is_big_endian], 2, WIDTH, ROOM, expected,
         lanes=range(WIDTH), kernel=Neon, replaced={"decode_ascii": lambda *_: Int(0, "usize")},
     )
-    prove_end(report, title, UTF16, "decode", [is_big_endian], 2 * WIDTH, ROOM)
+    prove_end(report, title, UTF16, "decode", [is_big_endian], 2 * WIDTH, ROOM, kernel=Neon)
 
 
 def prove_decode_rest(report, is_big_endian):
@@ -115,36 +102,11 @@ def prove_text(report, title, files, generics, unit_bytes, expected, has_pairs, 
     assert count > 1
 
 
-def prove_text_end(report, title, files, generics, unit_bytes, has_pairs):
-    """No iteration without a byte after the vector. The units of an unfinished sequence are not counted."""
-    at = WIDTH
-    for inside in range(4):
-        x, written = symbolic("x", 2 * at), unit_bytes * at
-        presets = {"at": Int(at, "usize"), "written": Int(written, "usize"), "before": x[:at]}
-        cuts = []
-
-        def truncate(text, length):
-            cuts.append((text, length))
-            return Text(text.memory[:at - inside])
-
-        runs = list(all_paths(
-            files, "encode", lambda: (Text(x), Output(2 * written)), generics=generics, presets=presets, kernel=Neon,
-            replaced={"truncate": truncate},
-        ))
-        ((machine, output, result),) = runs
-        ((text, length),) = cuts
-        is_right = not output.stores and text.memory == x and machine.number(length) == at
-        # The third byte of 4 has a unit.
-        expected = [at - inside, written - 2 * (has_pairs and inside == 3)]
-        is_right = is_right and [machine.number(it) for it in result] == expected
-        report.prove(f"{title}: the end, after {inside} bytes of a sequence", z3_bool(is_right))
-
-
 def prove_encode(report, is_big_endian):
     title = f"UTF-8 to UTF-16{name_of(is_big_endian)}"
     for at in (0, WIDTH):
         prove_text(report, title, TO_UTF16, [is_big_endian], 2, utf16_unit(is_big_endian), True, at)
-    prove_text_end(report, title, TO_UTF16, [is_big_endian], 2, True)
+    prove_text_end(report, title, TO_UTF16, [is_big_endian], 2, True, WIDTH, BEFORE, kernel=Neon)
 
 
 PARTS = {

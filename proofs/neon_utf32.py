@@ -7,13 +7,13 @@ docs/verification.md has the list of claims.
 from z3 import And, BitVecVal, If, Implies, Not, ULT
 
 import neon_utf16
-from avx2_conversions import Utf32, all_paths, prove_from_units, prove_masks
+from avx2_conversions import READ, STATE, WRITTEN, Utf32, all_paths, prove_end, prove_from_units, prove_masks, prove_text_end
 from compressed import slots_of, sum_of, sum_of_total
 from conversions import FromUtf16, first_of, in_order, is_surrogate, normal, pair, to_utf16, utf32_unit, utf8, wide
 from formulas import run_parts
 from model import Slice, join
 from neon_machine import AARCH64, Neon, WIDTH, symbolic
-from neon_utf16 import BOTH, READ, SHARED, STATE, WRITTEN, name_of, prove_end, prove_text, prove_text_end
+from neon_utf16 import BEFORE, BOTH, SHARED, name_of, prove_text
 from units import written_bytes
 from vectors import Output, Total, elements, parts
 
@@ -27,13 +27,13 @@ def prove_encode(report, is_big_endian):
     title = f"UTF-8 to UTF-32{name_of(is_big_endian)}"
     for at in (0, WIDTH):
         prove_text(report, title, UTF32, [is_big_endian], 4, utf32_unit(is_big_endian), False, at)
-    prove_text_end(report, title, UTF32, [is_big_endian], 4, False)
+    prove_text_end(report, title, UTF32, [is_big_endian], 4, False, WIDTH, BEFORE, kernel=Neon)
 
 
 def prove_from_utf32(report, title, function, generics, made):
     expected = Utf32(generics[0], made)
     prove_from_units(report, title, UTF32, function, generics, 4, UNITS, ROOM, expected, lanes=range(UNITS), kernel=Neon)
-    prove_end(report, title, UTF32, function, generics, 4 * UNITS, ROOM)
+    prove_end(report, title, UTF32, function, generics, 4 * UNITS, ROOM, kernel=Neon)
 
 
 def prove_decode(report, is_big_endian):
