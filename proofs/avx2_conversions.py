@@ -75,8 +75,8 @@ LANES = (0, 1, 3, 4, 7, 8, 11, 12, 15, 16, 23, 24, 31)
 
 
 def prove_from_units(report, title, files, function, generics, size, units, room, expected, align=0, lanes=LANES, **options):
-    """A conversion from units of a fixed size: each has the bytes of its character."""
-    length = size * units
+    """A conversion from units of a fixed size: each has the bytes of its character. Returns how many bytes each path reads."""
+    length, all_read = size * units, set()
     memory = [BitVec(f"x{i}", 8) for i in range(READ + length)]
     given, count = memory[READ:], 0
     for machine, output, _ in all_paths(
@@ -90,6 +90,7 @@ def prove_from_units(report, title, files, function, generics, size, units, room
             stopped = given if expected.taken is None else given[:expected.taken]
             report.prove(f"{name}: stops only for a unit without a character", Implies(here, expected.stops(stopped)))
             continue
+        all_read.add(read)
         slots, terms = slots_of(machine, output, WRITTEN)
         # A first half at the end is written, but not counted.
         is_split = expected.taken is not None and read == expected.taken - size
@@ -109,6 +110,7 @@ def prove_from_units(report, title, files, function, generics, size, units, room
                 continue
             report.prove(f"{name}: unit {i} has the bytes of its character", Implies(here, found == normal(expected(given, i, read))))
     assert count
+    return all_read
 
 
 class Utf16(FromUtf16):
@@ -194,8 +196,8 @@ def prove_utf16(report, is_big_endian):
     title, expected = f"{name_of(16, is_big_endian)} to UTF-8", Utf16(is_big_endian, pair_to_utf8)
     prove_units(report, title, UTF16, "decode", [is_big_endian], 2, 32, 100, expected)
     # A block of ASCII that follows is converted, too.
-    title += ", and ASCII that follows"
-    prove_from_units(report, title, UTF16, "decode", [is_big_endian], 2, 32 + 64, 100, expected)
+    units, title = 32 + 64, f"{title}, with ASCII that follows"
+    assert 2 * units in prove_from_units(report, title, UTF16, "decode", [is_big_endian], 2, units, 100, expected, lanes=range(units))
 
 
 def prove_to_utf16(report, is_big_endian):
