@@ -118,7 +118,7 @@ impl Config {
     }
 
     /// Parses the content of a configuration file. An error contains the line, if it is not about a glob.
-    fn parse(text: &str, root: &Path) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, root: &Path) -> Result<Self, String> {
         let Content { rules, encoding, bom, files } = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
@@ -138,7 +138,7 @@ impl Config {
 
     /// Returns the options for a file in the canonical directory `directory`. A key of a later section overrides that
     /// of an earlier one.
-    fn options_for(&self, directory: &Path, path: &Path) -> Options {
+    pub(super) fn options_for(&self, directory: &Path, path: &Path) -> Options {
         let Options { mut rules, mut encoding, mut bom } = self.options.clone();
         let below = directory.strip_prefix(&self.root).unwrap_or(Path::new(""));
         let path = path.file_name().map_or_else(PathBuf::new, |name| below.join(name));
