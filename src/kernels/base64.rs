@@ -134,12 +134,13 @@ mod tests {
     #[test]
     #[cfg(all(unix, feature = "codec", feature = "transcode"))]
     fn no_access_outside_the_input_and_the_output() {
-        use crate::kernels::tests::guarded::Guarded;
+        use crate::kernels::tests::guarded::{Guarded, slices};
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
         let symbols: [u8; 300] = core::array::from_fn(|i| b"Zm9vYmFyA+/9"[i % 12]);
         let mut expected = [0; 512];
+        let step = if cfg!(miri) { 9 } else { 1 };
         for kernel in Kernel::available() {
-            for (len, at_end) in (0..symbols.len()).flat_map(|len| [(len, false), (len, true)]) {
+            for (len, at_end) in slices(symbols.len()) {
                 for room in [len / 4 * 3, len, len / 2] {
                     let (input, output) = (from.slice(len, at_end), to.slice(room, at_end));
                     input.copy_from_slice(&symbols[..len]);
@@ -148,9 +149,9 @@ mod tests {
                     assert_eq!(output[..done], expected[..done], "{kernel:?} {len} {room}");
                 }
             }
-            for (form, at_end) in forms().flat_map(|form| [(form, false), (form, true)]) {
+            for (form, at_end) in forms().step_by(step).flat_map(|form| [(form, false), (form, true)]) {
                 let encoded = lines_of(form, 3);
-                for len in encoded.len() - form.len()..=encoded.len() {
+                for len in (encoded.len() - form.len()..=encoded.len()).step_by(step) {
                     for room in [len / form.len() * form.decoded(), 3 * form.decoded() - 1] {
                         let (input, output) = (from.slice(len, at_end), to.slice(room, at_end));
                         input.copy_from_slice(&encoded[..len]);

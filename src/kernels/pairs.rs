@@ -307,11 +307,11 @@ mod tests {
     #[test]
     #[cfg(all(unix, feature = "codec"))]
     fn no_access_outside_the_input_and_the_output() {
-        use crate::kernels::tests::guarded::Guarded;
+        use crate::kernels::tests::guarded::{Guarded, slices};
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
         for kernel in kernels() {
             for part in ["💩", "a", "é\0的💩\0\0", "힣"] {
-                for (count, at_end) in (0..150).flat_map(|count| [(count, false), (count, true)]) {
+                for (count, at_end) in slices(150) {
                     let text = part.repeat(count);
                     guarded::<false>(kernel, &text, at_end, &mut from, &mut to);
                     guarded::<true>(kernel, &text, at_end, &mut from, &mut to);

@@ -188,11 +188,11 @@ mod tests {
     #[test]
     #[cfg(all(unix, feature = "codec", feature = "transcode"))]
     fn no_access_outside_the_input_and_the_output() {
-        use crate::kernels::tests::guarded::Guarded;
+        use crate::kernels::tests::guarded::{Guarded, slices};
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
         let text = b"words of text, =C3=A9, =\r\nand\r\n more\n".repeat(8);
         for kernel in Kernel::available() {
-            for (len, at_end) in (0..text.len()).flat_map(|len| [(len, false), (len, true)]) {
+            for (len, at_end) in slices(text.len()) {
                 for room in [len, len / 2, 2 * WINDOW] {
                     let (input, output) = (from.slice(len, at_end), to.slice(room, at_end));
                     input.copy_from_slice(&text[..len]);

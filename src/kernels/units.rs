@@ -189,10 +189,10 @@ mod tests {
     #[test]
     #[cfg(all(unix, feature = "codec"))]
     fn no_access_outside_the_input_and_the_output() {
-        use crate::kernels::tests::guarded::Guarded;
+        use crate::kernels::tests::guarded::{Guarded, slices};
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
         each_pair(|kernel, [bytes, units]| {
-            for (len, at_end) in (0..200_usize).flat_map(|len| [(len, false), (len, true)]) {
+            for (len, at_end) in slices(200) {
                 // In half of the inputs each byte is converted by itself.
                 let input: Vec<u8> = (0..len).map(|i| if len % 2 == 0 { b'a' } else { i as u8 }).collect();
                 let wide: Vec<u8> =
