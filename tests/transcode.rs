@@ -372,6 +372,52 @@ fn surrogate_pairs_in_wtf_8_are_joined_for_every_partition_unless_they_are_rejec
     });
 }
 
+/// WTF-8 has no surrogate pairs. What is skipped between two surrogates must not make one.
+#[test]
+fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
+    static NO_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
+    let skip = |from| Transcoder::new(from, Encoding::Wtf8).on_error(ErrorPolicy::Skip);
+    let open = Switches::STRICT.allow_surrogates();
+    for (transcoder, input, skipped, lows) in [
+        (skip(Encoding::Wtf8), &b"\xED\xA0\xBD\xFF\xED\xB2\xA9b"[..], ErrorKind::InvalidLead, 1),
+        (skip(Encoding::Wtf8), b"\xED\xA0\xBD\xFF\xED\xB2\xA9\xED\xB2\xA9b", ErrorKind::InvalidLead, 2),
+        (
+            skip(Encoding::Utf16Be).switches(open).subset(&NO_A),
+            b"\xD8\x3D\0a\xDC\xA9\0b",
+            ErrorKind::OutsideSubset,
+            1,
+        ),
+        (
+            skip(Encoding::Utf32Be).switches(open).subset(&NO_A),
+            b"\0\0\xD8\x3D\0\0\0a\0\0\xDC\xA9\0\0\0b",
+            ErrorKind::OutsideSubset,
+            1,
+        ),
+        (
+            skip(Encoding::Utf8Ucs4).switches(open.reject_fffe_ffff()),
+            b"\xED\xA0\xBD\xEF\xBF\xBE\xED\xB2\xA9b",
+            ErrorKind::Noncharacter,
+            1,
+        ),
+    ] {
+        for (room, chunk) in [(6, 1), (6, 3), (100, 4), (100, 100)] {
+            let mut transcoder = transcoder;
+            let (mut out, mut buffer) = (Vec::new(), vec![0; room]);
+            for mut rest in input.chunks(chunk) {
+                while !rest.is_empty() {
+                    let progress = transcoder.feed_into(rest, &mut buffer);
+                    out.extend_from_slice(&buffer[..progress.written]);
+                    rest = &rest[progress.read..];
+                }
+            }
+            assert_eq!(transcoder.finish(&mut out), Ok(()));
+            assert_eq!(out, b"\xED\xA0\xBDb", "{transcoder:?} {room} {chunk}");
+            let counters = transcoder.counters();
+            assert_eq!((counters.of(skipped), counters.of(ErrorKind::Unmappable)), (1, lows));
+        }
+    }
+}
+
 #[test]
 fn a_transcoder_can_be_used_again_after_its_end() {
     let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8);

@@ -2,10 +2,11 @@
 
 use super::bulk;
 use super::carry::{CarriedBytes, NO_SEAM, Replacement, Room};
-use super::source::{Item, Source};
+use super::source::{Item, Source, is_high, is_low};
 use super::switches::Switches;
 use super::target::Target;
 use crate::detect::{Sniff, sniff};
+use crate::encoding::Encoding;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, First, Policies};
 
@@ -23,6 +24,9 @@ pub(super) struct Conversion {
     repair: Replacement,
     /// Whether a BOM may still replace the source encoding.
     pub(super) sniffing: bool,
+    /// Whether the output is WTF-8 and ends with a high surrogate. No low surrogate may follow, because WTF-8 has no
+    /// surrogate pairs.
+    pub(super) is_after_high: bool,
 }
 
 /// Why a bounded call stopped.
@@ -63,6 +67,7 @@ impl Conversion {
             carry: CarriedBytes::EMPTY,
             repair: Replacement::NONE,
             sniffing: false,
+            is_after_high: false,
         }
     }
 
@@ -74,7 +79,7 @@ impl Conversion {
                 return Status::OutputFull;
             }
             let mut seam = NO_SEAM;
-            let bytes = if self.carry.is_empty() && !self.sniffing {
+            let bytes = if self.carry.is_empty() && !self.sniffing && !self.is_after_high {
                 self.run_in_bulk(rest, room);
                 *rest
             } else {
@@ -157,6 +162,9 @@ impl Conversion {
             None => bulk::copy(&self.source, &self.target, rest, room.left()),
             Some(subset) => bulk::copy_within(subset, &self.source, &self.target, rest, room.left()),
         };
+        if written > 0 && self.target.encoding() == Encoding::Wtf8 {
+            self.is_after_high = matches!(room.left()[..written], [.., 0xED, 0xA0..=0xAF, _]);
+        }
         room.advance(written);
         self.offset = self.offset.wrapping_add(read as u64);
         *rest = &rest[read..];
@@ -203,8 +211,15 @@ impl Conversion {
             return self.repair(ErrorKind::OutsideSubset, &bytes[..len], room);
         }
         match self.target.encode(value) {
+            // What was between the surrogates was skipped.
+            Some(_) if self.is_after_high && is_low(value) => {
+                self.repair(ErrorKind::Unmappable, &bytes[..len], room)
+            }
             None => self.repair(ErrorKind::Unmappable, &bytes[..len], room),
-            Some(sequence) if room.push(sequence.as_slice()) => Taken::Bytes(len),
+            Some(sequence) if room.push(sequence.as_slice()) => {
+                self.is_after_high = is_high(value) && self.target.encoding() == Encoding::Wtf8;
+                Taken::Bytes(len)
+            }
             Some(_) => Taken::Full,
         }
     }
@@ -213,8 +228,13 @@ impl Conversion {
     fn repair(&mut self, kind: ErrorKind, bytes: &[u8], room: &mut Room<'_>) -> Taken {
         let error = self.error(kind, bytes.len());
         match self.policies.repair(error, bytes) {
-            Err(error) => Taken::Error(error, bytes.len()),
+            Err(error) => {
+                // The text after an error is another text.
+                self.is_after_high = false;
+                Taken::Error(error, bytes.len())
+            }
             Ok(text) => {
+                self.is_after_high &= text.is_empty();
                 self.repair = Replacement::new(text);
                 self.repair.write(&self.target, room);
                 Taken::Bytes(bytes.len())

@@ -233,10 +233,10 @@ pub(super) const fn is_surrogate(value: u32) -> bool {
     matches!(value, 0xD800..=0xDFFF)
 }
 
-const fn is_high(value: u32) -> bool {
+pub(super) const fn is_high(value: u32) -> bool {
     matches!(value, 0xD800..=0xDBFF)
 }
 
-const fn is_low(value: u32) -> bool {
+pub(super) const fn is_low(value: u32) -> bool {
     matches!(value, 0xDC00..=0xDFFF)
 }

@@ -180,6 +180,9 @@ impl Transcoder {
     pub fn finish_into(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room::new(dst);
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);
+        if status == Status::InputEmpty {
+            self.conversion.is_after_high = false;
+        }
         if status == Status::InputEmpty
             && let Some(error) = self.conversion.missing_bom()
         {
