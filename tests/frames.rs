@@ -232,6 +232,48 @@ fn a_stream_that_ends_inside_a_message_and_a_character_is_one_error() {
     assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((0, error, Bytes::from_static(b"\xE2\x82")))]);
 }
 
+/// `FramedRead` does not call `decode_eof` again after an error.
+#[test]
+fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_message() {
+    let more = |payload: &'static [u8]| {
+        let mut bytes = BytesMut::new();
+        Fragments.encode(Fragment::More(Bytes::from_static(payload)), &mut bytes).unwrap();
+        bytes
+    };
+    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    assert!(codec.decode_eof(&mut more(b"a\xFF")).is_err());
+    let mut next = fragments(&[&[b"b", b"c"]]);
+    assert_eq!(codec.decode(&mut next).unwrap(), Some(Fragment::More("b".into())));
+    assert_eq!(codec.decode(&mut next).unwrap(), Some(Fragment::Last("c".into())));
+
+    // An error of the byte codec, which removes the rest of the stream.
+    #[derive(Default)]
+    struct Consuming(Fragments);
+    impl Decoder for Consuming {
+        type Item = Fragment<BytesMut>;
+        type Error = io::Error;
+        fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+            self.0.decode(src)
+        }
+        fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+            self.0.decode_eof(src).inspect_err(|_| src.clear())
+        }
+    }
+    let mut codec = Utf8FramesCodec::new(Consuming::default()).over_fragments();
+    let mut bytes = more(b"a\xC3");
+    bytes.extend_from_slice(b"\x05ab");
+    assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::More("a".into())));
+    assert!(codec.decode_eof(&mut bytes).is_err());
+    let error = codec.decode(&mut fragments(&[&[b"\xA9"]])).unwrap_err().utf8_error();
+    assert_eq!(error, Some(Utf8Error::new(0, ErrorKind::UnexpectedContinuation, 1)));
+
+    // Other frames of the message are still in the buffer.
+    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut bytes = fragments(&[&[b"\xFF", b"rest", b"end"], &[b"next"]]);
+    assert!(codec.decode_eof(&mut bytes).is_err());
+    assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::Last("next".into())));
+}
+
 #[test]
 fn fragments_are_slices_unless_a_character_spans_two_of_them() {
     let mut buffer = fragments(&[&[b"one \xC3", b"\xA9 two"], &["dr\u{FC}ei".as_bytes()]]);

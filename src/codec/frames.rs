@@ -79,6 +79,7 @@ impl<C> Utf8FramesCodec<C> {
             policies: text,
             text: TextChunks::new(text),
             failed: false,
+            ended: false,
             frame,
             counters,
         }
@@ -187,6 +188,9 @@ pub struct Utf8FragmentsCodec<C> {
     text: TextChunks,
     /// Whether the message was rejected and its last frame has not arrived yet.
     failed: bool,
+    /// Whether `decode_eof` returned an error for the last bytes of the stream. If the stream resumes, a message starts.
+    /// `FramedRead` does not call `decode_eof` again after an error.
+    ended: bool,
     frame: u64,
     counters: Counters,
 }
@@ -264,6 +268,35 @@ impl<C> Utf8FragmentsCodec<C> {
         self.counters += self.text.decoder().counters();
         self.text = TextChunks::new(self.policies);
     }
+
+    fn end_stream(&mut self) {
+        self.end_message();
+        self.failed = false;
+        self.ended = false;
+    }
+}
+
+impl<C, B> Utf8FragmentsCodec<C>
+where
+    C: Decoder<Item = Fragment<B>>,
+    B: Into<Bytes>,
+{
+    fn last(&mut self, src: &mut BytesMut) -> Result<Option<Fragment<ByteString>>, FrameError<C::Error>> {
+        while let Some(fragment) = self.codec.decode_eof(src).map_err(FrameError::Inner)? {
+            if let Some(text) = self.read(fragment)? {
+                return Ok(Some(text));
+            }
+        }
+        // The stream ended before the last frame of the message. An unfinished character is reported or replaced here.
+        let rejected = Bytes::copy_from_slice(self.text.decoder().pending());
+        let end = if rejected.is_empty() { None } else { self.text.finish() };
+        self.end_stream();
+        end.map(|end| match end {
+            Ok(text) => Ok(Fragment::More(text)),
+            Err(error) => Err(FrameError::IllFormed { frame: self.frame.saturating_sub(1), error, rejected }),
+        })
+        .transpose()
+    }
 }
 
 impl<C, B> Decoder for Utf8FragmentsCodec<C>
@@ -275,6 +308,9 @@ where
     type Error = FrameError<C::Error>;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, Self::Error> {
+        if self.ended {
+            self.end_stream();
+        }
         while let Some(fragment) = self.codec.decode(src).map_err(FrameError::Inner)? {
             if let Some(text) = self.read(fragment)? {
                 return Ok(Some(text));
@@ -284,21 +320,9 @@ where
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, Self::Error> {
-        while let Some(fragment) = self.codec.decode_eof(src).map_err(FrameError::Inner)? {
-            if let Some(text) = self.read(fragment)? {
-                return Ok(Some(text));
-            }
-        }
-        // The stream ended before the last frame of the message. An unfinished character is reported or replaced here.
-        let rejected = Bytes::copy_from_slice(self.text.decoder().pending());
-        let end = if rejected.is_empty() { None } else { self.text.finish() };
-        self.end_message();
-        self.failed = false;
-        end.map(|end| match end {
-            Ok(text) => Ok(Fragment::More(text)),
-            Err(error) => Err(FrameError::IllFormed { frame: self.frame.saturating_sub(1), error, rejected }),
-        })
-        .transpose()
+        let last = self.last(src);
+        self.ended = last.is_err() && src.is_empty();
+        last
     }
 }
 
