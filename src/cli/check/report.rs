@@ -320,10 +320,23 @@ fn shell_word(path: &Path) -> String {
     }
 }
 
-/// Escapes a value of a GitHub workflow command.
+/// Escapes a value of a GitHub workflow command. A command has no notation for control characters other than CR and LF.
 pub(super) fn github_value(value: &str, is_property: bool) -> String {
-    let value = value.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    if is_property { value.replace(':', "%3A").replace(',', "%2C") } else { value }
+    let mut out = String::with_capacity(value.len());
+    for character in value.chars() {
+        match character {
+            '%' => out.push_str("%25"),
+            '\r' => out.push_str("%0D"),
+            '\n' => out.push_str("%0A"),
+            ':' if is_property => out.push_str("%3A"),
+            ',' if is_property => out.push_str("%2C"),
+            _ if character.is_control() => {
+                escape::push(&mut out, character);
+            }
+            _ => out.push(character),
+        }
+    }
+    out
 }
 
 fn object(path: &Path, diagnostic: &Diagnostic) -> Value {
