@@ -315,3 +315,17 @@ fn the_last_line_without_a_terminator_has_one_error() {
         assert_eq!(codec.decode(&mut BytesMut::from(&next[..])).unwrap().as_deref(), Some(""), "{encoding}");
     }
 }
+
+#[test]
+fn a_part_of_a_unit_after_a_line_as_long_as_the_limit_is_the_end_of_that_line() {
+    every_partition(b"a\0b", |chunks| {
+        let codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(2);
+        let expected = Err("line 1 at byte 0 is longer than 2 bytes".to_owned());
+        assert_eq!(lines(codec, chunks), [expected]);
+    });
+    // `FramedRead` does not call `decode_eof` again after an error.
+    let mut codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(2);
+    codec.decode_eof(&mut BytesMut::from(&b"a\0b"[..])).unwrap_err();
+    let line = codec.decode(&mut BytesMut::from(&b"c\0\n\0"[..])).unwrap();
+    assert_eq!(line.as_deref(), Some("c"));
+}

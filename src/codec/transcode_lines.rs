@@ -167,6 +167,10 @@ impl TranscodeLinesCodec {
             let error = self.too_long();
             self.end_line(units, &src[..length + terminator]);
             self.skip(src, length, terminator);
+            if last {
+                // A part of a code unit after a line as long as the limit.
+                let _ = finish(&mut self.codec.reading, &mut String::new());
+            }
             return Err(error);
         }
         // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
