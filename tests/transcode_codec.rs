@@ -11,7 +11,7 @@ use support::every_partition;
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Encoder, FramedRead};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, TranscodeCodec};
-use utf8_codec::transcode::Encoding;
+use utf8_codec::transcode::{Encoding, Switches};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
 
 type Reported = (u64, ErrorKind, Vec<u8>);
@@ -112,6 +112,35 @@ fn unfinished_sequences_stay_in_the_buffer() {
             }
         }
     });
+}
+
+/// `FramedRead` does not call `decode_eof` again after an error. An unfinished sequence may have several errors.
+#[test]
+fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_code_unit() {
+    let codec = || TranscodeCodec::new(Encoding::Utf16Le).switches(Switches::STRICT.allow_surrogates());
+    let report = |result: Result<_, CodecError>| {
+        let Err(CodecError::IllFormed { error, rejected, .. }) = result else { panic!("{result:?}") };
+        (error.offset, error.kind, rejected.bytes.to_vec())
+    };
+    let first = (2, ErrorKind::Unmappable, b"\x3D\xD8".to_vec());
+    let second = (4, ErrorKind::Truncated, b"b".to_vec());
+    let end = |codec: &mut TranscodeCodec| {
+        let mut buffer = BytesMut::from(&b"a\0\x3D\xD8b"[..]);
+        assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("a"));
+        assert_eq!(report(codec.decode_eof(&mut buffer)), first);
+        buffer
+    };
+    let mut resumed = codec();
+    let mut buffer = end(&mut resumed);
+    buffer.extend_from_slice(b"c\0");
+    assert_eq!(report(resumed.decode(&mut buffer)), second);
+    assert_eq!(resumed.decode(&mut buffer).unwrap().as_deref(), Some("c"));
+    assert_eq!(resumed.offset(), 7);
+
+    let mut ended = codec();
+    let mut buffer = end(&mut ended);
+    assert_eq!(report(ended.decode_eof(&mut buffer)), second);
+    assert_eq!(ended.decode_eof(&mut buffer).unwrap(), None);
 }
 
 #[test]

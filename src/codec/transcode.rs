@@ -1,5 +1,7 @@
 //! Codec for text in other encodings.
 
+use std::collections::VecDeque;
+
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
@@ -45,8 +47,8 @@ pub struct TranscodeCodec {
     pub(super) reading: Transcoder,
     writing: Transcoder,
     pub(super) sniffs: bool,
-    /// The error that follows the text that was returned last. The next call returns it.
-    error: Option<CodecError>,
+    /// What follows the item that was returned last. The next calls return it.
+    next: VecDeque<Result<ByteString, CodecError>>,
 }
 
 impl TranscodeCodec {
@@ -56,7 +58,7 @@ impl TranscodeCodec {
             reading: Transcoder::new(encoding, Encoding::Utf8),
             writing: Transcoder::new(Encoding::Utf8, encoding),
             sniffs: false,
-            error: None,
+            next: VecDeque::new(),
         }
     }
 
@@ -129,8 +131,8 @@ impl TranscodeCodec {
         src: &mut BytesMut,
         read: impl FnOnce(&mut Transcoder, &[u8], &mut String) -> Result<(), Utf8Error>,
     ) -> Result<Option<ByteString>, CodecError> {
-        if let Some(error) = self.error.take() {
-            return Err(error);
+        if let Some(next) = self.next.pop_front() {
+            return next.map(Some);
         }
         // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let (mut reading, mut text) = (self.reading, String::new());
@@ -144,7 +146,7 @@ impl TranscodeCodec {
             if text.is_empty() {
                 return Err(error);
             }
-            self.error = Some(error);
+            self.next.push_back(Err(error));
         }
         Ok((!text.is_empty()).then(|| text.into()))
     }
@@ -187,10 +189,23 @@ impl Decoder for TranscodeCodec {
         if let Some(text) = self.decode(src)? {
             return Ok(Some(text));
         }
-        self.read(src, |reading, bytes, text| {
+        let end = |reading: &mut Transcoder, bytes: &[u8], text: &mut String| {
             reading.feed(bytes, text)?;
             reading.finish(text)
-        })
+        };
+        let first = self.read(src, end);
+        if first.is_err() {
+            // An unfinished sequence may have several errors. It ends here, because `FramedRead` does not call again
+            // after an error.
+            let mut next = VecDeque::new();
+            while !src.is_empty()
+                && let Some(item) = self.read(src, end).transpose()
+            {
+                next.push_back(item);
+            }
+            self.next = next;
+        }
+        first
     }
 }
 
