@@ -11,7 +11,7 @@ use http_body::Body as _;
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, every_partition, oracle, policies, some_partitions};
 use utf8_codec::http::{BodyRules, Message, Utf8Body, Utf8BodyError};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn rules(decoder: TextDecoder) -> BodyRules {
     BodyRules::new().decoder(decoder)
@@ -187,6 +187,33 @@ fn a_replacement_is_percent_encoded() {
     let body = Script::of(&[b"\xFF"], EndHint::Size);
     ampersand.apply(Message::Request, &mut headers, body).expect("text");
     assert!(!headers.contains_key(CONTENT_LENGTH), "one byte becomes three");
+}
+
+/// What a policy removes or inserts after a literal `%` does not make an escape.
+#[test]
+fn a_repair_does_not_make_an_escape() {
+    static NO_FOUR: Subset = Subset::new(&[0..=0x33, 0x35..=0x10_FFFF]);
+    for sent in [
+        &b"a=%\xFFE9"[..],
+        b"%E\xFF9",
+        b"%\xFFE\xFF9",
+        b"%\xFF%45%39",
+        b"%E%FF9",
+        b"%\xFF",
+        b"%E\xFF",
+        b"%\xC3E9",
+        b"%%341",
+        b"%\xFF\xC3\xA9E9",
+    ] {
+        let given = [ErrorPolicy::ReplaceWith('9'), ErrorPolicy::Substitute(Ascii::new(b'0').unwrap())];
+        for policy in policies().into_iter().chain(given).filter(|policy| *policy != ErrorPolicy::Strict) {
+            let decoder = TextDecoder::new().on_error(policy);
+            every_partition(sent, |chunks| {
+                check_repair(sent, chunks, decoder);
+                check_repair(sent, chunks, decoder.subset(&NO_FOUR));
+            });
+        }
+    }
 }
 
 #[test]

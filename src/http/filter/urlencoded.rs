@@ -35,6 +35,9 @@ pub(super) struct UrlEncodedFilter {
     /// The number of bytes fed, without those in `escape`.
     offset: u64,
     out: FrameQueue,
+    /// Whether a sequence was skipped after the last byte of the output. The output may end with `%` or `%X`, so a
+    /// hexadecimal digit that comes next is escaped. Otherwise a reader would find an escape.
+    has_skipped: bool,
     error: Option<Utf8BodyError>,
 }
 
@@ -55,6 +58,7 @@ impl UrlEncodedFilter {
             escape: Vec::new(),
             offset: 0,
             out: FrameQueue::new(),
+            has_skipped: false,
             error: None,
         }
     }
@@ -180,12 +184,22 @@ impl UrlEncodedFilter {
                 None => {}
                 Some(TextPiece::Text(_) | TextPiece::Seam(_)) => {
                     self.out.copy(chunk, &self.carry);
+                    if core::mem::take(&mut self.has_skipped)
+                        && self.carry.is_empty()
+                        && let Some(digit) = bytes[at..end].first().filter(|byte| byte.is_ascii_hexdigit())
+                    {
+                        self.out.copy(chunk, &escape(*digit));
+                        at += 1;
+                    }
                     match sent {
                         Sent::Chunk(range) => self.out.span(chunk, range.start + at..range.start + end),
                         Sent::Copied(bytes) => self.out.copy(chunk, &bytes[at..end]),
                     }
                 }
-                Some(TextPiece::Repaired(text, _)) => self.out.copy(chunk, &encoded(&text)),
+                Some(TextPiece::Repaired(text, _)) => {
+                    self.has_skipped |= text.is_empty();
+                    self.out.copy(chunk, &encoded(&text));
+                }
                 Some(TextPiece::IllFormed(error)) => {
                     self.error = Some(Utf8Error { offset: start, ..error }.into());
                     break;
@@ -235,16 +249,21 @@ fn sent_len(sent: &[u8], decoded: usize, all: usize) -> usize {
     (0..decoded).fold(0, |len, _| len + percent::first_byte(&sent[len..]).map_or(0, |(_, sent)| sent))
 }
 
-/// Percent-encodes the replacement of ill-formed bytes, so that no character of it is parsed as syntax.
+/// Percent-encodes the replacement of ill-formed bytes, so that no character of it is parsed as syntax. A hexadecimal
+/// digit at its start is encoded too, because there may be `%` or `%X` before it.
 fn encoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(3 * text.len());
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() {
+        if byte.is_ascii_alphanumeric() && !(bytes.is_empty() && byte.is_ascii_hexdigit()) {
             bytes.push(byte);
         } else {
-            let digit = |nibble: u8| b"0123456789ABCDEF"[usize::from(nibble & 0xF)];
-            bytes.extend_from_slice(&[b'%', digit(byte >> 4), digit(byte)]);
+            bytes.extend_from_slice(&escape(byte));
         }
     }
     bytes
+}
+
+fn escape(byte: u8) -> [u8; 3] {
+    let digit = |nibble: u8| b"0123456789ABCDEF"[usize::from(nibble & 0xF)];
+    [b'%', digit(byte >> 4), digit(byte)]
 }
