@@ -421,3 +421,26 @@ fn a_part_with_an_empty_file_name_is_a_field() {
     let twice = bad("; filename=\"\"; filename=x", "");
     assert!(matches!(twice, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{twice:?}");
 }
+
+/// A reader parses the fields as they are forwarded.
+#[test]
+fn the_fields_of_a_part_are_parsed_after_they_are_repaired() {
+    let with = |policy| BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+    let form_of = |disposition: &[u8], content: &[u8]| {
+        let start = [b"--", BOUNDARY, b"\r\nContent-Disposition: form-data; ", disposition].concat();
+        [&start, &b"\r\n\r\n"[..], content, b"\r\n--", BOUNDARY, b"--\r\n"].concat()
+    };
+    // With an empty `filename` the part is a field.
+    let empty = form_of(b"name=a; filename=\"\xFF\"", b"b\xFFc");
+    let (data, error) = check_all(&empty, &with(ErrorPolicy::Skip));
+    assert_eq!((data, error.is_none()), (form_of(b"name=a; filename=\"\"", b"bc"), true));
+    // With another character it is a file.
+    let (data, error) = check_all(&empty, &with(ErrorPolicy::ReplaceWith('x')));
+    assert_eq!((data, error.is_none()), (form_of(b"name=a; filename=\"x\"", b"b\xFFc"), true));
+    // A replacement that is not a token.
+    let (_, error) = check_all(&form_of(b"name=\xFF", b""), &with(ErrorPolicy::ReplaceWith('"')));
+    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
+    let (_, error) =
+        check_all(&form_of(b"name=\"\xFF; filename=x\"", b"\xFF"), &with(ErrorPolicy::ReplaceWith('"')));
+    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
+}

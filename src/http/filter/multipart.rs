@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::frames::FrameQueue;
 use super::part::{FormPart, LABEL_LIMIT, PartHeaders};
+use super::text::repaired;
 use crate::content_type::{Charset, ContentType};
 use crate::delimiter::{Boundary, Delimiter, LineBreak, Tail, TailStep};
 use crate::error::Utf8Error;
@@ -297,21 +298,29 @@ impl FormFilter {
         chunk.len()
     }
 
-    /// Checks the header fields at the offset `start`. They determine how the content is checked.
+    /// Checks the header fields at the offset `start`. They determine how the content is checked. They are parsed as they
+    /// are returned, because a repair may change what a reader finds.
     fn start_part(&mut self, chunk: &Bytes, fields: &[u8], start: u64) {
         let content = start + fields.len() as u64;
-        self.part = frame(&self.rules, start);
-        // If the fields are not accepted, their last byte is not returned, so a reader that counts to `Content-Length`
-        // does not miss the error.
-        let (before, last) = fields.split_at(fields.len() - 1);
-        self.check(chunk, Run::Others(before));
-        self.end_part(chunk);
-        if self.error.is_some() {
-            return;
-        }
-        let fields = match PartHeaders::parse(fields) {
+        // A repair may have made the fields longer.
+        let malformed = |at: usize| MultipartError::Malformed { offset: content.min(start + at as u64) };
+        let mut decoder = self.decoder().bom(BomPolicy::Keep);
+        let text = match decoder.push(fields) {
+            Ok(text) => text,
+            Err(failed) => {
+                self.out.copy(chunk, failed.text.as_bytes());
+                self.error = Some(Utf8Error { offset: start + failed.error.offset, ..failed.error }.into());
+                return;
+            }
+        };
+        self.repaired += repaired(&decoder);
+        // If the fields are not accepted, their last character is not returned, so a reader that counts to
+        // `Content-Length` does not miss the error.
+        let (before, last) = text.split_at(text.char_indices().next_back().map_or(0, |(at, _)| at));
+        self.out.copy(chunk, before.as_bytes());
+        let fields = match PartHeaders::parse(text.as_bytes()) {
             Ok(fields) => fields,
-            Err(at) => return self.fail(MultipartError::Malformed { offset: start + at as u64 }),
+            Err(at) => return self.fail(malformed(at)),
         };
         let is_text = fields.content_type.as_ref().is_none_or(|given| self.rules.is_text(given));
         self.part = FormPart::Untouched;
@@ -323,15 +332,13 @@ impl FormFilter {
                 given => given,
             };
             match (self.rules.checks_field(charset), fields.encoded) {
-                (Some(true), Some(at)) => {
-                    return self.fail(MultipartError::Malformed { offset: start + at as u64 });
-                }
+                (Some(true), Some(at)) => return self.fail(malformed(at)),
                 (Some(true), None) => self.part = FormPart::text(*self.decoder(), content, fields.is_charset),
                 (Some(false), _) => {}
                 (None, _) => return self.fail(MultipartError::Charset { offset: content }),
             }
         }
-        self.out.copy(chunk, last);
+        self.out.copy(chunk, last.as_bytes());
     }
 
     /// Checks bytes of the current part and queues them.

@@ -65,7 +65,7 @@ pub(super) struct PartHeaders<'f> {
 }
 
 impl<'f> PartHeaders<'f> {
-    /// Parses the fields up to an empty line. Each field ends with CRLF.
+    /// Parses the fields and the empty line after them. Each field ends with CRLF.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl<'f> PartHeaders<'f> {
                 return Err(start + len);
             }
             if line.is_empty() {
-                return Ok(headers);
+                return if rest.len() == 2 { Ok(headers) } else { Err(start) };
             }
             let colon = memchr::memchr(b':', line).ok_or(start)?;
             let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| start)?;
