@@ -8,12 +8,12 @@ use bytes::Bytes;
 use futures::executor::block_on;
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use support::bodies::{EndHint, Script};
+use support::bodies::{EndHint, Script, drain};
 use support::{Rng, some_partitions};
 use utf8_codec::http::{
     BodyFilter, BodyRules, MissingCharset, MultipartError, OtherCharset, Utf8Body, Utf8BodyError,
 };
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 const BOUNDARY: &[u8] = b"--=_b--";
 
@@ -443,4 +443,77 @@ fn the_fields_of_a_part_are_parsed_after_they_are_repaired() {
     let (_, error) =
         check_all(&form_of(b"name=\"\xFF; filename=x\"", b"\xFF"), &with(ErrorPolicy::ReplaceWith('"')));
     assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
+}
+
+/// The sender of a form chooses the boundary, so a replacement may be a part of it.
+#[test]
+fn a_repair_does_not_make_a_delimiter() {
+    let question = Ascii::QUESTION_MARK;
+    for (boundary, policy) in [
+        ("ab?c", ErrorPolicy::Substitute(question)),
+        ("ab?c", ErrorPolicy::ReplaceWith('?')),
+        ("ab?", ErrorPolicy::ReplaceWith('?')),
+        (r"ab\xffc", ErrorPolicy::Escape),
+        ("abc", ErrorPolicy::Skip),
+    ] {
+        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+        let start = format!("--{boundary}\r\nContent-Disposition: form-data; name=a\r\n\r\n");
+        let malformed = |content: &[u8]| {
+            let form = [start.as_bytes(), content, b"\r\n--", boundary.as_bytes(), b"--\r\n"].concat();
+            let mut results = Vec::new();
+            some_partitions(&form, 10, |chunks| {
+                let script = Script::of(chunks, EndHint::Nothing);
+                let (data, _, error) =
+                    drain(Utf8Body::form_data(script, boundary.as_bytes(), &rules).unwrap());
+                let offset = error.map(|error| match error {
+                    Utf8BodyError::Multipart(MultipartError::Malformed { offset }) => offset,
+                    other => panic!("{other}"),
+                });
+                results.push((offset, data));
+            });
+            results.dedup();
+            assert_eq!(results.len(), 1, "{}", content.escape_ascii());
+            results.pop().unwrap()
+        };
+        let given = format!("--{boundary}");
+        let cut = if policy == ErrorPolicy::Skip {
+            &["ab", "c"][..]
+        } else {
+            &["ab", &boundary[boundary.len() - 1..]]
+        };
+        let last = if boundary.ends_with('?') { "" } else { cut[1] };
+        let made = [b"\r\n--ab\xFF", last.as_bytes(), b"\r\nX: y\r\n\r\n"].concat();
+        let at = start.len() as u64 + 6;
+        let (offset, data) = malformed(&made);
+        assert_eq!(offset, Some(at), "{given} {policy:?}");
+        assert!(
+            !data[4..].windows(given.len()).any(|part| part == given.as_bytes()),
+            "{}",
+            data.escape_ascii()
+        );
+        assert_eq!(malformed(&[b"text", &made[..]].concat()).0, Some(at + 4));
+        // At the start of the content.
+        assert_eq!(malformed(&made[2..]).0, Some(at - 2));
+        // After a line that is not one.
+        assert_eq!(malformed(&[b"\r\n--a\xFF", &made[..]].concat()).0, Some(at + 6));
+        assert_eq!(malformed(b"\r\n--a\xFF c\r\n\xFF--").0, None);
+        assert_eq!(malformed(b"--\xFFab\r\n").0, None);
+    }
+}
+
+#[test]
+fn a_delimiter_among_the_fields_of_a_part_is_malformed() {
+    for (boundary, line) in [("a:b", "--a:b"), ("a:b", "--a:b--"), ("ab", "--ab: c"), ("ab", "--abc: d")] {
+        let form = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=a; filename=b\r\n{line}\r\n\r\n\r\n--{boundary}--\r\n"
+        );
+        some_partitions(form.as_bytes(), 10, |chunks| {
+            let script = Script::of(chunks, EndHint::Nothing);
+            let body = Utf8Body::form_data(script, boundary.as_bytes(), &BodyRules::new()).unwrap();
+            let error = drain(body).2;
+            let expected = form[1..].find(line).unwrap() as u64 + 1;
+            let is_at = |error: &Utf8BodyError| matches!(error, Utf8BodyError::Multipart(MultipartError::Malformed { offset }) if *offset == expected);
+            assert!(error.as_ref().is_some_and(is_at), "{line} {error:?}");
+        });
+    }
 }

@@ -54,7 +54,8 @@ pub enum MultipartError {
     /// §5.1.1.
     Boundary,
     /// Bytes that are not allowed: after a delimiter, in the header fields of a part, or a delimiter at the start of a
-    /// content. Also a text field with a `Content-Transfer-Encoding` such as `base64`, which some readers decode.
+    /// content. Also ill-formed bytes whose repair would make a delimiter, and a text field with a
+    /// `Content-Transfer-Encoding` such as `base64`, which some readers decode.
     Malformed {
         /// The absolute position in the body, in bytes.
         offset: u64,

@@ -12,7 +12,7 @@ use crate::delimiter::{Boundary, Delimiter, LineBreak, Tail, TailStep};
 use crate::error::Utf8Error;
 use crate::http::error::{HEADER_LIMIT, MultipartError, Utf8BodyError};
 use crate::http::rules::BodyRules;
-use crate::policy::BomPolicy;
+use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{TextDecoder, TextPiece};
 
 /// Parses a form while it streams.
@@ -24,8 +24,8 @@ use crate::text::{TextDecoder, TextPiece};
 /// it is not returned, so a reader that counts to `Content-Length` polls again and receives the error.
 ///
 /// If another parser could find a field where this one finds a file, the form is rejected. The cases are: other bytes
-/// after a delimiter, a delimiter at the start of a content, and bare line breaks or repeated fields in the header of a
-/// part. A text field in a transfer encoding is rejected too, because some readers decode it. The bytes before the first
+/// after a delimiter, a delimiter at the start of a content or among the header fields of a part, one that a repair would
+/// make, and bare line breaks or repeated fields in the header of a part. A text field in a transfer encoding is rejected too, because some readers decode it. The bytes before the first
 /// delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers ignore them, but some readers find
 /// delimiters in the middle of a line there. Inside a file, hyphens after a bare CR or LF do not start a delimiter, as in
 /// the RFC. Some readers accept such a delimiter. A program that forwards forms to such a reader must check the files too.
@@ -46,6 +46,39 @@ pub(super) struct FormFilter {
     last: Vec<u8>,
     error: Option<Utf8BodyError>,
     repaired: u64,
+    made: MadeDelimiter,
+}
+
+/// A delimiter in the output of a text that is not one in the input: repairs have completed or uncovered it. The sender
+/// chooses the boundary, so a replacement may be a part of it.
+#[derive(Debug)]
+struct MadeDelimiter {
+    /// The number of bytes of a delimiter at the end of the output.
+    matched: usize,
+    /// The offset of the last repair.
+    repair: u64,
+}
+
+impl MadeDelimiter {
+    /// At the start of a text, after a line break.
+    const START: Self = Self { matched: 2, repair: 0 };
+
+    /// Reads the next text of the output. Returns the position of its byte that completes a delimiter.
+    fn find(&mut self, delimiter: &[u8], text: &[u8]) -> Option<usize> {
+        let more = common_prefix(&delimiter[self.matched..], text);
+        if self.matched + more == delimiter.len() {
+            return more.checked_sub(1);
+        }
+        if more == text.len() {
+            self.matched += more;
+            return None;
+        }
+        // A delimiter has a CR only at its start. None is complete in the text, as it would be one in the input.
+        let end = &text[text.len().saturating_sub(delimiter.len() - 1)..];
+        let start = memchr::memrchr(b'\r', end).map(|at| &end[at..]);
+        self.matched = start.filter(|start| delimiter.starts_with(start)).map_or(0, <[u8]>::len);
+        None
+    }
 }
 
 /// The position of the next byte in the form.
@@ -83,6 +116,7 @@ impl FormFilter {
             last: Vec::new(),
             error: None,
             repaired: 0,
+            made: MadeDelimiter::START,
         }
     }
 
@@ -318,7 +352,7 @@ impl FormFilter {
         // `Content-Length` does not miss the error.
         let (before, last) = text.split_at(text.char_indices().next_back().map_or(0, |(at, _)| at));
         self.out.copy(chunk, before.as_bytes());
-        let fields = match PartHeaders::parse(text.as_bytes()) {
+        let fields = match PartHeaders::parse(text.as_bytes(), &self.delimiter[2..]) {
             Ok(fields) => fields,
             Err(at) => return self.fail(malformed(at)),
         };
@@ -358,10 +392,20 @@ impl FormFilter {
         let FormPart::Text { decoder, start, label } = &mut self.part else {
             return put(bytes, true);
         };
+        let is_repairing = decoder.error_policy() != ErrorPolicy::Strict;
         for piece in decoder.feed(bytes) {
+            if let TextPiece::Repaired(_, error) = piece {
+                self.made.repair = *start + error.offset;
+            }
             match piece.text() {
                 Ok(text) => {
-                    put(text.as_bytes(), matches!(piece, TextPiece::Text(_)));
+                    let is_borrowed = matches!(piece, TextPiece::Text(_));
+                    if is_repairing && let Some(at) = self.made.find(&self.delimiter, text.as_bytes()) {
+                        put(&text.as_bytes()[..at], is_borrowed);
+                        self.error = Some(MultipartError::Malformed { offset: self.made.repair }.into());
+                        return;
+                    }
+                    put(text.as_bytes(), is_borrowed);
                     if let Some(label) = label {
                         label.extend_from_slice(text.as_bytes());
                         label.truncate(LABEL_LIMIT);
@@ -391,9 +435,14 @@ impl FormFilter {
             self.default_charset = Some(label);
         }
         let before = decoder.counters().total();
+        let repair = start + decoder.offset() - decoder.pending().len() as u64;
+        let mut made = core::mem::replace(&mut self.made, MadeDelimiter::START);
         match decoder.finish().map(|end| end.text().map(str::to_owned)) {
             Some(Err(error)) => {
                 self.error = Some(Utf8Error { offset: start + error.offset, ..error }.into());
+            }
+            Some(Ok(text)) if made.find(&self.delimiter, text.as_bytes()).is_some() => {
+                self.fail(MultipartError::Malformed { offset: repair });
             }
             Some(Ok(text)) => {
                 self.repaired += decoder.counters().total() - before;

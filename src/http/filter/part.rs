@@ -69,9 +69,10 @@ impl<'f> PartHeaders<'f> {
     ///
     /// # Errors
     ///
-    /// Returns the position of a line that is not a field, is folded or repeats a field or a parameter, the position of
-    /// a bare CR or LF, or the position in a value of the first byte that the grammar does not allow.
-    pub(super) fn parse(fields: &'f [u8]) -> Result<Self, usize> {
+    /// Returns the position of a line that is not a field, starts with `dashed` (`--boundary`), is folded or repeats a
+    /// field or a parameter, the position of a bare CR or LF, or the position in a value of the first byte that the
+    /// grammar does not allow.
+    pub(super) fn parse(fields: &'f [u8], dashed: &[u8]) -> Result<Self, usize> {
         let mut headers = Self::default();
         let mut has_disposition = false;
         let mut start = 0;
@@ -85,7 +86,7 @@ impl<'f> PartHeaders<'f> {
             if line.is_empty() {
                 return if rest.len() == 2 { Ok(headers) } else { Err(start) };
             }
-            let colon = memchr::memchr(b':', line).ok_or(start)?;
+            let colon = memchr::memchr(b':', line).filter(|_| !line.starts_with(dashed)).ok_or(start)?;
             let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| start)?;
             let (value, at) = (&line[colon + 1..], start + colon + 1);
             match name.as_str() {
