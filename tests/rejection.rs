@@ -17,7 +17,7 @@ use utf8_codec::http::{
     Utf8Body, Utf8BodyError,
 };
 use utf8_codec::tower::ValidateUtf8RequestLayer;
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 async fn problem<B: http_body::Body>(response: Response<B>) -> (StatusCode, Value)
 where
@@ -288,6 +288,42 @@ fn a_body_in_another_charset_has_the_same_error_for_every_partition() {
                     }
                 }
             }
+        });
+    }
+}
+
+#[cfg(feature = "encoding_rs")]
+#[test]
+fn text_in_another_charset_is_compared_with_the_subset() {
+    use support::bodies::{EndHint, Script, drain};
+    use support::every_partition;
+    use utf8_codec::http::OtherCharset;
+
+    static NO_ESC: Subset = Subset::new(&[0..=0x1A, 0x1C..=0xFFFC, 0xFFFE..=0x10_FFFF]);
+    let mut content = ContentFields::new();
+    content.add("content-type", b"text/plain; charset=shift_jis");
+    for (policy, expected, repaired, failed) in [
+        (ErrorPolicy::Strict, "日", 0, Some((3, ErrorKind::OutsideSubset))),
+        (ErrorPolicy::Replace, "日\u{FFFD}[31m\u{FFFD}a\u{FFFD}", 3, None),
+        (ErrorPolicy::Escape, "日\\x1b[31m\u{FFFD}a\\x1b", 3, None),
+        (ErrorPolicy::Skip, "日[31ma", 3, None),
+    ] {
+        let rules = BodyRules::new()
+            .other_charset(OtherCharset::Transcode)
+            .decoder(TextDecoder::new().on_error(policy).subset(&NO_ESC));
+        let plan = rules.decide(&content).expect("a known charset");
+        every_partition(b"\x93\xFA\x1B[31m\xFFa\x1B", |chunks| {
+            let filter = BodyFilter::new(&plan, &rules);
+            let (data, _, error) = drain(Utf8Body::with_filter(Script::of(chunks, EndHint::Size), filter));
+            let error = error.map(|error| error.utf8_error().expect("an error of the text"));
+            assert_eq!(
+                (String::from_utf8(data), error.map(|it| (it.offset, it.kind))),
+                (Ok(expected.into()), failed)
+            );
+            let mut filter = BodyFilter::new(&plan, &rules);
+            chunks.iter().for_each(|chunk| filter.feed(Bytes::copy_from_slice(chunk)));
+            while filter.next().is_some() {}
+            assert_eq!(filter.repaired(), repaired);
         });
     }
 }

@@ -17,7 +17,8 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
-    /// The text is not well-formed. The offset counts from the start of the body.
+    /// The text is not well-formed. The offset counts from the start of the body; if the body is transcoded, from the
+    /// start of the text, which may be outside an adopted subset.
     IllFormed(Utf8Error),
     /// The bytes are ill-formed in the declared charset.
     Undecodable(Undecodable),

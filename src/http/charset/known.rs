@@ -1,12 +1,15 @@
 //! Decoder for text in other charsets, with the tables of the WHATWG Encoding Standard.
 
 use core::fmt;
+use std::borrow::Cow;
 
 use bytes::{Buf, Bytes};
 use encoding_rs::{Decoder, DecoderResult, Encoding};
 
 use super::super::error::{Undecodable, Utf8BodyError};
-use crate::policy::ErrorPolicy;
+use super::super::filter::repaired;
+use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::text::TextDecoder;
 
 /// The maximum number of bytes of text in one output buffer.
 const CHUNK: usize = 16 * 1024;
@@ -29,13 +32,14 @@ impl SourceCharset {
 pub(crate) struct CharsetDecoder {
     decoder: Decoder,
     charset: &'static Encoding,
-    on_error: ErrorPolicy,
+    /// The policies, and the check of the decoded text, which may have characters outside an adopted subset.
+    text: TextDecoder,
     rest: Bytes,
     offset: u64,
     repaired: u64,
     end: InputEnd,
     /// The error after the text decoded so far.
-    error: Option<Undecodable>,
+    error: Option<Utf8BodyError>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +53,12 @@ enum InputEnd {
 }
 
 impl CharsetDecoder {
-    pub(crate) fn boxed(&SourceCharset(charset): &SourceCharset, on_error: ErrorPolicy) -> Box<Self> {
+    pub(crate) fn boxed(&SourceCharset(charset): &SourceCharset, text: TextDecoder) -> Box<Self> {
         let decoder = charset.new_decoder_with_bom_removal();
+        // A BOM was removed.
+        let text = text.at(0).bom(BomPolicy::Keep);
         let (rest, end) = (Bytes::new(), InputEnd::Open);
-        Box::new(Self { decoder, charset, on_error, rest, offset: 0, repaired: 0, end, error: None })
+        Box::new(Self { decoder, charset, text, rest, offset: 0, repaired: 0, end, error: None })
     }
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
@@ -73,7 +79,7 @@ impl CharsetDecoder {
 
     pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         if let Some(error) = self.error.take() {
-            return Some(Err(Utf8BodyError::Undecodable(error)));
+            return Some(Err(error));
         }
         // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
         let (mut text, mut filled) = (Vec::new(), 0);
@@ -87,9 +93,28 @@ impl CharsetDecoder {
             let last = self.end == InputEnd::Ended;
             let (result, read, written) =
                 self.decoder.decode_to_utf8_without_replacement(&self.rest, &mut text[filled..], last);
-            filled += written;
             self.rest.advance(read);
             self.offset += read as u64;
+            // Replacements are not compared with an adopted subset, so only what was decoded is checked.
+            let changed = match self.text.push(&text[filled..filled + written]) {
+                Ok(Cow::Borrowed(_)) => None,
+                Ok(Cow::Owned(changed)) => Some(changed),
+                Err(failed) => {
+                    self.error = Some(failed.error.into());
+                    Some(failed.text)
+                }
+            };
+            if let Some(changed) = changed {
+                let end = filled + changed.len();
+                text.resize(text.len().max(end), 0);
+                text[filled..end].copy_from_slice(changed.as_bytes());
+                filled = end;
+            } else {
+                filled += written;
+            }
+            if self.error.is_some() {
+                break;
+            }
             match result {
                 DecoderResult::OutputFull => {}
                 DecoderResult::InputEmpty if last => self.end = InputEnd::Finished,
@@ -100,18 +125,18 @@ impl CharsetDecoder {
                         text.resize(text.len().max(filled + 4), 0);
                         filled += replacement.encode_utf8(&mut text[filled..]).len();
                     }
-                    None if self.on_error == ErrorPolicy::Skip => self.repaired += 1,
+                    None if self.text.error_policy() == ErrorPolicy::Skip => self.repaired += 1,
                     None => {
                         let offset = self.offset - u64::from(after) - u64::from(len);
                         let charset = self.charset.name();
-                        self.error = Some(Undecodable { offset, len, charset });
+                        self.error = Some(Utf8BodyError::Undecodable(Undecodable { offset, len, charset }));
                     }
                 },
             }
         }
         text.truncate(filled);
         if text.is_empty() {
-            return self.error.take().map(|error| Err(Utf8BodyError::Undecodable(error)));
+            return self.error.take().map(Err);
         }
         Some(Ok(text.into()))
     }
@@ -120,7 +145,7 @@ impl CharsetDecoder {
     /// that convert each byte of ill-formed UTF-8 cannot be applied to another charset. For these policies the
     /// character is U+FFFD.
     const fn replacement(&self) -> Option<char> {
-        match self.on_error {
+        match self.text.error_policy() {
             ErrorPolicy::Strict | ErrorPolicy::Skip => None,
             ErrorPolicy::ReplaceWith(character) => Some(character),
             _ => Some(char::REPLACEMENT_CHARACTER),
@@ -141,8 +166,12 @@ impl CharsetDecoder {
         self.offset
     }
 
-    pub(crate) const fn repaired(&self) -> u64 {
-        self.repaired
+    pub(crate) fn repaired(&self) -> u64 {
+        self.repaired + repaired(&self.text)
+    }
+
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
+        &self.text
     }
 
     pub(crate) const fn queued(&self) -> (u64, bool) {

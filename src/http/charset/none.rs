@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::super::error::Utf8BodyError;
-use crate::policy::ErrorPolicy;
+use crate::text::TextDecoder;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SourceCharset {}
@@ -19,7 +19,7 @@ impl SourceCharset {
 
 #[expect(clippy::needless_pass_by_ref_mut, reason = "the same methods as with the feature")]
 impl CharsetDecoder {
-    pub(crate) const fn boxed(charset: &SourceCharset, _: ErrorPolicy) -> Box<Self> {
+    pub(crate) const fn boxed(charset: &SourceCharset, _: TextDecoder) -> Box<Self> {
         match *charset {}
     }
 
@@ -44,6 +44,10 @@ impl CharsetDecoder {
     }
 
     pub(crate) const fn offset(&self) -> u64 {
+        match *self {}
+    }
+
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
         match *self {}
     }
 

@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use self::multipart::FormFilter;
-use self::text::{TextFilter, repaired};
+use self::text::TextFilter;
+pub(super) use self::text::repaired;
 use self::urlencoded::UrlEncodedFilter;
 use super::charset::CharsetDecoder;
 use super::error::{MultipartError, Utf8BodyError};
@@ -88,7 +89,7 @@ impl BodyFilter {
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary } => Self::of_form(boundary, rules),
             Check::Transcode { charset, .. } => {
-                Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder.error_policy())))
+                Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder)))
             }
         }
     }
@@ -357,8 +358,8 @@ impl Kind {
     fn max_output(&self, bytes: u64) -> Option<u64> {
         match self {
             Self::Pass { .. } => Some(bytes),
-            // One byte of another charset becomes at most one character.
-            Self::Charset(_) => bytes.checked_mul(4),
+            // One byte of another charset becomes at most one character, which may be repaired.
+            Self::Charset(decoder) => decoder.decoder().error_policy().max_output_len(bytes.checked_mul(4)?),
             Self::Text(filter) => filter.decoder().error_policy().max_output_len(bytes),
             Self::Form(filter) => filter.decoder().error_policy().max_output_len(bytes),
             Self::UrlEncoded(filter) => match filter.decoder().error_policy() {

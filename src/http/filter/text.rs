@@ -9,7 +9,7 @@ use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 
 /// Returns the number of sequences that a decoder repaired so far.
-pub(super) fn repaired(decoder: &TextDecoder) -> u64 {
+pub(in crate::http) fn repaired(decoder: &TextDecoder) -> u64 {
     match decoder.error_policy() {
         ErrorPolicy::Strict => 0,
         _ => decoder.counters().repairable(),
