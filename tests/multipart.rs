@@ -501,6 +501,27 @@ fn a_repair_does_not_make_a_delimiter() {
     }
 }
 
+/// Readers do not search what follows the closing delimiter. A BOM that is removed uncovers a delimiter too.
+#[test]
+fn a_delimiter_is_searched_only_where_readers_search_it() {
+    let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('b')));
+    let mut after = form(&[("; name=a", "", b"")]);
+    let end = after.len();
+    after.extend_from_slice(
+        &[b"\r\n--", &BOUNDARY[..4], b"\xFF--", b"\r\n--", BOUNDARY, b"\r\n\xFF"].concat(),
+    );
+    let (data, error) = check_all(&after, &replace);
+    assert!(error.is_none() && data[..end] == after[..end], "{error:?}");
+
+    let strip = BodyRules::new().decoder(TextDecoder::new().bom(BomPolicy::Strip));
+    let content = [b"\xEF\xBB\xBF--", BOUNDARY, b"c"].concat();
+    let form = form(&[("; name=a", "", &content)]);
+    let expected = find(&form, &content);
+    let (_, error) = check_all(&form, &strip);
+    let is_malformed = |error: &Utf8BodyError| matches!(error, Utf8BodyError::Multipart(MultipartError::Malformed { offset }) if *offset == expected);
+    assert!(error.as_ref().is_some_and(is_malformed), "{error:?}");
+}
+
 #[test]
 fn a_delimiter_among_the_fields_of_a_part_is_malformed() {
     for (boundary, line) in [("a:b", "--a:b"), ("a:b", "--a:b--"), ("ab", "--ab: c"), ("ab", "--abc: d")] {

@@ -49,8 +49,8 @@ pub(super) struct FormFilter {
     made: MadeDelimiter,
 }
 
-/// A delimiter in the output of a text that is not one in the input: repairs have completed or uncovered it. The sender
-/// chooses the boundary, so a replacement may be a part of it.
+/// A delimiter in the output of a text that is not one in the input: repairs have completed or uncovered it, or a BOM
+/// before it was removed. The sender chooses the boundary, so a replacement may be a part of it.
 #[derive(Debug)]
 struct MadeDelimiter {
     /// The number of bytes of a delimiter at the end of the output.
@@ -381,6 +381,8 @@ impl FormFilter {
             Run::Span(span) => (&chunk[span.clone()], Some(span)),
             Run::Others(bytes) => (bytes, None),
         };
+        // Readers ignore what follows the closing delimiter, also another delimiter.
+        let is_closed = self.is_closed();
         let out = &mut self.out;
         let mut put = |text: &[u8], is_borrowed: bool| match &span {
             Some(span) if is_borrowed => {
@@ -392,7 +394,9 @@ impl FormFilter {
         let FormPart::Text { decoder, start, label } = &mut self.part else {
             return put(bytes, true);
         };
-        let is_repairing = decoder.error_policy() != ErrorPolicy::Strict;
+        let changes = decoder.error_policy() != ErrorPolicy::Strict
+            || matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require);
+        let may_make = changes && !is_closed;
         for piece in decoder.feed(bytes) {
             if let TextPiece::Repaired(_, error) = piece {
                 self.made.repair = *start + error.offset;
@@ -400,9 +404,10 @@ impl FormFilter {
             match piece.text() {
                 Ok(text) => {
                     let is_borrowed = matches!(piece, TextPiece::Text(_));
-                    if is_repairing && let Some(at) = self.made.find(&self.delimiter, text.as_bytes()) {
+                    if may_make && let Some(at) = self.made.find(&self.delimiter, text.as_bytes()) {
                         put(&text.as_bytes()[..at], is_borrowed);
-                        self.error = Some(MultipartError::Malformed { offset: self.made.repair }.into());
+                        self.error =
+                            Some(MultipartError::Malformed { offset: self.made.repair.max(*start) }.into());
                         return;
                     }
                     put(text.as_bytes(), is_borrowed);
@@ -441,7 +446,7 @@ impl FormFilter {
             Some(Err(error)) => {
                 self.error = Some(Utf8Error { offset: start + error.offset, ..error }.into());
             }
-            Some(Ok(text)) if made.find(&self.delimiter, text.as_bytes()).is_some() => {
+            Some(Ok(text)) if !self.is_closed() && made.find(&self.delimiter, text.as_bytes()).is_some() => {
                 self.fail(MultipartError::Malformed { offset: repair });
             }
             Some(Ok(text)) => {
