@@ -230,6 +230,20 @@ fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
 }
 
 #[test]
+fn the_limit_of_an_event_applies_to_a_type_after_the_data() {
+    let results = |stream: &[u8]| -> Vec<_> {
+        let got = decode(&mut SseCodec::new().max_event_length(6), &[stream]);
+        got.into_iter().map(|item| item.map(|event| event.data.to_string())).collect()
+    };
+    let too_long = "event at line 1, byte 0 is longer than 6 bytes".to_owned();
+    assert_eq!(results(b"data: 123\nevent: 456\n\n"), [Ok("123".to_owned())]);
+    assert_eq!(results(b"data: 123\nevent: 4567\n\n"), [Err(too_long.clone())]);
+    assert_eq!(results(b"data: 123456\nevent: 7\n\n"), [Err(too_long.clone())]);
+    // The event is already discarded.
+    assert_eq!(results(b"data: 1234567\nevent: 1234567\ndata: 1234567\n\n"), [Err(too_long)]);
+}
+
+#[test]
 fn a_comment_of_any_length_is_not_an_error() {
     let mut stream = b"data: a\n:".to_vec();
     stream.resize(3 << 20, b' ');

@@ -279,7 +279,7 @@ impl SseCodec {
         let limit = self.max_event_length;
         let event = self.block.start.unwrap_or_else(|| self.lines.line());
         debug!(offset = event.offset, limit, "event too long");
-        self.block = Block { is_discarded: true, start: Some(event), ..Block::default() };
+        self.block = Block { is_discarded: true, ..Block::default() };
         Err(CodecError::EventTooLong { event, limit })
     }
 
