@@ -320,6 +320,23 @@ fn a_file_passes_without_a_copy() {
 }
 
 #[test]
+fn the_remaining_length_and_the_end_of_a_form_are_known() {
+    let file = ("; name=f; filename=x", "", &[0xFF; 1000][..]);
+    let form = form(&[file, file]);
+    let body = http_body_util::Full::new(Bytes::from(form.clone()));
+    let mut body = Utf8Body::form_data(body, BOUNDARY, &BodyRules::new()).expect("a boundary");
+    let (mut remaining, mut frames) = (form.len() as u64, 0);
+    while !body.is_end_stream() {
+        assert_eq!(body.size_hint().exact(), Some(remaining));
+        let frame = block_on(body.frame()).expect("a frame").expect("good");
+        remaining -= frame.into_data().expect("data").len() as u64;
+        frames += 1;
+    }
+    assert_eq!((remaining, body.size_hint().exact()), (0, Some(0)));
+    assert!(frames > 1, "frames were queued");
+}
+
+#[test]
 fn the_last_character_of_a_form_without_its_closing_delimiter_is_not_returned() {
     let whole =
         form(&[("; name=a", "", "\u{E9}\r\n-".as_bytes()), ("; name=f; filename=f", "", b"\xFF\xC3\xA9")]);
@@ -384,6 +401,23 @@ fn the_last_byte_of_fields_that_are_not_accepted_is_not_returned() {
         let (out, error) = check_all(&cut, &BodyRules::new());
         assert!(matches!(error, Some(Utf8BodyError::Multipart(_))), "{error:?}");
         assert_eq!(out, cut[..cut.len() - 1], "a reader that counts bytes would miss the error");
+    }
+}
+
+#[test]
+fn the_offset_of_invalid_fields_is_that_of_the_invalid_line() {
+    for (fields, invalid) in [
+        ("no colon\r\n", "no colon"),
+        ("Content-Type: a/b\r\ncontent-type: a/b\r\n", "content-type"),
+        ("content-disposition: form-data\r\n", "content-disposition"),
+    ] {
+        let form = form(&[("; name=a", fields, b"")]);
+        match check_all(&form, &BodyRules::new()).1 {
+            Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset })) => {
+                assert_eq!(offset, find(&form, invalid.as_bytes()), "{fields}");
+            }
+            error => panic!("{fields}: {error:?}"),
+        }
     }
 }
 
