@@ -177,6 +177,15 @@ fn a_slice_after_a_split_character_passes_without_a_copy() {
 }
 
 #[test]
+fn short_text_between_replacements_is_inserted_with_them() {
+    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let edits = edits(&mut filter, &b"ab\xFF".repeat(100));
+    let of = |kind| edits.iter().filter(|edit| edit.starts_with(kind)).count();
+    assert_eq!(of("IllFormed"), 100);
+    assert!(of("Pass") < 10 && of("Insert") < 20, "{edits:?}");
+}
+
+#[test]
 fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let text = "schön \u{1F4A9} 文字 ".repeat(500);
     let ill_formed = b"abc\xFF\xC3 \xED\xA0\x80".repeat(300);

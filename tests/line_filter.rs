@@ -4,6 +4,8 @@
 
 mod support;
 
+use core::error::Error;
+
 use support::{Rng, every_partition, oracle, policies, some_partitions};
 use utf8_codec::proxy::{Edit, LineError, LineFilter, RejectedLine};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
@@ -257,4 +259,15 @@ fn memory_is_bounded_by_the_length_of_a_line() {
     }
     assert_eq!(rejected, 1, "one error for one line");
     assert_eq!(filter.offset(), 99_000);
+}
+
+#[test]
+fn a_rejected_line_is_an_error_with_its_number_and_reason() {
+    let error = Utf8Error::new(9, ErrorKind::Surrogate, 1);
+    let ill_formed = RejectedLine { line: 2, reason: LineError::IllFormed(error) };
+    assert_eq!(ill_formed.to_string(), format!("line 2: {error}"));
+    assert_eq!(Utf8Error::find(&ill_formed), Some(error));
+    let too_long = RejectedLine { line: 3, reason: LineError::TooLong(80) };
+    assert_eq!(too_long.to_string(), "line 3: longer than 80 bytes");
+    assert!(too_long.source().is_none());
 }

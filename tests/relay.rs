@@ -4,15 +4,18 @@
 
 mod support;
 
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use support::every_partition;
 use support::relay::{accept_and_relay, piped, read_all, read_some};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
-use utf8_codec::proxy::{Direction, End, LineFilter, Observer, OnRejection, Relay};
+use utf8_codec::proxy::{Direction, End, LineFilter, Observer, OnRejection, RejectedLine, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 #[tokio::test]
@@ -301,4 +304,82 @@ async fn a_decoder_that_was_used_before_does_not_affect_a_connection() {
         assert!(matches!(relayed.await.unwrap().end, End::Closed));
         assert!(reports.lock().unwrap().is_empty());
     }
+}
+
+/// A peer that sends a chunk with each read. It records the room of the buffers.
+#[derive(Default)]
+struct Chunks {
+    chunks: Vec<Vec<u8>>,
+    rooms: Vec<usize>,
+}
+
+impl AsyncRead for Chunks {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = self.rooms.len();
+        self.rooms.push(to.remaining());
+        to.put_slice(self.chunks.get(read).map_or(&[], Vec::as_slice));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Chunks {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(from.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// An observer that replies to every rejected line.
+struct Replying;
+
+impl Observer for Replying {
+    fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
+        Some(b"rejected\n".to_vec())
+    }
+}
+
+const SMALL: usize = 16 * 1024;
+const BIG: usize = 64 * 1024;
+
+#[tokio::test]
+async fn a_buffer_is_big_while_the_peer_fills_it_with_few_errors() {
+    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let mut client = Chunks::default();
+    // The length of each chunk, its number of errors, and the room of the next read.
+    let reads = [
+        (SMALL - 1, 0, SMALL),
+        (SMALL, 0, BIG),
+        (SMALL, 0, BIG),
+        (SMALL - 1, 0, SMALL),
+        (SMALL, SMALL / 16, BIG),
+        (BIG, BIG / 16, BIG),
+        (BIG, BIG / 16 + 1, SMALL),
+        (SMALL, SMALL / 16 + 1, SMALL),
+        (SMALL, 1, BIG),
+    ];
+    for (len, errors, _) in reads {
+        client.chunks.push([vec![0xFF; errors], vec![b'x'; len - errors]].concat());
+    }
+    let _ = replace.run(&mut client, &mut Chunks::default(), |_, _| {}).await;
+    assert_eq!(client.rooms[0], SMALL);
+    assert_eq!(client.rooms[1..], reads.map(|(.., room)| room));
+
+    // With replies, only a part of a read is filtered at once. Here a quarter of its bytes are ill-formed.
+    let mut client = Chunks { chunks: vec![b"ab\xFF\n".repeat(SMALL / 4)], rooms: Vec::new() };
+    let lines = Relay::new().lines(LineFilter::new());
+    let _ = lines
+        .run(&mut client, &mut Chunks { chunks: vec![b"\n".to_vec()], rooms: Vec::new() }, Replying)
+        .await;
+    assert_eq!(client.rooms, [SMALL, SMALL]);
 }

@@ -244,6 +244,24 @@ async fn reading_continues_after_the_replies_were_written() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn reading_continues_after_the_replies_waited_for_text_of_the_other_peer() {
+    const ROOM: usize = 1 << 20;
+    const LINES: usize = 10_000;
+    let ((mut client, mut near), (mut far, mut server)) = (duplex(ROOM), duplex(ROOM));
+    let observer = LongReplies::default();
+    let relay = Relay::new().lines(LineFilter::new());
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+    let good = b"good\n".repeat(ROOM / 5 + 2_000);
+    client.write_all(&good).await.unwrap();
+    // The relay fills the buffer of the connection and waits, so the replies are queued.
+    sleep(Duration::from_millis(20)).await;
+    server.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
+    sleep(Duration::from_millis(20)).await;
+    let read = read_some(&mut server, good.len() + LINES * 400).await;
+    assert_eq!(read.iter().filter(|&&byte| byte == b'\n').count(), good.len() / 5 + LINES);
+}
+
 #[tokio::test]
 async fn a_reply_is_written_before_the_start_of_the_next_line() {
     let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
@@ -304,4 +322,6 @@ async fn a_rejected_line_is_removed_from_between_two_lines() {
     let (mut client, mut server, _, _relayed) = piped(Relay::new().lines(LineFilter::new()), 64);
     client.write_all(b"one\nb\xFFd\ntwo\n").await.unwrap();
     assert_eq!(read_some(&mut server, 8).await, b"one\ntwo\n");
+    server.write_all(b"three\n").await.unwrap();
+    assert_eq!(read_some(&mut client, 6).await, b"three\n", "without a reply before it");
 }

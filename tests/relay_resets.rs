@@ -7,12 +7,13 @@ mod support;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
+use std::sync::{Arc, Mutex};
 
 use support::relay::{accept_and_relay, piped, read_all, read_some};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
-use utf8_codec::proxy::{Direction, End, OnRejection, Relay};
+use utf8_codec::proxy::{Direction, End, Observer, OnRejection, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 #[tokio::test]
@@ -177,18 +178,23 @@ async fn a_reset_that_a_write_detects_is_not_forwarded_as_a_normal_end() {
     }
 }
 
-/// A peer whose reads fail or return the end, and whose shutdown fails or succeeds.
+/// A peer that sends some bytes, whose next reads fail or return the end, and whose shutdown fails or succeeds.
 struct Failing {
+    sent: &'static [u8],
     read: Option<std::io::ErrorKind>,
     shutdown: Option<std::io::ErrorKind>,
 }
 
 impl AsyncRead for Failing {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-        _: &mut ReadBuf<'_>,
+        to: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
+        if !self.sent.is_empty() {
+            to.put_slice(core::mem::take(&mut self.sent));
+            return Poll::Ready(Ok(()));
+        }
         Poll::Ready(self.read.map_or(Ok(()), |kind| Err(kind.into())))
     }
 }
@@ -214,7 +220,7 @@ async fn a_shutdown_may_fail_only_because_the_peer_has_closed_the_connection() {
     for (fails, closed) in [(NotConnected, true), (TimedOut, false)] {
         let (client, mut near) = duplex(64);
         drop(client);
-        let mut upstream = Failing { read: None, shutdown: Some(fails) };
+        let mut upstream = Failing { sent: b"", read: None, shutdown: Some(fails) };
         let outcome = Relay::new().run(&mut near, &mut upstream, |_, _| {}).await;
         assert_eq!(matches!(outcome.end, End::Closed), closed, "{outcome:?}");
         assert_eq!(matches!(outcome.end, End::Failed(Direction::Requests, _)), !closed, "{outcome:?}");
@@ -226,7 +232,7 @@ async fn a_failed_read_ends_the_connection_at_once() {
     let relay = Relay::new().linger(Duration::from_secs(3600));
     let start = tokio::time::Instant::now();
     let (_client, mut near) = duplex(64);
-    let mut upstream = Failing { read: Some(std::io::ErrorKind::ConnectionReset), shutdown: None };
+    let mut upstream = Failing { sent: b"", read: Some(std::io::ErrorKind::ConnectionReset), shutdown: None };
     let outcome = relay.run(&mut near, &mut upstream, |_, _| {}).await;
     assert!(matches!(outcome.end, End::Failed(Direction::Responses, _)), "{outcome:?}");
 
@@ -242,4 +248,26 @@ async fn a_failed_read_ends_the_connection_at_once() {
         );
     }
     assert!(start.elapsed() < Duration::from_secs(1));
+}
+
+/// An observer of the directions that are rejected.
+#[derive(Clone, Default)]
+struct Rejected(Arc<Mutex<Vec<Direction>>>);
+
+impl Observer for Rejected {
+    fn rejected(&mut self, direction: Direction) {
+        self.0.lock().unwrap().push(direction);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_character_that_is_truncated_by_a_failed_peer_is_not_a_rejection() {
+    for (read, expected) in [(None, &[Direction::Responses][..]), (Some(std::io::ErrorKind::TimedOut), &[])] {
+        let (_client, mut near) = duplex(64);
+        let mut upstream = Failing { sent: b"ok \xC3", read, shutdown: None };
+        let observer = Rejected::default();
+        let outcome = Relay::new().run(&mut near, &mut upstream, observer.clone()).await;
+        assert_eq!((outcome.responses.read, outcome.responses.ill_formed), (4, 1));
+        assert_eq!(*observer.0.lock().unwrap(), expected);
+    }
 }

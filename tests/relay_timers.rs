@@ -4,7 +4,8 @@
 
 mod support;
 
-use core::pin::Pin;
+use core::future::{Future, poll_fn};
+use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -47,6 +48,20 @@ async fn a_relay_without_an_idle_timeout_waits() {
     let (client, server, _, relayed) = piped(Relay::new().idle_timeout(Duration::MAX), 64);
     drop((client, server));
     assert!(matches!(relayed.await.unwrap().end, End::Closed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_relay_without_limits_is_not_woken_for_years() {
+    let ((_client, mut near), (mut far, _server)) = (duplex(64), duplex(64));
+    let mut years = pin!(sleep(Duration::from_secs(86_400 * 365 * 20)));
+    let mut polls = 0;
+    let cancelled = poll_fn(|cx| {
+        polls += 1;
+        if polls > 100 { Poll::Ready(()) } else { years.as_mut().poll(cx) }
+    });
+    let outcome = Relay::new().run_until(&mut near, &mut far, |_, _| {}, cancelled).await;
+    assert!(matches!(outcome.end, End::Cancelled));
+    assert!(polls < 100, "{polls} polls");
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,7 +169,7 @@ async fn a_cancelled_relay_ends_in_the_same_poll_even_if_more_input_is_ready() {
     let ([mut client, mut upstream], moved) = always_ready(b'a');
     let cancelled = {
         let moved = moved.clone();
-        core::future::poll_fn(move |_| match *moved[0].lock().unwrap() {
+        poll_fn(move |_| match *moved[0].lock().unwrap() {
             0..1_000_000 => Poll::Pending,
             _ => Poll::Ready(()),
         })

@@ -444,11 +444,15 @@ mod tests {
 
     use super::*;
 
+    /// Returns the pumps of both directions of a connection that is not filtered.
+    fn pumps() -> [Pump; 2] {
+        let setup = Setup { stage: Stage::Untouched, report_only: false, closes: false };
+        [Direction::Requests, Direction::Responses].map(|direction| Pump::new(direction, setup.clone()))
+    }
+
     #[test]
     fn the_memory_of_replies_is_not_kept() {
-        let setup = Setup { stage: Stage::Untouched, report_only: false, closes: false };
-        let mut requests = Pump::new(Direction::Requests, setup.clone());
-        let mut responses = Pump::new(Direction::Responses, setup);
+        let [mut requests, mut responses] = pumps();
         requests.replies = vec![b'\n'; 100_000];
         assert!(requests.collect_replies(&mut responses));
         assert!(responses.has_many_answers());
@@ -459,5 +463,27 @@ mod tests {
         assert_eq!((responses.flow.written, responses.has_many_answers()), (100_000, false));
         let kept = [&requests.replies, &responses.answers].map(Vec::capacity);
         assert_eq!(kept, [0, 0]);
+    }
+
+    #[test]
+    fn replies_are_limited_to_64_kib() {
+        let [mut requests, mut responses] = pumps();
+        requests.replies = vec![b'\n'; 64 * 1024 - 1];
+        assert!(requests.collect_replies(&mut responses));
+        assert!(!responses.has_many_answers());
+        requests.replies = vec![b'\n'];
+        assert!(requests.collect_replies(&mut responses));
+        assert!(responses.has_many_answers());
+    }
+
+    #[test]
+    fn replies_to_a_direction_that_has_ended_or_stopped_are_not_kept() {
+        for (ended, stop) in [(true, None), (false, Some(End::Idle)), (true, Some(End::Idle))] {
+            let [mut requests, mut responses] = pumps();
+            (responses.ended, responses.stop) = (ended, stop);
+            requests.replies = vec![b'\n'; 10];
+            assert!(requests.collect_replies(&mut responses));
+            assert!(requests.replies.is_empty() && responses.answers.is_empty());
+        }
     }
 }

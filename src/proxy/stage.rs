@@ -157,3 +157,37 @@ impl Pending {
         len
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_has_lines_of_4_kib_or_one_longer_line() {
+        let lines = Stage::Lines(LineFilter::new());
+        for (lengths, expected) in [
+            (&[4000, 96, 1][..], 4096),
+            (&[4000, 97], 4000),
+            (&[1, 5000], 1),
+            (&[4097, 1], 4097),
+            (&[9000, 1], 9000),
+            (&[10, 20], 30),
+        ] {
+            let slice: Vec<_> =
+                lengths.iter().flat_map(|&len| [&vec![b'x'; len - 1][..], b"\n"].concat()).collect();
+            assert_eq!(lines.piece_len(&slice), expected, "{lengths:?}");
+        }
+        assert_eq!(lines.piece_len(&[b'x'; 9000]), 9000);
+        assert_eq!(Stage::Text(Filter::new()).piece_len(&[b'\n'; 9000]), 9000);
+    }
+
+    #[test]
+    fn the_memory_of_a_copy_is_kept_until_it_is_released() {
+        let mut pending = Pending::default();
+        pending.insert(&mut [], b"", b"repaired");
+        pending.clear();
+        assert!(pending.is_empty() && pending.copy.capacity() > 0);
+        pending.release();
+        assert_eq!(pending.copy.capacity(), 0);
+    }
+}
