@@ -91,3 +91,11 @@ fn a_character_across_a_line_break_is_decoded_as_one() {
         assert_eq!(errors, [(1, Some(1), kinds[0], 1), (6, Some(4), kinds[1], 1)]);
     });
 }
+
+#[test]
+fn a_body_decoder_counts_encoded_and_decoded_bytes() {
+    let mut decoder = BodyDecoder::at(Base64, 100);
+    decoder.feed(b"YWI=", |_| {});
+    decoder.finish(|_| {});
+    assert_eq!((decoder.offset(), decoder.decoded_offset()), (104, 2));
+}

@@ -56,6 +56,7 @@ fn a_message_that_is_not_multipart_has_only_part_1() {
     assert!(part.is_ok());
     // The message does not declare bytes above 7F.
     assert_eq!(summary(&verdict), "1 text/plain UndeclaredEightBit@14");
+    assert_eq!(validate(b"\na\n\xFF").parts[0].lines, 2, "an ill-formed sequence is a line");
     assert_eq!(summary(&validate("")), "1 text/plain");
     assert_eq!(summary(&validate("\r\n")), "1 text/plain");
     assert_eq!(validate(b"Content-Type: image/png\r\n\r\n\xFF").parts[0].kind, PartKind::Other);
@@ -67,6 +68,8 @@ fn a_body_of_any_type_is_text_if_it_is_json_or_has_a_charset() {
         ("application/geo+json", PartKind::Text),
         ("application/sql; charset=utf-8", PartKind::Text),
         ("application/sql", PartKind::Other),
+        ("message/delivery-status", PartKind::Text),
+        ("message/partial", PartKind::Other),
     ] {
         assert_eq!(
             validate(format!("Content-Type: {content_type}\r\n\r\n")).parts[0].kind,
@@ -170,9 +173,14 @@ fn other_charsets_are_counted_and_not_checked() {
     let verdict = validate(message);
     let part = &verdict.parts[0];
     assert_eq!((part.kind, part.charset.as_deref()), (PartKind::OtherText, Some("iso-8859-1")));
-    assert_eq!((part.decoded_bytes, part.lines, part.characters), (8, 1, None));
+    assert_eq!((part.bytes, part.decoded_bytes, part.lines, part.characters), (12, 8, 1, None));
     // The transfer encoding is still checked.
     assert_eq!(summary(&verdict), "1 text/plain InvalidEscape@100");
+    let verdict = validate("Content-Transfer-Encoding: x-uuencode\n\na\nb\n");
+    let part = &verdict.parts[0];
+    assert_eq!((part.bytes, part.decoded_bytes, part.lines, part.characters), (4, 0, 0, None));
+    let verdict = validate("Content-Type: text/plain; charset=UTF8\n\n");
+    assert_eq!(verdict.parts[0].charset.as_deref(), Some("utf-8"));
     for (label, ok) in [("unicode-1-1-utf-8", false), ("us-ascii", false), ("utf-16", true)] {
         let message =
             format!("Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n/w==");
@@ -216,6 +224,8 @@ fn headers_that_readers_parse_differently_are_errors() {
             assert!(summary(&verdict).contains(&expected), "{message:?}: {}", summary(&verdict));
         }
     }
+    // The line that readers skip does not end the header.
+    assert_eq!(summary(&validate(" A: b\nContent-Type: text/html\n\nx")), "1 text/html MalformedHeader@0");
     // Repeating the same value is not an error.
     assert!(validate("Content-Type: text/plain\nContent-Type: Text/plain \n\nx").is_ok());
     assert!(validate("Content-Type: text/plain (really); charset=utf-8; charset=UTF8\n\nx").is_ok());
@@ -276,6 +286,12 @@ fn a_part_without_a_body_is_at_the_delimiter_that_ends_its_header() {
 }
 
 #[test]
+fn the_first_field_of_a_part_may_start_like_a_delimiter() {
+    let message = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n-A: \xFF\n\nx\n--b--\n";
+    assert_eq!(summary(&validate(message)), "1 text/plain InvalidLead@51");
+}
+
+#[test]
 fn headers_are_checked() {
     let validate = |field: &str| summary(&validate(format!("{field}\n\nx")));
     assert_eq!(validate("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
@@ -292,8 +308,21 @@ fn headers_are_checked() {
     assert_eq!(validate("Subject: =?utf-8?q?=C3=28?="), "1 text/plain MissingContinuation@19");
     assert_eq!(validate("Subject: =?utf-8?q?a=zz?="), "1 text/plain InvalidEscape@20");
     assert_eq!(validate("Subject: =?utf-8?b?*w6k=?="), "1 text/plain InvalidSymbol@19");
-    let long = format!("Subject: =?utf-8?q?{}?=", "a".repeat(70));
-    assert_eq!(validate(&long), "1 text/plain LongEncodedWord@9");
+    for (text, expected) in [("a=4z", "InvalidEscape@20"), ("a=z4", "InvalidEscape@20")] {
+        assert_eq!(validate(&format!("Subject: =?utf-8?q?{text}?=")), format!("1 text/plain {expected}"));
+    }
+    // These have no charset, so they do not contain the start of the next word.
+    for start in ["=??q?", "=?a b?q?"] {
+        let field = format!("Subject: {start}=?utf-8?q?=FF?=");
+        let at = field.find("=FF").unwrap();
+        assert_eq!(validate(&field), format!("1 text/plain InvalidLead@{at}"));
+    }
+    // A word has at most 75 bytes.
+    for (start, len, is_long) in [("q", 63, false), ("q", 64, true), ("b", 60, false), ("b", 100, true)] {
+        let field = format!("Subject: =?utf-8?{start}?{}?=", &"YWFh".repeat(25)[..len]);
+        let warning = if is_long { " LongEncodedWord@9" } else { "" };
+        assert_eq!(validate(&field), format!("1 text/plain{warning}"));
+    }
 
     let verdict = validate_with(&MessageValidator::new(), b"A: b\nSubject: \xFF\n c\xED\xA0\n\nx");
     assert_eq!(summary(&verdict), "1 text/plain InvalidLead@14 Surrogate@18 UnexpectedContinuation@19");
@@ -320,6 +349,11 @@ fn limits_are_enforced_and_reported() {
         summary(&validate_with(&with(|limits| limits.parts = 3), many.as_bytes())),
         format!("0 multipart/mixed TooManyParts@{}\n1 text/plain\n2 text/plain", 43 + 2 * 6)
     );
+    let message = b"Content-Type: message/rfc822\n\nA: b\n\nx";
+    assert_eq!(
+        summary(&validate_with(&with(|limits| limits.parts = 1), message)),
+        "1 message/rfc822 TooManyParts@30"
+    );
     let large = format!("A: {}\nSubject: \u{e9}\n\n{}\n", "x".repeat(90), "y".repeat(100));
     let verdict = validate_with(&with(|limits| limits.header_bytes = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
@@ -332,6 +366,11 @@ fn limits_are_enforced_and_reported() {
     assert_eq!(
         summary(&validate_with(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
         "1 text/plain HeaderLineTooLong@103"
+    );
+    let line = format!("A: b\nB: {}\n\n\n", "x".repeat(95));
+    assert_eq!(
+        summary(&validate_with(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
+        "1 text/plain"
     );
     let line = "Content-Transfer-Encoding: 8bit\n\n12345678901234567890123456789012345\n";
     assert_eq!(

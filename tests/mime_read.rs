@@ -6,6 +6,7 @@ use std::io;
 use futures::FutureExt;
 use tokio_test::io::Builder;
 use utf8_codec::mime::MessageValidator;
+use utf8_codec::{ErrorKind, Utf8Error};
 
 const MESSAGE: &[u8] = b"Content-Type: text/plain; charset=utf-8\r\n\r\n\xF0\x9F\x92\xA9 \xED\xA0\x80";
 
@@ -28,6 +29,14 @@ async fn an_error_of_the_reader_loses_nothing() {
     assert_eq!((errors, verdict.bytes), (MESSAGE.len(), MESSAGE.len() as u64));
     assert_eq!(verdict, MessageValidator::new().read(&mut &MESSAGE[..]).await.unwrap());
     assert_eq!(verdict.first_error().unwrap().1.offset, 48);
+}
+
+#[tokio::test]
+async fn an_interrupted_read_is_repeated() {
+    let mut reader = Builder::new().read_error(io::ErrorKind::Interrupted.into()).read(MESSAGE).build();
+    let verdict = MessageValidator::new().read(&mut reader).await.unwrap();
+    let (_, error) = verdict.first_error().unwrap();
+    assert_eq!(error.utf8_error(), Some(Utf8Error::new(5, ErrorKind::Surrogate, 1)));
 }
 
 #[tokio::test]

@@ -112,7 +112,6 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         content_type: [name(top), name(subtype)].join("/"),
         charset: content_type.as_ref().and_then(|content_type| match content_type.charset() {
             Charset::Utf8 => Some("utf-8".to_string()),
-            Charset::Missing => None,
             _ => content_type
                 .parameter("charset")
                 .map(|label| name(&String::from_utf8_lossy(&label[..label.len().min(MAX_NAME)]))),
