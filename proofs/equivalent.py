@@ -135,4 +135,8 @@ EQUIVALENT = [
     ("utf16.rs", "_mm256_permute2x128_si256::<^0x08>(x, x)", {"0x0", "0x9"}, "the first unit is no second half"),
     ("to_utf16.rs", "is_at_least(p2, 0xE0)", {"0xe1"}, "the low half of E0 is 0"),
     ("to_utf16.rs", "_mm256_slli_epi16::<2>(p2), 0x1C)", {"0xc"}, "only the lowest 4 bits are used"),
+    ("large.rs", "let mut i = 1;", {"0"}, "the first vector is added twice"),
+    ("count.rs", "const LONGEST_GROUP: usize = 512", {"513"}, "a rest of 512 bytes has a byte that is not ASCII"),
+    ("count.rs", "const LONG: usize = 1024", {"0"}, "shorter bytes are split, too"),
+    ("count.rs", "let before = if bytes.len() < LONG { 0 }", {"1"}, "shorter bytes are split, too"),
 ]

@@ -6,7 +6,7 @@
     proofs/mutate.py --all avx2      only those of one group
 
 Groups with an SMT proof: `formula`, `avx512`, `avx2`, `neon` and `simd128` of `formulas.py`, and those of `OTHERS`: the conversions
-of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `pairs.py`, `copies.py`, `units.py`, `prefixes.py`,
+of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `pairs.py`, `copies.py`, `ascii.py`, `units.py`, `prefixes.py`,
 `within.py`, and the programs for AVX2 and NEON. Every number and every shift
 that the proof reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 
+import ascii
 import avx2_conversions
 import avx2_latin
 import avx2_pairs
@@ -86,6 +87,8 @@ OTHERS = {
     "copy": (f"{AVX512}/copy.rs", copies.PARTS["avx512_copy"]),
     "avx2_copy": ("arch/x86_64/avx2/copy.rs", copies.PARTS["avx2_copy"]),
     "avx2_latin_encode": ("arch/x86_64/avx2/latin.rs", avx2_latin.PARTS),
+    "ascii_len": ("arch/vector/large.rs", [part for kernel in ("avx2", "neon") for part in ascii.PARTS[kernel]]),
+    "ascii_count": ("count.rs", ascii.PARTS["count"]),
     "avx2_count": ("arch/x86_64/avx2/count.rs", avx2_searches.PARTS["count"]),
     "portable_count": ("arch/portable/count.rs", avx2_searches.PARTS["count"]),
     "avx2_positions": ("arch/x86_64/avx2/positions.rs", avx2_searches.PARTS["positions"]),
