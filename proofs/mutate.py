@@ -29,6 +29,7 @@ import sys
 import tempfile
 
 import ascii
+import avx2_aligned
 import avx2_conversions
 import avx2_latin
 import avx2_pairs
@@ -115,6 +116,7 @@ OTHERS = {
         f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", [*parts, *(copies.PARTS["avx2_ascii"] if name == "to_utf16" else [])])
         for name, parts in avx2_conversions.GROUPS.items()
     },
+    **{f"avx2_aligned_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", parts) for name, parts in avx2_aligned.PARTS.items()},
     "neon_compress": ("arch/aarch64/compress.rs", [*neon_utf16.PARTS["compress"], *neon_utf16.PARTS["to_utf16"]]),
     "neon_utf16": ("arch/aarch64/utf16.rs", neon_utf16.PARTS["utf16"]),
     "neon_utf32": ("arch/aarch64/utf32.rs", neon_utf32.PARTS["utf32"]),
