@@ -106,6 +106,9 @@ class Source:
         if tokens.peek() == "->":
             tokens.next()
             tokens.skip_type()
+        # The bounds of its types.
+        while tokens.peek() != "{":
+            tokens.next()
         return parameters, tokens.block()
 
 
@@ -357,6 +360,14 @@ class Tokens:
                 depth += (self.text[self.at] == "(") - (self.text[self.at] == ")")
                 self.at += 1
             return ("list", [])
+        if self.peek() == "!" and value == ("path", "matches", []):
+            self.next()
+            self.expect("(")
+            given = self.expression()
+            self.expect(",")
+            arms = [(self.alternatives(), None, ("path", "true", [])), ("_", None, ("path", "false", []))]
+            self.expect(")")
+            return ("match", given, arms)
         while True:
             if self.peek() == ".":
                 self.next()
