@@ -6,7 +6,7 @@
     proofs/mutate.py --all avx2      only those of one group
 
 Groups with an SMT proof: `formula`, `avx512`, `avx2`, `neon` and `simd128` of `formulas.py`, and those of `OTHERS`: the conversions
-of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `pairs.py`, `copies.py`, `ascii.py`, `units.py`, `prefixes.py`,
+of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `pairs.py`, `copies.py`, `ascii.py`, `portable.py`, `units.py`, `prefixes.py`,
 `within.py`, and the programs for AVX2 and NEON. Every number and every shift
 that the proof reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
@@ -50,6 +50,7 @@ import neon_units
 import neon_utf16
 import neon_utf32
 import pairs
+import portable
 import prefixes
 import rust
 import searches
@@ -91,6 +92,8 @@ OTHERS = {
     "ascii_len": ("arch/vector/large.rs", [part for kernel in ("avx2", "neon") for part in ascii.PARTS[kernel]]),
     "ascii_count": ("count.rs", ascii.PARTS["count"]),
     "avx2_count": ("arch/x86_64/avx2/count.rs", avx2_searches.PARTS["count"]),
+    **{f"portable_{name}": (f"arch/portable/{name}.rs", parts) for name, parts in portable.PARTS.items()},
+    "windows_1252": ("../encoding/windows_1252.rs", [(portable.prove_tables,)]),
     "portable_count": ("arch/portable/count.rs", avx2_searches.PARTS["count"]),
     "avx2_positions": ("arch/x86_64/avx2/positions.rs", avx2_searches.PARTS["positions"]),
     "portable_positions": ("arch/portable/positions.rs", avx2_searches.PARTS["positions"]),

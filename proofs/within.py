@@ -5,7 +5,7 @@ Which marks the formulas of a vector have is proved by `formulas.py`, and which 
 has the list of claims.
 """
 
-from z3 import And, BitVec, Bool, BoolVal, Implies, Not, Or, UGE, ULE, ULT
+from z3 import And, BitVec, Bool, BoolVal, Implies, Not, Or, UGE, ULE, ULT, is_bv
 
 import formulas
 from formulas import run_parts, state, step
@@ -302,8 +302,102 @@ def prove_end(report):
         report.prove(title, Implies(And(premise, *machine.conditions), And(is_start, rest)))
 
 
+class AllLoops(Within):
+    """A machine for all iterations of the loops. `load_at` is replaced by the index of a vector, which is inside the bytes."""
+
+    def __init__(self, *sources, length, replaced, **options):
+        def load_at(bytes_, at):
+            at = Library.number(at)
+            assert 0 <= at and at + WIDTH <= length, "a vector outside the bytes"
+            return Loaded(at)
+
+        super().__init__(*sources, replaced={"load_at": load_at, "prefetch": lambda *_: None, "new": lambda _: Loaded(None)} | replaced, **options)
+        self.depth = 10
+
+
+def covered(starts, conditions):
+    """The conditions of the bytes of vectors."""
+    return [conditions[at + i] for at in starts for i in range(WIDTH)]
+
+
+def prove_after_ascii(report):
+    """All bytes from the one before `at` to the index that is returned are clean, and it is the end exactly if all bytes are.
+
+    `prefixes.py` proves that vectors are clean exactly if all of their bytes are.
+    """
+    for at, rest in ((1, WIDTH), (5, WIDTH + 1), (1, 2 * WIDTH - 1), (3, 2 * GROUP - 1), (1, 2 * GROUP), (3, 2 * GROUP + 1), (1, 4 * GROUP + WIDTH + 9)):
+        length, bytes_ = at + rest, symbolic("x", at + rest)
+        clean = [Bool(f"clean_{i}") for i in range(length)]
+
+        def make(decisions):
+            machine = AllLoops(*map(source, ALL), decisions=decisions, length=length, replaced={
+                "NONE": list, "with": lambda _, seen, x: [*seen, x.at], "is_clean": lambda _, seen: And(*covered(seen, clean)),
+            })
+            return machine, machine.number(machine.call("after_ascii", Slice(bytes_), None, Int(at, "usize")))
+
+        for count, (machine, found) in enumerate(paths(make, [], lambda conditions: True), 1):
+            here, title = And(*machine.conditions), f"after_ascii, {rest} bytes from {at}, path {count}"
+            assert at <= found <= length
+            if found > at:
+                report.prove(f"{title}: the bytes up to {found} are clean", Implies(here, And(*clean[at - 1:found])))
+            report.prove(f"{title}: the end exactly if all are", Implies(here, And(*clean[at - 1:]) == z3_bool(found == length)))
+
+
+def prove_first_of(report):
+    """The first character of the set, in groups and in the rest. `prove_first_in` has what `first_in` returns."""
+    for length in (0, 1, WIDTH, GROUP, GROUP + 1, GROUP + 2, 2 * GROUP + 1, 2 * GROUP + 2, 2 * GROUP + WIDTH):
+        text = symbolic("x", length)
+        # Where a pair of the set begins, and a character. After the end are zeros.
+        pair = [Bool(f"pair_{i}") for i in range(length)]
+        begins = [Bool(f"begins_{i}") for i in range(length + 2 * GROUP)]
+        facts = [Implies(begins[i], pair[i]) for i in range(length)]
+
+        def make(decisions):
+            def first_in(bytes_, _, first, end):
+                first, end = Library.number(first), Library.number(end)
+                given = bytes_.memory if isinstance(bytes_, Slice) else list(bytes_)
+                assert end + 1 < len(given) and (end - first) % WIDTH == 0, "the requirements of first_in"
+                at = 0
+                if given is not text:
+                    rest = [x for x in given if is_bv(x) or isinstance(x, Int) and is_bv(x.value)]
+                    at = length - len(rest)
+                    same = [Library.number(x) == 0 for x in given[len(rest):]]
+                    assert all(same) and all((x.value if isinstance(x, Int) else x).eq(y) for x, y in zip(given, text[at:])), "another rest"
+                if not machine.decide(Or(*begins[at + first:at + end])):
+                    return Option()
+                # The index is any of these: it is only added to another one, and compared with the length.
+                indexes = sorted({first, end - 1, length - 1 - at, length - at} & set(range(first, end)))
+                index = next(i for i in indexes if i == indexes[-1] or machine.decide(Bool(f"is_{at}_{i}")))
+                machine.facts = [begins[at + index], *(Not(it) for it in begins[at + first:at + index])]
+                return Option(Int(index, "usize"), True)
+
+            def find(_, first, second):
+                assert second.at == first.at + 1, "other pairs"
+                return [first.at]
+
+            machine = AllLoops(*map(source, ALL), decisions=decisions, length=length, replaced={
+                "find": find, "first_in": first_in, "_mm256_setzero_si256": list, "_mm256_or_si256": lambda a, b: a + b,
+                "is_zero": lambda starts: machine.decide(Not(Or(*covered(starts, pair)))),
+            })
+            machine.facts = []
+            return machine, machine.call("first_of", Slice(text), None)
+
+        for count, (machine, found) in enumerate(paths(make, [], lambda conditions: True), 1):
+            here, title = And(*machine.conditions, *facts, *machine.facts), f"first_of, {length} bytes, path {count}"
+            inside = begins[:length]
+            if not found.is_some:
+                report.prove(f"{title}: no character of the set", Implies(here, Not(Or(*inside))))
+                continue
+            index = machine.number(found.value)
+            assert index < length, "an index outside the text"
+            report.prove(f"{title}: {index} is the first character of the set", Implies(here, And(begins[index], *(Not(it) for it in begins[:index]))))
+
+
 def parts():
-    return [*((prove_start, pointer) for pointer in POINTERS), (prove_short,), (prove_segments,), (prove_first_in,), (prove_step,), (prove_end,)]
+    return [
+        *((prove_start, pointer) for pointer in POINTERS), (prove_short,), (prove_segments,), (prove_first_in,), (prove_step,), (prove_end,),
+        (prove_after_ascii,), (prove_first_of,),
+    ]
 
 
 if __name__ == "__main__":
