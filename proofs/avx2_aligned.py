@@ -4,7 +4,7 @@ start aligned in the output after the first block (`widen_ascii`, `widen_units`,
 `decode` of `latin.rs`. docs/verification.md has the list of claims.
 """
 
-from z3 import And, BitVec, Bool, Extract, Implies, Not, Or, UGE, ULE, ULT, ZeroExt
+from z3 import And, Bool, Extract, Implies, Not, Or, ULE, ULT
 
 from avx2_conversions import BOTH, LATIN, PAIRS, READ, STATE, UNITS_32, UTF32, WIDTH, WRITTEN, sources
 from avx2_latin import sign, symbolic
@@ -110,6 +110,7 @@ def prove_narrow_units(report, order, other, pointer):
 def prove_caller(report, function, inner, size):
     """What the loops over units return is added to both positions, once in an iteration, and the vector is read after it."""
     for length in (0, 2, 64):
+        # The input ends a byte before the next vector, so that the iteration ends after the loop.
         x, calls = symbolic("x", READ + 2 * length + 2 * WIDTH - 2), []
 
         def called(given, room):

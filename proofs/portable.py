@@ -9,12 +9,11 @@ import re
 
 from z3 import And, BitVec, BitVecVal, Bool, Concat, Extract, Implies, Not, Or, UGE, ULT, ZeroExt, is_bool, is_bv, is_bv_value, is_true, simplify
 
-import formulas
 from avx2_conversions import premises_about
 from avx2_latin import punctuation_bytes
 from avx2_searches import Counts, sources, symbolic
 from avx2_units import BOTH, EDGES, KINDS, title_of, values_of
-from conversions import in_order, number, wide, windows_1252, windows_words
+from conversions import in_order, wide, windows_1252, windows_words
 from formulas import run_parts
 from library import Library, Option, Span
 from model import Int, Slice, Struct, join, look_up, split
