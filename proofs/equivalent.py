@@ -149,4 +149,7 @@ EQUIVALENT = [
     ("latin.rs", "let mut words = [0; 32];", {"1"}, "every element is assigned"),
     ("latin.rs", "const LETTERS: u32 = 0x150", {"0x151"}, "U+0150 has no byte"),
     ("within.rs", "const LONG_GROUP: usize = 8 * WIDTH", {"9"}, "longer groups are tested at once"),
+    ("within.rs", "if i % 128 == 0 {", {"129", "1"}, "only what is prefetched changes"),
+    ("within.rs", "if i % 64 == 0 {", {"65", "1"}, "only what is prefetched changes"),
+    ("within.rs", "let mut rest = [0; GROUP + 2 * WIDTH];", {"3"}, "a larger array"),
 ]

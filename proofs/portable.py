@@ -250,7 +250,7 @@ def prove_byte(report):
 
     for count, (machine, found) in enumerate(paths(make, []), 1):
         here = And(UGE(value, 0x80), *machine.conditions)
-        is_right = And(has_byte, ZeroExt(24, found.value.to("u8").bits() if isinstance(found.value, Int) else BitVecVal(found.value, 8)) == expected) if found.is_some else Not(has_byte)
+        is_right = And(has_byte, ZeroExt(24, as_byte(found.value)) == expected) if found.is_some else Not(has_byte)
         report.prove(f"windows_1252_byte, path {count}", Implies(here, is_right))
 
 
@@ -261,7 +261,9 @@ def prove_widen(report, windows, wide_units, is_big_endian):
     """Each byte becomes the unit of its character, at every kind of address and with less room or input."""
     size = 4 if wide_units else 2
     title = f"{'windows-1252' if windows else 'ISO 8859-1'} to UTF-{8 * size}{'BE' if is_big_endian else 'LE'}"
-    for length, room, pointer in ((0, 0, 0), (3, 3 * size, size), (BLOCK + 5, size * (BLOCK + 5), 0), (2 * BLOCK, size * (2 * BLOCK), 32 - 4), (2 * BLOCK, size * (BLOCK + 2) + 1, 1)):
+    for length, room, pointer in (
+        (0, 0, 0), (3, 3 * size, size), (BLOCK + 5, size * (BLOCK + 5), 0), (2 * BLOCK, size * (2 * BLOCK), 32 - 4), (2 * BLOCK, size * (BLOCK + 2) + 1, 1),
+    ):
         x, count = symbolic("x", length), min(length, room // size)
 
         def make(decisions):
