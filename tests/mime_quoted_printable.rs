@@ -142,6 +142,36 @@ fn errors_of_the_text_of_a_long_body_have_the_offset_of_the_escape() {
     }
 }
 
+/// What is pending before the first byte that is too long for a line is text, and has an error of its own, if that byte
+/// shows it.
+#[test]
+fn what_is_pending_at_the_limit_of_a_line_is_counted_if_the_next_byte_is_no_white_space() {
+    for pending in ["", " ", "  ", " \t ", "=", "=4", "= ", "=\t ", "=\r", "\r"] {
+        for next in ["x", "=41", " x", "  x", "\t\ty", "=\r\n", "\r\n", " \n", "\u{E9}", "\x01", "1"] {
+            for before in 70..=78 {
+                let mut body = vec![b'a'; before];
+                body.extend_from_slice(pending.as_bytes());
+                body.extend_from_slice(next.as_bytes());
+                body.extend(good_lines(130));
+                let whole = decode(QuotedPrintable, false, &[&body]);
+                assert_eq!(whole, byte_by_byte(&body), "{before} {pending:?} {next:?}");
+                for &(offset, decoded, kind, _) in &whole.errors {
+                    // White space, a CR and a digit may be part of what is pending.
+                    let byte = body[offset as usize];
+                    if kind == TransferErrorKind::LongLine && !b" \t\r14".contains(&byte) {
+                        assert!(whole.errors.is_sorted_by_key(|error| error.0), "{:?}", whole.errors);
+                        let index = whole.offsets.iter().position(|&at| at >= offset).unwrap();
+                        assert_eq!(decoded, index as u64, "{before} {pending:?} {next:?}");
+                    }
+                }
+                for cut in before..=before + pending.len() + next.len() {
+                    assert_eq!(decode(QuotedPrintable, false, &[&body[..cut], &body[cut..]]), whole);
+                }
+            }
+        }
+    }
+}
+
 /// White space is pending until the byte after it, and at most 998 bytes of it.
 #[test]
 fn white_space_above_the_length_of_a_line_is_text_even_before_a_line_break() {

@@ -78,8 +78,8 @@ impl fmt::Display for TransferErrorKind {
 pub struct TransferError {
     /// The offset of the first byte of the error, in bytes, in the stream that contains the encoded body.
     pub offset: u64,
-    /// The offset in the decoded body, in bytes: of the bytes that the error was decoded to or, if it was skipped, of
-    /// the next byte.
+    /// The offset in the decoded body, in bytes: of the bytes that the error was decoded to or, if it was skipped or is
+    /// white space that may end a line, of the next byte.
     pub decoded_offset: u64,
     /// The kind of the error.
     pub kind: TransferErrorKind,

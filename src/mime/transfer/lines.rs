@@ -62,6 +62,12 @@ impl LineMeter {
         self.len == 0
     }
 
+    /// Whether the line is above its next limit: by a CR that no LF has followed.
+    #[inline]
+    pub(super) const fn is_over(&self) -> bool {
+        self.len > self.bound
+    }
+
     /// Returns the number of bytes that can be read without a call of [`check`](Self::check), if none of them is a line
     /// break.
     #[inline]
@@ -92,10 +98,10 @@ impl LineMeter {
         }
     }
 
-    /// Counts the bytes of a segment, if [`check`](Self::check) would return no error for them. Otherwise returns false
-    /// and counts nothing.
+    /// Counts the bytes of a segment, if [`check`](Self::check) would return no error for them and for `more` bytes after
+    /// them. Otherwise returns false and counts nothing.
     #[inline]
-    pub(super) const fn take_segment(&mut self, segment: &Segment) -> bool {
+    pub(super) const fn take_segment(&mut self, segment: &Segment, more: usize) -> bool {
         let mut after = *self;
         let Segment { mut ends, mut feeds, len, .. } = *segment;
         let mut start = 0;
@@ -109,7 +115,7 @@ impl LineMeter {
             feeds &= feeds - 1;
         }
         let rest = len as usize - start;
-        if after.room() < rest {
+        if after.room() < rest + more {
             return false;
         }
         after.take(rest);

@@ -56,16 +56,6 @@ pub(super) struct QuotedPrintable {
     kernel_from: u64,
 }
 
-/// The result of reading one byte.
-enum Step {
-    /// The byte was consumed.
-    Taken,
-    /// The byte was consumed and is an error.
-    Error(TransferErrorKind),
-    /// The byte was not consumed and must be read again, because there is an error before it.
-    ReadAgain(WireError),
-}
-
 impl QuotedPrintable {
     pub(super) fn new() -> Self {
         Self {
@@ -87,7 +77,7 @@ impl QuotedPrintable {
         let mut taken = 0;
         while taken < rest.len() && !block.is_full(MAX_PENDING + 8) {
             let offset = at + taken as u64;
-            if self.state == State::Text && self.pending.is_empty() {
+            if self.state == State::Text && self.pending.is_empty() && !self.lines.is_over() {
                 let bulk = self.bulk(&rest[taken..], offset, block);
                 if bulk > 0 {
                     taken += bulk;
@@ -95,18 +85,17 @@ impl QuotedPrintable {
                 }
             }
             let byte = rest[taken];
+            if let Some(error) = self.before(byte, offset, block) {
+                return (taken, Some(error));
+            }
             if let Some(kind) = self.lines.check(byte) {
                 return (taken, Some(WireError { offset, kind, len: 1 }));
             }
-            match self.step(byte, offset, block) {
-                Step::ReadAgain(error) => return (taken, Some(error)),
-                Step::Taken => {}
-                Step::Error(kind) => {
-                    self.lines.take(1);
-                    return (taken + 1, Some(WireError { offset, kind, len: 1 }));
-                }
-            }
             taken += 1;
+            if let Some(kind) = self.step(byte, offset, block) {
+                self.lines.take(1);
+                return (taken, Some(WireError { offset, kind, len: 1 }));
+            }
             if byte == b'\n' {
                 self.lines.line_break();
             } else {
@@ -117,7 +106,8 @@ impl QuotedPrintable {
     }
 
     /// Decodes input that needs no state: text that does not end with white space, consecutive escapes, line breaks and
-    /// soft breaks. Returns the number of bytes read. No white space is pending before or after the call.
+    /// soft breaks. Returns the number of bytes read. Before and after the call, no white space is pending and the line is
+    /// not above its limit.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
         let mut at = 0;
         while !block.is_full(MAX_PENDING + 8) {
@@ -166,7 +156,7 @@ impl QuotedPrintable {
                     at += len + 3 * count;
                 }
                 _ => {
-                    let spaces = text.iter().rev().take_while(|&&byte| matches!(byte, b' ' | b'\t')).count();
+                    let spaces = text.iter().rev().take_while(|&&byte| is_space(byte)).count();
                     block.advance(len - spaces, here, Stride::Verbatim);
                     self.lines.take(len - spaces);
                     return at + len - spaces;
@@ -183,61 +173,72 @@ impl QuotedPrintable {
         let count = quoted::decode_segments(rest, block.space(), &mut segments[..room]);
         let mut taken = 0;
         for segment in &segments[..count] {
-            if !self.lines.take_segment(segment) {
+            let end = taken + usize::from(segment.len);
+            // If the next byte is too long for the line, the error does not count white space that is still pending
+            // when the bytes are read one by one.
+            if !self.lines.take_segment(segment, usize::from(is_space(rest[end - 1]))) {
                 break;
             }
             block.advance_kept(segment.kept, offset + taken as u64);
-            taken += usize::from(segment.len);
+            taken = end;
         }
         taken
     }
 
-    /// Reads one byte.
-    fn step(&mut self, byte: u8, offset: u64, block: &mut Block) -> Step {
+    /// Converts what is pending to text, if `byte` shows that it is text. Returns the error of an escape, a soft break or
+    /// a line break that `byte` does not continue.
+    fn before(&mut self, byte: u8, offset: u64, block: &mut Block) -> Option<WireError> {
+        let may_end_line = is_space(byte) || matches!(byte, b'\r' | b'\n');
         match self.state {
-            State::Text => self.text(byte, offset, block),
-            State::Cr => {
+            State::Text if !may_end_line => self.release(block),
+            State::Cr if byte != b'\n' => {
                 self.state = State::Text;
-                if byte == b'\n' {
-                    self.pending.clear();
-                    block.push(b"\r\n", offset - 1);
-                    return Step::Taken;
-                }
-                Step::ReadAgain(self.bare_cr(offset - 1, block))
+                return Some(self.bare_cr(offset - 1, block));
             }
-            State::Escape => match (byte, digit(byte)) {
-                (_, Some(high)) => {
-                    self.state = State::EscapeHex(byte, high);
-                    Step::Taken
-                }
-                (b'\n' | b'\r' | b' ' | b'\t', None) => self.soft(byte, offset),
-                _ => self.not_an_escape(b"=", block),
-            },
-            State::EscapeHex(first, high) => match digit(byte) {
-                Some(low) => {
-                    self.state = State::Text;
-                    block.push_escaped(high << 4 | low, self.escape);
-                    Step::Taken
-                }
-                None => self.not_an_escape(&[b'=', first], block),
-            },
-            State::Soft => match byte {
-                b'\n' | b'\r' | b' ' | b'\t' if self.pending.len() < MAX_PENDING => self.soft(byte, offset),
-                _ => self.not_an_escape(b"=", block),
-            },
-            State::SoftCr => match byte {
-                b'\n' => self.soft(byte, offset),
-                _ => {
-                    let step = self.not_an_escape(b"=", block);
-                    self.release(block);
-                    block.push(b"\r", offset - 1);
-                    step
-                }
-            },
+            State::Escape if !may_end_line && digit(byte).is_none() => {
+                return Some(self.not_an_escape(b"=", block));
+            }
+            State::EscapeHex(first, _) if digit(byte).is_none() => {
+                return Some(self.not_an_escape(&[b'=', first], block));
+            }
+            State::Soft if !may_end_line || self.pending.len() == MAX_PENDING => {
+                return Some(self.not_an_escape(b"=", block));
+            }
+            State::SoftCr if byte != b'\n' => {
+                let error = self.not_an_escape(b"=", block);
+                self.release(block);
+                block.push(b"\r", offset - 1);
+                return Some(error);
+            }
+            _ => {}
         }
+        None
     }
 
-    fn text(&mut self, byte: u8, offset: u64, block: &mut Block) -> Step {
+    /// Reads one byte, after [`before`](Self::before). Returns an error if the byte is one.
+    fn step(&mut self, byte: u8, offset: u64, block: &mut Block) -> Option<TransferErrorKind> {
+        match self.state {
+            State::Text => return self.text(byte, offset, block),
+            State::Cr => {
+                self.state = State::Text;
+                self.pending.clear();
+                block.push(b"\r\n", offset - 1);
+            }
+            State::EscapeHex(_, high) => {
+                self.state = State::Text;
+                // The byte is a digit.
+                block.push_escaped(high << 4 | DIGITS[usize::from(byte)], self.escape);
+            }
+            State::Escape => match digit(byte) {
+                Some(high) => self.state = State::EscapeHex(byte, high),
+                None => self.soft(byte, offset),
+            },
+            State::Soft | State::SoftCr => self.soft(byte, offset),
+        }
+        None
+    }
+
+    fn text(&mut self, byte: u8, offset: u64, block: &mut Block) -> Option<TransferErrorKind> {
         match byte {
             b' ' | b'\t' if self.pending.len() < MAX_PENDING => self.hold(byte, offset),
             b'\r' => self.state = State::Cr,
@@ -246,26 +247,26 @@ impl QuotedPrintable {
                 block.push(b"\n", offset);
             }
             b'=' => {
-                self.release(block);
                 self.escape = offset;
                 self.state = State::Escape;
             }
             _ => {
+                // White space is still pending only if it is too long.
                 self.release(block);
                 block.push(&[byte], offset);
                 if !byte.is_ascii() {
-                    return Step::Error(TransferErrorKind::EightBit);
+                    return Some(TransferErrorKind::EightBit);
                 }
                 if byte.is_ascii_control() && byte != b'\t' {
-                    return Step::Error(TransferErrorKind::ControlCharacter);
+                    return Some(TransferErrorKind::ControlCharacter);
                 }
             }
         }
-        Step::Taken
+        None
     }
 
     /// Reads a byte that may be part of a soft break.
-    fn soft(&mut self, byte: u8, offset: u64) -> Step {
+    fn soft(&mut self, byte: u8, offset: u64) {
         self.state = match byte {
             b'\n' => {
                 self.pending.clear();
@@ -277,15 +278,13 @@ impl QuotedPrintable {
                 State::Soft
             }
         };
-        Step::Taken
     }
 
     /// Converts `escape`, the start of an invalid escape, to text. White space after it stays pending.
-    fn not_an_escape(&mut self, escape: &[u8], block: &mut Block) -> Step {
+    fn not_an_escape(&mut self, escape: &[u8], block: &mut Block) -> WireError {
         block.push(escape, self.escape);
         self.state = State::Text;
-        let (kind, len) = (TransferErrorKind::InvalidEscape, escape.len() as u8);
-        Step::ReadAgain(WireError { offset: self.escape, kind, len })
+        WireError { offset: self.escape, kind: TransferErrorKind::InvalidEscape, len: escape.len() as u8 }
     }
 
     /// Processes a CR at `offset` without an LF after it, which is an error.
@@ -403,6 +402,11 @@ static DIGITS: [u8; 256] = {
     }
     digits
 };
+
+#[inline]
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
 
 #[inline]
 fn is_escape(high: u8, low: u8) -> bool {
