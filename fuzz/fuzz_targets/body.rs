@@ -1,5 +1,5 @@
 //! `Utf8Body` for plain text, URL-encoded forms and `multipart/form-data`: the same data and errors
-//! for every partition into frames.
+//! for every partition into frames, and nothing in it that strict rules reject.
 #![no_main]
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -21,8 +21,9 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
     let content_type = input.pick(5, &TYPES);
-    let rules = BodyRules::new().decoder(decoder).missing_charset(MissingCharset::Utf8).form_data(true);
-    let run = |chunks: &[&[u8]], end_hint| {
+    let strict = BodyRules::new().missing_charset(MissingCharset::Utf8).form_data(true);
+    let rules = strict.clone().decoder(decoder);
+    let run = |rules: &BodyRules, chunks: &[&[u8]], end_hint| {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         let body = rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint));
@@ -30,9 +31,14 @@ fuzz_target!(|data: &[u8]| {
         assert!(trailers.is_none());
         (data, error)
     };
-    let (whole, error) = run(&[input.bytes], EndHint::Nothing);
-    let (cut, other) = run(&chunks, input.pick(6, &EndHint::ALL));
+    let (whole, error) = run(&rules, &[input.bytes], EndHint::Nothing);
+    let (cut, other) = run(&rules, &chunks, input.pick(6, &EndHint::ALL));
     assert_eq!((cut, show(&other)), (whole.clone(), show(&error)));
+
+    if error.is_none() {
+        let (again, error) = run(&strict, &[&whole], EndHint::Nothing);
+        assert_eq!((&again, show(&error)), (&whole, show(&None)));
+    }
 
     if content_type.starts_with("text") {
         let (text, first) = decode_until_error(decoder, input.bytes);
