@@ -104,8 +104,9 @@ pub enum OtherCharset {
     /// The message is rejected with `415`.
     #[default]
     Reject,
-    /// The text is transcoded to UTF-8, and its `Content-Type` is changed. Labels that are not in the WHATWG Encoding
-    /// Standard, urlencoded forms, and fields of `multipart/form-data` are rejected.
+    /// The text is transcoded to UTF-8, and its `Content-Type` is changed. A BOM is removed, whatever the policy for the
+    /// BOM. Labels that are not in the WHATWG Encoding Standard, urlencoded forms, and fields of `multipart/form-data` are
+    /// rejected.
     #[cfg(feature = "encoding_rs")]
     Transcode,
 }
@@ -236,6 +237,8 @@ impl BodyRules {
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
     /// multipart types are not checked. A field whose own `Content-Type` is not a text type is not checked either, but
     /// many programs read it as text: include its type in [`text_types`](Self::text_types).
+    ///
+    /// A subset of the decoder must have CR and LF, because headers and delimiters end with them.
     #[must_use]
     pub const fn form_data(mut self, check: bool) -> Self {
         self.form_data = check;
