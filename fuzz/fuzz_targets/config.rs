@@ -23,7 +23,8 @@ mod check {
     pub(crate) fn options(text: &str) -> Result<Vec<String>, String> {
         let config = config::Config::parse(text, Path::new("/root"))?;
         let files = [("/root", "a.txt"), ("/root/legacy/deep", "deep/b.ps1"), ("/elsewhere", "..")];
-        let options = files.map(|(directory, path)| config.options_for(Path::new(directory), Path::new(path)));
+        let options =
+            files.map(|(directory, path)| config.options_for(Path::new(directory), Path::new(path)));
         Ok(options.iter().map(|options| format!("{options:?}")).collect())
     }
 }
@@ -41,7 +42,10 @@ fuzz_target!(|data: &[u8]| {
             // An error in a glob names the glob.
             let Some((line, why)) = line else { return assert!(!error.is_empty()) };
             let lines = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
-            assert!(!why.is_empty() && line.parse().is_ok_and(|line: usize| (1..=lines).contains(&line)), "{error}");
+            assert!(
+                !why.is_empty() && line.parse().is_ok_and(|line: usize| (1..=lines).contains(&line)),
+                "{error}"
+            );
         }
     }
 });

@@ -12,8 +12,11 @@ fuzz_target!(|data: &[u8]| {
     let (text, parts) = input.text();
     let (mut locator, mut index, mut joined) =
         (Locator::new().newlines(newlines), LineIndex::new(newlines), Locator::new().newlines(newlines));
+    let mut by_ascii = locator;
     for part in &parts {
         locator.feed(part);
+        let ascii = by_ascii.feed_ascii(part.as_bytes());
+        by_ascii.feed(&part[ascii..]);
         index.feed(part);
         let mut alone = Locator::new().newlines(newlines);
         alone.feed(part);
@@ -22,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     let mut whole = LineIndex::new(newlines);
     whole.feed(&text);
     assert_eq!(index, whole);
-    assert_eq!(locator.location(), joined.location());
+    assert_eq!((joined.location(), by_ascii.location()), (locator.location(), locator.location()));
 
     let (mut line, mut columns) = (0, Columns::default());
     let bytes = text.as_bytes();
