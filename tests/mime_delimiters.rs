@@ -21,6 +21,10 @@ fn validate_bytes(message: &[u8]) -> MessageVerdict {
     };
     let whole = validate(&[message]);
     some_partitions(message, 20, |chunks| assert_eq!(validate(chunks), whole, "{}", message.escape_ascii()));
+    for at in 0..message.len() {
+        let (start, end) = message.split_at(at);
+        assert_eq!(validate(&[start, end]), whole, "{} | {}", start.escape_ascii(), end.escape_ascii());
+    }
     whole
 }
 
@@ -87,10 +91,33 @@ fn only_spaces_and_tabs_may_follow_a_delimiter_on_its_line() {
         let at = start.len() as u64;
         assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", at)], "{after:?}");
     }
-    // The line is longer than the limit.
-    let verdict = validate(&format!("{start}--b{}\n\ntwo\n--b--\n", " ".repeat(1_000)));
-    assert_eq!(leaves(&verdict), ["1"]);
-    assert_eq!(structure(&verdict)[0].1, "AmbiguousDelimiter");
+    // The line has the maximum length, or one byte more.
+    for line_break in ["\n", "\r\n"] {
+        for (len, expected) in [(998, &["1", "2"][..]), (999, &["1"])] {
+            let (part, close) = (format!("{:len$}", "--b"), format!("{:len$}", "--b--"));
+            let body = format!("--b\n\none\n{part}\n\ntwo\n{close}").replace('\n', line_break);
+            let verdict = validate(&multipart("b", &body));
+            assert_eq!(leaves(&verdict), expected, "{len} {line_break:?}");
+            assert_eq!(structure(&verdict).is_empty(), len == 998, "{len} {line_break:?}");
+        }
+    }
+    // The first 1000 bytes of a line that is too long are not searched again.
+    let verdict = validate(&format!("{start}{:1000}--b\n--b--\n", "--b"));
+    let at = start.len() as u64;
+    let expected = [at, at + 1_000].map(|at| ("0".to_owned(), "AmbiguousDelimiter", at));
+    assert_eq!(structure(&verdict), expected);
+}
+
+#[test]
+fn the_line_break_after_a_line_that_starts_like_a_delimiter_is_part_of_the_next_one() {
+    for line_break in ["\n", "\r\n"] {
+        let body = "--b\n\n--bx\n--b--\n".replace('\n', line_break);
+        let message = multipart("b", &body);
+        let verdict = validate(&message);
+        let at = message.find("--bx").unwrap() as u64;
+        assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", at)], "{line_break:?}");
+        assert_eq!(verdict.parts[1].bytes, 4, "{line_break:?}");
+    }
 }
 
 #[test]
@@ -158,6 +185,9 @@ fn a_delimiter_with_another_line_break_than_the_first_is_ambiguous() {
         let at = expected.map(|line| (header.len() + body.rfind(line).unwrap()) as u64);
         let found: Vec<_> = structure(&verdict).into_iter().map(|(_, kind, at)| (kind, at)).collect();
         assert_eq!(found, Vec::from_iter(at.map(|at| ("AmbiguousDelimiter", at))), "{body:?}");
+        // The line break of a delimiter is part of it, and no line of the header that follows.
+        let bytes = if body.contains("one") { 3 } else { 0 };
+        assert!(verdict.parts[1..].iter().all(|part| part.bytes == bytes), "{body:?}: {verdict:#?}");
     }
 }
 

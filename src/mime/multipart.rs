@@ -265,7 +265,8 @@ impl MultipartSplitter {
 
     /// Reads the rest of a line that starts with `--boundary`.
     fn line<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<MultipartEvent<'c>> {
-        let room = MAX_LINE + 1 - (self.held.len() - self.held_break);
+        // The CR of the line break may follow a line of the maximum length.
+        let room = MAX_LINE + 2 - (self.held.len() - self.held_break);
         let window = &rest[..rest.len().min(room)];
         let end = memchr(b'\n', window);
         self.hold(rest, end.unwrap_or(window.len()));
@@ -278,7 +279,7 @@ impl MultipartSplitter {
                 }
                 Some(event)
             }
-            None if self.held.len() - self.held_break > MAX_LINE => Some(self.not_a_delimiter(mode)),
+            None if self.held.len() - self.held_break > MAX_LINE + 1 => Some(self.not_a_delimiter(mode)),
             None => None,
         }
     }
@@ -292,7 +293,8 @@ impl MultipartSplitter {
             .open
             .iter()
             .enumerate()
-            .find_map(|(level, open)| Some((level, open.boundary.delimiter(text)?)));
+            .find_map(|(level, open)| Some((level, open.boundary.delimiter(text)?)))
+            .filter(|_| text.len() <= MAX_LINE);
         let Some((level, delimiter)) = found else { return self.not_a_delimiter(mode) };
         let before = match &self.held[..self.held_break] {
             [] => self.header_break,
