@@ -119,6 +119,7 @@ fn parts_are_numbered_as_imap_does() {
         );
         let texts: Vec<_> = verdict.notable().map(|part| part.characters.unwrap()).collect();
         assert_eq!(texts, [3, 7, 7, 9, 12]);
+        assert_eq!([0, 1, 4].map(|part| verdict.parts[part].path.numbers()), [&[][..], &[1], &[2, 2]]);
     }
 }
 
@@ -380,6 +381,23 @@ fn limits_are_enforced_and_reported() {
     let flood = [&b"Content-Type: text/plain; charset=utf-8\n\n"[..], &[0xFF; 900]].concat();
     let verdict = validate_chunks(&with(|limits| limits.errors = 3), &[&flood]);
     assert_eq!((verdict.parts[0].errors().len(), verdict.parts[0].error_count()), (3, 900));
+    let words = format!("Subject: {}\n\n", format!("=?utf-8?q?{}?= ", "a".repeat(64)).repeat(5));
+    let verdict = validate_with(&with(|limits| limits.errors = 3), words.as_bytes());
+    assert_eq!((verdict.parts[0].warnings().len(), verdict.parts[0].warning_count()), (3, 5));
+}
+
+#[test]
+fn a_lenient_validator_accepts_base64_without_padding() {
+    let mut limits = MimeLimits::default();
+    limits.line_bytes = 38;
+    let mut lenient = MessageValidator::new().limits(limits).lenient();
+    for charset in ["utf-8", "iso-8859-1"] {
+        let message =
+            format!("Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: base64\n\nYQ\n");
+        assert!(summary(&validate(&message)).starts_with("1 text/plain MissingPadding@"), "{charset}");
+        lenient.feed(message.as_bytes());
+        assert_eq!(summary(&lenient.finish()), "1 text/plain HeaderLineTooLong@38", "{charset}");
+    }
 }
 
 #[test]
@@ -387,8 +405,10 @@ fn a_validator_can_be_fed_again_after_its_end() {
     let mut validator = MessageValidator::new();
     validator.feed(b"From me\nContent-Type: text/plain; charset=utf-8\n\n\xFF");
     assert!(!validator.is_ok());
+    assert_eq!(validator.offset(), 50);
     assert!(!validator.finish().is_ok());
     assert!(validator.is_ok());
+    assert_eq!(validator.offset(), 0);
     validator.feed(b"A: b\n\nc");
     let verdict = validator.finish();
     assert_eq!((verdict.bytes, verdict.parts[0].offset, verdict.is_ok()), (7, 6, true));

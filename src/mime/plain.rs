@@ -88,6 +88,7 @@ mod tests {
             (b" TEXT/plain ; Charset = \"utf-8\"; ", true),
             (b"multipart/mixed;\r\n\tboundary=\"a;b=\\\"c\"", true),
             (b"multipart/mixed; boundary=----=_Part", true),
+            (b"text/plain; name=\"a\\\";charset=utf-8\"", true),
             (b"text/plain; name*0*=utf-8''a; name*1*=b", true),
             (b"text/plain; charset=utf-8; charset=utf-8", true),
             (b"text/plain; charset=\"utf\\-8\"", false),
