@@ -329,6 +329,33 @@ fn canonical_names_and_aliases_of_encodings_are_parsed() {
 }
 
 #[test]
+fn errors_name_both_encodings() {
+    // Only UCS-4 has the value 7FFFFFFF.
+    for (to, title) in [
+        (Encoding::Utf8, "UTF-8"),
+        (Encoding::Cesu8, "CESU-8"),
+        (Encoding::ModifiedUtf8, "Modified UTF-8"),
+        (Encoding::Wtf8, "WTF-8"),
+        (Encoding::Utf8b, "UTF-8b"),
+        (Encoding::Utf16Le, "UTF-16LE"),
+        (Encoding::Utf16Be, "UTF-16BE"),
+        (Encoding::Latin1, "ISO 8859-1"),
+        (Encoding::Windows1252, "windows-1252"),
+    ] {
+        let error = convert(Transcoder::new(Encoding::Utf8Ucs4, to), &[b"a\xFD\xBF\xBF\xBF\xBF\xBF"]);
+        let error = error.expect_err("no character of the encoding");
+        assert_eq!(error.encoding(), Encoding::Utf8Ucs4);
+        let expected =
+            format!("character not in {title} at byte 1 (Unmappable, 6 bytes of UTF-8 of RFC 2279)");
+        assert_eq!(error.to_string(), expected);
+    }
+    for (from, title) in [(Encoding::Utf32Le, "UTF-32LE"), (Encoding::Utf32Be, "UTF-32BE")] {
+        let error = convert(Transcoder::new(from, Encoding::Utf8), &[b"a"]).expect_err("unfinished");
+        assert_eq!(error.to_string(), format!("ill-formed {title} at byte 0 (Truncated, 1 byte)"));
+    }
+}
+
+#[test]
 fn charset_labels_of_the_web_and_of_annex_m_are_parsed() {
     for (label, encoding) in [
         ("unicode-1-1-utf-8", Some(Encoding::Utf8)),

@@ -83,6 +83,9 @@ fn substitution_keeps_the_length() {
         let substitute = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
         assert_eq!(run(TextDecoder::new().on_error(substitute), &[&input]).0.len(), input.len());
     }
+    assert_eq!(Ascii::QUESTION_MARK.get(), b'?');
+    let keep_len: Vec<_> = policies().into_iter().filter(|policy| policy.keeps_len()).collect();
+    assert_eq!(keep_len, [ErrorPolicy::Strict, ErrorPolicy::Substitute(Ascii::QUESTION_MARK)]);
 }
 
 #[test]
@@ -262,8 +265,12 @@ fn a_stream_that_resumes_after_an_empty_start_may_still_have_a_bom() {
         let mut decoder = TextDecoder::new().bom(bom);
         let ends = [decoder.finish(), decoder.finish()];
         assert_eq!(ends.iter().flatten().count(), missing);
-        let pieces: Vec<_> = decoder.feed(b"\xEF\xBB\xBFa").collect();
-        assert_eq!(pieces, [TextPiece::Text("a")], "{bom:?}");
+        // It need not have one. The missing BOM was reported.
+        for start in [&b"\xEF\xBB\xBFa"[..], b"a"] {
+            let mut resumed = decoder;
+            let pieces: Vec<_> = resumed.feed(start).collect();
+            assert_eq!(pieces, [TextPiece::Text("a")], "{bom:?}");
+        }
     }
 }
 
