@@ -1,6 +1,8 @@
 //! Every error of the crate converts into an `io::Error`, from which the `Utf8Error` can be read again.
 
 use core::error::Error;
+use core::hash::{BuildHasher, BuildHasherDefault};
+use std::hash::DefaultHasher;
 use std::io;
 
 use bytes::Bytes;
@@ -36,6 +38,19 @@ fn every_error_is_invalid_data_with_the_utf8_error_inside() {
         assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
         assert_eq!(Utf8Error::find(&error), Some(ERROR), "{error}");
         assert_eq!(Utf8Error::find(&io::Error::other(error)), Some(ERROR), "below another error");
+    }
+}
+
+#[test]
+fn errors_with_another_offset_kind_or_length_are_not_equal() {
+    let hash = |error: Utf8Error| BuildHasherDefault::<DefaultHasher>::default().hash_one(error);
+    for other in [
+        Utf8Error::new(8, ErrorKind::Surrogate, 1),
+        Utf8Error::new(7, ErrorKind::Overlong, 1),
+        Utf8Error::new(7, ErrorKind::Surrogate, 2),
+    ] {
+        assert_ne!(other, ERROR);
+        assert_ne!(hash(other), hash(ERROR));
     }
 }
 

@@ -269,6 +269,10 @@ fn a_comment_after_a_bom_is_a_comment() {
     let got = decode(&mut SseCodec::with_decoder(TextDecoder::new()), &[stream]);
     assert_eq!(got.len(), 2, "the error does not discard the event: {got:?}");
     assert_eq!(got[1].as_ref().map(|event| &*event.data), Ok("a"));
+    // In a later line it is part of the name of a field.
+    let stream = b"data: a\n\xEF\xBB\xBF: longer than a line\n\n";
+    let got = decode(&mut SseCodec::new().max_line_length(8), &[stream]);
+    assert!(got[0].is_err(), "the line is too long: {got:?}");
 }
 
 #[test]
