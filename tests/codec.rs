@@ -248,6 +248,13 @@ fn an_item_is_a_slice_of_the_read_buffer() {
 }
 
 #[test]
+fn a_repaired_read_is_one_item() {
+    let codec = Utf8Codec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let text = |text: &str| Item::Text(text.to_owned());
+    assert_eq!(run(codec, &[b"a\xFFb", b"c"]), [text("a\u{FFFD}b"), text("c")]);
+}
+
+#[test]
 fn a_line_that_never_ends_is_one_error_in_constant_memory() {
     let mut codec = ErrorsAsItems::new(Utf8LinesCodec::new().max_length(1_000));
     let (mut buffer, mut errors) = (BytesMut::with_capacity(8 * 1024), 0);
@@ -326,6 +333,7 @@ fn decoding_continues_when_a_stream_resumes_after_its_end() {
     assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "a");
     let error = codec.decode_eof(&mut buffer).unwrap_err();
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 1 (Truncated, 2 bytes)");
+    assert_eq!(codec.offset(), 3);
     assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
     buffer.extend_from_slice(b"b\xFF");
     assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "b");

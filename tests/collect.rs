@@ -97,6 +97,16 @@ fn decode_into_appends_the_same_text_as_feed_for_every_short_sequence_after_an_e
 }
 
 #[test]
+fn decode_into_appends_long_text() {
+    // The text is copied in parts, which may end inside a character.
+    for count in [682, 683, 684, 1365, 1366, 3000] {
+        let (input, mut text) = ("\u{4E00}".repeat(count), "a".to_owned());
+        TextDecoder::new().decode_into(input.as_bytes(), &mut text).expect("well-formed");
+        assert_eq!(text[1..], input);
+    }
+}
+
+#[test]
 fn decode_to_string_returns_the_text_of_a_stream() {
     let mut rng = Rng::new(13);
     let mut borrowed = 0;

@@ -8,7 +8,7 @@ use std::io;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 use utf8_codec::codec::framing::FramingError;
-use utf8_codec::codec::{CodecError, FrameError, RejectedText};
+use utf8_codec::codec::{CodecError, FrameError, Recoverable, RejectedText};
 use utf8_codec::http::{Message, MultipartError, Reason, Rejection, Utf8BodyError};
 use utf8_codec::mime::{BodyDecoder, TransferEncoding};
 use utf8_codec::stream::{SseStreamError, StreamError, Utf8StreamExt};
@@ -72,6 +72,8 @@ fn the_utf8_error_is_found_in_a_rejection() {
     let form = Rejection::new(Message::Request, Reason::Multipart(MultipartError::Boundary));
     assert!(form.source().is_some_and(|source| source.is::<MultipartError>()));
     assert_eq!(form.to_string(), "missing or invalid multipart boundary");
+    assert_eq!(form.reason.offset_and_len(), None);
+    assert_eq!(Reason::Multipart(MultipartError::Malformed { offset: 7 }).offset_and_len(), Some((7, 0)));
     assert!(Reason::ContentCoding.source().is_none());
 }
 
@@ -86,6 +88,7 @@ fn an_error_of_the_inner_type_is_unchanged() {
         FramingError::Io(reset()).into(),
         Utf8BodyError::Inner(reset().into()).into(),
     ];
+    assert!(!CodecError::Io(reset()).is_recoverable());
     for error in errors {
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
         assert_eq!(Utf8Error::find(&error), None);

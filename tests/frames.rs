@@ -12,7 +12,7 @@ use support::{Rng, every_partition, oracle};
 use tokio_util::codec::{
     AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, Encoder, FramedRead, LengthDelimitedCodec,
 };
-use utf8_codec::codec::{ErrorsAsItems, Fragment, FrameError, Utf8FramesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Fragment, FrameError, Recoverable, Utf8FramesCodec};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
@@ -98,6 +98,7 @@ fn one_ill_formed_frame_between_nuls_does_not_end_the_session() {
     assert_eq!(got[0].as_ref().unwrap(), "one");
     assert_eq!(got[1].as_ref().unwrap_err().utf8_error(), Some(Utf8Error::new(2, ErrorKind::Truncated, 1)));
     assert!(matches!(got[2], Err(FrameError::Inner(AnyDelimiterCodecError::MaxChunkLengthExceeded))));
+    assert!(!AnyDelimiterCodecError::Io(io::ErrorKind::ConnectionReset.into()).is_recoverable());
     assert_eq!(got[3].as_ref().unwrap(), "gr\u{FC}n");
     assert_eq!(got[4].as_ref().unwrap(), "last");
     assert_eq!(got.len(), 5);

@@ -60,6 +60,28 @@ where
     }
 }
 
+/// Decodes a stream of two frames. Asserts that `offset` returns the number of bytes that were read.
+fn check_offset<C>(mut codec: C, stream: &[u8], offset: fn(&C) -> u64)
+where
+    C: Decoder<Item = Bytes, Error = FramingError>,
+{
+    let mut buffer = BytesMut::from(stream);
+    assert_eq!(offset(&codec), 0);
+    for _ in 0..2 {
+        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "ab");
+        assert_eq!(offset(&codec), (stream.len() - buffer.len()) as u64);
+    }
+}
+
+#[test]
+fn the_offset_counts_the_bytes_that_were_read() {
+    check_offset(NetstringCodec::new(), b"2:ab,2:ab,", NetstringCodec::offset);
+    check_offset(OctetCountingCodec::new(), b"2 ab2 ab2 ", OctetCountingCodec::offset);
+    let stream = b"Content-Length: 2\r\n\r\nab".repeat(2);
+    check_offset(ContentLengthCodec::new(), &stream, ContentLengthCodec::offset);
+    check_offset(JsonSequenceCodec::new(), b"\x1Eab\n\x1Eab\n\x1E", JsonSequenceCodec::offset);
+}
+
 #[test]
 fn netstrings() {
     let codec = || NetstringCodec::new().max_length(5);

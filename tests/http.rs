@@ -106,6 +106,20 @@ fn frames_pass_without_a_copy() {
     assert_eq!((got.as_ptr(), &got[..]), (cut.as_ptr(), &b"sm"[..]));
     assert!(!body.is_end_stream());
     assert_eq!(body.size_hint().exact(), Some(1), "the pending byte is not returned yet");
+    assert_eq!(body.offset(), 3);
+
+    // The rest of a character is a frame of its own if long text follows.
+    let rest = [&b"\xB6"[..], &[b'r'; 300]].concat();
+    let mut body = Utf8Body::new(Script::of(&[b"\xC3", &rest], EndHint::Size));
+    let got = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
+    assert_eq!((&got[..], body.size_hint().exact()), ("\u{F6}".as_bytes(), Some(300)));
+}
+
+#[test]
+fn a_frame_with_several_chunks_ends_after_the_last_one() {
+    let data = Bytes::from_static(b"ab").chain(Bytes::from_static(b"c"));
+    let (data, _, error) = drain(Utf8Body::new(Full::new(data)));
+    assert_eq!((&data[..], facts(error)), (&b"abc"[..], None));
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! `Utf8LinesCodec` writes no line that a peer would read as two.
+//! The text codecs as encoders: `Utf8LinesCodec` writes no line that a peer would read as two.
 #![cfg(feature = "codec")]
 #![allow(missing_docs)]
 
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::{CodecError, LineEnding, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
 
 const ENDINGS: [LineEnding; 4] = [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any];
 
@@ -35,6 +35,14 @@ fn the_encoder_rejects_text_that_a_peer_would_read_as_two_lines() {
         }
         assert!(out.is_empty());
     }
+}
+
+#[test]
+fn text_without_frames_is_not_changed() {
+    let mut out = BytesMut::from("a");
+    Utf8Codec::new().encode("b\n", &mut out).unwrap();
+    ErrorsAsItems::new(Utf8Codec::new()).encode("c", &mut out).unwrap();
+    assert_eq!(out, "ab\nc");
 }
 
 #[test]

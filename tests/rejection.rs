@@ -8,6 +8,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::routing::post;
 use http::{Request, Response, StatusCode};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -60,6 +61,16 @@ async fn every_rejection_has_a_problem_document() {
         let (seen, _) = problem(Rejection::new(Message::Response, reason).to_response()).await;
         assert_eq!(seen, StatusCode::BAD_GATEWAY);
     }
+}
+
+#[tokio::test]
+async fn the_body_of_a_response_ends_after_its_document() {
+    let mut body = ProblemBody::from(Bytes::from_static(b"{}"));
+    assert_eq!(Bytes::from(body.clone()), "{}");
+    assert!(!body.is_end_stream());
+    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "{}");
+    assert!(body.is_end_stream());
+    assert!(body.frame().await.is_none());
 }
 
 /// A handler that checks the body itself and returns the response of a `Rejection`.

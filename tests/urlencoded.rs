@@ -5,9 +5,11 @@
 mod support;
 
 use bytes::Bytes;
+use futures::executor::block_on;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
+use http_body_util::BodyExt;
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, every_partition, oracle, policies, some_partitions};
 use utf8_codec::http::{BodyRules, Message, Utf8Body, Utf8BodyError};
@@ -95,6 +97,14 @@ fn dirty_form(rng: &mut Rng, len: usize) -> Vec<u8> {
         }
     }
     form
+}
+
+#[test]
+fn a_form_ends_after_its_last_frame() {
+    let mut body = form(&[b"a=b%C3%A9"], EndHint::EndStream, &BodyRules::new());
+    assert!(!body.is_end_stream());
+    assert_eq!(block_on(body.frame()).unwrap().unwrap().into_data().unwrap(), "a=b%C3%A9");
+    assert!(body.is_end_stream());
 }
 
 #[test]
