@@ -350,3 +350,38 @@ impl fmt::Debug for Subset {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranges that adjoin, overlap and are not in order.
+    static TOGETHER: Subset =
+        Subset::new(&[0x9000..=0x10_FFFF, 0..=0x7F, 0x100..=0x8FFF, 0xA5..=0xFF, 0x90..=0xB0, 0x80..=0x8E]);
+
+    #[test]
+    fn only_characters_with_the_first_three_bytes_of_one_outside_are_doubtful() {
+        for subset in [
+            Subset::ASCII,
+            Subset::LATIN_1,
+            Subset::BMP,
+            Subset::NO_NUL,
+            Subset::NO_CONTROLS,
+            Subset::NO_BIDI_CONTROLS,
+            Subset::NO_NONCHARACTERS,
+            Subset::MQTT_5,
+            Subset::JSON_TEXT,
+            Subset::YAML_PRINTABLE,
+            TOGETHER,
+        ] {
+            let is_tested = |character: &char| *character <= '\u{FFFF}' || *character as u32 & 0x3F == 0;
+            for character in ('\0'..=char::MAX).filter(is_tested) {
+                let first = u32::from(character);
+                let last = if first > 0xFFFF { first | 0x3F } else { first };
+                let expected = (first..=last).any(|code_point| !subset.contains(code_point));
+                let is_doubtful = subset.is_doubtful(character.encode_utf8(&mut [0; 4]));
+                assert_eq!(is_doubtful, expected, "{character:?} {subset:?}");
+            }
+        }
+    }
+}
