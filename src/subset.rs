@@ -207,10 +207,9 @@ impl Subset {
         outside
     }
 
-    /// [`first_outside`](Self::first_outside) of text whose first `inside` bytes are known to be in the subset.
-    pub(crate) fn first_outside_after(&self, inside: usize, text: &str) -> Option<(usize, char)> {
-        let rest = text.get(inside..).unwrap_or_default();
-        self.first_outside(rest).map(|(at, character)| (inside + at, character))
+    /// Whether a character of `text` is outside the subset. The first `inside` bytes are known to be in it.
+    pub(crate) fn has_outside_after(&self, inside: usize, text: &str) -> bool {
+        self.first_outside(text.get(inside..).unwrap_or_default()).is_some()
     }
 
     /// Returns the first bytes of the characters that may be outside the subset.
@@ -356,8 +355,14 @@ mod tests {
     use super::*;
 
     /// Ranges that adjoin, overlap and are not in order.
-    static TOGETHER: Subset =
-        Subset::new(&[0x9000..=0x10_FFFF, 0..=0x7F, 0x100..=0x8FFF, 0xA5..=0xFF, 0x90..=0xB0, 0x80..=0x8E]);
+    static TOGETHER: Subset = Subset::new(&[
+        0x1_F411..=0x10_FFFF,
+        0..=0x7F,
+        0x100..=0x1_F410,
+        0xA5..=0xFF,
+        0x90..=0xB0,
+        0x80..=0x8E,
+    ]);
 
     #[test]
     fn only_characters_with_the_first_three_bytes_of_one_outside_are_doubtful() {

@@ -107,6 +107,14 @@ fn netstrings() {
 }
 
 #[test]
+fn a_frame_after_an_error_is_not_discarded_at_the_end_of_the_stream() {
+    let mut codec = NetstringCodec::new().max_length(5);
+    let mut buffer = BytesMut::from(&b"6:abcdef,1:x,"[..]);
+    assert!(codec.decode_eof(&mut buffer).is_err(), "the frame is too long");
+    assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "x");
+}
+
+#[test]
 fn octet_counting() {
     let codec = || OctetCountingCodec::new().max_length(8);
     check(codec, b"3 <1>8 <2>a\nb c", &["<1>", "<2>a\nb c"]);

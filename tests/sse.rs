@@ -385,6 +385,8 @@ fn a_field_that_a_reader_would_misread_is_not_written() {
         written(&mut |codec, out| codec.encode(Retry(Duration::from_secs(1)), out)),
         "retry: 1000\n\n"
     );
+    assert_eq!(Comment("a").to_bytes(), ": a\n\n");
+    assert_eq!(Retry(Duration::from_secs(1)).to_bytes(), "retry: 1000\n\n");
 }
 
 #[test]

@@ -266,14 +266,14 @@ fn a_form_without_escapes_is_not_copied() {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     let body = http_body_util::Full::new(text.clone());
     let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
-    let frame = futures::executor::block_on(http_body_util::BodyExt::frame(&mut body));
+    let frame = block_on(body.frame());
     let data = frame.expect("a frame").expect("good").into_data().expect("data");
     assert_eq!((data.as_ptr(), data.len()), (text.as_ptr(), text.len()));
     let escaped = Bytes::from("name=caf%C3%A9&".repeat(1_000));
     let body = http_body_util::Full::new(escaped.clone());
     let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
     let mut copied = 0;
-    while let Some(frame) = futures::executor::block_on(http_body_util::BodyExt::frame(&mut body)) {
+    while let Some(frame) = block_on(body.frame()) {
         let data = frame.expect("good").into_data().expect("data");
         copied += if escaped.as_ptr_range().contains(&data.as_ptr()) { 0 } else { data.len() };
     }

@@ -159,7 +159,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
             let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
             let (piece, inside) = self.next_piece_within(subset)?;
             match piece {
-                TextPiece::Text(text) if subset.first_outside_after(inside, text).is_some() => {
+                TextPiece::Text(text) if subset.has_outside_after(inside, text) => {
                     // Moves back to the start of the text, because the iterator may be dropped before all of the text
                     // is returned.
                     let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);
