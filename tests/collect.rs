@@ -106,6 +106,17 @@ fn decode_into_appends_long_text() {
     }
 }
 
+/// The text between errors is collected in a buffer of 1 KiB.
+#[test]
+fn decode_into_loses_no_text_at_the_end_of_its_buffer() {
+    for len in 0..64 {
+        let input = [&b"\xFF"[..], &vec![b'a'; len]].concat().repeat(100);
+        let mut text = String::new();
+        TextDecoder::new().on_error(ErrorPolicy::Replace).decode_into(&input, &mut text).expect("repaired");
+        assert_eq!(text, String::from_utf8_lossy(&input), "{len}");
+    }
+}
+
 #[test]
 fn decode_to_string_returns_the_text_of_a_stream() {
     let mut rng = Rng::new(13);
