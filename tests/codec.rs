@@ -275,6 +275,14 @@ fn a_line_that_never_ends_is_one_error_in_constant_memory() {
 }
 
 #[test]
+fn a_line_has_at_most_64_kib_by_default() {
+    for (len, is_text) in [(65_536, true), (65_537, false)] {
+        let mut buffer = BytesMut::from(format!("{}\n", "a".repeat(len)).as_str());
+        assert_eq!(Utf8LinesCodec::new().decode(&mut buffer).is_ok(), is_text, "{len}");
+    }
+}
+
+#[test]
 fn the_limit_counts_the_line_and_not_its_terminator() {
     for terminator in ["\n", "\r\n"] {
         let mut codec = Utf8LinesCodec::new().max_length(5);

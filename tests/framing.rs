@@ -115,6 +115,17 @@ fn a_frame_after_an_error_is_not_discarded_at_the_end_of_the_stream() {
 }
 
 #[test]
+fn the_default_limit_of_a_frame_is_documented() {
+    // 8 MiB, and 64 KiB for a message of syslog.
+    for (header, is_within) in [("8388608:", true), ("8388609:", false)] {
+        assert_eq!(NetstringCodec::new().decode(&mut header.into()).is_ok(), is_within, "{header}");
+    }
+    for (header, is_within) in [("65536 ", true), ("65537 ", false)] {
+        assert_eq!(OctetCountingCodec::new().decode(&mut header.into()).is_ok(), is_within, "{header}");
+    }
+}
+
+#[test]
 fn octet_counting() {
     let codec = || OctetCountingCodec::new().max_length(8);
     check(codec, b"3 <1>8 <2>a\nb c", &["<1>", "<2>a\nb c"]);

@@ -230,6 +230,14 @@ fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
 }
 
 #[test]
+fn a_line_and_an_event_have_at_most_1_mib_by_default() {
+    for (len, is_event) in [(1_048_576, true), (1_048_577, false)] {
+        let stream = format!("data:{}\n\n", "a".repeat(len - "data:".len()));
+        assert_eq!(decode(&mut SseCodec::new(), &[stream.as_bytes()])[0].is_ok(), is_event, "{len}");
+    }
+}
+
+#[test]
 fn the_limit_of_an_event_applies_to_a_type_after_the_data() {
     let results = |stream: &[u8]| -> Vec<_> {
         let got = decode(&mut SseCodec::new().max_event_length(6), &[stream]);
