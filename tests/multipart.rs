@@ -241,6 +241,20 @@ fn forms_that_readers_parse_differently_are_errors() {
 }
 
 #[test]
+fn the_fields_of_a_part_have_at_most_16_kib() {
+    let rest = "Content-Disposition: form-data; name=a\r\nA: \r\n\r\n".len();
+    for (len, is_within) in [(16_384, true), (16_385, false)] {
+        let fields = format!("A: {}\r\n", "a".repeat(len - rest));
+        let error = check_all(&form(&[("; name=a", &fields, b"text")]), &BodyRules::new()).1;
+        let is_too_long = |error: &Utf8BodyError| {
+            matches!(error, Utf8BodyError::Multipart(MultipartError::HeadersTooLong { .. }))
+        };
+        assert_eq!(error.is_none(), is_within, "{len}: {error:?}");
+        assert!(error.iter().all(is_too_long), "{len}: {error:?}");
+    }
+}
+
+#[test]
 fn a_form_ends_with_its_last_frame() {
     let text = "\u{E9}".repeat(500);
     let field = ("; name=a", "", text.as_bytes());
