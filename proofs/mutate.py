@@ -108,7 +108,9 @@ OTHERS = {
     "neon_encode_ascii": ("arch/aarch64/to_utf16.rs", neon_copies.PARTS["to_utf16"]),
     "neon_decode_ascii": ("arch/aarch64/utf16.rs", neon_copies.PARTS["utf16"]),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
-    "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
+    "pairs": (f"{AVX512}/pairs.rs", [
+        (pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69), (pairs.prove_join_group, True, False),
+    ]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),
     "within": ("arch/x86_64/avx2/within.rs", [
         *within.parts(), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),

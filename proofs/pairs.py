@@ -11,12 +11,15 @@ from conversions import pair, utf8
 from formulas import run_parts, within
 from library import Library, as_int
 from model import Int, Slice
-from paths import paths
+from paths import Stop, paths
 from rust import Source
+from units import written_bytes
 from vectors import Mask, Output, Packed, is_never, mask_of, z3_bool
 
 FILES = [f"arch/x86_64/avx512/{name}.rs" for name in ("pairs", "classes")]
-WIDTH = 64
+WIDTH, GROUP = 64, 256
+# Where the loop is in the input and in the output, if it is not at the start.
+READ, WRITTEN = 4, 3
 LANES = [0, 1, 2, 3, 4, 5, 6, 31, 32, 58, 59, 60, 62, 63]
 
 
@@ -117,8 +120,46 @@ def prove_join(report, modified, lenient, length):
                 report.prove(f"{title}, path {count}: byte {i}", Implies(And(here, ULT(BitVecVal(i, 64), taken)), is_right))
 
 
+def prove_join_group(report, modified, lenient):
+    """A group is copied only if it has no byte that changes or stops. If it is not, it is converted vector by vector."""
+    title = f"{'Modified UTF-8' if modified else 'CESU-8'}{', lenient' if lenient else ''}, a group"
+
+    def vector_by_vector(_):
+        raise Stop
+
+    for length, room in ((GROUP, GROUP), (GROUP - 1, GROUP), (GROUP, GROUP - 1)):
+        x = [BitVec(f"x{i}", 8) for i in range(READ + length)]
+
+        def make(decisions):
+            presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
+            machine, output = Library(*sources(), decisions=decisions, presets=presets, replaced={"first": vector_by_vector}), Output(WRITTEN + room)
+            assert machine.run("join", Slice(x), output, constants=[modified, lenient]) is None
+            return machine, output
+
+        copies = 0
+        for machine, output in paths(make, []):
+            read, written = machine.number(machine.scope["read"]), machine.number(machine.scope["written"])
+            if not output.stores:
+                assert (read, written) == (READ, WRITTEN)
+                continue
+            copies += 1
+            assert (read, written) == (READ + GROUP, WRITTEN + GROUP)
+            found, here = written_bytes(output), And(*machine.conditions)
+            assert set(found) == set(range(WRITTEN, WRITTEN + GROUP))
+            for at in range(GROUP):
+                if at % WIDTH in LANES:
+                    byte = x[READ + at]
+                    changes = [byte == 0xED] + ([] if lenient else [UGE(byte, BitVecVal(0xF0, 8))])
+                    changes += [byte == 0xC0] * modified + [byte == 0] * (modified and not lenient)
+                    is_same = And(Not(Or(*changes)), found[WRITTEN + at][1] == byte)
+                    report.prove(f"{title}: byte {at} does not change", Implies(here, is_same))
+        assert copies == (length == room == GROUP), "the length of a group"
+
+
 KINDS = [(False, False), (True, False), (True, True)]
-PARTS = [(prove_join, *kind, length) for kind in KINDS for length in (5, WIDTH, WIDTH + 5)]
+PARTS = [
+    *((prove_join, *kind, length) for kind in KINDS for length in (5, WIDTH, WIDTH + 5)), *((prove_join_group, *kind) for kind in KINDS),
+]
 
 
 if __name__ == "__main__":
