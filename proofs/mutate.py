@@ -325,7 +325,7 @@ def main():
                     known = [reason for file, part, values, reason in EQUIVALENT if (file, new in values) == (path.name, True) and (part in line or part in marked)]
                     counts[group, f"equivalent: {known[0]}" if known else "PASSES"] += 1
                     if not known:
-                        survivors.append(f"{path}:{text.count(chr(10), 0, start) + 1}: {line}: {text[start:end]} to {new}")
+                        survivors.append(f"{path}:{text.count(chr(10), 0, start) + 1}: {marked.strip()}: {text[start:end]} to {new}")
                         print(survivors[-1], flush=True)
                 else:
                     counts[group, re.sub(r"lane \d+|, path.*|: \d+ bytes at.*", "", failed)] += 1
