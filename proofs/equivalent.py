@@ -152,4 +152,11 @@ EQUIVALENT = [
     ("within.rs", "if i % 128 == 0 {", {"129", "1"}, "only what is prefetched changes"),
     ("within.rs", "if i % 64 == 0 {", {"65", "1"}, "only what is prefetched changes"),
     ("within.rs", "let mut rest = [0; GROUP + 2 * WIDTH];", {"3"}, "a larger array"),
+    ("base64.rs", "done += ^2;", {"0"}, "the groups are decoded again one by one"),
+    ("latin.rs", "let mut byte = 0x80;", {"0x0", "0x81"}, "these tables have neither ASCII nor the euro sign"),
+    ("latin.rs", "while byte < 0xA0 {", {"0xa1"}, "these tables do not have U+00A0"),
+    ("units.rs", "let mut units = [^0; 256];", {"1"}, "every element is assigned"),
+    ("units.rs", "let mut units = [0; ^256];", {"257"}, "does not compile"),
+    ("units.rs", "let mut byte = 0;", {"1"}, "the first element is 0 already"),
+    ("units.rs", "if any.into() > 0xFF || WINDOWS && is_c1 {", {"0x7f", "0xfe"}, "the characters are converted one by one"),
 ]

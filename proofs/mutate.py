@@ -92,7 +92,10 @@ OTHERS = {
     "ascii_len": ("arch/vector/large.rs", [part for kernel in ("avx2", "neon") for part in ascii.PARTS[kernel]]),
     "ascii_count": ("count.rs", ascii.PARTS["count"]),
     "avx2_count": ("arch/x86_64/avx2/count.rs", avx2_searches.PARTS["count"]),
-    **{f"portable_{name}": (f"arch/portable/{name}.rs", parts) for name, parts in portable.PARTS.items()},
+    **{
+        f"portable_{name}": (f"arch/portable/{name}.rs", [*parts, *([(portable.prove_tables,)] if name == "units" else [])])
+        for name, parts in portable.PARTS.items()
+    },
     "windows_1252": ("../encoding/windows_1252.rs", [(portable.prove_tables,)]),
     "portable_count": ("arch/portable/count.rs", avx2_searches.PARTS["count"]),
     "avx2_positions": ("arch/x86_64/avx2/positions.rs", avx2_searches.PARTS["positions"]),

@@ -303,15 +303,21 @@ def prove_each(report, windows):
     values = [BitVec(f"value_{i}", 32) for i in range(2)]
     for room in range(3):
         def make(decisions):
-            output = new_output(room)
-            machine = Scalar(*sources(*UNITS), decisions=decisions, replaced={"windows_1252_byte": lambda value: byte_if(machine, value)})
-            result = machine.call("narrow_each", [Int(value, "u32") for value in values], output, constants=[windows, "_"])
-            return machine, output, machine.number(result)
+            output, given = new_output(room), []
 
-        for path, (machine, output, result) in enumerate(paths(make, []), 1):
+            def byte(value):
+                given.append(value.value)
+                return byte_if(machine, value)
+
+            machine = Scalar(*sources(*UNITS), decisions=decisions, replaced={"windows_1252_byte": byte})
+            result = machine.call("narrow_each", [Int(value, "u32") for value in values], output, constants=[windows, "_"])
+            return machine, output, given, machine.number(result)
+
+        for path, (machine, output, given, result) in enumerate(paths(make, []), 1):
             here, found = And(*machine.conditions), written_of(output)
             expected = [byte_of(value, windows) for value in values]
-            claims = [z3_bool(set(found) == set(range(result)))]
+            # `windows_1252_byte` is proved for these.
+            claims = [z3_bool(set(found) == set(range(result))), *(UGE(value, BitVecVal(0x80, 32)) for value in given)]
             claims += [And(has_byte, ZeroExt(24, found[i]) == byte) for i, (byte, has_byte) in enumerate(expected[:result])]
             if result < min(room, 2):
                 claims.append(Not(expected[result][1]))
