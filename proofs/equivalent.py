@@ -159,4 +159,6 @@ EQUIVALENT = [
     ("units.rs", "let mut units = [0; ^256];", {"257"}, "does not compile"),
     ("units.rs", "let mut byte = 0;", {"1"}, "the first element is 0 already"),
     ("units.rs", "if any.into() > 0xFF || WINDOWS && is_c1 {", {"0x7f", "0xfe"}, "the characters are converted one by one"),
+    ("prefixes.rs", "u128::from_ne_bytes([1; 16])", {"17"}, "does not compile"),
+    ("prefixes.rs", "& 1) << ^32);", {"33"}, "no product grows by 2^32 elements"),
 ]

@@ -118,7 +118,10 @@ OTHERS = {
     "within": ("arch/x86_64/avx2/within.rs", [
         *within.parts(), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),
     ]),
-    "prefixes": ("prefixes.rs", [(prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")]),
+    "prefixes": ("prefixes.rs", [
+        (prefixes.prove_nibbles,), (prefixes.prove_union,), (prefixes.prove_kinds,), (prefixes.prove_sets,),
+        *((prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")),
+    ]),
     "shuffles": ("arch/shuffles.rs", [(avx2_conversions.prove_table, avx2_conversions.SHUFFLES)]),
     **{
         f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", [*parts, *(copies.PARTS["avx2_ascii"] if name == "to_utf16" else [])])

@@ -6,15 +6,16 @@ The tables of a set are symbolic, except for the presets. The definition is that
 the list of claims.
 """
 
+import itertools
 import re
 
-from z3 import And, BitVec, BitVecVal, Extract, Implies, Not, Or, UGE, ULE, ULT, simplify
+from z3 import And, BitVec, BitVecVal, BoolVal, Extract, Implies, LShR, Not, Or, UGE, ULE, ULT, simplify
 
 import formulas
-from classes import holds
+from classes import holds, is_added
 from compressed import Kernel
 from conversions import number, utf8
-from formulas import run_parts
+from formulas import run_parts, within
 from library import Library, Option, Span, Variant
 from model import Array, Int, Pointer, Slice, Struct, split
 from rust import Source
@@ -225,12 +226,10 @@ def prove_ascii(report, kind):
 
 
 class Built:
-    """A set that is built by the functions of `prefixes.rs`."""
+    """A set that is built by the functions of `prefixes.rs`, and what was added to it."""
 
-    machine = None
-
-    def __init__(self, value):
-        self.value = value
+    def __init__(self, value, calls=()):
+        self.value, self.calls = value, list(calls)
 
 
 class Builder(Within):
@@ -240,11 +239,10 @@ class Builder(Within):
         found = self.evaluate(value, names)
         if isinstance(found, Built):
             given = [self.evaluate(argument, names) for argument in arguments]
-            given = [argument.value if isinstance(argument, Built) else argument for argument in given]
-            machine = Within(source(PREFIXES))
-            # All loops are run, not an iteration of the first one.
-            machine.depth = 100
-            return Built(machine.call(name, *(typed(name, i, argument) for i, argument in enumerate(given)), this=found.value))
+            if name == "or":
+                (other,) = given
+                return Built(computed(name, other.value, this=found.value), found.calls + other.calls)
+            return added(found, name, *map(Library.number, given))
         return super().on_method(names, ("value", found), name, constants, arguments)
 
 
@@ -252,9 +250,16 @@ class Builder(Within):
 TYPES = {"with_ascii": ("u8", "u16"), "with_seconds": ("u8", "u64", "u64", None), "with_thirds": ("u8", "u8", "u64")}
 
 
-def typed(name, i, value):
-    kind = TYPES.get(name, (None,) * 4)[i]
-    return value if kind is None else Int(Library.number(value), kind)
+def computed(name, *arguments, this=None):
+    """The result of a function of `prefixes.rs`. All of its loops are run, not an iteration of the first one."""
+    machine = Within(source(PREFIXES))
+    machine.depth = 100
+    return machine.call(name, *arguments, this=this)
+
+
+def added(the_set, name, *values):
+    given = [value if kind is None else Int(value, kind) for kind, value in zip(TYPES[name], values, strict=True)]
+    return Built(computed(name, *given, this=the_set.value), [*the_set.calls, (name, *values)])
 
 
 def empty():
@@ -264,16 +269,179 @@ def empty():
     })
 
 
+def prove_equal(report, name, found, expected):
+    report.prove(f"{name}: {expected}", BoolVal(found == expected))
+
+
+def prove_nibbles(report):
+    """The sets of nibbles of bytes and bits, and the first bytes of text."""
+    bits, value = BitVec("bits", 16), BitVec("value", 128)
+    entries = split(computed("spread", Int(bits, "u16")).bits())
+    claims = [entry == (Extract(7, 0, LShR(bits, i)) & 1) for i, entry in enumerate(entries)]
+    report.prove("spread: an entry for each bit", And(len(entries) == 16, *claims))
+    for byte in (0x00, 0x01, 0x10, 0x2F, 0x7F, 0x80, 0xC2, 0xED, 0xF4, 0xFF):
+        for name, nibble in (("high_of", byte >> 4), ("low_of", byte & 0xF)):
+            prove_equal(report, f"{name}({byte:02X})", Library.number(computed(name, Int(byte, "u8"))), 1 << (8 * nibble))
+    the_set, text = any_set(), symbolic("t", 4)
+    pairs, triples = ([table.bits() for table in the_set.fields[name]] for name in ("pairs", "triples"))
+
+    def common(tables, first_bytes):
+        """The bits that the entries of the nibbles have in common."""
+        found = BitVecVal(0xFF, 8)
+        for i, table in enumerate(tables):
+            byte = Int(first_bytes[i // 2], "u8").to("u128").bits()
+            found = found & Extract(7, 0, table >> (8 * (byte & 0xF if i % 2 else LShR(byte, 4))))
+        return found
+
+    report.prove("begins: no text", Not(has(the_set, [])))
+    for length in range(1, 5):
+        first_bytes = (text[:length] + [BitVecVal(0, 8)] * 2)[:3]
+        pair = common(pairs, first_bytes)
+        is_in = Or(pair & the_set.fields["whole"].bits() != 0, And(pair != 0, common(triples, first_bytes) != 0))
+        report.prove(f"begins: {length} bytes", has(the_set, text[:length]) == is_in)
+
+
+def product_of(*nibbles):
+    """A product of sets of nibbles."""
+    return Array([Int(sum(1 << (8 * nibble) for nibble in of), "u128") for of in nibbles], "u128")
+
+
+def elements(product):
+    return set(itertools.product(*product))
+
+
+# Eight products with an element each, and others. Where each of them is added: at bits that are not in `others`, to the product that
+# grows least, if no bit is free.
+SINGLE = [[{j}, {j + 1}, {15 - j}, {j + 2}] for j in range(8)]
+MORE = [
+    ([{5}, {6}, {10}, {8}], 0), ([{3}, {4}, {2}, {8}], 0), ([{5}, {6}, {11}, {7}], 0b0010_0000), ([{3}, {4, 7}, {12}, {5}], 0b0000_1000),
+    ([{0}, {1}, {15}, {3}], 0xFF), ([{7}, {8}, {8}, {10}], 0x7F), ([{0, 1}, {1, 2}, {14, 15}, {2, 3}], 0b0000_0010), ([set(range(16))] * 4, 0x01),
+]
+
+
+def prove_union(report):
+    """`with` adds each product to the first bit that grows least. Eight products are exact."""
+    tables, products = Array([Int(0, "u128")] * 4, "u128"), [[set()] * 4 for _ in range(8)]
+    for count, (product, others) in enumerate([*((product, 0) for product in SINGLE), *MORE]):
+        grown = [[old | new for old, new in zip(products[bit], product)] for bit in range(8)]
+        growths = [len(elements(grown[bit])) - len(elements(products[bit]) | elements(product)) for bit in range(8)]
+        expected = min(range(8), key=lambda bit: (others >> bit & 1, growths[bit], bit))
+        tables, bit = computed("with", product_of(*product), Int(others, "u8"), this=tables)
+        prove_equal(report, f"with: the bit of product {count}", Library.number(bit), expected)
+        products[expected] = grown[expected]
+        for bit in range(8):
+            is_right = [table.number() for table in computed("product", Int(bit, "u32"), this=tables)] == [it.number() for it in product_of(*products[bit])]
+            report.prove(f"with: product {bit} after product {count}", BoolVal(is_right))
+
+
+ALL = (1 << 64) - 1
+# What is added to a set with at most 8 products of the first two bytes, and the number of these.
+SETS = [
+    ([("with_ascii", 0, 0x0001)], 1),
+    ([("with_ascii", 0, 0x8000), ("with_ascii", 1, 0x0001), ("with_ascii", 7, 0x0001)], 2),
+    ([("with_ascii", 2, 0), ("with_seconds", 0xC2, 0, ALL, True)], 0),
+    ([("with_seconds", 0xC2, 1, ALL, True)], 1),
+    ([("with_seconds", 0xC3, 0x0001_0000_0000_0001, ALL, True)], 1),
+    ([("with_seconds", 0xDF, 0x0001_0003_0001_8000, ALL, True)], 3),
+    ([("with_seconds", 0xE0, 0x8001_8001_0000_0000, 0xFFFF_FFFF_0000_0000, True)], 1),
+    ([("with_seconds", 0xED, 0x0000_0000_8000_0001, 0x0000_0000_FFFF_FFFF, True)], 2),
+    ([("with_seconds", 0xF4, 0x0004, 0x0000_0000_0000_FFFF, True), ("with_seconds", 0xF1, 0x0004, ALL, True)], 2),
+    ([("with_thirds", 0xE2, 0x80, 0x0001_0000_C000_0001), ("with_seconds", 0xE2, 0x0001, ALL, False)], 1),
+    ([
+        ("with_ascii", 0, 0x0001), ("with_seconds", 0xD8, 1 << 28, ALL, True), ("with_thirds", 0xE2, 0x80, 0x7C00_0000_C000),
+        ("with_thirds", 0xE2, 0x81, 0x3C0_0000_0000), ("with_seconds", 0xE2, 0, ALL, True), ("with_seconds", 0xE2, 0x0003, ALL, False),
+    ], 3),
+    # The pairs that do not depend on the third byte are in products of their own.
+    ([
+        ("with_seconds", 0xE2, 0x0001, ALL, True), ("with_thirds", 0xE2, 0x81, 1), ("with_seconds", 0xE2, 0x0002, ALL, False),
+        ("with_thirds", 0xE3, 0x80, 2), ("with_seconds", 0xE3, 0x0001, ALL, False), ("with_seconds", 0xE3, 0x0002, ALL, True),
+    ], 4),
+]
+
+
+def built(calls):
+    the_set = Built(empty())
+    for call in calls:
+        the_set = added(the_set, *call)
+    return the_set
+
+
+def is_exact(the_set):
+    """Whether a set has the first bytes of a character exactly if they were added."""
+    first, second, third = bytes_ = [BitVec(name, 8) for name in ("first", "second", "third")]
+    # Text has no other bytes after these lead bytes.
+    least = [(0xE0, 0xA0, 0xBF), (0xED, 0x80, 0x9F), (0xF0, 0x90, 0xBF), (0xF4, 0x80, 0x8F)]
+    is_text = [within(byte, 0x80, 0xBF) for byte in (second, third)] + [Implies(first == lead, within(second, *edges)) for lead, *edges in least]
+    is_text.append(Or(ULT(first, BitVecVal(0x80, 8)), within(first, 0xC2, 0xF4)))
+    return Implies(And(*is_text), has(the_set.value, bytes_) == is_added(the_set.calls, bytes_))
+
+
+def prove_sets(report):
+    """Sets of few products are exact, and so are the unions of two of them."""
+    sets = [built(calls) for calls, _ in SETS]
+    for i, (the_set, (_, count)) in enumerate(zip(sets, SETS)):
+        report.prove(f"set {i} is exact", is_exact(the_set))
+        prove_equal(report, f"used, set {i}", simplify(computed("used", this=the_set.value).bits()).as_long(), (1 << count) - 1)
+    for a, b in ((1, 3), (3, 10), (9, 1), (10, 9), (10, 11), (11, 10)):
+        union = Built(computed("or", sets[b].value, this=sets[a].value), sets[a].calls + sets[b].calls)
+        report.prove(f"sets {a} and {b}: the union is exact", is_exact(union))
+        prove_kind(report, f"sets {a} and {b}", union.value)
+
+
+def kind_of(the_bytes):
+    """The `AsciiSet` of some ASCII bytes."""
+    others = set(range(0x80)) - the_bytes
+    if not the_bytes:
+        return "Empty", None, None
+    if not others:
+        return "Other", None, None
+    last = max(others)
+    first = max((byte + 1 for byte in the_bytes if byte < last), default=0)
+    before = [byte for byte in others if byte < first]
+    if any(byte >= 0x10 for byte in before):
+        return "Other", None, None
+    return "EdgesBut" if before else "Edges", first, last
+
+
+def prove_kind(report, name, the_set):
+    high, low = (table.number() for table in the_set.fields["pairs"][:2])
+    kind = the_set.fields["ascii"]
+    edges = kind.values if isinstance(kind.values, dict) else {"first": None, "last": None}
+    found = (kind.name, *(None if edges[field] is None else Library.number(edges[field]) for field in ("first", "last")))
+    prove_equal(report, f"{name}: the kind of the ASCII bytes", found, kind_of({
+        byte for byte in range(0x80) if high >> (8 * (byte >> 4)) & low >> (8 * (byte & 0xF)) & 0xFF
+    }))
+
+
+ASCII_SETS = [
+    set(), {0}, {0x7F}, {0xF}, {0x10}, {0x11}, {0x41}, {0x7E}, {1, 0x7F}, set(range(0x20)), {*range(0x20), 0x7F}, {*range(9), *range(0xB, 0x20)},
+    set(range(0x80)), set(range(1, 0x80)), set(range(0x7F)), set(range(0x10)), set(range(0x11)), {*range(0x10), *range(0x11, 0x80)},
+]
+
+
+def prove_kinds(report):
+    """The kind of a set of ASCII bytes is the first one that describes them."""
+    for count, the_bytes in enumerate(ASCII_SETS):
+        rows = [sum(1 << low for low in range(16) if high << 4 | low in the_bytes) for high in range(8)]
+        the_set = built(("with_ascii", high, row) for high, row in enumerate(rows))
+        bytes_ = [BitVec("ascii", 8)] * 3
+        is_right = has(the_set.value, bytes_) == Or(*(bytes_[0] == byte for byte in the_bytes))
+        report.prove(f"ASCII bytes {count}: the set is exact", Implies(ULT(bytes_[0], BitVecVal(0x80, 8)), is_right))
+        prove_kind(report, f"ASCII bytes {count}", the_set.value)
+
+
 def prove_preset(report, name):
-    """The set of a preset has every character outside, and its kind of ASCII bytes is right."""
+    """The set of a preset has every character outside, and its kind of ASCII bytes is right. The set is exact in the bytes that it has."""
     machine = Builder(source("../subset.rs"), source("class.rs"), constants={"Prefixes::EMPTY": Built(empty())})
     fields = machine.constant(name).fields
-    the_set = fields["doubtful"].fields["prefixes"].value
+    built_set = fields["doubtful"].fields["prefixes"]
+    the_set = built_set.value
     value = BitVec("character", 32)
     bytes_, _ = utf8(value)
     is_scalar = And(ULE(value, number(0x10FFFF)), Or(ULT(value, number(0xD800)), UGE(value, number(0xE000))))
     is_outside = And(is_scalar, Not(holds(fields["rule"], value)))
     report.prove(f"{name}: the set has every character outside", Implies(is_outside, has(the_set, bytes_[:3])))
+    report.prove(f"{name}: the set has no other first bytes", is_exact(built_set))
     kind = the_set.fields["ascii"]
     edges = kind.values if isinstance(kind.values, dict) else {"first": 0, "last": 0}
     first, last = (BitVecVal(Library.number(edges[field]), 8) for field in ("first", "last"))
@@ -285,7 +453,10 @@ def preset_names():
 
 
 def parts():
-    return [(prove_pairs,), *((prove_ascii, kind) for kind in range(4)), *((prove_preset, name) for name in preset_names())]
+    return [
+        (prove_pairs,), (prove_nibbles,), (prove_union,), (prove_sets,), (prove_kinds,), *((prove_ascii, kind) for kind in range(4)),
+        *((prove_preset, name) for name in preset_names()),
+    ]
 
 
 if __name__ == "__main__":
