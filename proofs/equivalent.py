@@ -161,4 +161,5 @@ EQUIVALENT = [
     ("units.rs", "if any.into() > 0xFF || WINDOWS && is_c1 {", {"0x7f", "0xfe"}, "the characters are converted one by one"),
     ("prefixes.rs", "u128::from_ne_bytes([1; 16])", {"17"}, "does not compile"),
     ("prefixes.rs", "& 1) << ^32);", {"33"}, "no product grows by 2^32 elements"),
+    ("formula.rs", "let mut table = [0x80; 64];", {"65"}, "does not compile"),
 ]
