@@ -162,4 +162,6 @@ EQUIVALENT = [
     ("prefixes.rs", "u128::from_ne_bytes([1; 16])", {"17"}, "does not compile"),
     ("prefixes.rs", "& 1) << ^32);", {"33"}, "no product grows by 2^32 elements"),
     ("formula.rs", "let mut table = [0x80; 64];", {"65"}, "does not compile"),
+    ("pairs.rs", "_mm512_cmpge_epu8_mask(highest(group)", {"0x6d", "0xec"}, "more groups are converted vector by vector"),
+    ("pairs.rs", "ternarylogic_epi32::<0x28>(x, _mm512_add_epi8(x, x)", {"0x8"}, "more groups are converted vector by vector"),
 ]
