@@ -2,8 +2,8 @@
 """Proves the searches for a class of characters (`find_class`, `ascii_without`), and the classes of the preset subsets.
 
 The searches are proved for every class: its words are symbolic. The definition is that of `Class::has` and
-`Class::has_second`. The classes of the presets are computed with the constant functions of `subset.rs`, and compared with the
-ranges of each preset. docs/verification.md has the list of claims.
+`Class::has_second`. The classes of the presets and of some other ranges are computed with the constant functions of `subset.rs`,
+and compared with these ranges. docs/verification.md has the list of claims.
 """
 
 import re
@@ -13,7 +13,7 @@ from z3 import And, BitVec, BitVecVal, If, Implies, LShR, Not, Or, UGE, ULE, ULT
 import formulas
 from conversions import number, utf8
 from formulas import run_parts
-from library import Library, Recorder, Room, as_int
+from library import Library, Recorder, Room, Span, Variant, as_int
 from model import Array, Int, Slice, Struct
 from paths import Stop, paths
 from rust import Source
@@ -276,11 +276,132 @@ def prove_preset(report, name, fields):
 def prove_presets(report):
     for name, fields in presets():
         prove_preset(report, name, fields)
+        prove_first_bytes(report, name, fields["rule"], fields["doubtful"].fields)
+
+
+# Limits of `subset.rs`: up to so many ranges and pairs have third bytes of their own.
+MANY_RANGES, MANY_PAIRS = 24, 24
+LAST = 0x10FFFF
+
+
+def outside_of(ranges):
+    """The ranges of scalar values that are outside some ranges."""
+    found, next_ = [], 0
+    for first, last in sorted([*ranges, (0xD800, 0xDFFF), (LAST + 1, LAST + 1)]):
+        if first > next_:
+            found.append((next_, first - 1))
+        next_ = max(next_, last + 1)
+    return found
+
+
+def first_bytes_of(ranges):
+    """The first bytes of the characters outside: ASCII and lead bytes, pairs, and the third bytes of pairs (`None` for all)."""
+    outside, bytes_, pairs, long_pairs = outside_of(ranges), set(), {}, 0
+
+    def has_outside(first, count):
+        return any(start < first + count and first <= end for start, end in outside)
+
+    bytes_ |= {byte for byte in range(0x80) if has_outside(byte, 1)}
+    for lead in range(0xC2, 0xF5):
+        bits = 6 if lead < 0xE0 else 12 if lead < 0xF0 else 18
+        base = (lead & (0x7F >> (bits // 6 + 1))) << bits
+        least = {6: 0x80, 12: 0x800, 18: 0x10000}[bits]
+        for second in range(64):
+            first, count = base + (second << bits - 6), 1 << bits - 6
+            if first + count <= least or not has_outside(first, count):
+                continue
+            bytes_.add(lead)
+            thirds = 0xFFFF_FFFF_FFFF_FFFF
+            if bits > 6 and long_pairs < MANY_PAIRS and len(ranges) <= MANY_RANGES:
+                long_pairs += 1
+                thirds = sum(1 << i for i in range(64) if has_outside(first + (i * count >> 6), count >> 6))
+            pairs[lead, second] = thirds
+    return bytes_, pairs
+
+
+def possible_after(lead):
+    """A bit for each second byte that text has after a lead byte."""
+    first, last = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}.get(lead, (0x80, 0xBF))
+    return sum(1 << (second & 63) for second in range(first, last + 1))
+
+
+def first_bytes_of_rule(rule):
+    if rule.name == "AnyOf":
+        return first_bytes_of([(Library.number(it.start), Library.number(it.last)) for it in rule.values[0]])
+    bytes_, pairs = set(), {}
+    for subset in rule.values[0]:
+        others, other_pairs = first_bytes_of_rule(subset.fields["rule"])
+        bytes_ |= others
+        pairs |= {pair: bits | pairs.get(pair, 0) for pair, bits in other_pairs.items()}
+    return bytes_, pairs
+
+
+def prove_first_bytes(report, name, rule, doubtful):
+    """The class and the set have the first bytes of the characters outside the subset, and no other ones."""
+    bytes_, pairs = first_bytes_of_rule(rule)
+    fields = doubtful["class"].fields
+    words = [Library.number(word) for word in (*fields["words"], fields["seconds_of_long"])]
+    expected = [sum(1 << (byte & 63) for byte in bytes_ if byte >> 6 == i) for i in range(4)] + [0]
+    for lead, second in pairs:
+        expected[2 if lead < 0xE0 else 4] |= 1 << second
+    report.prove(f"{name}: the class has no other bytes", z3_bool(words == expected))
+    calls = doubtful["prefixes"].calls
+    added, added_pairs, thirds, is_possible = set(), {}, {}, True
+    for function, *values in calls:
+        if function == "with_ascii":
+            high, lows = values
+            added |= {high << 4 | low for low in range(16) if lows >> low & 1}
+        elif function == "with_thirds":
+            lead, second, bits = values
+            thirds[lead, second & 63] = thirds.get((lead, second & 63), 0) | bits
+        else:
+            is_possible &= values[2] == possible_after(values[0])
+    for function, *values in calls:
+        if function == "with_seconds":
+            lead, seconds, _, is_whole = values
+            for second in range(64):
+                if seconds >> second & 1:
+                    bits = 0xFFFF_FFFF_FFFF_FFFF if is_whole else thirds.get((lead, second), 0)
+                    added_pairs[lead, second] = added_pairs.get((lead, second), 0) | bits
+    report.prove(f"{name}: the set has no other ASCII bytes", z3_bool(added == {byte for byte in bytes_ if byte < 0x80}))
+    report.prove(f"{name}: the set has no other first bytes", z3_bool(added_pairs == pairs))
+    report.prove(f"{name}: second bytes are possible exactly if text has them", z3_bool(is_possible))
+
+
+# The characters at the edges of lengths, of lead bytes, of second and third bytes, and of blocks that are left out.
+ALONE = [
+    0, 0xF, 0x10, 0x7F, 0x80, 0xBF, 0xC0, 0x7FF, 0x800, 0x83F, 0x840, 0xFFF, 0x1000, 0xCFFF, 0xD000, 0xD7FF, 0xE000, 0xFFFF, 0x1_0000,
+    0x1_003F, 0x1_0FFF, 0x1_1000, 0x3_FFFF, 0x4_0000, 0xF_FFFF, 0x10_0000, 0x10_FFFF,
+]
+
+
+def ranges_without(*characters):
+    ranges, next_ = [], 0
+    for character in characters:
+        ranges += [(next_, character - 1)] * (character > next_)
+        next_ = character + 1
+    return [*ranges, (next_, 0x7FFF_FFFF)]
+
+
+# Ranges that meet or overlap in any order, at the end of the values of a lead byte and inside.
+RANGES = [
+    [(0x400, 0x7FF), (0, 0x3FF), (0x800, 0x7FFF_FFFF)], [(0x20, 0x7FFF_FFFF), (0, 0x10), (0xF, 0x1F)], [(0x2000, 0x10_FFFF), (0x30, 0x1FFE), (0, 0x40)],
+    [(0, 0xD7FF), (0xE000, 0x10_FFFF)], [(0, 0xD7FE), (0xE001, 0x10_FFFE)], [(0, 0x7FFF_FFFF)], *(ranges_without(character) for character in ALONE),
+]
+
+
+def prove_ranges(report, ranges):
+    """The first bytes outside some ranges."""
+    machine = Library(*sources("../subset.rs", "class.rs"), constants={"Prefixes::EMPTY": Recorder()})
+    given = [Span(Int(first, "u32"), Int(last, "u32"), True) for first, last in ranges]
+    found = machine.call("doubtful", given).fields
+    title = ", ".join(f"{first:X}..={last:X}" for first, last in ranges)
+    prove_first_bytes(report, title, Variant("AnyOf", [given]), found)
 
 
 def parts():
     return [
-        (prove_presets,),
+        *((prove_ranges, ranges) for ranges in RANGES), (prove_presets,),
         (prove_avx2,),
         *((prove_groups, *case) for case in ((GROUP, False), (GROUP + 1, False), (GROUP + 1, True))),
         *((prove_blocks, length) for length in (1, BLOCK, BLOCK + 1)),

@@ -73,7 +73,7 @@ OTHERS = {
         (searches.prove_write,),
     ]),
     "find_class_avx2": ("arch/x86_64/avx2/classes.rs", [(classes.prove_avx2,)]),
-    "subset": ("../subset.rs", [(classes.prove_presets,)]),
+    "subset": ("../subset.rs", [*((classes.prove_ranges, ranges) for ranges in classes.RANGES), (classes.prove_presets,)]),
     "count": (f"{AVX512}/count.rs", [(searches.prove_count,), (searches.prove_count_ascii,)]),
     "positions": (f"{AVX512}/positions.rs", [(searches.prove_find_all,)]),
     "base64": (f"{AVX512}/base64.rs", [(prove,) for prove in transfer.PARTS["base64"]]),
