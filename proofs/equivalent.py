@@ -164,4 +164,6 @@ EQUIVALENT = [
     ("formula.rs", "let mut table = [0x80; 64];", {"65"}, "does not compile"),
     ("pairs.rs", "_mm512_cmpge_epu8_mask(highest(group)", {"0x6d", "0xec"}, "more groups are converted vector by vector"),
     ("pairs.rs", "ternarylogic_epi32::<0x28>(x, _mm512_add_epi8(x, x)", {"0x8"}, "more groups are converted vector by vector"),
+    ("prefixes.rs", "let (mut product, mut i) = ([^0; N], 0);", {"1"}, "every element is assigned"),
+    ("prefixes.rs", "let (mut best, mut least, mut bit) = (^0,", {"1"}, "the first bit grows less than the maximum"),
 ]
