@@ -306,6 +306,8 @@ class Machine:
 
     # Whether several sources may have a function of the same name.
     first_is_used = False
+    # No loop of the sources has as many.
+    most_iterations = 100_000
 
     def __init__(self, *sources, constants=()):
         self.sources, self.constants = sources, dict(constants)
@@ -379,8 +381,11 @@ class Machine:
         self.evaluate(expression, names)
 
     def do_while(self, names, condition, body):
-        while self.evaluate(condition, names):
+        for _ in range(self.most_iterations):
+            if not self.evaluate(condition, names):
+                return
             self.evaluate(body, names)
+        raise AssertionError("a loop does not end")
 
     def do_assign(self, names, operator, target, expression):
         value = self.evaluate(expression, names)

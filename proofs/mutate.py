@@ -306,6 +306,8 @@ def main():
     is_all = "--all" in sys.argv
     groups = arguments or [*SMT_GROUPS, "grammar"]
     set_param("timeout", 60_000)
+    # The longest loops of the sources have 256. Some changes make a loop endless.
+    model.Machine.most_iterations = 300
     counts, survivors, total = collections.Counter(), [], 0
     with tempfile.TemporaryDirectory() as directory:
         copy = pathlib.Path(directory)

@@ -14,10 +14,6 @@ from vectors import (
 )
 
 
-# No loop of the sources has as many.
-MOST_ITERATIONS = 100_000
-
-
 class Stop(Exception):
     """The end of the iteration."""
 
@@ -118,7 +114,7 @@ class Paths(Machine):
 
     def do_while(self, names, condition, body):
         is_main = names is self.scope
-        for _ in range(MOST_ITERATIONS):
+        for _ in range(self.most_iterations):
             inner = Scope(names)
             if not self.decide(self.evaluate(condition, inner)):
                 return
