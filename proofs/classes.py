@@ -350,18 +350,18 @@ def prove_first_bytes(report, name, rule, doubtful):
     for function, *values in calls:
         if function == "with_ascii":
             high, lows = values
-            added |= {high << 4 | low for low in range(16) if lows >> low & 1}
+            added |= {high << 4 | low for low in range(lows.bit_length()) if lows >> low & 1}
         elif function == "with_thirds":
             lead, second, bits = values
-            thirds[lead, second & 63] = thirds.get((lead, second & 63), 0) | bits
+            thirds[lead, second] = thirds.get((lead, second), 0) | bits
         else:
             is_possible &= values[2] == possible_after(values[0])
     for function, *values in calls:
         if function == "with_seconds":
             lead, seconds, _, is_whole = values
-            for second in range(64):
+            for second in range(seconds.bit_length()):
                 if seconds >> second & 1:
-                    bits = 0xFFFF_FFFF_FFFF_FFFF if is_whole else thirds.get((lead, second), 0)
+                    bits = 0xFFFF_FFFF_FFFF_FFFF if is_whole else thirds.get((lead, 0x80 | second), 0)
                     added_pairs[lead, second] = added_pairs.get((lead, second), 0) | bits
     report.prove(f"{name}: the set has no other ASCII bytes", z3_bool(added == {byte for byte in bytes_ if byte < 0x80}))
     report.prove(f"{name}: the set has no other first bytes", z3_bool(added_pairs == pairs))
@@ -383,10 +383,12 @@ def ranges_without(*characters):
     return [*ranges, (next_, 0x7FFF_FFFF)]
 
 
-# Ranges that meet or overlap in any order, at the end of the values of a lead byte and inside.
+# Ranges that meet or overlap in any order, at the end of the values of a lead byte and inside, and characters with more pairs than have
+# third bytes of their own.
 RANGES = [
     [(0x400, 0x7FF), (0, 0x3FF), (0x800, 0x7FFF_FFFF)], [(0x20, 0x7FFF_FFFF), (0, 0x10), (0xF, 0x1F)], [(0x2000, 0x10_FFFF), (0x30, 0x1FFE), (0, 0x40)],
     [(0, 0xD7FF), (0xE000, 0x10_FFFF)], [(0, 0xD7FE), (0xE001, 0x10_FFFE)], [(0, 0x7FFF_FFFF)], *(ranges_without(character) for character in ALONE),
+    ranges_without(*(at - i for at in range(0x1000, 0x1000 + 13 * 0x80, 0x80) for i in (1, 0))),
 ]
 
 
