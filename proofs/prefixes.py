@@ -356,6 +356,11 @@ SETS = [
         ("with_seconds", 0xE2, 0x0001, ALL, True), ("with_thirds", 0xE2, 0x81, 1), ("with_seconds", 0xE2, 0x0002, ALL, False),
         ("with_thirds", 0xE3, 0x80, 2), ("with_seconds", 0xE3, 0x0001, ALL, False), ("with_seconds", 0xE3, 0x0002, ALL, True),
     ], 4),
+    # Eight products of three bytes.
+    ([
+        ("with_thirds", 0xE2, 0x80, 0x0001_0002_0004_0008), ("with_seconds", 0xE2, 0x0001, ALL, False),
+        ("with_thirds", 0xE3, 0x81, 0x0010_0020_0040_0080), ("with_seconds", 0xE3, 0x0002, ALL, False),
+    ], 2),
 ]
 
 
@@ -376,13 +381,26 @@ def is_exact(the_set):
     return Implies(And(*is_text), has(the_set.value, bytes_) == is_added(the_set.calls, bytes_))
 
 
+def prove_rows(report, name, the_set):
+    """There is a product for each kind of row, with all rows that are equal or impossible."""
+    ((_, lead, seconds, possible, _),) = the_set.calls
+    rows, possible_rows = ([bits >> 16 * row & 0xFFFF for row in range(4)] for bits in (seconds, possible))
+    for bit, columns in enumerate(dict.fromkeys(filter(None, rows))):
+        high = {8 + row for row in range(4) if rows[row] == columns or not possible_rows[row]}
+        expected = product_of({lead >> 4}, {lead & 0xF}, high, {low for low in range(16) if columns >> low & 1})
+        found = computed("product", Int(bit, "u32"), this=the_set.value.fields["pairs"])
+        report.prove(f"{name}: product {bit}", BoolVal([table.number() for table in found] == [table.number() for table in expected]))
+
+
 def prove_sets(report):
     """Sets of few products are exact, and so are the unions of two of them."""
     sets = [built(calls) for calls, _ in SETS]
     for i, (the_set, (_, count)) in enumerate(zip(sets, SETS)):
         report.prove(f"set {i} is exact", is_exact(the_set))
         prove_equal(report, f"used, set {i}", simplify(computed("used", this=the_set.value).bits()).as_long(), (1 << count) - 1)
-    for a, b in ((1, 3), (3, 10), (9, 1), (10, 9), (10, 11), (11, 10)):
+        if [name for name, *_ in the_set.calls] == ["with_seconds"]:
+            prove_rows(report, f"set {i}", the_set)
+    for a, b in ((1, 3), (3, 10), (9, 1), (10, 9), (10, 11), (11, 10), (0, 12)):
         union = Built(computed("or", sets[b].value, this=sets[a].value), sets[a].calls + sets[b].calls)
         report.prove(f"sets {a} and {b}: the union is exact", is_exact(union))
         prove_kind(report, f"sets {a} and {b}", union.value)
