@@ -166,4 +166,6 @@ EQUIVALENT = [
     ("pairs.rs", "ternarylogic_epi32::<0x28>(x, _mm512_add_epi8(x, x)", {"0x8"}, "more groups are converted vector by vector"),
     ("prefixes.rs", "let (mut product, mut i) = ([^0; N], 0);", {"1"}, "every element is assigned"),
     ("prefixes.rs", "let (mut best, mut least, mut bit) = (^0,", {"1"}, "the first bit grows less than the maximum"),
+    ("prefixes.rs", "rest &= !(^1 << other);", {"0"}, "the same product is added to the same bit again"),
+    ("prefixes.rs", "rest &= !(1 ^<< other);", {">>"}, "the same product is added to the same bit again"),
 ]
