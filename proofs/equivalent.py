@@ -168,4 +168,11 @@ EQUIVALENT = [
     ("prefixes.rs", "let (mut best, mut least, mut bit) = (^0,", {"1"}, "the first bit grows less than the maximum"),
     ("prefixes.rs", "rest &= !(^1 << other);", {"0"}, "the same product is added to the same bit again"),
     ("prefixes.rs", "rest &= !(1 ^<< other);", {">>"}, "the same product is added to the same bit again"),
+    ("formula.rs", "const LEAD: u32 =", {"0xe0f1"}, "a sum with this bit has no carry, and the bit is not used"),
+    ("formula.rs", "const LOWEST: u32 =", {"0x2011"}, "a sum with this bit has no carry, and the bit is not used"),
+    ("formula.rs", "const ABOVE: u32 =", {"0x10101"}, "the lowest bit of the sum is 0"),
+    ("formula.rs", "if carry & ^0x8080_8080 == 0 {", {"0x80808081"}, "some ASCII is compared by the tables"),
+    ("formula.rs", "if carry & 0x8080_8080 == ^0 {", {"1"}, "ASCII is compared by the tables"),
+    ("formula.rs", "const START: u32 = 1 << ^16", {"17"}, "the bits 16 to 23 are allowed and cleared together"),
+    ("formula.rs", "let mut table = [START; ^256];", {"257"}, "does not compile"),
 ]
