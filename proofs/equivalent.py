@@ -175,4 +175,8 @@ EQUIVALENT = [
     ("formula.rs", "if carry & 0x8080_8080 == ^0 {", {"1"}, "ASCII is compared by the tables"),
     ("formula.rs", "const START: u32 = 1 << ^16", {"17"}, "the bits 16 to 23 are allowed and cleared together"),
     ("formula.rs", "let mut table = [START; ^256];", {"257"}, "does not compile"),
+    ("formula.rs", "let mut byte = ^0x80;", {"0x81"}, "the element of 80 is assigned by the next loop"),
+    ("formula.rs", "while byte < ^0xC0 {", {"0xc1"}, "the element of C0 is assigned after the loop"),
+    ("formula.rs", "let mut table = [0x00FF_FF00; ^256];", {"257"}, "does not compile"),
+    ("formula.rs", "while lead < ^0xF4 {", {"0xf5"}, "the element of F4 is assigned after the loop"),
 ]
