@@ -22,14 +22,18 @@ use super::words::{WordEvidence, describe, describe_in};
 /// The maximum length of a line to which rules are applied as a whole.
 const MAX_LINE: usize = 256 * 1024;
 
-/// The size of the buffer: the longest line after the bytes that are kept before it.
-const BUFFER: usize = MAX_LINE + HISTORY;
+/// The size of the buffer: the longest line, the bytes that are kept before it, and the bytes after it.
+const BUFFER: usize = HISTORY + MAX_LINE + AHEAD;
 
 /// The number of bytes that are decoded and counted at a time if there are no rules.
 const BLOCK: usize = 16 * 1024;
 
 /// The number of scanned bytes that are kept for the context of an error.
 pub(super) const HISTORY: usize = 256;
+
+/// The number of bytes after a line that are read before the line is scanned: a row of a hex dump. The report does not
+/// depend on where reads end.
+const AHEAD: usize = 16;
 
 /// The maximum number of bytes of the line that are shown before the start of an error, and from it on. In converted
 /// text these are characters.
@@ -204,11 +208,12 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns the position after the last complete line. Without a line break it is `done`. In a full buffer in which
-    /// no more than [`HISTORY`] bytes would be scanned, it is [`HISTORY`] bytes before the end, so that the context
-    /// after an error is available: [`make_room`](Self::make_room) would otherwise make no room.
+    /// Returns the position after the last complete line that is followed by [`AHEAD`] bytes. Without such a line it is
+    /// `done`. In a full buffer in which no more than [`HISTORY`] bytes would be scanned, it is [`HISTORY`] bytes before
+    /// the end, so that the context after an error is available: [`make_room`](Self::make_room) would otherwise make no
+    /// room.
     fn end_of_lines(&self) -> usize {
-        let bytes = &self.buffer[self.done..self.filled];
+        let bytes = &self.buffer[self.done..self.filled.saturating_sub(AHEAD).max(self.done)];
         let whole = memchr::memrchr(b'\n', bytes).map_or(self.done, |at| self.done + at + 1);
         if self.filled == self.buffer.len() && whole <= HISTORY {
             return self.filled.saturating_sub(HISTORY).max(self.done);
@@ -491,4 +496,57 @@ fn line_around(buffer: &[u8], at: usize) -> Range<usize> {
     let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
     let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);
     start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the chunks one by one, one in each read.
+    struct Chunks<'c>(Vec<&'c [u8]>);
+
+    impl Read for Chunks<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let Some(first) = self.0.first_mut() else { return Ok(0) };
+            let len = first.read(buffer)?;
+            if first.is_empty() {
+                self.0.remove(0);
+            }
+            Ok(len)
+        }
+    }
+
+    #[test]
+    fn the_report_does_not_depend_on_where_reads_end() {
+        let checks = Checks {
+            encoding: Encoding::Utf8.into(),
+            bom: BomPolicy::Keep,
+            bom_rule: Rule::Bom,
+            rules: vec![Rule::Control],
+            max_errors: None,
+            wants_context: true,
+            wants_counts: true,
+        };
+        let run = |chunks: Vec<&[u8]>| {
+            let mut found = Vec::new();
+            let report = &mut |diagnostic| found.push(format!("{diagnostic:?}"));
+            let summary = scan(&mut Chunks(chunks), &checks, false, report).expect("no error");
+            found.push(format!("{summary:?}"));
+            found
+        };
+        let start = "text\n".repeat(BINARY_PREFIX / 5);
+        // In the third one, the bytes after the first line are examined for the guess of the encoding.
+        for end in [
+            &b"a\xFF\nmore text after it\n"[..],
+            b"\x01\n\x02\n\x03\n",
+            b"\xED\xA0\n\xED\xB0\x80\n",
+            b"\xC3\n\x80",
+        ] {
+            let input = [start.as_bytes(), end].concat();
+            let whole = run(vec![&input]);
+            for cut in start.len() - 20..=input.len() {
+                assert_eq!(run(vec![&input[..cut], &input[cut..]]), whole, "{cut}");
+            }
+        }
+    }
 }
