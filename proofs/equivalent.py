@@ -179,4 +179,8 @@ EQUIVALENT = [
     ("formula.rs", "while byte < ^0xC0 {", {"0xc1"}, "the element of C0 is assigned after the loop"),
     ("formula.rs", "let mut table = [0x00FF_FF00; ^256];", {"257"}, "does not compile"),
     ("formula.rs", "while lead < ^0xF4 {", {"0xf5"}, "the element of F4 is assigned after the loop"),
+    ("mod.rs", "const TOO_SHORT: u8 = 1 ^<< 0;", {">>"}, "the same number"),
+    ("mod.rs", "let mut table = [ABOVE_4; ^16];", {"17"}, "does not compile"),
+    ("mod.rs", "let mut table = [TOO_SHORT; ^16];", {"17"}, "does not compile"),
+    ("mod.rs", "static FIRST_WORDS: [i32; 16]", {"1"}, "only the sign of a word is used"),
 ]
