@@ -183,4 +183,7 @@ EQUIVALENT = [
     ("mod.rs", "let mut table = [ABOVE_4; ^16];", {"17"}, "does not compile"),
     ("mod.rs", "let mut table = [TOO_SHORT; ^16];", {"17"}, "does not compile"),
     ("mod.rs", "static FIRST_WORDS: [i32; 16]", {"1"}, "only the sign of a word is used"),
+    ("mod.rs", "if len < ^16 {", {"17"}, "16 bytes are loaded in the other way"),
+    ("subset.rs", "const MANY_RANGES: usize = 64;", {"65"}, "the set of 65 ranges has fewer characters inside"),
+    ("subset.rs", "const MANY_RANGES_OF_THIRDS: usize = 24;", {"25"}, "the set of 25 ranges has fewer characters inside"),
 ]
