@@ -186,4 +186,7 @@ EQUIVALENT = [
     ("mod.rs", "if len < ^16 {", {"17"}, "16 bytes are loaded in the other way"),
     ("subset.rs", "const MANY_RANGES: usize = 64;", {"65"}, "the set of 65 ranges has fewer characters inside"),
     ("subset.rs", "const MANY_RANGES_OF_THIRDS: usize = 24;", {"25"}, "the set of 25 ranges has fewer characters inside"),
+    ("subset.rs", "while low < ^16 {", {"17"}, "does not compile: the presets shift 1 by 16 in 16 bits"),
+    ("subset.rs", "while lead <= ^0xF4 {", {"0xf5"}, "no value of F5 is at most 10FFFF"),
+    ("subset.rs", "^0xC2..=0xDF => (6", {"0x42"}, "no lead byte is below C2"),
 ]
