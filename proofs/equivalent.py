@@ -189,4 +189,9 @@ EQUIVALENT = [
     ("subset.rs", "while low < ^16 {", {"17"}, "does not compile: the presets shift 1 by 16 in 16 bits"),
     ("subset.rs", "while lead <= ^0xF4 {", {"0xf5"}, "no value of F5 is at most 10FFFF"),
     ("subset.rs", "^0xC2..=0xDF => (6", {"0x42"}, "no lead byte is below C2"),
+    ("subset.rs", "0xC2..=0xDF => (6, ^0x80", {"0x0"}, "the lowest value of C2 is 80"),
+    ("subset.rs", "^0xE0..=0xEF => (12", {"0x60"}, "the arm before has the lower lead bytes"),
+    ("subset.rs", "(lead & (^0x7F >> (bits / 6 + 1))", {"0x7e"}, "the lowest bit is shifted out"),
+    ("subset.rs", "(lead & (0x7F >> (bits / ^6 + 1))", {"7"}, "the bit before the value of a lead byte is 0"),
+    ("subset.rs", "(lead & (0x7F >> (bits / 6 + ^1))", {"0"}, "the bit before the value of a lead byte is 0"),
 ]
