@@ -334,32 +334,32 @@ def prove_union(report):
             report.prove(f"with: product {bit} after product {count}", BoolVal(is_right))
 
 
-ALL = (1 << 64) - 1
+ALL_BITS = (1 << 64) - 1
 # What is added to a set with at most 8 products of the first two bytes, and the number of these.
 SETS = [
     ([("with_ascii", 0, 0x0001)], 1),
     ([("with_ascii", 0, 0x8000), ("with_ascii", 1, 0x0001), ("with_ascii", 7, 0x0001)], 2),
-    ([("with_ascii", 2, 0), ("with_seconds", 0xC2, 0, ALL, True)], 0),
-    ([("with_seconds", 0xC2, 1, ALL, True)], 1),
-    ([("with_seconds", 0xC3, 0x0001_0000_0000_0001, ALL, True)], 1),
-    ([("with_seconds", 0xDF, 0x0001_0003_0001_8000, ALL, True)], 3),
+    ([("with_ascii", 2, 0), ("with_seconds", 0xC2, 0, ALL_BITS, True)], 0),
+    ([("with_seconds", 0xC2, 1, ALL_BITS, True)], 1),
+    ([("with_seconds", 0xC3, 0x0001_0000_0000_0001, ALL_BITS, True)], 1),
+    ([("with_seconds", 0xDF, 0x0001_0003_0001_8000, ALL_BITS, True)], 3),
     ([("with_seconds", 0xE0, 0x8001_8001_0000_0000, 0xFFFF_FFFF_0000_0000, True)], 1),
     ([("with_seconds", 0xED, 0x0000_0000_8000_0001, 0x0000_0000_FFFF_FFFF, True)], 2),
-    ([("with_seconds", 0xF4, 0x0004, 0x0000_0000_0000_FFFF, True), ("with_seconds", 0xF1, 0x0004, ALL, True)], 2),
-    ([("with_thirds", 0xE2, 0x80, 0x0001_0000_C000_0001), ("with_seconds", 0xE2, 0x0001, ALL, False)], 1),
+    ([("with_seconds", 0xF4, 0x0004, 0x0000_0000_0000_FFFF, True), ("with_seconds", 0xF1, 0x0004, ALL_BITS, True)], 2),
+    ([("with_thirds", 0xE2, 0x80, 0x0001_0000_C000_0001), ("with_seconds", 0xE2, 0x0001, ALL_BITS, False)], 1),
     ([
-        ("with_ascii", 0, 0x0001), ("with_seconds", 0xD8, 1 << 28, ALL, True), ("with_thirds", 0xE2, 0x80, 0x7C00_0000_C000),
-        ("with_thirds", 0xE2, 0x81, 0x3C0_0000_0000), ("with_seconds", 0xE2, 0, ALL, True), ("with_seconds", 0xE2, 0x0003, ALL, False),
+        ("with_ascii", 0, 0x0001), ("with_seconds", 0xD8, 1 << 28, ALL_BITS, True), ("with_thirds", 0xE2, 0x80, 0x7C00_0000_C000),
+        ("with_thirds", 0xE2, 0x81, 0x3C0_0000_0000), ("with_seconds", 0xE2, 0, ALL_BITS, True), ("with_seconds", 0xE2, 0x0003, ALL_BITS, False),
     ], 3),
     # The pairs that do not depend on the third byte are in products of their own.
     ([
-        ("with_seconds", 0xE2, 0x0001, ALL, True), ("with_thirds", 0xE2, 0x81, 1), ("with_seconds", 0xE2, 0x0002, ALL, False),
-        ("with_thirds", 0xE3, 0x80, 2), ("with_seconds", 0xE3, 0x0001, ALL, False), ("with_seconds", 0xE3, 0x0002, ALL, True),
+        ("with_seconds", 0xE2, 0x0001, ALL_BITS, True), ("with_thirds", 0xE2, 0x81, 1), ("with_seconds", 0xE2, 0x0002, ALL_BITS, False),
+        ("with_thirds", 0xE3, 0x80, 2), ("with_seconds", 0xE3, 0x0001, ALL_BITS, False), ("with_seconds", 0xE3, 0x0002, ALL_BITS, True),
     ], 4),
     # Eight products of three bytes.
     ([
-        ("with_thirds", 0xE2, 0x80, 0x0001_0002_0004_0008), ("with_seconds", 0xE2, 0x0001, ALL, False),
-        ("with_thirds", 0xE3, 0x81, 0x0010_0020_0040_0080), ("with_seconds", 0xE3, 0x0002, ALL, False),
+        ("with_thirds", 0xE2, 0x80, 0x0001_0002_0004_0008), ("with_seconds", 0xE2, 0x0001, ALL_BITS, False),
+        ("with_thirds", 0xE3, 0x81, 0x0010_0020_0040_0080), ("with_seconds", 0xE3, 0x0002, ALL_BITS, False),
     ], 2),
 ]
 

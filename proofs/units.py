@@ -156,6 +156,16 @@ def prove_decode(report, windows, length, room, expected):
             report.prove(f"{name}, path {count}: byte {at}", Implies(premises, is_right))
 
 
+class Groups(Library):
+    """The machine of `encode_groups`. `marks` are those with which a loop ended."""
+
+    marks = None
+
+    def do_break(self, names):
+        self.marks = names["marks"]
+        super().do_break(names)
+
+
 def prove_encode_groups(report, before):
     """Four vectors of UTF-8 to ISO 8859-1, at the start of the input or after a vector."""
     x, files = symbolic("x", before + GROUP), sources(*LATIN)
@@ -164,14 +174,29 @@ def prove_encode_groups(report, before):
         assert list(map(Library.number, result)) == [0, 0], "a group is read that is not there"
 
     def make(decisions):
-        machine, output = Library(*files, decisions=decisions, presets={"read": as_int(before, "usize")}), Output(GROUP)
-        machine.broken = False
+        machine, output = Groups(*files, decisions=decisions, presets={"read": as_int(before, "usize")}), Output(GROUP)
         machine.run("encode_groups", Slice(x), output)
         return machine, output
 
-    converted = 0
+    def is_good(at):
+        """Whether a byte of the group is allowed after the one before it."""
+        byte = x[before + at]
+        p1 = x[before + at - 1] if before + at else BitVecVal(0, 8)
+        is_tail = within(byte, 0x80, 0xBF)
+        return p1, byte, Or(
+            And(ULT(p1, BitVecVal(0xC0, 8)), Or(ULT(byte, BitVecVal(0x80, 8)), UGE(byte, BitVecVal(0xC0, 8)))),
+            And(p1 == 0xC2, is_tail, UGE(byte, BitVecVal(0xA0, 8))),
+            And(p1 == 0xC3, is_tail),
+        )
+
+    converted = broken = 0
     for count, (machine, output) in enumerate(paths(make, [], lambda conditions: True), 1):
-        if machine.broken:
+        title = f"UTF-8 to ISO 8859-1, a group after {before} bytes, path {count}"
+        if machine.marks is not None:
+            broken += 1
+            for i, lane in enumerate(machine.marks):
+                all_good = And(*(is_good(WIDTH * vector + i)[-1] for vector in range(4)))
+                report.prove(f"{title}: lane {i} is not marked if its bytes are converted", Implies(all_good, lane & 0x80 == 0))
             continue
         converted += 1
         assert machine.number(machine.scope["read"]) == before + GROUP
@@ -179,21 +204,30 @@ def prove_encode_groups(report, before):
         for vector in range(4):
             for i in (0, 31, 32, 63):
                 at = WIDTH * vector + i
-                byte = x[before + at]
-                p1 = x[before + at - 1] if before + at else BitVecVal(0, 8)
+                p1, byte, good = is_good(at)
                 premises = And(*parts_about(machine.conditions, [p1, byte]))
-                after_c2, after_c3 = p1 == 0xC2, p1 == 0xC3
-                is_tail = within(byte, 0x80, 0xBF)
-                is_good = Or(
-                    And(ULT(p1, BitVecVal(0xC0, 8)), Or(ULT(byte, BitVecVal(0x80, 8)), UGE(byte, BitVecVal(0xC0, 8)))),
-                    And(after_c2, is_tail, UGE(byte, BitVecVal(0xA0, 8))),
-                    And(after_c3, is_tail),
-                )
                 kept, lane = slots[at]
-                expected = If(after_c3, byte + 0x40, byte)
+                expected = If(p1 == 0xC3, byte + 0x40, byte)
                 is_right = And(z3_bool(kept) == ULT(byte, BitVecVal(0xC0, 8)), Implies(z3_bool(kept), lane == expected))
-                report.prove(f"UTF-8 to ISO 8859-1, a group after {before} bytes, path {count}: byte {at}", Implies(premises, And(is_good, is_right)))
-    assert converted
+                report.prove(f"{title}: byte {at}", Implies(premises, And(good, is_right)))
+    assert converted and broken
+
+
+def prove_end_of_groups(report):
+    """After the last group, a lead byte at its end is not read."""
+    x, read, written = symbolic("x", 2 * GROUP - 1), GROUP, 5
+    presets = {"read": as_int(read, "usize"), "written": as_int(written, "usize")}
+    claims = []
+
+    def make(decisions):
+        machine = Library(*sources(*LATIN), decisions=decisions, presets=presets)
+        return machine, machine.run("encode_groups", Slice(x), Output(2 * GROUP))
+
+    for machine, result in paths(make, [], lambda conditions: True):
+        taken, made = (as_int(part, "usize").bits() for part in result)
+        expected = If(UGE(x[read - 1], BitVecVal(0xC0, 8)), BitVecVal(read - 1, 64), BitVecVal(read, 64))
+        claims.append(Implies(And(*machine.conditions), And(taken == expected, made == written)))
+    report.prove("UTF-8 to ISO 8859-1, the end of the groups: a lead byte is left", And(*claims))
 
 
 def prove_encode(report):
@@ -223,7 +257,7 @@ def parts():
     kinds = [(windows, wide_units, is_big_endian) for windows in BOTH for wide_units in BOTH for is_big_endian in BOTH]
     return {
         "units": [(prove, *kind) for kind in kinds for prove in (prove_widen, prove_narrow)],
-        "latin": [*((prove_decode, *shortest) for shortest in DECODED), (prove_encode_groups, 0), (prove_encode_groups, WIDTH), (prove_encode,)],
+        "latin": [*((prove_decode, *shortest) for shortest in DECODED), (prove_encode_groups, 0), (prove_encode_groups, WIDTH), (prove_end_of_groups,), (prove_encode,)],
     }
 
 
