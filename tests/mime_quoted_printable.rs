@@ -148,8 +148,13 @@ fn errors_of_the_text_of_a_long_body_have_the_offset_of_the_escape() {
 fn what_is_pending_at_the_limit_of_a_line_is_counted_if_the_next_byte_is_no_white_space() {
     for pending in ["", " ", "  ", " \t ", "=", "=4", "= ", "=\t ", "=\r", "\r"] {
         for next in ["x", "=41", " x", "  x", "\t\ty", "=\r\n", "\r\n", " \n", "\u{E9}", "\x01", "1"] {
-            for before in 70..=78 {
-                let mut body = vec![b'a'; before];
+            // A line of 48 bytes and the longest line together are two segments of the kernel.
+            for (start, len) in
+                (70..=78).flat_map(|len| [(String::new(), len), ("a".repeat(46) + "\r\n", len)])
+            {
+                let mut body = start.into_bytes();
+                let before = body.len() + len;
+                body.resize(before, b'a');
                 body.extend_from_slice(pending.as_bytes());
                 body.extend_from_slice(next.as_bytes());
                 body.extend(good_lines(130));
