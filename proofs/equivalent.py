@@ -201,4 +201,10 @@ EQUIVALENT = [
     ("utf32.rs", "let mut even = [^0; 32];", {"1"}, "every element is assigned"),
     ("utf32.rs", "let mut even = [0; ^32];", {"33"}, "does not compile"),
     ("subset.rs", "if bits > ^6 &&", {"7"}, "the numbers of bits are multiples of 6"),
+    ("units.rs", "let mut table = [[0; ^64]; 2];", {"65"}, "does not compile"),
+    ("units.rs", "let mut at = if head % size == ^0", {"1"}, "only the alignment of stores changes"),
+    ("units.rs", "count.min(head / size) } else { ^0 };", {"1"}, "only the alignment of stores changes"),
+    ("units.rs", "{ 0x00FF } else { ^0xFF00_u16", {"0xff01"}, "the units are converted by fewer at a time"),
+    ("units.rs", "{ 0x00FF_FFFF } else { !^0xFF });", {"0x7f", "0xfe"}, "the units are converted by fewer at a time"),
+    ("utf32.rs", "let third_of_3 = _mm512_cmpge_epu8_mask(p2, all(^0xE0", {"0xe1"}, "the low half of E0 is 0"),
 ]
