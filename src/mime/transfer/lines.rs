@@ -98,10 +98,10 @@ impl LineMeter {
         }
     }
 
-    /// Counts the bytes of a segment, if [`check`](Self::check) would return no error for them and for `more` bytes after
-    /// them. Otherwise returns false and counts nothing.
+    /// Counts the bytes of a segment, if [`check`](Self::check) would return no error for them. If `ends_with_space`, it
+    /// must also return none for the byte after them. Otherwise returns false and counts nothing.
     #[inline]
-    pub(super) const fn take_segment(&mut self, segment: &Segment, more: usize) -> bool {
+    pub(super) fn take_segment(&mut self, segment: &Segment, ends_with_space: impl FnOnce() -> bool) -> bool {
         let mut after = *self;
         let Segment { mut ends, mut feeds, len, .. } = *segment;
         let mut start = 0;
@@ -115,7 +115,7 @@ impl LineMeter {
             feeds &= feeds - 1;
         }
         let rest = len as usize - start;
-        if after.room() < rest + more {
+        if after.room() <= rest && (after.room() < rest || ends_with_space()) {
             return false;
         }
         after.take(rest);

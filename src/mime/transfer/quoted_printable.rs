@@ -176,7 +176,7 @@ impl QuotedPrintable {
             let end = taken + usize::from(segment.len);
             // If the next byte is too long for the line, the error does not count white space that is still pending
             // when the bytes are read one by one.
-            if !self.lines.take_segment(segment, usize::from(is_space(rest[end - 1]))) {
+            if !self.lines.take_segment(segment, || is_space(rest[end - 1])) {
                 break;
             }
             block.advance_kept(segment.kept, offset + taken as u64);
