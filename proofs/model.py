@@ -274,8 +274,20 @@ def numbers_of(operand):
     return tuple(map(numbers_of, operand)) if isinstance(operand, list) else operand.get_id()
 
 
+# Terms that were simplified, by their numbers, with what they became.
+SIMPLIFIED = {}
+
+
+def once_simplified(term):
+    number = term.get_id()
+    if number not in SIMPLIFIED:
+        # The number of the term is unique as long as it exists.
+        SIMPLIFIED[number] = (term, simplify(term))
+    return SIMPLIFIED[number][1]
+
+
 def simplified(value):
-    return [simplified(part) for part in value] if isinstance(value, list) else simplify(value)
+    return [simplified(part) for part in value] if isinstance(value, list) else once_simplified(value)
 
 
 def executed(name, instruction, constants, arguments):

@@ -9,8 +9,8 @@ from z3 import And, BitVec, BitVecVal, Bool, If, LShR, Not, SolverFor, UGT, is_b
 
 from model import Int, Machine, Pointer, Scope, WIDTHS, executed
 from vectors import (
-    boolean, z3_bool, either, both, opposite, differ, Mask, mask_of, Total, PowerOfTwo, Packed, Ones, Output, Place,
-    Element, VECTORS,
+    bit_by_bit, boolean, z3_bool, either, both, opposite, Mask, mask_of, Total, PowerOfTwo, Packed, Ones, Output, Place,
+    Element, Text, VECTORS,
 )
 
 
@@ -27,12 +27,14 @@ class Paths(Machine):
 
     first_is_used = True
 
-    def __init__(self, *sources, constants=(), presets=(), starts=(), lane=None, rank=None, premises=(), decisions=()):
+    def __init__(self, *sources, constants=(), presets=(), starts=(), lane=None, rank=None, premises=(), decisions=(), to_end=False):
         super().__init__(*sources, constants=constants)
         self.presets, self.lane, self.rank = dict(presets), lane, rank
         # Of these presets another claim has the start. Each other one replaces 0: the start of the input or of the output, or no bytes.
         self.starts = starts
-        self.premises, self.decisions, self.conditions = list(premises), list(decisions), []
+        # All loops are run to their end, not one iteration of the main loop.
+        self.to_end = to_end
+        self.premises, self.decisions, self.conditions, self.decided = list(premises), list(decisions), [], {}
         self.selected, self.fresh, self.depth, self.scope = None, 0, 0, None
 
     def any_lane(self):
@@ -45,13 +47,16 @@ class Paths(Machine):
         condition = boolean(condition)
         if isinstance(condition, bool):
             return condition
-        for earlier in self.conditions:
-            if earlier.eq(condition) or earlier.eq(Not(condition)):
-                return earlier.eq(condition)
+        number = condition.get_id()
+        if number in self.decided:
+            return self.decided[number][0]
         if not self.decisions:
             raise Branch(condition, self.conditions)
         decision = self.decisions.pop(0)
-        self.conditions.append(condition if decision else Not(condition))
+        # The number of a term is unique as long as it exists.
+        other = Not(condition)
+        self.decided |= {number: (decision, condition), other.get_id(): (not decision, other)}
+        self.conditions.append(condition if decision else other)
         return decision
 
     def on_if(self, names, condition, then, otherwise):
@@ -113,7 +118,7 @@ class Paths(Machine):
         return isinstance(value, (Int, int)) and self.number(value) == 0
 
     def do_while(self, names, condition, body):
-        is_main = names is self.scope
+        is_main = names is self.scope and not self.to_end
         for _ in range(self.most_iterations):
             inner = Scope(names)
             if not self.decide(self.evaluate(condition, inner)):
@@ -278,9 +283,9 @@ class Paths(Machine):
             assert isinstance(side, int) or side.kind == kind, (side.kind, kind)
         a, b = mask_of(left, width), mask_of(right, width)
         if operator in ("==", "!="):
-            same = boolean(And(*(z3_bool(opposite(differ(x, y))) for x, y in zip(a, b))))
+            same = boolean(And(*map(z3_bool, bit_by_bit("==", a, b))))
             return same if operator == "==" else opposite(same)
-        return Mask([{"|": either, "&": both, "^": differ}[operator](x, y) for x, y in zip(a, b)], kind)
+        return Mask(bit_by_bit(operator, a, b), kind)
 
     def on_call(self, names, function, arguments):
         name, constants = function[1], function[2]
@@ -359,6 +364,9 @@ class Paths(Machine):
                 return max(value - self.number(arguments[0]), 0)
             case ("into_iter" | "iter"), list():
                 return value
+            case "is_char_boundary", Text():
+                at = self.number(arguments[0])
+                return at == len(value.memory) or boolean(value.memory[at] >= BitVecVal(0xC0, 8))
             case "enumerate", list():
                 return list(enumerate(value))
             case "zip", list():
@@ -400,7 +408,15 @@ def paths(make, premises, is_possible=None):
                     todo.append([*decisions, decision])
 
 
+# Whether there are values for which all of these conditions hold, by the numbers of their terms, with these.
+HAS_MODEL = {}
+
+
 def has_model(conditions):
-    solver = SolverFor("QF_BV")
-    solver.add(*conditions)
-    return solver.check() == sat
+    key = tuple(condition.get_id() for condition in conditions)
+    if key not in HAS_MODEL:
+        solver = SolverFor("QF_BV")
+        solver.add(*conditions)
+        # The numbers are unique as long as the terms exist.
+        HAS_MODEL[key] = solver.check() == sat, conditions
+    return HAS_MODEL[key][0]

@@ -77,39 +77,43 @@ class Source:
         found = re.search(r"\[([iu][0-9]+);", declared)
         return found.group(1) if found else "u8"
 
-    @functools.cache
     def function(self, name, is_method=False):
         """Returns the patterns and the body of the function with that name. There must be exactly one, or one method."""
-        starts = [match.start() for match in re.finditer(rf"\bfn {name}\b", self.text)]
-        if len(starts) > 1:
-            method = re.compile(rf"fn {name}\((?:&|mut )*self\b")
-            starts = [start for start in starts if bool(method.match(self.text, start)) == is_method]
-        assert len(starts) == 1, f"{self.path} has {len(starts)} functions {name}"
-        tokens = Tokens(self.text, starts[0])
-        tokens.expect("fn")
-        tokens.next()
-        if tokens.peek() in ("<", "::<"):
-            tokens.skip_balanced("<", ">")
-        tokens.expect("(")
-        parameters = []
-        while tokens.peek() != ")":
-            while tokens.peek() in ("&", "mut"):
-                tokens.next()
-            pattern = tokens.pattern()
-            if tokens.peek() == ":":
-                tokens.next()
-                tokens.skip_type()
-            parameters.append(pattern)
-            if tokens.peek() == ",":
-                tokens.next()
-        tokens.expect(")")
-        if tokens.peek() == "->":
+        return parsed_function(self.text, name, is_method)
+
+
+@functools.lru_cache(1000)
+def parsed_function(text, name, is_method):
+    starts = [match.start() for match in re.finditer(rf"\bfn {name}\b", text)]
+    if len(starts) > 1:
+        method = re.compile(rf"fn {name}\((?:&|mut )*self\b")
+        starts = [start for start in starts if bool(method.match(text, start)) == is_method]
+    assert len(starts) == 1, f"{len(starts)} functions {name}"
+    tokens = Tokens(text, starts[0])
+    tokens.expect("fn")
+    tokens.next()
+    if tokens.peek() in ("<", "::<"):
+        tokens.skip_balanced("<", ">")
+    tokens.expect("(")
+    parameters = []
+    while tokens.peek() != ")":
+        while tokens.peek() in ("&", "mut"):
+            tokens.next()
+        pattern = tokens.pattern()
+        if tokens.peek() == ":":
             tokens.next()
             tokens.skip_type()
-        # The bounds of its types.
-        while tokens.peek() != "{":
+        parameters.append(pattern)
+        if tokens.peek() == ",":
             tokens.next()
-        return parameters, tokens.block()
+    tokens.expect(")")
+    if tokens.peek() == "->":
+        tokens.next()
+        tokens.skip_type()
+    # The bounds of its types.
+    while tokens.peek() != "{":
+        tokens.next()
+    return parameters, tokens.block()
 
 
 class Tokens:

@@ -5,16 +5,16 @@
   selects a lane and its rank: after the compression the lane has the index `rank`, and the other lanes have any value.
 """
 
-from z3 import And, BitVec, BitVecVal, BoolVal, Concat, Extract, If, LShR, Not, Or, SolverFor, UGE, UGT, ULE, ULT, Xor, is_bv, is_false, is_true, simplify, unsat
+from z3 import And, BitVec, BitVecVal, BoolVal, Concat, Extract, If, LShR, Not, Or, SolverFor, UGE, UGT, ULE, ULT, Xor, is_bv, is_false, is_true, unsat
 
-from model import Int, Pointer, Slice, WIDTHS, by_lanes, join, look_up, saturating_sub, splat, split
+from model import EXECUTED, Int, Pointer, Slice, WIDTHS, by_lanes, join, look_up, once_simplified, saturating_sub, splat, split
 
 
 def boolean(value):
     """Converts a condition to a Python truth value if it is known."""
     if isinstance(value, bool):
         return value
-    value = simplify(value)
+    value = once_simplified(value)
     return True if is_true(value) else False if is_false(value) else value
 
 
@@ -42,6 +42,17 @@ def opposite(a):
 
 def differ(a, b):
     return boolean(Xor(z3_bool(a), z3_bool(b)))
+
+
+OF_BITS = {"|": either, "&": both, "^": differ, "==": lambda a, b: opposite(differ(a, b))}
+
+
+def bit_by_bit(operator, left, right):
+    """Returns the bits of the result of an operation on two lists of bits."""
+    key = (operator, *(-1 - bit if isinstance(bit, bool) else bit.get_id() for bit in (*left, *right)))
+    if key not in EXECUTED:
+        EXECUTED[key] = [OF_BITS[operator](a, b) for a, b in zip(left, right)], (left, right)
+    return EXECUTED[key][0]
 
 
 class Mask:
