@@ -15,7 +15,7 @@ from library import Option
 from model import Int, Slice, join
 from paths import paths
 from units import written_bytes
-from vectors import Output, Total, z3_bool
+from vectors import Output, Place, Text, Total, z3_bool
 
 GROUP = 4 * WIDTH
 
@@ -34,14 +34,16 @@ class Units:
         return found
 
     def made(self, value):
-        return in_order(value if self.written == 4 else Extract(15, 0, value), self.orders[1])
+        return in_order(value if self.written == 4 else Extract(8 * self.written - 1, 0, value), self.orders[1])
 
 
-def prove_blocks(report, title, files, function, units, block, tail, pointer, generics):
+def prove_blocks(report, title, files, function, units, block, tail, pointer, generics, is_given=False):
     """Up to three blocks, of which the second may overlap the first. It starts at a multiple of a vector in the output.
 
-    A block is converted exactly if all of its units are, and if `tail` more units may be read and written.
+    A block is converted exactly if all of its units are, and if `tail` more units may be read and written. If `is_given`, the caller has
+    found the first block, and there is room for all of the input.
     """
+    counts_output = function in ("narrow_units", "decode_ascii")
     title = f"{title}, the output at {pointer}"
     second = block - pointer % WIDTH // units.written
     starts = [0, second, second + block, second + 2 * block]
@@ -51,25 +53,30 @@ def prove_blocks(report, title, files, function, units, block, tail, pointer, ge
         (units.read * most - 1, units.written * most), (units.read * most, units.written * most - 1),
     ):
         limit = min(length // units.read, room // units.written)
-        if function == "narrow_units" and limit < block:
-            # Its requirement.
+        if (function == "narrow_units" or is_given) and limit < block or is_given and room < units.written * length:
+            # Their requirements.
             continue
         x, results = symbolic("x", length), set()
         values, name = units.values(x), f"{title}, {length} bytes to {room}"
+        is_known = And(*map(units.good, values[:block])) if is_given else z3_bool(True)
 
         def make(decisions):
             output = Output(room)
             machine = Kernel(*sources(*files), decisions=decisions, align=pointer)
-            return machine, output, machine.call(function, Slice(x), output, constants=generics)
+            start = symbolic("before", READ)
+            arguments = (Slice(start + x), Int(READ, "usize"), Place(output, Total(0))) if is_given else (Slice(x), output)
+            return machine, output, machine.call(function, *arguments, constants=generics)
 
         for machine, output, result in paths(make, [], lambda conditions: True):
-            here, result = And(*machine.conditions), [machine.number(it) for it in result] if isinstance(result, list) else machine.number(result)
+            here = And(is_known, *machine.conditions)
+            result = [machine.number(it) for it in result] if isinstance(result, list) else machine.number(result)
             if function == "widen_ascii":
                 assert result[1] == units.written * result[0]
                 result = result[0]
-            done = result // (units.written if function == "narrow_units" else units.read)
+            counted = units.written if counts_output else units.read
+            done = result // counted
             results.add(done)
-            assert done * (units.written if function == "narrow_units" else units.read) == result
+            assert done * counted == result
             found, path = written_bytes(output), f"{name}, {done} units"
             premise = And(*map(units.good, values[:done]))
             if done:
@@ -86,7 +93,8 @@ def prove_blocks(report, title, files, function, units, block, tail, pointer, ge
             if later:
                 is_aligned = all((pointer + at) % WIDTH == pointer % units.written for at in later)
                 report.prove(f"{path}: the blocks after the first are aligned", z3_bool(is_aligned))
-        report.prove(f"{name}: the blocks are where they are expected", z3_bool(results == {0} | {end for at, end in zip(starts, starts[1:]) if at + block + tail <= limit}))
+        expected = {0 if not is_given else second} | {end for at, end in zip(starts, starts[1:]) if at + block + tail <= limit}
+        report.prove(f"{name}: the blocks are where they are expected", z3_bool(results == expected))
 
 
 POINTERS = (0, 20, 31)
@@ -95,6 +103,17 @@ POINTERS = (0, 20, 31)
 def prove_widen_ascii(report, is_big_endian, pointer):
     units = Units((1, 4), (False, is_big_endian), lambda value: ULT(value, 0x80))
     prove_blocks(report, f"ASCII to {name_of(32, is_big_endian)}", UTF32, "widen_ascii", units, 2 * WIDTH, 8, pointer, [is_big_endian])
+
+
+def prove_encode_ascii(report, is_big_endian, pointer):
+    units = Units((1, 4), (False, is_big_endian), lambda value: ULT(value, 0x80))
+    title = f"ASCII in text to {name_of(32, is_big_endian)}"
+    prove_blocks(report, title, UTF32, "encode_ascii", units, WIDTH, 1, pointer, [is_big_endian], is_given=True)
+
+
+def prove_decode_ascii(report, is_big_endian, pointer):
+    units = Units((4, 1), (is_big_endian, False), lambda value: ULT(value, 0x80))
+    prove_blocks(report, f"ASCII in {name_of(32, is_big_endian)} to UTF-8", UTF32, "decode_ascii", units, WIDTH, 0, pointer, [is_big_endian])
 
 
 def prove_widen_units(report, order, other, pointer):
@@ -108,24 +127,54 @@ def prove_narrow_units(report, order, other, pointer):
 
 
 def prove_caller(report, function, inner, size):
-    """What the loops over units return is added to both positions, once in an iteration, and the vector is read after it."""
+    """What the loops over units return is added to both positions, once in an iteration. The vector after it is read only if it is
+    whole and there is room for it."""
     for length in (0, 2, 64):
-        # The input ends a byte before the next vector, so that the iteration ends after the loop.
-        x, calls = symbolic("x", READ + 2 * length + 2 * WIDTH - 2), []
-
-        def called(given, room):
-            calls.append((given, room))
-            return Int(length, "usize")
-
-        room = WRITTEN + 2 * length + 4 * WIDTH
         read, written = (length, 2 * length) if inner == "widen_units" else (2 * length, length)
-        machine = Kernel(*sources(*UNITS_32), presets=STATE, replaced={inner: called}, decisions=[False] * 4)
-        machine.run(function, Slice(x[:READ + read + size - 1]) if length else Slice(x[:READ + size - 1]), Output(room), constants=[False, False])
-        ends = [machine.number(machine.scope[name]) for name in ("read", "written")]
-        expected = [READ + read, WRITTEN + written] if calls else [READ, WRITTEN]
-        is_right = ends == expected and len(calls) == (1 if length else 0)
-        is_right = is_right and all(given.memory == x[READ:READ + read + size - 1] and room.at.equals(Total(WRITTEN)) for given, room in calls)
-        report.prove(f"{function}: {length} bytes of `{inner}`", z3_bool(is_right))
+        x = symbolic("x", READ + read + size)
+        # A byte less than the next vector, so that the iteration ends after the loop.
+        for given, room in ((size - 1, 4 * WIDTH), (size, 2 * WIDTH - 1)):
+            calls, given = [], x[:READ + read + given]
+
+            def called(*operands):
+                calls.append(operands)
+                return Int(length, "usize")
+
+            machine = Kernel(*sources(*UNITS_32), presets=STATE, replaced={inner: called}, decisions=[False] * 4)
+            machine.run(function, Slice(given), Output(WRITTEN + written + room), constants=[False, False])
+            ends = [machine.number(machine.scope[name]) for name in ("read", "written")]
+            expected = [READ + read, WRITTEN + written] if calls else [READ, WRITTEN]
+            is_right = ends == expected and len(calls) == (1 if length else 0)
+            is_right = is_right and all(rest.memory == given[READ:] and place.at.equals(Total(WRITTEN)) for rest, place in calls)
+            report.prove(f"{function}: {length} bytes of `{inner}` before {len(given) - READ - read} bytes and room for {room}", z3_bool(is_right))
+
+
+def prove_ascii_callers(report):
+    """What the loops over ASCII of UTF-32 return is added to both positions, after the bytes that the caller has converted itself."""
+    block, at = 2 * WIDTH, 2 * WIDTH
+    for count in (1, 40):
+        for function, inner, given, presets, first, converted, sizes in (
+            ("decode", "decode_ascii", Slice(symbolic("x", READ + block + 4 * count)), STATE, (READ, WRITTEN), (block, WIDTH // 2), (4, 1)),
+            ("encode", "encode_ascii", Text(symbolic("x", at + WIDTH + count)), {
+                "at": Int(at, "usize"), "written": Int(4 * at - 8, "usize"),
+            }, (at, 4 * at - 8), (0, 0), (1, 4)),
+        ):
+            calls = []
+
+            def called(*operands):
+                calls.append(operands)
+                return Int(count, "usize")
+
+            machine = Kernel(*sources(*UTF32), presets=presets, replaced={inner: called}, decisions=[True])
+            machine.run(function, given, Output(4 * len(given.memory)), constants=[False])
+            ends = [machine.number(machine.scope[name]) for name in presets]
+            starts = [sum(part) for part in zip(first, converted)]
+            # The place in the input is that of a slice, or an index.
+            rest, *index, place = calls[0]
+            expected_rest = given.memory if index else given.memory[starts[0]:]
+            is_right = len(calls) == 1 and rest.memory == expected_rest and [machine.number(it) for it in index] in ([], [starts[0]])
+            is_right = is_right and place.at.equals(Total(starts[1])) and ends == [start + size * count for start, size in zip(starts, sizes)]
+            report.prove(f"{function} of UTF-32: {count} bytes of `{inner}`", z3_bool(is_right))
 
 
 class Decodes:
@@ -170,7 +219,7 @@ def prove_decode_groups(report, windows):
             def make(decisions):
                 output, calls = Output(WRITTEN + GROUP + room), Decodes(lambda: machine, lengths)
                 replaced = {name: getattr(calls, name) for name in ("decode_two", "decode_three", "only", "copy_ascii")}
-                constants = {"GROUP": Int(4, "usize"), "WINDOWS_1252_C1": windows_words()}
+                constants = {"WINDOWS_1252_C1": windows_words()}
                 machine = Kernel(*sources(*LATIN), decisions=decisions, presets=STATE, replaced=replaced, constants=constants)
                 machine.run("decode", Slice(x), output, constants=[windows])
                 return machine, output, calls
@@ -216,15 +265,20 @@ def prove_decode_groups(report, windows):
 
 
 PARTS = {
-    "utf32/utf8": [(prove_widen_ascii, order, pointer) for order in BOTH for pointer in POINTERS],
+    "utf32/utf8": [
+        (prove, order, pointer) for prove in (prove_widen_ascii, prove_encode_ascii, prove_decode_ascii) for order in BOTH for pointer in POINTERS
+    ],
     "utf32/utf16": [
         *((prove, *orders, pointer) for prove in (prove_widen_units, prove_narrow_units) for orders in PAIRS for pointer in POINTERS),
     ],
     "latin": [(prove_decode_groups, windows) for windows in BOTH],
 }
 # The functions with the other loops, of which `avx2_conversions.py` has the rest.
-CALLERS = [(prove_caller, "from_utf16", "widen_units", WIDTH), (prove_caller, "to_utf16", "narrow_units", 2 * WIDTH)]
+CALLERS = {
+    "utf32/utf8": [(prove_ascii_callers,)],
+    "utf32/utf16": [(prove_caller, "from_utf16", "widen_units", WIDTH), (prove_caller, "to_utf16", "narrow_units", 2 * WIDTH)],
+}
 
 
 if __name__ == "__main__":
-    run_parts([*(part for parts in PARTS.values() for part in parts), *CALLERS])
+    run_parts([part for group in (PARTS, CALLERS) for parts in group.values() for part in parts])

@@ -5,7 +5,7 @@ An iteration starts inside the input and the output, which have the shortest len
 the definitions of `conversions.py`. docs/verification.md has the list of claims.
 """
 
-from z3 import And, BitVec, If, Implies, Not, Or, is_true, simplify
+from z3 import And, BitVec, BitVecVal, If, Implies, Not, Or, is_true, simplify
 
 import formulas
 from classes import parts_about
@@ -61,13 +61,13 @@ def prove_masks(report, name, machine, here):
         report.prove(f"{name}: the masks are those of the tables", Implies(here, And(*obligations)))
 
 
-def prove_end(report, title, files, function, generics, length, room, presets=STATE, **options):
+def prove_end(report, title, files, function, generics, length, room, presets=STATE, taken_back=0, **options):
     """With one byte less in the input or in the output, there is no iteration."""
     for given, made in ((length - 1, room), (length, room - 1)):
         memory = [BitVec(f"x{i}", 8) for i in range(READ + given)]
         runs = list(all_paths(files, function, lambda: (Slice(memory), Output(WRITTEN + made)), generics=generics, presets=presets, **options))
         ((machine, output, result),) = runs
-        is_right = [machine.number(it) for it in result] == [READ, WRITTEN] and not output.stores
+        is_right = [machine.number(it) for it in result] == [READ - taken_back, WRITTEN] and not output.stores
         report.prove(f"{title}: nothing is written for {given} bytes and room for {made}", z3_bool(is_right))
 
 
@@ -229,8 +229,10 @@ def prove_from_utf16(report, is_big_endian, other):
     title = f"{name_of(16, is_big_endian)} to {name_of(32, other)}"
     memory, before = [BitVec(f"x{i}", 8) for i in range(READ + WIDTH)], [BitVec(f"b{i}", 8) for i in range(WIDTH)]
     given, units = memory[READ:], FromUtf16(is_big_endian, None)
-    prove_end(report, title, UNITS_32, "from_utf16", [is_big_endian, other], WIDTH, 2 * WIDTH)
     for is_open in (0, 3):
+        # A first half whose second half has not been read is not counted.
+        presets, name = STATE | {"is_open": Int(is_open, "u32")}, f"{title}, after a first half" if is_open else title
+        prove_end(report, name, UNITS_32, "from_utf16", [is_big_endian, other], WIDTH, 2 * WIDTH, presets, taken_back=2 if is_open else 0)
         earlier = join(before[30:])
         premise = is_surrogate(earlier, 0xD800) if is_open else z3_bool(True)
         presets = STATE | {"before": before, "is_open": Int(is_open, "u32")}
@@ -250,7 +252,8 @@ def prove_from_utf16(report, is_big_endian, other):
             slots, terms = slots_of(machine, output, WRITTEN)
             assert sum_of_total(Total.of(state_["written"])) == sum_of(terms) and len(slots) == 2 * WIDTH
             report.prove(f"{name}: all surrogates are paired", Implies(here, is_paired))
-            report.prove(f"{name}: a first half at the end is kept", Implies(here, (state_["is_open"].bits() != 0) == firsts[-1]))
+            kept = state_["is_open"].bits() == If(firsts[-1], BitVecVal(3, 32), BitVecVal(0, 32))
+            report.prove(f"{name}: a first half at the end is kept", Implies(here, kept))
             for i, unit in enumerate(values):
                 value = If(is_surrogate(unit, 0xDC00), pair(values[i - 1] if i else earlier, unit), wide(unit))
                 expected = [(Not(firsts[i + 1]), byte) for byte in in_order(value, other)]

@@ -135,7 +135,7 @@ def prove_group(report, windows, three):
     def make(decisions):
         step, output = Step(), Output(WRITTEN + GROUP)
         machine = Kernel(
-            *sources(*LATIN), decisions=decisions, constants={"GROUP": Int(4, "usize")},
+            *sources(*LATIN), decisions=decisions,
             replaced={name: lambda *given, name=name: step.made(name, *given) for name in ("of_two", "of_three")},
         )
         found = machine.call("encode_group", Pointer(x, 2), Place(output, Total(WRITTEN)), constants=[windows, three])
@@ -187,7 +187,7 @@ def prove_only(report):
     is_set = [mask.value != 0 for mask in masks]
 
     def make_only(decisions):
-        machine = Kernel(*sources(*LATIN), decisions=decisions, constants={"GROUP": Int(4, "usize")})
+        machine = Kernel(*sources(*LATIN), decisions=decisions)
         return machine, machine.call("only", masks)
 
     for machine, found in paths(make_only, []):
@@ -246,7 +246,7 @@ def prove_loop(report, windows):
             presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize"), "is_converted": True, "is_inside": is_inside}
             replaced = {name: getattr(calls, name) for name in names}
             machine = Encode(
-                *sources(*LATIN), decisions=decisions, presets=presets, starts=presets, replaced=replaced, constants={"GROUP": Int(4, "usize")},
+                *sources(*LATIN), decisions=decisions, presets=presets, starts=presets, replaced=replaced,
             )
             result = machine.run("encode", Slice(x), output, constants=[windows])
             return machine, output, calls, result
@@ -318,7 +318,7 @@ def prove_start(report, windows):
             calls.append((given, before, place))
             return [Int(7, "usize"), Int(6, "usize")]
 
-        machine = Kernel(*sources(*LATIN), replaced={"encode_vector": encode_vector, "unfinished": lambda _: Int(1, "usize")}, constants={"GROUP": Int(4, "usize")})
+        machine = Kernel(*sources(*LATIN), replaced={"encode_vector": encode_vector, "unfinished": lambda _: Int(1, "usize")})
         read, written = map(machine.number, machine.run("encode", Slice(x), output, constants=[windows]))
         assert min(length, room) < WIDTH or machine.scope["is_inside"] is True, "there is an unfinished sequence"
         title = f"encode, {'windows-1252' if windows else 'ISO 8859-1'}, {length} bytes, room for {room}"
@@ -341,7 +341,7 @@ def prove_copy_ascii(report):
 
         def make(decisions):
             output = Output(at + room)
-            machine = Kernel(*sources(*LATIN), decisions=decisions, presets={"at": Int(at, "usize")}, constants={"GROUP": Int(4, "usize")})
+            machine = Kernel(*sources(*LATIN), decisions=decisions, presets={"at": Int(at, "usize")})
             return machine, output, machine.run("copy_ascii", Slice(x), output)
 
         for machine, output, result in paths(make, []):

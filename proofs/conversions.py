@@ -6,7 +6,7 @@ definitions of the encodings: RFC 3629 section 3, RFC 2781 section 2.1, and the 
 has the list of claims.
 """
 
-from z3 import And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, Or, UGE, UGT, ULE, ULT, ZeroExt
+from z3 import And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, Or, UGE, UGT, ULE, ULT, ZeroExt, is_false, simplify, substitute
 
 import formulas
 from formulas import BOUNDARY, run_parts, state, step, within
@@ -120,11 +120,15 @@ LANES = [0, 1, 14, 15, 16, 17, 30, 31]
 
 
 def prove_decode(report, function, title, unit_bytes, units, expected):
-    """A conversion from units of a fixed size: each lane has the bytes of its unit."""
-    length = unit_bytes * units
+    """A conversion from units of a fixed size: each lane has the bytes of its unit. There is room for two vectors."""
+    length, room = unit_bytes * units, 128
     memory = [BitVec(f"x{i}", 8) for i in range(length)]
+    for given, made in ((length - 1, room), (length, room - 1)):
+        ((_, (_, output), result),) = function.all_paths(lambda: (Slice(memory[:given]), Output(made)), [])
+        is_right = [Total.of(it).number for it in result] == [0, 0] and not output.stores
+        report.prove(f"{title}: nothing is written for {given} bytes and room for {made}", z3_bool(is_right))
     count = 0
-    for machine, (_, output), _ in function.all_paths(lambda: (Slice(memory), Output(256)), []):
+    for machine, (_, output), _ in function.all_paths(lambda: (Slice(memory), Output(room)), []):
         names, count = machine.scope, count + 1
         here = And(*machine.conditions)
         name = f"{title}, path {count}"
@@ -313,6 +317,18 @@ def stored_at(output, index, size):
     return False, None
 
 
+def fits(output, units, most, room):
+    """Whether the stores are inside the output for at most this number of units. A store with a mask writes no more for fewer."""
+    count = Total(0, [(1, units)]).variable()
+
+    def is_written(bit):
+        return not is_false(simplify(substitute(z3_bool(bit), (count, BitVecVal(most, 64)))))
+
+    return all(
+        place.number + i < room for place, lanes, mask in output.stores for i in range(len(lanes)) if mask is None or is_written(mask[i])
+    )
+
+
 def prove_encode(report, function, title, unit_bytes, expected, has_pairs, rests, pairs):
     for at, rest in rests:
         text = Encoded(at, rest)
@@ -326,7 +342,7 @@ def prove_encode(report, function, title, unit_bytes, expected, has_pairs, rests
             presets = {"at": Int(at, "usize")} | ({"third_before": third_before} if has_pairs else {})
             claims = []
             for machine, (_, output), _ in function.all_paths(
-                lambda: (Text(text.text), Output(unit_bytes * 64 + 64 * 4)), premises, presets=presets, lane=lane, rank=rank,
+                lambda: (Text(text.text), Output(max(unit_bytes * rest, 2 * 64))), premises, presets=presets, lane=lane, rank=rank,
             ):
                 names = machine.scope
                 conditions = And(*machine.conditions)
@@ -341,6 +357,7 @@ def prove_encode(report, function, title, unit_bytes, expected, has_pairs, rests
                 (scale, units), = advance.terms
                 assert scale == unit_bytes and advance.number == 0
                 assert machine.selected == units.list, "the number of units is not that of the compressed mask"
+                assert fits(output, units, min(rest, 64), unit_bytes * rest), "writes outside the output"
                 selected = z3_bool(units.list[lane])
                 count = Total(0, [(1, units)]).variable()
                 size = [UGT(count, BitVecVal(rank, 64)), ULE(count, BitVecVal(min(rest, 64), 64))]
@@ -351,6 +368,20 @@ def prove_encode(report, function, title, unit_bytes, expected, has_pairs, rests
                 if has_pairs and lane == 63:
                     claims.append(Implies(conditions, z3_bool(last_third.list[0]) == third))
             report.prove(f"{title}: {min(rest, 64)} bytes at {at}, byte {lane} as unit {rank}", Implies(And(*premises), And(*claims)))
+
+
+def prove_encode_end(report, function, title):
+    """There is no iteration without a byte after the vector. An unfinished sequence before the vector is not counted."""
+    for rest in (0, 64):
+        for inside in range(4 if rest else 1):
+            of_sequence = [0xF0, 0x90, 0x80, 0x80] if inside else [0x41] * 4
+            text = [0x41] * (64 - inside) + of_sequence + [0x41] * 64
+            text = [BitVecVal(byte, 8) for byte in text[:64 + rest]]
+            ((_, (_, output), result),) = function.all_paths(
+                lambda: (Text(text), Output(4 * len(text))), [], presets={"at": Int(64, "usize")}, to_end=True,
+            )
+            is_right = [Total.of(it).number for it in result] == [64 - inside, 0] and not output.stores
+            report.prove(f"{title}: the end, {rest} bytes from a vector on, after {inside} bytes of a sequence", z3_bool(is_right))
 
 
 def utf16_unit(is_big_endian):
@@ -433,6 +464,7 @@ def prove_utf32(report, is_big_endian, rests, pairs):
     function = Function("encode", "utf32", generics=[is_big_endian])
     title = f"UTF-8 to {name_of(32, is_big_endian)}"
     prove_encode(report, function, title, 4, utf32_unit(is_big_endian), False, rests, pairs)
+    prove_encode_end(report, function, title)
 
 
 def prove_from_utf16(report, is_big_endian):
@@ -470,11 +502,12 @@ PARTS = {
     "utf16": [
         (prove_utf16, False, [(64, 65)], PAIRS), (prove_utf16, True, [(64, 65)], FEW_PAIRS),
         (prove_utf16, False, RESTS, FEW_PAIRS), (prove_utf16, True, [(64, 33)], FEW_PAIRS),
+        (prove_utf16, False, [(0, 1), (64, 1)], [(0, 0)]), (prove_utf16, False, [(64, 33), (64, 63)], [(32, 32), (62, 62)]),
         (prove_from_utf16, False), (prove_from_utf16, True),
     ],
     "utf32": [
-        (prove_utf32, False, [(64, 65)], PAIRS), (prove_utf32, True, [(64, 65)], FEW_PAIRS),
         (prove_utf32, False, [(0, 65)], FEW_PAIRS), (prove_utf32, True, [(0, 65)], FEW_PAIRS),
+        (prove_utf32, True, [(64, 65)], FEW_PAIRS), (prove_utf32, False, [(64, 65)], PAIRS),
         (prove_from_utf32, False), (prove_from_utf32, True),
         *((prove_utf16_to_utf32, *orders) for orders in ORDERS), *((prove_utf32_to_utf16, *orders) for orders in ORDERS),
     ],

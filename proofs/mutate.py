@@ -8,7 +8,8 @@
 Groups with an SMT proof: `formula`, `avx512`, `avx2`, `neon` and `simd128` of `formulas.py`, and those of `OTHERS`: the conversions
 of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `pairs.py`, `copies.py`, `ascii.py`, `portable.py`, `units.py`, `prefixes.py`,
 `within.py`, and the programs for AVX2 and NEON. Every number and every shift
-that the proof reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
+that the proof reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`. Only the
+parts of the proof that read the changed place are run again.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
 The tests are the unit tests of `encoding`, `proofs/tests/grammar.rs` and `four_bytes.rs`, and those of the transcoder for
@@ -50,6 +51,7 @@ import neon_units
 import neon_utf16
 import neon_utf32
 import pairs
+import paths
 import portable
 import prefixes
 import rust
@@ -124,10 +126,12 @@ OTHERS = {
     ]),
     "shuffles": ("arch/shuffles.rs", [(avx2_conversions.prove_table, avx2_conversions.SHUFFLES)]),
     **{
-        f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", [*parts, *(copies.PARTS["avx2_ascii"] if name == "to_utf16" else [])])
+        f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", [
+            *parts, *(copies.PARTS["avx2_ascii"] if name == "to_utf16" else []),
+            *avx2_aligned.PARTS.get(name, []), *avx2_aligned.CALLERS.get(name, []),
+        ])
         for name, parts in avx2_conversions.GROUPS.items()
     },
-    **{f"avx2_aligned_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", parts) for name, parts in avx2_aligned.PARTS.items()},
     "neon_compress": ("arch/aarch64/compress.rs", [*neon_utf16.PARTS["compress"], *neon_utf16.PARTS["to_utf16"]]),
     "neon_utf16": ("arch/aarch64/utf16.rs", neon_utf16.PARTS["utf16"]),
     "neon_utf32": ("arch/aarch64/utf32.rs", neon_utf32.PARTS["utf32"]),
@@ -178,10 +182,14 @@ def parts_of(group):
     return [(formulas.prove_one_byte,), *parts] if group == "formula" else parts
 
 
-def prove(parts, report):
-    """The claim that fails, or `None`. The part with this claim is then the first, because the next change is near."""
-    model.EXECUTED.clear()
-    for part in parts:
+def prove(parts, report, readers=None):
+    """The claim that fails, or `None`, of all parts or of those that read the changed place. The part with this claim is then the
+    first, because the next change is near."""
+    if len(model.SIMPLIFIED) > 2_000_000:
+        model.EXECUTED.clear()
+        model.SIMPLIFIED.clear()
+        paths.HAS_MODEL.clear()
+    for part in [part for part in parts if readers is None or part in readers]:
         function, *arguments = part
         try:
             with contextlib.redirect_stdout(io.StringIO()):
@@ -194,8 +202,8 @@ def prove(parts, report):
 
 
 def places_read(group, parts):
-    """Where the proof of a group reads numbers and shifts: (path, start, end). Its claims are `known` from then on."""
-    found = set()
+    """Where the parts of a proof read numbers and shifts: the parts by (path, start, end). Their claims are `known` from then on."""
+    found = collections.defaultdict(list)
     read_next = rust.Tokens.next
     sources = {}
     read_source = rust.Source.__init__
@@ -209,7 +217,9 @@ def places_read(group, parts):
         match = tokens.match
         if tokens.text in sources and (match.group("number") or token in ("<<", ">>")):
             part = "number" if match.group("number") else "op"
-            found.add((sources[tokens.text], *match.span(part)))
+            place = found[sources[tokens.text], *match.span(part)]
+            if reader not in place:
+                place.append(reader)
         return token
 
     def skip_type(tokens):
@@ -220,12 +230,16 @@ def places_read(group, parts):
     read_type = rust.Tokens.skip_type
     rust.Tokens.next, rust.Tokens.skip_type, rust.Source.__init__ = record, skip_type, remember
     try:
-        failed = prove(parts, Baseline())
+        for reader in list(parts):
+            # Each part reads the source again.
+            rust.parsed_function.cache_clear()
+            if failed := prove([reader], Baseline()):
+                break
     finally:
         rust.Tokens.next, rust.Tokens.skip_type, rust.Source.__init__ = read_next, read_type, read_source
     if failed:
         sys.exit(f"{group} is not proved without a change: {failed}")
-    return sorted(found)
+    return sorted(found.items())
 
 
 def changed_numbers(text):
@@ -239,7 +253,7 @@ def changed_numbers(text):
 def smt_changes(group, parts):
     file = {"formula": "formula.rs"} | {name: path for name, path, _ in formulas.KERNELS}
     file |= {name: path for name, (path, _) in OTHERS.items()}
-    for path, start, end in places_read(group, parts):
+    for (path, start, end), readers in places_read(group, parts):
         # `formula.rs` has a group of its own.
         if path.resolve() == (KERNELS / file[group]).resolve() or (group == "neon" and path.name == "short.rs"):
             text = path.read_text()
@@ -247,7 +261,7 @@ def smt_changes(group, parts):
             if group == "subset" and start < text.index("const fn doubtful("):
                 continue
             for change in changed_numbers(text[start:end]):
-                yield path.resolve().relative_to(REPOSITORY), start, end, change
+                yield path.resolve().relative_to(REPOSITORY), start, end, change, readers
 
 
 def grammar_changes():
@@ -260,24 +274,24 @@ def grammar_changes():
                 for value in (int(number[0], 0) - 1, int(number[0], 0) + 1):
                     if 0 <= value <= 0xFF:
                         change = f"0x{value:02X}" if number[0].startswith("0x") else str(value)
-                        yield path, line.start() + number.start(), line.start() + number.end(), change
+                        yield path, line.start() + number.start(), line.start() + number.end(), change, None
 
 
 def run_smt(parts, change, copy):
-    path, start, end, new = change
+    path, start, end, new, readers = change
     mutant = copy / path
     original = mutant.read_text()
     mutant.write_text(original[:start] + new + original[end:])
     formulas.ROOT = copy / "src" / "kernels"
     try:
-        return prove(parts, Silent())
+        return prove(parts, Silent(), readers)
     finally:
         formulas.ROOT = KERNELS
         mutant.write_text(original)
 
 
 def run_grammar(change, copy):
-    path, start, end, new = change
+    path, start, end, new, _ = change
     mutant = copy / path
     original = mutant.read_text()
     mutant.write_text(original[:start] + new + original[end:])
@@ -323,7 +337,7 @@ def main():
             kind = "grammar" if group == "grammar" else "conversions" if group in OTHERS else "smt"
             step = 1 if is_all else SAMPLE[kind]
             for change in changes[:: step]:
-                path, start, end, new = change
+                path, start, end, new, _ = change
                 text = (REPOSITORY / path).read_text()
                 line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start)
                 line, marked = text[line_start:line_end].strip(), f"{text[line_start:start]}^{text[start:line_end]}"
