@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::mime::{BodyDecoder, BodyPiece, MimeError, TransferDecoder, TransferEncoding, TransferPiece};
+use utf8_codec::mime::{
+    BodyDecoder, BodyPiece, MimeError, TransferDecoder, TransferEncoding, TransferError, TransferPiece,
+};
 use utf8_codec_fuzz::Input;
 use utf8_codec_fuzz::support::oracle;
 
@@ -24,11 +26,12 @@ fuzz_target!(|data: &[u8]| {
     let body = BodyDecoder::new(encoding).max_line_length(max);
     let body = if lenient { body.lenient() } else { body };
 
-    let (bytes, offsets, errors) = decoded(transfer.clone(), &[input.bytes]);
-    assert_eq!(decoded(transfer, &chunks), (bytes.clone(), offsets, errors));
+    let whole = decoded(transfer.clone(), &[input.bytes]);
+    assert_eq!(decoded(transfer, &chunks), whole);
     let (text, errors) = texts(body.clone(), &[input.bytes]);
-    assert_eq!(texts(body.clone(), &chunks), (text.clone(), errors.clone()));
-    assert_eq!(text, oracle::decode(&bytes).0);
+    let (text_of_chunks, errors_of_chunks) = texts(body.clone(), &chunks);
+    assert_eq!((&text_of_chunks, &errors_of_chunks), (&text, &errors));
+    assert_eq!(text, oracle::decode(&whole.0).0);
 
     let (mut body, mut validated) = (body, Vec::new());
     for chunk in &chunks {
@@ -38,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(validated, errors);
 });
 
-fn decoded(mut decoder: TransferDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Vec<u64>, Vec<String>) {
+fn decoded(mut decoder: TransferDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Vec<u64>, Vec<TransferError>) {
     let (mut bytes, mut offsets, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let mut keep = |piece: TransferPiece<'_>| match piece {
         TransferPiece::Bytes(decoded) => {
@@ -46,7 +49,8 @@ fn decoded(mut decoder: TransferDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Vec<u64>
             bytes.extend_from_slice(decoded.bytes());
             offsets.extend((0..decoded.bytes().len()).map(|index| decoded.encoded_offset(index)));
         }
-        other => errors.push(format!("{other:?}")),
+        TransferPiece::Error(error) => errors.push(error),
+        other => panic!("an unknown piece: {other:?}"),
     };
     chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
     decoder.finish(&mut keep);
