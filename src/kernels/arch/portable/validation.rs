@@ -77,9 +77,6 @@ pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>
     if let Some(index) = first_ill_formed(before.carry(), chunk) {
         return Err(Index::new(index));
     }
-    if end.ends_with_never_a_lead() {
-        return Err(Index::new(chunk.len().saturating_sub(1)));
-    }
     *state = ScanState::new(end, before.prediction().after_chunk(end));
     Ok(())
 }
