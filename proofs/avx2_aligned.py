@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Proves the loops of AVX2 that the programs for an iteration replace: those over ASCII and over units that are not surrogates, which
-start aligned in the output after the first block (`widen_ascii`, `widen_units`, `narrow_units`), and the groups of four vectors in
-`decode` of `latin.rs`. docs/verification.md has the list of claims.
+start aligned in the output after the first block (`widen_ascii`, `widen_units`, `narrow_units`, `encode_ascii` and `decode_ascii` of
+UTF-32), and the groups of four vectors in `decode` of `latin.rs`. docs/verification.md has the list of claims.
 """
 
 from z3 import And, Bool, Extract, Implies, Not, Or, ULE, ULT

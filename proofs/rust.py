@@ -79,16 +79,16 @@ class Source:
 
     def function(self, name, is_method=False):
         """Returns the patterns and the body of the function with that name. There must be exactly one, or one method."""
-        return parsed_function(self.text, name, is_method)
+        return parsed_function(self.path, self.text, name, is_method)
 
 
 @functools.lru_cache(1000)
-def parsed_function(text, name, is_method):
+def parsed_function(path, text, name, is_method):
     starts = [match.start() for match in re.finditer(rf"\bfn {name}\b", text)]
     if len(starts) > 1:
         method = re.compile(rf"fn {name}\((?:&|mut )*self\b")
         starts = [start for start in starts if bool(method.match(text, start)) == is_method]
-    assert len(starts) == 1, f"{len(starts)} functions {name}"
+    assert len(starts) == 1, f"{path} has {len(starts)} functions {name}"
     tokens = Tokens(text, starts[0])
     tokens.expect("fn")
     tokens.next()

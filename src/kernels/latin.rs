@@ -155,6 +155,7 @@ mod tests {
             }
             check_stop::<true>(kernel, b"\xC0\x80");
             check_stop::<true>(kernel, b"\x80\x80");
+            check_stop::<true>(kernel, b"\xE2\x82z");
             // Each other byte in the place of a continuation byte of "–", E2 80 93.
             for byte in 0..=u8::MAX {
                 check_stop::<true>(kernel, &[0xE2, byte, 0x93]);
