@@ -4,8 +4,6 @@
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use super::formula;
-
 /// The maximum length of a small chunk. Small chunks are tested for ASCII as a whole if ASCII is likely, and have no
 /// aligned main loop.
 pub(super) const SMALL: usize = 384;
@@ -26,7 +24,7 @@ impl Carry {
     }
 
     /// Returns the number of bytes of the unfinished sequence at the end, 0 to 3. A last byte that is [never a
-    /// lead](formula::is_never_a_lead) counts as 1.
+    /// lead](super::formula::is_never_a_lead) counts as 1.
     #[inline]
     pub(super) const fn pending_len(self) -> u8 {
         // The bytes below the compared one cannot change the result. In order: the last byte is a lead byte; the byte
@@ -46,21 +44,6 @@ impl Carry {
     #[inline]
     pub(super) const fn is_ascii(self) -> bool {
         self.0 & 0x8080_8080 == 0
-    }
-
-    #[inline]
-    pub(super) const fn ends_with_never_a_lead(self) -> bool {
-        // A table takes three instructions fewer than a comparison with the ranges, for each chunk.
-        const NEVER: [bool; 256] = {
-            let mut never = [false; 256];
-            let mut byte = 0;
-            while byte < 256 {
-                never[byte] = formula::is_never_a_lead(byte as u8);
-                byte += 1;
-            }
-            never
-        };
-        NEVER[(self.0 >> 24) as usize]
     }
 
     #[inline]

@@ -8,7 +8,7 @@
 
 use super::super::super::functions::Index;
 use super::super::super::state::ScanState;
-use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
+use super::{Vector, carry_at, ends_with_never_a_lead, load_at, or_marks_at, or_marks_in_bmp_at};
 
 /// The distance in bytes at which memory is prefetched into the L1 cache. docs/performance.md has measurements for
 /// other distances. ASCII is prefetched only if [`Vector::prefetches_ascii`].
@@ -51,7 +51,7 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
     }
     // SAFETY: a vector has at least 4 bytes.
     let end = unsafe { carry_at(chunk, len) };
-    if end.ends_with_never_a_lead() {
+    if ends_with_never_a_lead(end) {
         return Err(Index::new(len - 1));
     }
     let prediction = prediction.after_chunk(end);

@@ -18,6 +18,7 @@ pub(super) use short::LAST_TO_FRONT;
 pub(super) use short::words_of_short;
 pub(in crate::kernels) use small::{is_text, validate};
 
+use super::super::formula;
 use super::super::functions::Index;
 use super::super::state::{Carry, SMALL, ScanState};
 
@@ -172,6 +173,22 @@ pub(in crate::kernels) unsafe fn carry_at(chunk: &[u8], at: usize) -> Carry {
     debug_assert!((4..=chunk.len()).contains(&at));
     // SAFETY: the caller guarantees the range; the read needs no alignment.
     Carry::from_word(u32::from_le(unsafe { chunk.as_ptr().add(at - 4).cast::<u32>().read_unaligned() }))
+}
+
+/// Whether the last byte of a chunk is [never a lead](formula::is_never_a_lead). `end` is the carry after the chunk.
+#[inline]
+const fn ends_with_never_a_lead(end: Carry) -> bool {
+    // A table takes three instructions fewer than a comparison with the ranges, for each chunk.
+    const NEVER: [bool; 256] = {
+        let mut never = [false; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            never[byte] = formula::is_never_a_lead(byte as u8);
+            byte += 1;
+        }
+        never
+    };
+    NEVER[(end.word() >> 24) as usize]
 }
 
 /// Combines `marks` with those of the vector at an index.

@@ -2,7 +2,7 @@
 
 use super::super::super::functions::Index;
 use super::super::super::state::{Prediction, ScanState};
-use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
+use super::{Vector, carry_at, ends_with_never_a_lead, load_at, or_marks_at, or_marks_in_bmp_at};
 
 /// Implements [`Validate`](super::super::super::functions::Validate).
 ///
@@ -35,7 +35,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         if let Some(index) = marks.first_mark_before(len) {
             return Err(Index::new(index));
         }
-        if end.ends_with_never_a_lead() {
+        if ends_with_never_a_lead(end) {
             return Err(Index::new(len - 1));
         }
         *state = ScanState::new(end, before.prediction().after_chunk(end));
@@ -62,7 +62,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
             // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
             return unsafe { V::validate_large(chunk, state) };
         }
-        if end.ends_with_never_a_lead() {
+        if ends_with_never_a_lead(end) {
             return Err(Index::new(len - 1));
         }
         *state = ScanState::new(end, before.prediction().after_chunk(end));
@@ -91,7 +91,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         // vector.
         return unsafe { V::validate_large(chunk, state) };
     }
-    if end.ends_with_never_a_lead() {
+    if ends_with_never_a_lead(end) {
         return Err(Index::new(len - 1));
     }
     let prediction = before.prediction().after_chunk(end);
