@@ -181,6 +181,23 @@ mod tests {
         }
     }
 
+    /// Only one character of the text is not U+0000, so a block has no other bits.
+    #[test]
+    fn every_bit_is_converted_among_zeros() {
+        let values = (0..21).flat_map(|bit: u32| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        for (kernel, value) in Kernel::available().flat_map(|it| values.clone().map(move |value| (it, value)))
+        {
+            let Some(character) = char::from_u32(value) else { continue };
+            for before in [0, 1, 7, 15, 16, 31, 64, 127] {
+                let text = format!("{}{character}{}", "\0".repeat(before), "\0".repeat(140 - before));
+                check_text::<false, false>(kernel, &text);
+                check_text::<true, false>(kernel, &text);
+                check_text::<false, true>(kernel, &text);
+                check_text::<true, true>(kernel, &text);
+            }
+        }
+    }
+
     #[test]
     fn every_length_and_every_position_of_a_vector() {
         let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
