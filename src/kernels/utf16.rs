@@ -114,6 +114,7 @@ fn decode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut 
 mod tests {
     use super::*;
     use crate::kernels::arch::utf16::order;
+    use crate::kernels::tests::characters_among_zeros;
 
     /// Texts with characters of each length at every position of a vector, and across its end.
     fn texts() -> impl Iterator<Item = String> {
@@ -315,6 +316,23 @@ mod tests {
             check_every_character::<false>(kernel);
             check_every_character::<true>(kernel);
         }
+    }
+
+    fn check_among_zeros<const BIG_ENDIAN: bool>(kernel: Kernel) {
+        for text in characters_among_zeros() {
+            let utf_16: Vec<u8> = text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect();
+            let mut out = vec![0xEE; 2 * text.len()];
+            let len = encode_by::<BIG_ENDIAN>(kernel, text.as_bytes(), &mut out).1;
+            assert_eq!(out[..len], utf_16, "{kernel:?}");
+            let (read, written) = decode_by::<BIG_ENDIAN>(kernel, &utf_16, &mut out);
+            assert_eq!((read, &out[..written]), (utf_16.len(), text.as_bytes()), "{kernel:?}");
+        }
+    }
+
+    #[test]
+    fn every_bit_is_converted_among_zeros() {
+        Kernel::available().for_each(check_among_zeros::<false>);
+        Kernel::available().for_each(check_among_zeros::<true>);
     }
 
     /// The portable loop validates during the conversion. It stops where `std` reports the first error, or at an

@@ -99,6 +99,7 @@ fn both(
 mod tests {
     use super::*;
     use crate::kernels::arch::utf16::order;
+    use crate::kernels::tests::characters_among_zeros;
 
     fn order_32<const BIG_ENDIAN: bool>(value: u32) -> [u8; 4] {
         if BIG_ENDIAN { value.to_be_bytes() } else { value.to_le_bytes() }
@@ -181,15 +182,10 @@ mod tests {
         }
     }
 
-    /// Only one character of the text is not U+0000, so a block has no other bits.
     #[test]
     fn every_bit_is_converted_among_zeros() {
-        let values = (0..21).flat_map(|bit: u32| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
-        for (kernel, value) in Kernel::available().flat_map(|it| values.clone().map(move |value| (it, value)))
-        {
-            let Some(character) = char::from_u32(value) else { continue };
-            for before in [0, 1, 7, 15, 16, 31, 64, 127] {
-                let text = format!("{}{character}{}", "\0".repeat(before), "\0".repeat(140 - before));
+        for kernel in Kernel::available() {
+            for text in characters_among_zeros() {
                 check_text::<false, false>(kernel, &text);
                 check_text::<true, false>(kernel, &text);
                 check_text::<false, true>(kernel, &text);

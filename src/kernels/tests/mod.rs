@@ -119,6 +119,19 @@ fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
     text
 }
 
+/// Returns texts with one character that is not U+0000, so that a block of a conversion has no other bits. The
+/// character has one bit, or all bits below one, or one bit and the lowest.
+#[cfg(feature = "transcode")]
+pub(super) fn characters_among_zeros() -> impl Iterator<Item = String> {
+    let values = (0..21).flat_map(|bit: u32| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+    values.filter_map(char::from_u32).flat_map(|character| {
+        [0, 1, 2, 3, 7, 15, 16, 31, 64, 127].map(|before| {
+            let after = 140 - before;
+            format!("{}{character}{}", "\0".repeat(before), "\0".repeat(after))
+        })
+    })
+}
+
 const ALPHABETS: [&[&str]; 6] = [
     &["a"],
     &["é"],
