@@ -153,11 +153,14 @@ mod tests {
                 let pairs = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
                 assert_eq!(pair(&bytes, b'\r', b'\n'), pairs, "{len}");
             }
-            for alphabet in [&['a'][..], &['é', 'a'], &['\u{10000}'], &['€', '\u{10FFFF}', '\u{7FF}', 'z']]
+            for alphabet in
+                [&['a'][..], &['é', 'a'], &['\u{10000}'], &['€', '\u{10FFFF}', '\u{7FF}', '\u{7F}']]
             {
                 let text: String = (0..len).map(|_| alphabet[next() % alphabet.len()]).collect();
                 assert_eq!(characters(&text), text.chars().count());
                 assert_eq!(characters(&text) + supplementary(&text), text.encode_utf16().count());
+                #[cfg(feature = "transcode")]
+                assert_eq!(sequences(&text), text.chars().filter(|char| !char.is_ascii()).count());
             }
         }
     }
