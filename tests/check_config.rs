@@ -138,7 +138,7 @@ fn an_invalid_configuration_file_is_an_error() {
         ("\n[[files]]\nglob = '*'\nruels = []\n", "line 4: unknown field `ruels`"),
         ("[[files]]\nrules = []\n", "missing field `glob`"),
         ("[[files]]\nglob = '[z-a]'\n", "invalid range"),
-        ("bom = 'sometimes'\n", "unknown BOM policy `sometimes`"),
+        ("bom = 'sometimes'\n", "`sometimes`: unknown policy; known are keep, strip"),
         ("encoding = 'utf-7'\n", "`utf-7`: unknown encoding"),
         ("rules = [\n", "line"),
     ] {

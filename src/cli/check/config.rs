@@ -11,8 +11,8 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::de::{Deserialize, Deserializer, Error};
+use utf8_codec::BomPolicy;
 
-use super::super::args::Bom;
 use super::super::charset::NamedEncoding;
 use super::rules::Rule;
 
@@ -28,7 +28,7 @@ pub(super) struct Options {
     #[serde(default, deserialize_with = "charset")]
     pub(super) encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
-    pub(super) bom: Option<Bom>,
+    pub(super) bom: Option<BomPolicy>,
 }
 
 /// The parsed content of a configuration file.
@@ -40,7 +40,7 @@ struct Content {
     #[serde(default, deserialize_with = "charset")]
     encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
-    bom: Option<Bom>,
+    bom: Option<BomPolicy>,
     #[serde(default)]
     files: Vec<Section>,
 }
@@ -57,7 +57,7 @@ struct Section {
     #[serde(default, deserialize_with = "charset")]
     encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
-    bom: Option<Bom>,
+    bom: Option<BomPolicy>,
 }
 
 fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Rule>>, D::Error> {
@@ -77,11 +77,10 @@ fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedEnc
     charset.map(Some).map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
 }
 
-fn bom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bom>, D::Error> {
+fn bom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BomPolicy>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let bom = <Bom as ValueEnum>::from_str(&name, false);
-    let expected = "expected keep, strip, require or reject";
-    bom.map(Some).map_err(|_| D::Error::custom(format_args!("unknown BOM policy `{name}`, {expected}")))
+    let bom = <BomPolicy as FromStr>::from_str(&name);
+    bom.map(Some).map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
 }
 
 /// One glob, or a list of globs.

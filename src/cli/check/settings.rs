@@ -9,7 +9,7 @@ use ec4rs::{ConfigFile, Properties, PropertiesSource};
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
-use super::super::args::Bom;
+use super::super::args::bom_policy;
 use super::super::charset::NamedEncoding;
 use super::super::walk::Input;
 use super::config::{Config, Configs, Options, directory_of};
@@ -31,8 +31,8 @@ pub(super) struct SettingsArgs {
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<NamedEncoding>,
     /// Whether files must start with a BOM (require), must not (reject), or may (keep, strip) [default: keep]
-    #[arg(long, value_name = "POLICY", hide_possible_values = true)]
-    bom: Option<Bom>,
+    #[arg(long, value_name = "POLICY", hide_possible_values = true, value_parser = bom_policy())]
+    bom: Option<BomPolicy>,
     /// Check an additional rule; can be repeated. Replaces the rules of utf8-codec.toml
     #[arg(long = "rule", value_name = "RULE")]
     rules: Vec<Rule>,
@@ -110,7 +110,7 @@ impl Settings {
             };
         }
         if let Some(bom) = self.args.bom.or(bom) {
-            (checks.bom_rule, policy) = (Rule::Bom, bom.into());
+            (checks.bom_rule, policy) = (Rule::Bom, bom);
         }
         (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
         if checks.encoding.encoding() != Encoding::Utf8 {
