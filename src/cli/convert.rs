@@ -162,12 +162,11 @@ impl Args {
         // A BOM that indicates the encoding is not text. It is stripped, so that the output does not get two BOMs.
         let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
-        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding())
-            .on_error(on_error)
-            .bom(self.policies.bom().unwrap_or(bom))
-            .switches(switches);
-        let transcoder = self.to.restrict(self.from.restrict(transcoder));
-        Ok(if self.sniff { transcoder.sniff() } else { transcoder })
+        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding());
+        let transcoder = if self.sniff { transcoder.sniff() } else { transcoder };
+        let transcoder =
+            transcoder.on_error(on_error).bom(self.policies.bom().unwrap_or(bom)).switches(switches);
+        Ok(self.to.restrict(self.from.restrict(transcoder)))
     }
 
     /// Describes an error. The transcoder implements ASCII as a subset of another encoding, so its errors do not
