@@ -75,8 +75,11 @@ impl Drop for Temporary {
     }
 }
 
+/// The name of a temporary file in its directory.
+type TemporaryName = (Arc<Directory>, OsString);
+
 /// The names of all temporary files.
-static TEMPORARIES: LazyLock<Mutex<Vec<(Arc<Directory>, OsString)>>> = LazyLock::new(Mutex::default);
+static TEMPORARIES: LazyLock<Mutex<Vec<TemporaryName>>> = LazyLock::new(Mutex::default);
 
 /// Held for reading while the name of a temporary file may have the content of another file.
 static EXCHANGES: RwLock<()> = RwLock::new(());
@@ -86,13 +89,13 @@ pub(super) fn exchanging() -> RwLockReadGuard<'static, ()> {
     EXCHANGES.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn lock_temporaries() -> MutexGuard<'static, Vec<(Arc<Directory>, OsString)>> {
+fn lock_temporaries() -> MutexGuard<'static, Vec<TemporaryName>> {
     TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Locks the list of temporary files. The first call starts a thread that on SIGINT, SIGTERM or SIGHUP (elsewhere than
 /// on Unix: Ctrl-C) removes these files and exits.
-fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<(Arc<Directory>, OsString)>>> {
+fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<TemporaryName>>> {
     static STARTED: Mutex<bool> = Mutex::new(false);
 
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -241,6 +241,10 @@ fn names(input: impl Read) -> io::Result<Vec<PathBuf>> {
     let mut input = start.as_slice().chain(input);
     let (mut paths, mut name) = (Vec::new(), Vec::new());
     loop {
+        // A sparse file consists of NUL.
+        while let separators @ 1.. = input.fill_buf()?.iter().take_while(|&&byte| byte == separator).count() {
+            input.consume(separators);
+        }
         name.clear();
         let len = input.by_ref().take(MAX_NAME as u64 + 1).read_until(separator, &mut name)?;
         if len == 0 {
@@ -250,7 +254,6 @@ fn names(input: impl Read) -> io::Result<Vec<PathBuf>> {
             name.pop();
         }
         match &*name {
-            [] => {}
             // In a list `-` is a file: the output of `git ls-files` contains no options.
             b"-" => paths.push(path_of(b"./-")?),
             name if name.len() > MAX_NAME => {

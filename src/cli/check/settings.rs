@@ -155,7 +155,7 @@ fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
     let mut properties = Properties::new();
     for (directory, parser) in files.iter_mut().rev() {
         // The globs are relative to the directory.
-        let below = path.strip_prefix(&*directory).unwrap_or(&path);
+        let below = path.strip_prefix(*directory).unwrap_or(&path);
         parser.apply_to(&mut properties, below).map_err(|error| {
             format!("{}:{}: {error}", directory.join(".editorconfig").display(), parser.line_no())
         })?;
