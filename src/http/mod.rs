@@ -118,4 +118,6 @@ pub use rejection::{Message, Reason, Rejection};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;
-pub use rules::{BodyRules, MissingCharset, MissingContentType, OtherCharset, Uncheckable, is_text_type};
+pub use rules::{BodyRules, MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+// Also in `content_type`, where mail uses it.
+pub use crate::content_type::is_text_type;

@@ -11,7 +11,7 @@ use super::content_fields::ContentFields;
 use super::error::MultipartError;
 use super::plan::{BodyPlan, Check};
 use super::rejection::Reason;
-use crate::content_type::{Charset, ContentType, is_or_extends};
+use crate::content_type::{Charset, ContentType, is_or_extends, is_text_type};
 use crate::delimiter::Boundary;
 use crate::text::TextDecoder;
 
@@ -121,28 +121,6 @@ pub enum Uncheckable {
     /// The body passes without a check. The program that reads the body must itself process the header field that
     /// prevents the check.
     Pass,
-}
-
-/// Whether a media type is text by default: `text/*`, JSON, XML, types with the suffix `+json`, `+xml` or `+json-seq`,
-/// NDJSON and JSON sequences, `application/x-www-form-urlencoded`, JavaScript and GraphQL.
-pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
-    const TYPES: [&str; 9] = [
-        "json",
-        "xml",
-        "x-www-form-urlencoded",
-        "x-ndjson",
-        "ndjson",
-        "jsonl",
-        "json-seq",
-        "javascript",
-        "graphql",
-    ];
-    content_type.top().eq_ignore_ascii_case("text")
-        || content_type.top().eq_ignore_ascii_case("application")
-            && TYPES.iter().any(|subtype| content_type.subtype().eq_ignore_ascii_case(subtype))
-        || content_type.suffix().is_some_and(|suffix| {
-            ["json", "xml", "json-seq"].iter().any(|known| suffix.eq_ignore_ascii_case(known))
-        })
 }
 
 impl BodyRules {
