@@ -96,6 +96,7 @@ pub(crate) mod filter;
 pub(crate) mod integrity;
 #[cfg(feature = "http")]
 pub(crate) mod observer;
+mod options;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;
 pub(crate) mod rejection;
@@ -113,11 +114,12 @@ pub use content_fields::ContentFields;
 pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, MultipartError, Undecodable, Utf8BodyError};
 pub use filter::BodyFilter;
+pub use options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
 pub use plan::{BodyKind, BodyPlan};
 pub use rejection::{Message, Reason, Rejection};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;
-pub use rules::{BodyRules, MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+pub use rules::BodyRules;
 // Also in `content_type`, where mail uses it.
 pub use crate::content_type::is_text_type;
