@@ -31,7 +31,8 @@ pub enum MissingCharset {
     Reject,
 }
 
-/// What happens to text in a charset other than UTF-8.
+/// What happens to text in a charset other than UTF-8, declared by the `charset` parameter or by an XML, HTML or CSS
+/// document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OtherCharset {
@@ -40,8 +41,8 @@ pub enum OtherCharset {
     /// The message is rejected with `415`.
     #[default]
     Reject,
-    /// The text is transcoded to UTF-8, and its `Content-Type` is changed. A BOM is removed, whatever the policy for the
-    /// BOM. Labels that are not in the WHATWG Encoding Standard, urlencoded forms, and fields of `multipart/form-data` are
+    /// The text is transcoded to UTF-8, and its `Content-Type` is changed. The declaration in a document is not: the
+    /// `charset` parameter has precedence over it. A BOM is removed, whatever the policy for the BOM. Labels that are not in the WHATWG Encoding Standard, urlencoded forms, and fields of `multipart/form-data` are
     /// rejected.
     #[cfg(feature = "encoding_rs")]
     Transcode,

@@ -196,7 +196,8 @@ impl Rejection {
     /// other errors. Returns `None` if the body failed for another reason.
     ///
     /// Use it in handlers that read the body themselves, to respond in the same way as the layer:
-    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`.
+    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`. Set
+    /// [`content_type`](Self::content_type) if the request may be one of gRPC.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
         Some(Self::new(Message::Request, reason))

@@ -1,5 +1,5 @@
-//! The rules: which bodies are text, in which charset, and how they are checked. They use only the header fields, not
-//! the body.
+//! The rules: which bodies are text, in which charset, and how they are checked. They use only the header fields. A plan
+//! for a document that may declare its encoding leaves the rest to the filter of the body.
 
 use core::fmt;
 use std::sync::Arc;
@@ -29,7 +29,8 @@ use crate::text::TextDecoder;
 /// |---|---|---|---|
 /// | a text type ([`is_text_type`]), UTF-8 or no `charset` | checked | checked | [`text_types`](Self::text_types), [`missing_charset`](Self::missing_charset) |
 /// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
-/// | a text type in another charset | `415` | passes | [`other_charset`](Self::other_charset) |
+/// | a text type in another charset, also one that the document declares | `415` | passes | [`other_charset`](Self::other_charset) |
+/// | a text type in US-ASCII | checked as ASCII | passes | [`other_charset`](Self::other_charset) |
 /// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`content_codings`](Self::content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`content_ranges`](Self::content_ranges) |
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`missing_content_type`](Self::missing_content_type) |
@@ -37,7 +38,29 @@ use crate::text::TextDecoder;
 /// | `charset` parameters that conflict | `400` | `502` | |
 /// | trailer fields | checked | pass | [`check_trailers`](Self::check_trailers) |
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
+/// | gRPC, gRPC-Web, Connect streams | passes | passes | [`length_prefixed`](Self::length_prefixed) |
 /// | any other type | passes | passes | [`text_types`](Self::text_types) |
+///
+/// # Charset
+///
+/// The `charset` parameter has no effect on types whose standard requires UTF-8: JSON and sequences of JSON (RFC 8259
+/// sections 8.1 and 11), event streams (HTML §9.2.5), YAML, TOML and others. They are checked as UTF-8 and never
+/// transcoded.
+///
+/// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
+/// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
+/// they declare another one, [`other_charset`](Self::other_charset) applies, and no policy repairs them. Nothing of the
+/// body is returned before that is known: of XML and CSS no more than the declaration is held, of HTML up to 1,024 bytes.
+/// A UTF-16 declaration in ASCII cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts
+/// of a `multipart/form-data` are not searched.
+///
+/// Text in US-ASCII is checked as ASCII where another charset would be rejected: bytes above `7F` are errors under every
+/// policy. With a subset it is rejected like another charset.
+///
+/// The folded lines of `text/calendar` and `text/vcard` are not joined: a character that a fold splits (RFC 5545 §3.1) is
+/// an error.
+///
+/// # Codings
 ///
 /// If clients compress their requests, apply the rules after decompression, because compressed content cannot be
 /// checked. An unknown coding and a malformed range are also rejected, because the handler may ignore the field and
