@@ -155,7 +155,14 @@ impl Check {
                 (0, None)
             }
             Kind::Text(filter) => feed_text(filter, &mut output, end),
-            Kind::Body(filter) => feed_body(filter, &mut output, end),
+            Kind::Body(filter) => {
+                let result = feed_body(filter, &mut output, end);
+                // A document in UTF-8, after its start. The rest is not copied.
+                if let Some(decoder) = filter.text_decoder().filter(|_| !end) {
+                    self.kind = Kind::Text(Filter::with_decoder(decoder));
+                }
+                result
+            }
         };
         let verdict = match error {
             None => Verdict::Pass,

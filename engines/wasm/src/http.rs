@@ -224,8 +224,7 @@ impl Exchange {
             Verdict::Pass if outcome.is_unchanged() => None,
             // There is no buffer to which the repaired end of the body could be added.
             Verdict::Pass => {
-                let why =
-                    "a body that ends inside a character, before trailers, is repaired in buffered mode only";
+                let why = "the held end of a body, before trailers, is passed on in buffered mode only";
                 return self.reset(message, why);
             }
         };

@@ -237,6 +237,19 @@ impl BodyFilter {
         self.fed
     }
 
+    /// Returns the decoder with its state, if the rest of the body is plain UTF-8 text and nothing is left to return.
+    ///
+    /// An engine can then go on with a [`proxy::Filter`](crate::proxy::Filter), which needs no copies: after the start
+    /// of a [document](super::BodyKind::Document).
+    pub fn text_decoder(&self) -> Option<TextDecoder> {
+        match &self.kind {
+            Kind::Text(filter) if !self.has_failed && self.untaken() == 0 && filter.is_idle() => {
+                Some(*filter.decoder())
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the number of ill-formed sequences that were repaired so far.
     #[inline]
     pub fn repaired(&self) -> u64 {
