@@ -204,8 +204,18 @@ fn documents_without_a_declaration_are_not_held() {
         let passed = filter.next().unwrap().unwrap();
         assert_eq!((passed.as_ptr(), passed.len()), (chunk.as_ptr(), start.len()), "{start}");
     }
-    // Of HTML, at most 1,024 bytes are held.
+    // A response passes whatever it declares, so its ASCII is not held.
     let rules = BodyRules::for_responses();
+    let mut filter = BodyFilter::new(&plan(&rules, "text/html").unwrap(), &rules);
+    for (chunk, passed) in [("<p>step 1", Some("<p>step 1")), ("né", Some("n")), (" step 2", None)] {
+        filter.feed(Bytes::from(chunk));
+        let next = filter.next().map(|next| next.unwrap());
+        assert_eq!(next.as_deref(), passed.map(str::as_bytes), "{chunk}");
+    }
+    filter.finish();
+    assert_eq!(filter.next().unwrap().unwrap(), "é step 2");
+    // Of HTML in a request, at most 1,024 bytes are held.
+    let rules = BodyRules::new();
     let mut filter = BodyFilter::new(&plan(&rules, "text/html").unwrap(), &rules);
     for _ in 0..1023 {
         filter.feed(Bytes::from_static(b"x"));

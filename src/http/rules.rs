@@ -49,10 +49,11 @@ use crate::text::TextDecoder;
 ///
 /// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
 /// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
-/// they declare another one, [`other_charset`](Self::other_charset) applies, and no policy repairs them. Nothing of the
-/// body is returned before that is known: of XML and CSS no more than the declaration is held, of HTML up to 1,024 bytes.
-/// A UTF-16 declaration in ASCII cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts
-/// of a `multipart/form-data` are not searched.
+/// they declare another one, [`other_charset`](Self::other_charset) applies, and no policy repairs them. The start of the
+/// body is held until that is known: of XML and CSS no more than the declaration, of HTML up to 1,024 bytes. Where another
+/// charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A UTF-16 declaration in ASCII
+/// cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a `multipart/form-data` are not
+/// searched.
 ///
 /// Text in US-ASCII is checked as ASCII where another charset would be rejected: bytes above `7F` are errors under every
 /// policy. With a subset it is rejected like another charset.

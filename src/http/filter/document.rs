@@ -3,20 +3,23 @@
 use bytes::Bytes;
 
 use crate::content_type::{is_ascii_label, is_utf8_label};
-use crate::declared::{Declaration, DocumentKind, Search, find};
+use crate::declared::{Declaration, DocumentKind, Search, Source, find};
 use crate::http::charset::SourceCharset;
 use crate::http::error::Utf8BodyError;
 use crate::http::options::OtherCharset;
 use crate::http::plan::in_ascii;
+use crate::policy::BomPolicy;
 use crate::text::TextDecoder;
 
-/// Holds the start of a document until its encoding is known: at most [`DocumentKind::max_prefix`] bytes.
+/// Stores the start of a document until its encoding is known: at most [`DocumentKind::max_prefix`] bytes.
 #[derive(Debug)]
 pub(super) struct DocumentStart {
     kind: DocumentKind,
     other: OtherCharset,
     decoder: TextDecoder,
-    held: Vec<u8>,
+    start: Vec<u8>,
+    /// The number of bytes of `start` that were returned.
+    returned: usize,
 }
 
 /// How a document is read.
@@ -31,44 +34,53 @@ pub(super) enum Reading {
 
 impl DocumentStart {
     pub(super) const fn new(kind: DocumentKind, other: OtherCharset, decoder: TextDecoder) -> Self {
-        Self { kind, other, decoder, held: Vec::new() }
+        Self { kind, other, decoder, start: Vec::new(), returned: 0 }
     }
 
-    /// Returns how the document is read, and the bytes before the chunk, if this chunk decides it. Otherwise the chunk is
-    /// held.
-    pub(super) fn feed(&mut self, chunk: &[u8]) -> Option<(Reading, Bytes)> {
-        let room = self.kind.max_prefix() - self.held.len();
-        let start = &chunk[..chunk.len().min(room)];
-        let reading = if self.held.is_empty() {
-            self.reading(start, false)
-        } else {
-            let before = self.held.len();
-            self.held.extend_from_slice(start);
-            let reading = self.reading(&self.held, false);
-            if reading.is_some() {
-                self.held.truncate(before);
-            }
-            reading
-        };
-        match reading {
-            Some(reading) => Some((reading, self.take_held())),
-            None => {
-                if self.held.is_empty() {
-                    self.held = start.to_vec();
-                }
-                None
-            }
+    /// Returns how the document is read if this chunk decides it. Otherwise the chunk is stored.
+    pub(super) fn feed(&mut self, chunk: &[u8]) -> Option<Reading> {
+        let before = self.start.len();
+        let room = self.kind.max_prefix() - before;
+        let chunk = &chunk[..chunk.len().min(room)];
+        // The first chunk of most documents decides, so it is not copied before.
+        if before == 0
+            && let decided @ Some(_) = self.reading(chunk, false)
+        {
+            return decided;
         }
+        self.start.extend_from_slice(chunk);
+        let decided = if before == 0 { None } else { self.reading(&self.start, false) };
+        if decided.is_some() {
+            self.start.truncate(before);
+        }
+        decided
     }
 
-    /// Returns how the document is read if it ends here, and its bytes.
-    pub(super) fn finish(&mut self) -> (Reading, Bytes) {
-        let reading = self.reading(&self.held, true).unwrap_or(Reading::Text(self.decoder));
-        (reading, self.take_held())
+    /// Returns how the document is read if it ends here.
+    pub(super) fn finish(&self) -> Reading {
+        self.reading(&self.start, true).unwrap_or(Reading::Text(self.decoder))
     }
 
-    fn take_held(&mut self) -> Bytes {
-        core::mem::take(&mut self.held).into()
+    /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
+    /// transcoded. A page that is sent in parts is not delayed then.
+    pub(super) fn next(&mut self) -> Option<Bytes> {
+        let is_sure = self.other == OtherCharset::Pass
+            && !self.decoder.has_subset()
+            && self.decoder.bom_policy() == BomPolicy::Keep;
+        let held = &self.start[self.returned..];
+        let len = held.iter().position(|byte| !byte.is_ascii()).unwrap_or(held.len());
+        if !is_sure || len == 0 {
+            return None;
+        }
+        let ascii = Bytes::copy_from_slice(&held[..len]);
+        self.returned += len;
+        Some(ascii)
+    }
+
+    /// Returns the number of bytes that were returned, and the bytes after them.
+    pub(super) fn split(&mut self) -> (u64, Bytes) {
+        let held = self.start.split_off(self.returned);
+        (self.returned as u64, held.into())
     }
 
     fn reading(&self, prefix: &[u8], is_end: bool) -> Option<Reading> {
@@ -81,9 +93,7 @@ impl DocumentStart {
 
     fn reading_of(&self, declaration: &Declaration<'_>) -> Reading {
         let label = declaration.label;
-        if is_utf8_label(label)
-            || declaration.source == crate::declared::Source::Declaration && is_wide(label)
-        {
+        if is_utf8_label(label) || declaration.source == Source::Declaration && is_wide(label) {
             return Reading::Text(self.decoder);
         }
         let rejected = || {
@@ -113,15 +123,20 @@ impl DocumentStart {
         self.other.transcodes()
     }
 
-    /// Returns the number of bytes that are held.
+    /// Returns the number of bytes that were fed and did not decide.
+    pub(super) const fn offset(&self) -> u64 {
+        self.start.len() as u64
+    }
+
+    /// Returns the number of these bytes that were not returned.
     pub(super) const fn held(&self) -> u64 {
-        self.held.len() as u64
+        (self.start.len() - self.returned) as u64
     }
 
     /// Whether the end of the document would add nothing.
     pub(super) fn is_clean(&self) -> bool {
         let mut probe = self.decoder;
-        self.held.is_empty() && probe.finish().is_none()
+        self.held() == 0 && probe.finish().is_none()
     }
 }
 

@@ -192,28 +192,29 @@ impl BodyFilter {
                 None => {}
             }
             let step = self.next.take().or_else(|| self.waiting.pop_front())?;
-            if let Kind::Document(start) = &mut self.kind {
-                let decided = match &step {
-                    Step::Chunk(chunk) => start.feed(chunk),
-                    Step::End => Some(start.finish()),
-                };
-                let Some((reading, held)) = decided else { continue };
-                let decoder = *start.decoder();
-                self.kind = match reading {
-                    Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder)),
-                    Reading::Pass => Kind::PASS,
-                    Reading::Transcode(charset) => Kind::Charset(CharsetDecoder::boxed(&charset, decoder)),
-                    Reading::Reject(error) => return Some(Err(self.failed(error))),
-                };
-                if !held.is_empty() {
-                    self.kind.feed(held);
-                    // No other step is next.
-                    self.next = Some(step);
-                    continue;
-                }
+            let Kind::Document(start) = &mut self.kind else {
+                self.step(step);
+                continue;
+            };
+            let decided = match &step {
+                Step::Chunk(chunk) => start.feed(chunk),
+                Step::End => Some(start.finish()),
+            };
+            let Some(reading) = decided else { continue };
+            let decoder = *start.decoder();
+            let (offset, held) = start.split();
+            self.kind = match reading {
+                Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.at(offset))),
+                Reading::Pass => Kind::Pass { chunk: Bytes::new(), offset },
+                Reading::Transcode(charset) => Kind::Charset(CharsetDecoder::boxed(&charset, decoder)),
+                Reading::Reject(error) => return Some(Err(self.failed(error))),
+            };
+            if held.is_empty() {
                 self.step(step);
             } else {
-                self.step(step);
+                self.kind.feed(held);
+                // It was taken from there, so no other step is lost.
+                self.next = Some(step);
             }
         }
     }
@@ -317,7 +318,7 @@ impl Kind {
                 let chunk = core::mem::take(chunk);
                 (!chunk.is_empty()).then_some(Ok(chunk))
             }
-            Self::Document(_) => None,
+            Self::Document(start) => start.next().map(Ok),
             Self::Text(filter) => filter.next(),
             Self::Form(filter) => filter.next(),
             Self::UrlEncoded(filter) => filter.next(),
@@ -351,7 +352,7 @@ impl Kind {
     fn offset(&self) -> u64 {
         match self {
             Self::Pass { offset, .. } => *offset,
-            Self::Document(start) => start.held(),
+            Self::Document(start) => start.offset(),
             Self::Text(filter) => filter.decoder().offset(),
             Self::Form(filter) => filter.offset(),
             Self::UrlEncoded(filter) => filter.offset(),
