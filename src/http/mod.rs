@@ -37,8 +37,8 @@
 //! # Without a body type
 //!
 //! An engine that has header fields and slices of its own buffers can use the same rules. Text in UTF-8, the most
-//! frequent case, is checked with a [`proxy::Filter`](crate::proxy::Filter), which reports ranges of the slice. Forms
-//! are checked with a [`BodyFilter`].
+//! frequent case, is checked with a [`proxy::Filter`](crate::proxy::Filter), which reports ranges of the slice. Forms,
+//! and documents that may declare their encoding, are checked with a [`BodyFilter`].
 //!
 //! ```
 //! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Message, Reason, Rejection};
