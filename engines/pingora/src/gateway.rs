@@ -280,7 +280,7 @@ async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
     let request = session.req_header().headers.get(CONTENT_TYPE);
     let is_grpc = request.is_some_and(|value| content_type::is_grpc(value.as_bytes()));
     let (mut response, document) = if is_grpc {
-        let mut response = ResponseHeader::build(200, Some(3))?;
+        let mut response = ResponseHeader::build(http::StatusCode::OK, Some(3))?;
         for (name, value) in rejection.grpc_fields() {
             response.insert_header(name, value)?;
         }
