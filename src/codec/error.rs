@@ -32,7 +32,7 @@ pub enum CodecError {
     EventTooLong {
         /// The first line of the event.
         event: LineStart,
-        /// The limit in bytes, for the type and the data.
+        /// The limit in bytes, for the type and the data, or for the ID.
         limit: usize,
     },
     /// The type of a server-sent event to be encoded contains CR or LF, or its ID contains CR, LF or NUL. Nothing was
