@@ -47,7 +47,8 @@ where
     if new().encode(Bytes::copy_from_slice(input.bytes), &mut wire).is_ok() {
         let frames = items(&mut new(), &[&wire]);
         if let [Ok(frame)] = <[_; 1]>::try_from(frames).unwrap_or_else(|_| [Err(String::new())]) {
-            assert_eq!(kept(&frame.into()), kept(input.bytes));
+            let frame: Bytes = frame.into();
+            assert_eq!(kept(&frame), kept(input.bytes));
         }
     }
 }
