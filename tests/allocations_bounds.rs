@@ -14,7 +14,7 @@ use std::io;
 use std::rc::Rc;
 
 use allocations::held;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{Decoder, FramedRead};
@@ -92,6 +92,26 @@ fn most_held<S: Stream>(streams: &[&[Part]], new: impl Fn(Peer) -> S) -> usize {
         while !matches!(stream.as_mut().poll_next(&mut cx), Poll::Ready(None)) {}
     }
     most.get()
+}
+
+/// A type that was copied, because its read buffer was long, is not copied again for each line after it.
+#[test]
+fn the_type_of_an_event_is_copied_at_most_twice() {
+    let mut codec = SseCodec::new();
+    let mut buffer = BytesMut::from(&*format!("event: {}\n", "e".repeat(LIMIT)));
+    assert!(codec.decode(&mut buffer).unwrap().is_none());
+    let data = |codec: &mut SseCodec, lines: usize| {
+        allocations::count(|| {
+            for _ in 0..lines {
+                let mut buffer = BytesMut::from(&b"data: d\n"[..]);
+                assert!(codec.decode(&mut buffer).unwrap().is_none());
+            }
+        })
+    };
+    data(&mut codec, 100);
+    // Each line allocates its buffer, and the reference count of a slice.
+    let count = data(&mut codec, 1000);
+    assert!(count < 2100, "{count} allocations for 1000 lines");
 }
 
 /// Asserts that a codec and its read buffer hold at most `bound` bytes.

@@ -37,9 +37,9 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// may have [`MAX_ID_LENGTH`](Self::MAX_ID_LENGTH) bytes.
 ///
 /// Between two reads a peer can make a stream hold at most twice the limit of an event and 256 KiB: the event, its ID, the
-/// one before it, and small read buffers of which the event is a slice. The read buffer of `FramedRead` adds 4 times
-/// the limit of a line and a read, because its capacity doubles, and that of `SseStream` twice as much. During a
-/// read the text of a line is added, which a policy may make longer than the line.
+/// one before it, and small read buffers of which the event is a slice. The read buffer is added: in `FramedRead` 4
+/// times the limit of a line and a read, because its capacity doubles, in `SseStream` twice a line and a chunk. While a
+/// line is decoded its text is added, which a policy may make longer than the line.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -259,7 +259,8 @@ impl SseCodec {
                 self.check_length(self.block.data.len_with(value) + self.block.event.len())?;
                 let value = line.slice_ref(value);
                 self.block.data.push(value, self.max_event_length);
-                self.block.has_slices = true;
+                // Only for the first line, so that the type is not copied again for each line.
+                self.block.has_slices |= matches!(self.block.data, Data::Line(_));
             }
             "event" if !self.block.is_discarded => {
                 self.check_length(self.block.data.len() + value.len())?;
