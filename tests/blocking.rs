@@ -421,6 +421,19 @@ fn a_line_above_the_limit_is_reported_once_for_every_partition() {
 }
 
 #[test]
+fn bounded_lines_count_what_the_policy_repaired() {
+    let replace = TextDecoder::new().on_error(utf8_codec::ErrorPolicy::Replace);
+    let mut lines = Utf8Reader::with_decoder(&b"a\xFF\xFF\nb\xE2\x82"[..], replace).bounded_lines(9);
+    assert_eq!(lines.counters().total(), 0);
+    assert_eq!(lines.by_ref().map(Result::unwrap).collect::<Vec<_>>(), ["a\u{FFFD}\u{FFFD}", "b\u{FFFD}"]);
+    let counters = lines.counters();
+    assert_eq!((counters.total(), counters.of(utf8_codec::ErrorKind::InvalidLead)), (3, 2));
+    let strict = &mut Utf8Reader::new(&b"a\xFF"[..]).use_inner_buffer().bounded_lines(9);
+    assert!(strict.next().unwrap().is_err());
+    assert_eq!(strict.counters().total(), 1);
+}
+
+#[test]
 fn a_line_without_an_end_is_discarded_in_constant_memory() {
     let endless = io::repeat(b'x').take(50 << 20).chain(&b"\nnext"[..]);
     let mut lines = Utf8Reader::new(endless).bounded_lines(1000);

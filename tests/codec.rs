@@ -96,10 +96,7 @@ fn expected_lines(input: &[u8], ending: LineEnding, limit: usize) -> Vec<Item> {
                 .map(|at| (at, at + if rest[at..].starts_with(b"\r\n") { 2 } else { 1 })),
             _ => unreachable!(),
         }
-        .unwrap_or_else(|| {
-            let lone_cr = ending == LineEnding::LfOrCrLf && rest.ends_with(b"\r");
-            (rest.len() - usize::from(lone_cr), rest.len())
-        });
+        .unwrap_or((rest.len(), rest.len()));
         let errors = oracle::decode(&rest[..line]).1;
         items.push(if payload > limit {
             Item::TooLong { offset: at as u64 }
@@ -143,6 +140,53 @@ fn a_truncated_character_after_well_formed_text_is_never_returned_as_text() {
     let error = codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap();
     assert_eq!((error.offset, error.kind, error.len), (80, ErrorKind::MissingContinuation, 1));
     assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("good"));
+}
+
+/// As in `str::lines`.
+#[test]
+fn a_cr_at_the_end_of_the_stream_belongs_to_the_line() {
+    for input in ["a,b\rc,d\r", "a\r\n\r", "\r", "a\r\r\n\r\r"] {
+        let lines: Vec<_> = input.lines().map(|line| Item::Text(line.into())).collect();
+        every_partition(input.as_bytes(), |chunks| assert_eq!(run(Utf8LinesCodec::new(), chunks), lines));
+    }
+    let limited = |max| run(Utf8LinesCodec::new().max_length(max), &[b"abc\r"]);
+    assert_eq!(limited(4), [Item::Text("abc\r".into())]);
+    assert_eq!(limited(3), [Item::TooLong { offset: 0 }]);
+}
+
+#[test]
+fn a_limit_of_the_text_applies_after_the_policy() {
+    let input = b"\xFF\xFF\nabcdef\na\xFFb\nabcdefgh\n\xFF\n";
+    let codec = |policy| {
+        Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(policy)).max_length(7).max_text_length(5)
+    };
+    let text = |text: &str| Item::Text(text.into());
+    let long = |offset| Item::TooLong { offset };
+    let cases = [
+        (ErrorPolicy::Replace, vec![long(0), long(3), text("a\u{FFFD}b"), long(14), text("\u{FFFD}")]),
+        (ErrorPolicy::Escape, vec![long(0), long(3), long(10), long(14), text("\\xff")]),
+        (ErrorPolicy::Skip, vec![text(""), long(3), text("ab"), long(14), text("")]),
+    ];
+    for (policy, expected) in cases {
+        some_partitions(input, 50, |chunks| assert_eq!(run(codec(policy), chunks), expected, "{policy:?}"));
+    }
+    // The decoder of 512 ill-formed bytes returns three times as many.
+    let replaced = |max| {
+        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+        let codec = Utf8LinesCodec::with_decoder(decoder).max_length(512).max_text_length(max);
+        run(codec, &[&[0xFF; 512], b"\n"])
+    };
+    assert_eq!(replaced(1536), [text(&"\u{FFFD}".repeat(512))]);
+    assert_eq!(replaced(1535), [long(0)]);
+}
+
+#[test]
+fn a_line_of_ndjson_has_at_most_1_mib() {
+    for (len, fits) in [(1_048_576, true), (1_048_577, false)] {
+        let line = [vec![b'1'; len], b"\r\n".to_vec()].concat();
+        let items = run(Utf8LinesCodec::ndjson(), &[&line]);
+        assert_eq!(matches!(&items[..], [Item::Text(_)]), fits, "{len}");
+    }
 }
 
 #[test]

@@ -218,9 +218,18 @@ fn expected(input: &[u8], scope: Scope) -> String {
             .map(|&byte| char::from_u32(support::encodings::windows_1252(byte)).expect("BMP"))
             .collect()
     };
-    let decide = |bytes: &[u8]| match core::str::from_utf8(bytes) {
-        Ok(text) => text.to_owned(),
-        Err(_) => legacy(bytes),
+    let decide = |line: &[u8]| {
+        let content = line.strip_suffix(b"\n").unwrap_or(line);
+        let content = content.strip_suffix(b"\r").unwrap_or(content);
+        let line_break = core::str::from_utf8(&line[content.len()..]).expect("ASCII");
+        let text = match core::str::from_utf8(content) {
+            Ok(text) => text.to_owned(),
+            Err(error) => match core::str::from_utf8(&content[..error.valid_up_to()]) {
+                Ok(text) if error.error_len().is_none() && !text.is_ascii() => text.to_owned() + "\u{FFFD}",
+                _ => legacy(content),
+            },
+        };
+        text + line_break
     };
     match scope {
         Scope::Frame => decide(input),
@@ -249,6 +258,23 @@ fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
                 assert_eq!(out, expected(&input, scope), "{scope:?} {chunks:02X?}");
             });
         }
+    }
+}
+
+#[test]
+fn utf_8_that_is_cut_in_its_last_character_is_not_legacy_text() {
+    for (input, frame, line) in [
+        (&b"caf\xC3\xA9 na\xC3"[..], "caf\u{E9} na\u{FFFD}", "caf\u{E9} na\u{FFFD}"),
+        (b"\xE2\x82\xAC\xF0\x9F\x98\r\n", "\u{20AC}\u{FFFD}\r\n", "\u{20AC}\u{FFFD}\r\n"),
+        // Without another character of several bytes it may be legacy text, and after an error it is.
+        (b"caf\xE9", "caf\u{E9}", "caf\u{E9}"),
+        (b"caf\xE9\r\n", "caf\u{E9}\r\n", "caf\u{E9}\r\n"),
+        (b"\xFF\xC3\xA9\xC3", "\u{FF}\u{C3}\u{A9}\u{C3}", "\u{FF}\u{C3}\u{A9}\u{C3}"),
+        (b"\xC3\xA9\xC3\nb", "\u{C3}\u{A9}\u{C3}\nb", "\u{E9}\u{FFFD}\nb"),
+        (b"\xC3\xA9\n\xC3", "\u{E9}\n\u{FFFD}", "\u{E9}\n\u{C3}"),
+    ] {
+        assert_eq!(decode_or_legacy(input, Legacy::Latin1, Scope::Frame), frame);
+        assert_eq!(decode_or_legacy(input, Legacy::Latin1, Scope::Line), line);
     }
 }
 

@@ -151,8 +151,34 @@ fn lines_of_syslog() {
         &["!the frame at byte 0 is longer than 8 bytes", "<2>", "<1>45678"],
     );
     check(codec, b"<1>456789", &["!the frame at byte 0 is longer than 8 bytes"]);
-    // An LF after a counted message is not skipped.
-    check(codec, b"1 a\n1 b", &["a", "!invalid frame header at byte 3"]);
+    // RFC 6587 section 3.4.2: a trailer is LF, NUL, or CR and LF. Other CRs are text. Empty messages are skipped.
+    check(codec, b"<1>a\r\n<2>b\r\n", &["<1>a", "<2>b"]);
+    check(codec, b"<1>a\0<2>b\0\n", &["<1>a", "<2>b"]);
+    check(codec, b"<1>a\r\0\n\r\n<2>\rb\r", &["<1>a", "<2>\rb"]);
+    check(codec, b"\n\r\n1 a\0", &["1 a"]);
+    check(codec, b"\r", &[]);
+    check(codec, b"<1>45678\r\n<1>45678\r", &["<1>45678", "<1>45678"]);
+    check(codec, b"<1>45678\r-\0<2>\n", &["!the frame at byte 0 is longer than 8 bytes", "<2>"]);
+    check(codec, b"<1>456789\r", &["!the frame at byte 0 is longer than 8 bytes"]);
+}
+
+#[test]
+fn a_trailer_after_a_counted_message_is_skipped() {
+    for or_lines in [false, true] {
+        let codec = || {
+            let codec = OctetCountingCodec::new().max_length(8);
+            if or_lines { codec.or_lines() } else { codec }
+        };
+        check(codec, b"1 a\n2 \nb\n", &["a", "\nb"]);
+        check(codec, b"1 a\r\n1 b\r\n", &["a", "b"]);
+        check(codec, b"1 a\x001 b\0\n", &["a", "b"]);
+        check(codec, b"9 <1>456789\n1 b", &["!the frame at byte 0 is longer than 8 bytes", "b"]);
+        check(codec, b"1 a\n 1 b", &["a", "!invalid frame header at byte 4"]);
+        check(codec, b"1 a\n1", &["a", "!the frame at byte 4 is cut off"]);
+        check(codec, b"1 a\n1\n", &["a", "!invalid frame header at byte 5"]);
+    }
+    // A stream does not start with a trailer.
+    check(OctetCountingCodec::new, b"\n1 a", &["!invalid frame header at byte 0"]);
 }
 
 #[test]
@@ -181,6 +207,38 @@ fn content_length() {
         check(codec, stream.as_bytes(), &["!invalid frame header at byte 6"]);
     }
     check(codec, b"{\"jsonrpc\"\r\n", &["!invalid frame header at byte 0"]);
+    // Line breaks between two messages are skipped.
+    let message = b"Content-Length: 2\r\n\r\n{}";
+    for line_break in ["\r\n", "\n", "\r\n\r\n"] {
+        let stream = [message, line_break.as_bytes(), message, line_break.as_bytes()].concat();
+        check(codec, &stream, &["{}", "{}"]);
+    }
+    check(codec, &[message, &b" \r\n"[..]].concat(), &["{}", "!invalid frame header at byte 23"]);
+    check(codec, &[b"\n", &message[..]].concat(), &["!invalid frame header at byte 0"]);
+}
+
+/// Otherwise both peers would wait.
+#[test]
+fn a_header_line_that_does_not_end_with_crlf_is_an_error_at_once() {
+    let invalid = &["!invalid frame header at byte 0"];
+    check(ContentLengthCodec::new, b"Content-Length: 2\n\n{}", invalid);
+    check(ContentLengthCodec::new, b"{\"jsonrpc\":\"2.0\"}\n", invalid);
+    check(ContentLengthCodec::new, b"Content-Length: 2\r\r\n\r\n{}", invalid);
+    check(ContentLengthCodec::new, b"A: b\r\nC\n", &["!invalid frame header at byte 6"]);
+    let mut buffer = BytesMut::from("Content-Length: 2");
+    let mut codec = ContentLengthCodec::new();
+    assert!(codec.decode(&mut buffer).unwrap().is_none());
+    buffer.extend_from_slice(b"\n");
+    assert!(matches!(codec.decode(&mut buffer), Err(FramingError::InvalidHeader { offset: 0 })));
+    // At the limit of a header the error is the same for every partition.
+    for len in 4094..=4098 {
+        for end in ["\n", "\n\n", "\r", "\r-", "\r\n", ""] {
+            let stream = [&vec![b'a'; len][..], end.as_bytes(), b"more"].concat();
+            let whole = decode(ContentLengthCodec::new(), &[&stream]);
+            let bytes: Vec<_> = stream.chunks(1).collect();
+            assert_eq!(decode(ContentLengthCodec::new(), &bytes), whole, "{len} {end:?}");
+        }
+    }
 }
 
 #[test]
@@ -239,6 +297,48 @@ fn json_sequences() {
     check(codec, b"", &[]);
 }
 
+/// RFC 7464 section 2.4: white space must follow a number or a literal. Other values end where they are closed.
+#[test]
+fn a_json_text_is_complete_without_lf_if_its_value_is() {
+    let codec = || JsonSequenceCodec::new().max_length(9);
+    check(codec, b"\x1E{}\x1Etrue\n", &["{}", "true"]);
+    check(codec, b"\x1E[1]\x1E\"a\"\x1E{}", &["[1]", "\"a\"", "{}"]);
+    check(codec, b"\x1E1 \x1E2\t\x1E3\r\x1E4\r\n\x1E5 ", &["1 ", "2\t", "3\r", "4\r", "5 "]);
+    for cut in ["1", "true", "false", "null", "{", "[", "\"", "[\"]\"", "\"\\\"", "[{}", "{\"\":1", " "] {
+        check(codec, format!("\x1E{cut}\x1E1\n").as_bytes(), &["!the frame at byte 1 is cut off", "1"]);
+        check(codec, format!("\x1E{cut}").as_bytes(), &["!the frame at byte 1 is cut off"]);
+    }
+    for open in ["[", "[\n\n", "\"", "{\"a\":\n"] {
+        check(codec, format!("\x1E{open}\n\x1E1\n").as_bytes(), &["!the frame at byte 1 is cut off", "1"]);
+    }
+    // Brackets and LFs in strings, and escaped quotation marks.
+    check(codec, b"\x1E[\"]\\\"\n\"]\x1E\"\\\\\"\n", &["[\"]\\\"\n\"]", "\"\\\\\""]);
+    check(codec, b"\x1E\n{\n}\n\x1E \n1\n", &["\n{\n}", " \n1"]);
+    // The parser rejects these.
+    check(codec, b"\x1E[}\x1E{} x\x1E1 2\n\x1E\n\x1E]\n", &["[}", "{} x", "1 2", "", "]"]);
+    // The limit does not count the LF.
+    check(codec, b"\x1E\"2345678\"\n\x1E\"2345678\"\x1E\"2345678\"", &["\"2345678\""; 3]);
+    let too_long = "!the frame at byte 1 is longer than 9 bytes";
+    for long in ["\"23456789\"", "\"2345678\" ", "\"23456789\"0", "123456789 "] {
+        check(codec, format!("\x1E{long}\n\x1E1\n").as_bytes(), &[too_long, "1"]);
+        check(codec, format!("\x1E{long}\x1E1\n").as_bytes(), &[too_long, "1"]);
+        check(codec, format!("\x1E{long}").as_bytes(), &[too_long]);
+    }
+}
+
+#[test]
+fn a_json_text_is_returned_when_its_lf_arrives() {
+    let mut codec = JsonSequenceCodec::new();
+    let mut buffer = BytesMut::from("\x1E{\"a\":[1,\n2]}");
+    assert!(codec.decode(&mut buffer).unwrap().is_none());
+    buffer.extend_from_slice(b"\n");
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "{\"a\":[1,\n2]}");
+    let codec = JsonSequenceCodec::new;
+    check(codec, b"\n \x1E1\n\r\n\t\x1E\x1E2\n", &["1", "2"]);
+    // Bytes between two texts, whose RS is missing, are one error.
+    check(codec, b"\x1E1\n 2\n3\n\x1E4\n", &["1", "!the frame at byte 4 is cut off", "4"]);
+}
+
 #[test]
 fn the_rest_of_a_json_text_is_not_a_text_if_the_stream_resumes() {
     let mut codec = JsonSequenceCodec::new();
@@ -282,13 +382,13 @@ fn an_error_at_the_end_ends_what_is_discarded() {
             }
         }
     }
-    check(OctetCountingCodec::new().max_length(3), &["1 a", "5 long!", "4 ", "x", "\n"]);
-    check(OctetCountingCodec::new().max_length(3).or_lines(), &["<a", "long", "\n", "1 a"]);
+    check(OctetCountingCodec::new().max_length(3), &["1 a", "5 long!", "4 ", "x", "\n", "\r\n", "\0"]);
+    check(OctetCountingCodec::new().max_length(3).or_lines(), &["<a", "long", "\n", "1 a", "\r", "\0"]);
     check(NetstringCodec::new().max_length(3), &["1:a,", "5:long!,", "4:", "x", "1:a;"]);
     let length = "Content-Length: ";
     let header = |length| format!("Content-Length: {length}\r\n\r\n");
     check(ContentLengthCodec::new().max_length(3), &[&header(1), &header(4), length, "a", "b\r\n", "\r\n"]);
-    check(JsonSequenceCodec::new().max_length(3), &["\x1E", "1\n", "long", "2"]);
+    check(JsonSequenceCodec::new().max_length(3), &["\x1E", "1\n", "long", "2", "[]", "\"", " "]);
 }
 
 /// Asserts that the decoder returns the frames that the encoder wrote, also as text and for every partition.
@@ -302,7 +402,10 @@ where
             .map(|_| {
                 let parts =
                     ["a", "\u{E9}", "\u{1F980}", "\n", "\r\n", ",", "1 ", "2:", "Content-Length: 3\r\n\r\n"];
-                (0..shortest + rng.below(5)).map(|_| parts[rng.below(parts.len())]).collect()
+                let text: String =
+                    (0..shortest + rng.below(5)).map(|_| parts[rng.below(parts.len())]).collect();
+                // A text of JSON, and in the other formats of anything.
+                format!("[{text}]")
             })
             .collect();
         let (mut text, mut bytes) = (Utf8FramesCodec::new(codec()), BytesMut::new());

@@ -229,11 +229,105 @@ fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
     }
 }
 
+const MIB: usize = 1024 * 1024;
+
+/// Whether an event with a `data` line of `length` bytes is returned.
+fn fits(mut codec: SseCodec, length: usize) -> bool {
+    let stream = format!("data:{}\n\ndata: end\n\n", "a".repeat(length - "data:".len()));
+    let got = decode(&mut codec, &[stream.as_bytes()]);
+    assert!(matches!(&got[..], [_, Ok(end)] if end.data == "end"), "{length}");
+    got[0].is_ok()
+}
+
 #[test]
-fn a_line_and_an_event_have_at_most_1_mib_by_default() {
-    for (len, is_event) in [(1_048_576, true), (1_048_577, false)] {
-        let stream = format!("data:{}\n\n", "a".repeat(len - "data:".len()));
-        assert_eq!(decode(&mut SseCodec::new(), &[stream.as_bytes()])[0].is_ok(), is_event, "{len}");
+fn a_line_and_an_event_have_at_most_8_mib_by_default() {
+    assert!(fits(SseCodec::new(), 8 * MIB));
+    assert!(!fits(SseCodec::new(), 8 * MIB + 1));
+    let lines = format!("data: {}\n", "a".repeat(4 * MIB));
+    let event = |rest: &str| decode(&mut SseCodec::new(), &[(lines.clone() + rest).as_bytes()]).remove(0);
+    assert!(event(&format!("data: {}\n\n", "b".repeat(4 * MIB - 1))).is_ok());
+    assert!(event(&format!("data: {}\n\n", "b".repeat(4 * MIB))).is_err());
+}
+
+#[test]
+fn a_limit_above_the_default_raises_the_one_that_is_not_set() {
+    let new = SseCodec::new;
+    for codec in [new().max_line_length(9 * MIB), new().max_event_length(9 * MIB - "data:".len())] {
+        assert!(fits(codec.clone(), 9 * MIB));
+        assert!(!fits(codec, 9 * MIB + 1));
+    }
+    assert!(fits(new().max_line_length(usize::MAX), 20 * MIB));
+    // A limit that is set is not changed, in any order.
+    assert!(!fits(new().max_event_length(6).max_line_length(9 * MIB), 12));
+    assert!(!fits(new().max_line_length(9 * MIB).max_event_length(6), 12));
+    assert!(!fits(new().max_line_length(12).max_event_length(9 * MIB), 13));
+    assert!(fits(new().max_line_length(9 * MIB).max_line_length(12), 12));
+}
+
+#[test]
+fn an_id_above_its_limit_is_an_error_for_its_event() {
+    let id = |length| format!("id: 1\ndata: a\n\nid: {}\ndata: b\n\ndata: c\n\n", "i".repeat(length));
+    let stream = id(SseCodec::MAX_ID_LENGTH);
+    assert_eq!(events(stream.as_bytes())[1].id.as_deref().map(str::len), Some(65_536));
+    let stream = id(SseCodec::MAX_ID_LENGTH + 1);
+    for chunks in [&[stream.as_bytes()][..], &stream.as_bytes().chunks(1000).collect::<Vec<_>>()] {
+        let mut codec = SseCodec::new();
+        let got = decode(&mut codec, chunks);
+        assert_eq!(got[1], Err("event at line 4, byte 15 is longer than 65536 bytes".to_owned()));
+        assert!(matches!(&got[2..], [Ok(event)] if event.id.as_deref() == Some("1")));
+    }
+}
+
+#[test]
+fn the_last_event_is_returned_without_an_empty_line_if_the_switch_is_set() {
+    let new = || SseCodec::new().dispatch_at_end();
+    for (stream, expected) in [
+        (&b"data: a\n\ndata: {}\n"[..], &["a", "{}"][..]),
+        (b"data: a\n\ndata: {}", &["a", "{}"]),
+        (b"data: a\r\n\r\ndata: b\r\ndata: c\r", &["a", "b\nc"]),
+        (b"data: a\n\n", &["a"]),
+        (b"data: a\n\n\n: comment", &["a"]),
+        (b"data: a\n: comment", &["a"]),
+        (b"data: a\nid: 1\n\nid: 2", &["a"]),
+        (b"\xEF\xBB\xBFdata: \xC3\xA9\xE2\x82", &["\u{E9}\u{FFFD}"]),
+        (b"\xEF\xBB\xBF", &[]),
+        (b"data", &[""]),
+        (b"event: e", &[]),
+        (b"", &[]),
+    ] {
+        some_partitions(stream, 30, |chunks| {
+            let got: Vec<_> =
+                decode(&mut new(), chunks).into_iter().map(|event| event.unwrap().data).collect();
+            assert_eq!(got, expected, "{chunks:02X?}");
+        });
+    }
+    // The fields of the last event take effect, and the end of the stream ends it.
+    let mut codec = new();
+    let event = decode(&mut codec, &[b"event: e\ndata: a\nid: 7\nretry: 5"]).remove(0).unwrap();
+    assert_eq!((&*event.event, event.id.as_deref()), ("e", Some("7")));
+    assert_eq!((codec.last_event_id(), event.retry), (Some("7"), Some(Duration::from_millis(5))));
+    let mut rest = BytesMut::from("data: b\n\n");
+    assert_eq!(codec.decode(&mut rest).unwrap().unwrap().data, "b");
+
+    // An error in the last event discards it. An error in a comment does not, but a source that resumes ends it.
+    let strict = || SseCodec::with_decoder(TextDecoder::new()).dispatch_at_end().max_event_length(6);
+    for (stream, shown) in [
+        (&b"data: a\ndata: b\xFF"[..], &["!"][..]),
+        (b"data: a\ndata: b\xE2\x82", &["!"]),
+        (b"data: 1234567", &["!"]),
+        (b"data: 12\ndata: 3456\n", &["!"]),
+        (b"data: a\n: \xFF", &["!", "a"]),
+        (b"data: a\n: \xFF\n", &["!", "a"]),
+    ] {
+        some_partitions(stream, 30, |chunks| {
+            let got = decode(&mut strict(), chunks);
+            let got: Vec<_> = got.iter().map(|item| item.as_ref().map_or("!", |event| &event.data)).collect();
+            assert_eq!(got, shown, "{chunks:02X?}");
+        });
+        let (mut codec, mut buffer) = (strict(), BytesMut::from(stream));
+        assert!(codec.decode_eof(&mut buffer).is_err());
+        buffer.extend_from_slice(b"data: b\n\n");
+        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().data, "b");
     }
 }
 
@@ -254,7 +348,7 @@ fn the_limit_of_an_event_applies_to_a_type_after_the_data() {
 #[test]
 fn a_comment_of_any_length_is_not_an_error() {
     let mut stream = b"data: a\n:".to_vec();
-    stream.resize(3 << 20, b' ');
+    stream.resize(9 << 20, b' ');
     stream.extend_from_slice(b"\ndata: b\n\n");
     assert_eq!(datas(&stream), ["a\nb"]);
     let mut codec = SseCodec::new();

@@ -89,6 +89,21 @@ fn one_ill_formed_sequence_rejects_one_line_for_every_partition() {
 }
 
 #[test]
+fn a_limit_of_the_text_applies_after_the_conversion() {
+    let codec = || TranscodeCodec::new(Encoding::Latin1).into_lines().max_length(4).max_text_length(4);
+    some_partitions(b"abcd\n\xE9\xE9\n\xE9\xE9a\nabcde\n\xE9\xE9\r", 50, |chunks| {
+        let expected = [
+            Ok("abcd".to_owned()),
+            Ok("\u{E9}\u{E9}".to_owned()),
+            Err("line 3 at byte 8 is longer than 4 bytes".to_owned()),
+            Err("line 4 at byte 12 is longer than 4 bytes".to_owned()),
+            Err("line 5 at byte 18 is longer than 4 bytes".to_owned()),
+        ];
+        assert_eq!(lines(codec(), chunks), expected, "{chunks:02X?}");
+    });
+}
+
+#[test]
 fn a_terminator_is_neither_ill_formed_nor_part_of_the_line() {
     let nul = LineEnding::Ascii(Ascii::NUL);
     // A byte 00 alone is not Modified UTF-8, and the subset has no U+0000.

@@ -21,7 +21,9 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(found.into_iter().flatten().map(String::from).collect::<String>(), text);
 
     let (ending, max) = (input.pick(5, &ENDINGS), input.pick(6, &[0, 1, 7, 60, 1000, usize::MAX]));
-    let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(max);
+    let max_text = input.pick(4, &[usize::MAX, 5, 70]);
+    let lines =
+        Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(max).max_text_length(max_text);
     let expected = items(&mut lines.clone(), &[input.bytes]);
     assert_eq!(items(&mut lines.clone(), &chunks), expected);
     let batched =
@@ -47,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
         let of = |items: &[Result<_, String>]| joined(items, errors);
         assert_eq!(of(&cut), of(&whole));
     }
-    let lines = || transcoded().into_lines().ending(ending).max_length(max);
+    let lines = || transcoded().into_lines().ending(ending).max_length(max).max_text_length(max_text);
     assert_eq!(items(&mut lines(), &chunks), items(&mut lines(), &[input.bytes]));
 });
 

@@ -13,15 +13,21 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let max = input.pick(6, &[0, 1, 9, 100, 4096, usize::MAX]);
     match input.pick(5, &[0, 1, 2, 3, 4]) {
-        0 => check(input, || NetstringCodec::new().max_length(max)),
-        1 => check(input, || OctetCountingCodec::new().max_length(max)),
-        2 => check(input, || OctetCountingCodec::new().max_length(max).or_lines()),
-        3 => check(input, || ContentLengthCodec::new().max_length(max)),
-        _ => check(input, || JsonSequenceCodec::new().max_length(max)),
+        0 => check(input, AS_IS, || NetstringCodec::new().max_length(max)),
+        1 => check(input, AS_IS, || OctetCountingCodec::new().max_length(max)),
+        2 => check(input, AS_IS, || OctetCountingCodec::new().max_length(max).or_lines()),
+        3 => check(input, AS_IS, || ContentLengthCodec::new().max_length(max)),
+        // The LF that ends a text may also be one that the writer put at its end.
+        _ => check(input, <[u8]>::trim_ascii_end, || JsonSequenceCodec::new().max_length(max)),
     }
 });
 
-fn check<C>(input: Input<'_>, new: impl Fn() -> C)
+/// The part of a frame that a reader receives as it was written.
+type Kept = fn(&[u8]) -> &[u8];
+
+const AS_IS: Kept = |frame| frame;
+
+fn check<C>(input: Input<'_>, kept: Kept, new: impl Fn() -> C)
 where
     C: Decoder<Item: Into<Bytes> + PartialEq + core::fmt::Debug, Error: Recoverable + core::fmt::Debug>,
     C: Encoder<Bytes, Error: core::fmt::Debug>,
@@ -41,7 +47,8 @@ where
     if new().encode(Bytes::copy_from_slice(input.bytes), &mut wire).is_ok() {
         let frames = items(&mut new(), &[&wire]);
         if let [Ok(frame)] = <[_; 1]>::try_from(frames).unwrap_or_else(|_| [Err(String::new())]) {
-            assert_eq!(frame.into(), input.bytes);
+            let frame: Bytes = frame.into();
+            assert_eq!(kept(&frame), kept(input.bytes));
         }
     }
 }

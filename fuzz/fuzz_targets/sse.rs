@@ -15,7 +15,10 @@ fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
     let (line, event) = (input.pick(5, &[0, 8, 100, 1 << 20]), input.pick(6, &[0, 20, 300, 1 << 20]));
-    let new = || SseCodec::with_decoder(input.decoder()).max_line_length(line).max_event_length(event);
+    let new = || {
+        let codec = SseCodec::with_decoder(input.decoder()).max_line_length(line).max_event_length(event);
+        if input.pick(7, &[false, true]) { codec.dispatch_at_end() } else { codec }
+    };
     let chunks = input.chunks();
     let (mut whole, mut cut) = (new(), new());
     assert_eq!(items(&mut cut, &chunks), items(&mut whole, &[input.bytes]));

@@ -105,6 +105,7 @@ impl Utf8LineBatchesCodec {
 
     /// Same as [`unchanged_len`](Self::unchanged_len), without a window. `lines` ends with a terminator.
     fn unchanged_len_of(&mut self, lines: &[u8]) -> usize {
+        let max_length = self.reader.max_unchanged_length();
         let (text, ending) = (&mut self.reader.text, self.reader.ending);
         let start = text.offset();
         text.seek(start);
@@ -112,7 +113,7 @@ impl Utf8LineBatchesCodec {
             Ok(()) => lines.len(),
             Err(error) => ending.find_last(&lines[..error.offset.wrapping_sub(start) as usize]).unwrap_or(0),
         };
-        let length = within_limit(&lines[..length], ending, self.reader.max_length);
+        let length = within_limit(&lines[..length], ending, max_length);
         text.seek(start.wrapping_add(length as u64));
         length
     }

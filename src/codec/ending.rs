@@ -10,7 +10,8 @@ use crate::policy::Ascii;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LineEnding {
-    /// LF or CRLF, as in `str::lines` and tokio's `LinesCodec`. Written as LF.
+    /// LF or CRLF, as in `str::lines` and tokio's `LinesCodec`. Written as LF. A CR without LF belongs to the line that
+    /// is read, also at the end of the stream.
     #[default]
     LfOrCrLf,
     /// Only LF. A CR before it belongs to the line.

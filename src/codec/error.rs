@@ -25,14 +25,14 @@ pub enum CodecError {
     LineTooLong {
         /// The line.
         line: LineStart,
-        /// The limit in bytes, without the terminator.
+        /// The limit in bytes, without the terminator: `max_length`, or `max_text_length` if only the text is longer.
         limit: usize,
     },
     /// A server-sent event with more bytes than the limit. It is reported once; its bytes are discarded.
     EventTooLong {
         /// The first line of the event.
         event: LineStart,
-        /// The limit in bytes, for the type and the data.
+        /// The limit in bytes, for the type and the data, or for the ID.
         limit: usize,
     },
     /// The type of a server-sent event to be encoded contains CR or LF, or its ID contains CR, LF or NUL. Nothing was

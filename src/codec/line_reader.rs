@@ -14,6 +14,8 @@ use crate::text::TextDecoder;
 
 /// The default limit of a line in bytes.
 pub(super) const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
+/// The limit of a line of [`Utf8LinesCodec::ndjson`](super::Utf8LinesCodec::ndjson) in bytes.
+pub(super) const NDJSON_MAX_LENGTH: usize = 1024 * 1024;
 
 /// The state of a codec for lines: its position in the stream and in the current line, and its settings.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +23,8 @@ pub(super) struct LineReader {
     pub(super) text: TextDecoder,
     pub(super) ending: LineEnding,
     pub(super) max_length: usize,
+    /// The limit of the text of a line. A policy may make it longer than the line.
+    pub(super) max_text_length: usize,
     /// The number of bytes at the front of the buffer in which no terminator starts. If the caller passes another
     /// buffer, the number is wrong, and the end of a line may be missed. All bytes that are returned are still
     /// validated.
@@ -47,6 +51,7 @@ impl LineReader {
             text,
             ending: LineEnding::LfOrCrLf,
             max_length: DEFAULT_MAX_LENGTH,
+            max_text_length: usize::MAX,
             searched: 0,
             lines: 0,
             state: LineState::Line,
@@ -87,9 +92,7 @@ impl LineReader {
                 _ => Ok(None),
             };
         }
-        // Under `LfOrCrLf` a CR at the end of the stream is treated as the first half of a CRLF.
-        let terminator = if self.ending == LineEnding::LfOrCrLf { self.ending.may_start(src) } else { 0 };
-        self.take(src, src.len() - terminator, terminator)
+        self.take(src, src.len(), 0)
     }
 
     /// Discards the rest of an earlier line. Returns `false` if the end of that line is not in `src`.
@@ -156,7 +159,7 @@ impl LineReader {
         terminator: usize,
     ) -> Option<ByteString> {
         let line = &src[..length + terminator];
-        if length > self.max_length || !is_unchanged(&mut self.text, line) {
+        if length > self.max_unchanged_length() || !is_unchanged(&mut self.text, line) {
             return None;
         }
         self.end_lines(line, 1);
@@ -180,13 +183,19 @@ impl LineReader {
         is_removed
     }
 
+    /// Returns the limit of a line whose text is the line itself.
+    #[inline(always)]
+    pub(super) fn max_unchanged_length(&self) -> usize {
+        self.max_length.min(self.max_text_length)
+    }
+
     /// Called before `line`, of `length` bytes and a terminator, is removed from the buffer. Returns whether the line
     /// can be returned unchanged. In this case the decoder is then at the end of the line.
     #[inline(always)]
     fn end_line(&mut self, line: &[u8], length: usize) -> bool {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
         self.end_lines(line, 1);
-        length <= self.max_length && is_unchanged(&mut self.text, line)
+        length <= self.max_unchanged_length() && is_unchanged(&mut self.text, line)
     }
 
     /// Removes and returns a line from the front of `src`, after [`end_line`](Self::end_line). The result is always
@@ -223,10 +232,13 @@ impl LineReader {
         let line = LineStart { number: self.lines, offset: self.text.offset() };
         if length > self.max_length {
             self.discard(src, length + terminator);
-            return Err(self.too_long(line));
+            return Err(Self::too_long(line, self.max_length));
         }
-        decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
-            .map_err(|(error, rejected)| CodecError::ill_formed(error, rejected, Some(line)))
+        match decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator) {
+            Ok(text) if text.len() > self.max_text_length => Err(Self::too_long(line, self.max_text_length)),
+            Ok(text) => Ok(text),
+            Err((error, rejected)) => Err(CodecError::ill_formed(error, rejected, Some(line))),
+        }
     }
 
     /// Called before `bytes`, which contain `count` lines, are removed from the buffer.
@@ -243,7 +255,7 @@ impl LineReader {
     pub(super) fn await_terminator(&mut self, src: &mut BytesMut) -> Result<(), CodecError> {
         let length = src.len() - self.ending.may_start(src);
         if length > self.max_length {
-            let error = self.too_long(self.line());
+            let error = Self::too_long(self.line(), self.max_length);
             self.discard(src, length);
             self.state = LineState::Discard;
             return Err(error);
@@ -252,8 +264,7 @@ impl LineReader {
         Ok(())
     }
 
-    fn too_long(&self, line: LineStart) -> CodecError {
-        let limit = self.max_length;
+    fn too_long(line: LineStart, limit: usize) -> CodecError {
         debug!(offset = line.offset, limit, "line too long");
         CodecError::LineTooLong { line, limit }
     }

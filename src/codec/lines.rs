@@ -6,7 +6,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::ending::LineEnding;
 use super::error::CodecError;
-use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader};
+use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer, or a copy
@@ -15,13 +15,15 @@ use crate::text::{Counters, TextDecoder};
 /// # Limits
 ///
 /// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length) sets
-/// another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
+/// another limit. It limits the bytes that are read: a policy may make the text longer, `Escape` by a factor of 4
+/// ([`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len)). [`max_text_length`](Self::max_text_length)
+/// limits the text that is returned. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
 /// exhausted.** The terminator is not counted. A line that is longer is reported once, even if its end has not arrived,
 /// and is discarded in constant memory up to its terminator. The lines after it are read normally.
 ///
 /// # Errors
 ///
-/// Returns [`CodecError::LineTooLong`] for a line that is longer than the limit. Returns [`CodecError::IllFormed`] for
+/// Returns [`CodecError::LineTooLong`] for a line that is longer than a limit. Returns [`CodecError::IllFormed`] for
 /// an ill-formed line, if the policy does not repair it. This error is returned after the terminator has arrived. It
 /// contains the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then
 /// positioned after the line. `FramedRead` ends after an `Err`: wrap the codec in
@@ -62,6 +64,8 @@ impl Default for Utf8LinesCodec {
 impl Utf8LinesCodec {
     /// The default limit of a line: 64 KiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
+    /// The limit of a line of [`ndjson`](Self::ndjson): 1 MiB.
+    pub const NDJSON_MAX_LENGTH: usize = NDJSON_MAX_LENGTH;
 
     /// Creates a strict codec with the default limit that keeps the BOM.
     pub const fn new() -> Self {
@@ -73,10 +77,48 @@ impl Utf8LinesCodec {
         Self { reader: LineReader::new(text) }
     }
 
-    /// Sets the limit of a line in bytes. `usize::MAX` is no limit: see [Limits](#limits).
+    /// Creates a codec for JSON in lines: NDJSON, JSON Lines, and JSON-RPC over standard input and output (MCP). It is
+    /// the same as [`new`](Self::new) with a limit of 1 MiB, because a line contains a whole document.
+    ///
+    /// ```
+    /// use utf8_codec::codec::Utf8LinesCodec;
+    /// # use bytes::BytesMut;
+    /// # use tokio_util::codec::Decoder;
+    ///
+    /// let message = format!("{{\"result\":\"{}\"}}\n", "日".repeat(33_000));
+    /// let line = Utf8LinesCodec::ndjson().decode(&mut BytesMut::from(&*message))?;
+    /// assert_eq!(line.as_deref(), Some(message.trim_end()));
+    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// ```
+    pub const fn ndjson() -> Self {
+        Self::new().max_length(NDJSON_MAX_LENGTH)
+    }
+
+    /// Sets the limit of a line that is read, in bytes. `usize::MAX` is no limit: see [Limits](#limits).
     #[must_use]
     pub const fn max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;
+        self
+    }
+
+    /// Sets the limit of the text of a line, in bytes, after a policy was applied to it. There is none unless it is set:
+    /// see [Limits](#limits). A longer text is reported as a line that is too long.
+    ///
+    /// ```
+    /// use utf8_codec::codec::{CodecError, Utf8LinesCodec};
+    /// use utf8_codec::{ErrorPolicy, TextDecoder};
+    /// # use bytes::BytesMut;
+    /// # use tokio_util::codec::Decoder;
+    ///
+    /// let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    /// let mut codec = Utf8LinesCodec::with_decoder(replace).max_length(5).max_text_length(5);
+    /// let mut buffer = BytesMut::from(&b"gr\xFCn\n\xFF\xFF\n"[..]);
+    /// assert!(matches!(codec.decode(&mut buffer), Err(CodecError::LineTooLong { limit: 5, .. })));
+    /// assert!(matches!(codec.decode(&mut buffer), Err(CodecError::LineTooLong { limit: 5, .. })));
+    /// ```
+    #[must_use]
+    pub const fn max_text_length(mut self, bytes: usize) -> Self {
+        self.reader.max_text_length = bytes;
         self
     }
 

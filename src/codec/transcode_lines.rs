@@ -19,7 +19,7 @@ use crate::transcode::{Encoding, Transcoder};
 /// # Limits
 ///
 /// A line may have 64 KiB in the other encoding, without the terminator, unless [`max_length`](Self::max_length) sets
-/// another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
+/// another limit. The text may be longer: [`max_text_length`](Self::max_text_length) limits it. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
 /// exhausted.** A line that is too long is reported once and discarded in constant memory.
 ///
 /// # Errors
@@ -57,6 +57,7 @@ pub struct TranscodeLinesCodec {
     codec: TranscodeCodec,
     ending: LineEnding,
     max_length: usize,
+    max_text_length: usize,
     /// The number of bytes at the front of the buffer in which no terminator starts.
     searched: usize,
     /// The code units of the encoding of a BOM. The transcoder may detect the BOM later, with the bytes after it.
@@ -73,6 +74,7 @@ impl TranscodeCodec {
             codec: self,
             ending: LineEnding::LfOrCrLf,
             max_length: DEFAULT_MAX_LENGTH,
+            max_text_length: usize::MAX,
             searched: 0,
             detected: None,
             lines: 0,
@@ -82,10 +84,17 @@ impl TranscodeCodec {
 }
 
 impl TranscodeLinesCodec {
-    /// Sets the limit of a line in bytes. `usize::MAX` is no limit: see [Limits](#limits).
+    /// Sets the limit of a line that is read, in bytes. `usize::MAX` is no limit: see [Limits](#limits).
     #[must_use]
     pub fn max_length(self, bytes: usize) -> Self {
         Self { max_length: bytes, ..self }
+    }
+
+    /// Sets the limit of the text of a line, in bytes of UTF-8, after a policy was applied to it. There is none unless
+    /// it is set. A longer text is reported as a line that is too long.
+    #[must_use]
+    pub fn max_text_length(self, bytes: usize) -> Self {
+        Self { max_text_length: bytes, ..self }
     }
 
     /// Sets the line terminator.
@@ -144,7 +153,7 @@ impl TranscodeLinesCodec {
         }
         let length = units.searched(self.ending, src);
         if length > self.max_length {
-            let error = self.too_long();
+            let error = self.too_long(self.max_length);
             self.skip(src, length, 0);
             self.state = LineState::Discard;
             return Err(error);
@@ -164,7 +173,7 @@ impl TranscodeLinesCodec {
     ) -> Result<ByteString, CodecError> {
         let line = self.line();
         if length > self.max_length {
-            let error = self.too_long();
+            let error = self.too_long(self.max_length);
             self.end_line(units, &src[..length + terminator]);
             self.skip(src, length, terminator);
             if last {
@@ -184,6 +193,9 @@ impl TranscodeLinesCodec {
         self.codec.reading = reading;
         let rejected = src.split_to(length + terminator).freeze();
         match result {
+            Ok(()) if text.len() > self.max_text_length => {
+                Err(CodecError::LineTooLong { line, limit: self.max_text_length })
+            }
             Ok(()) => Ok(text.into()),
             Err(error) => Err(CodecError::ill_formed(error, rejected.slice(..length), Some(line))),
         }
@@ -198,8 +210,8 @@ impl TranscodeLinesCodec {
         self.state = if after_cr { LineState::AfterCr } else { LineState::Line };
     }
 
-    fn too_long(&self) -> CodecError {
-        CodecError::LineTooLong { line: self.line(), limit: self.max_length }
+    fn too_long(&self, limit: usize) -> CodecError {
+        CodecError::LineTooLong { line: self.line(), limit }
     }
 
     /// Discards the bytes of a line and its terminator. They are decoded to update the offset and the state of the
@@ -281,12 +293,7 @@ impl Decoder for TranscodeLinesCodec {
                 Err(error) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
             };
         }
-        // Under `LfOrCrLf` a CR at the end of the stream is treated as the first half of a CRLF.
-        let whole = src.len() - src.len() % units.width;
-        let ends_with_cr = whole == src.len() && units.ascii(&src[whole - units.width..]) == Some(b'\r');
-        let terminator = if self.ending == LineEnding::LfOrCrLf && ends_with_cr { units.width } else { 0 };
-        let length = src.len() - terminator;
-        self.take(units, src, length, terminator, true).map(Some)
+        self.take(units, src, src.len(), 0, true).map(Some)
     }
 }
 

@@ -53,6 +53,10 @@ pub enum Scope {
     /// The line that contains the sequence. Lines end with LF.
     Line,
     /// The whole input of [`decode_or_legacy`]. In a stream this is the same as [`Line`](Self::Line).
+    ///
+    /// With this scope and with [`Line`](Self::Line), text that is UTF-8 up to a cut in its last character is not
+    /// legacy text if it also contains a whole character of several bytes. Some servers cut lines at a number of bytes.
+    /// The cut character becomes U+FFFD.
     Frame,
 }
 
@@ -65,6 +69,9 @@ pub enum Scope {
 /// assert_eq!(decode_or_legacy(mixed, Legacy::Windows1252, Scope::Sequence), "naïve\ncafé naïve");
 /// assert_eq!(decode_or_legacy(mixed, Legacy::Windows1252, Scope::Line), "naïve\ncafé naÃ¯ve");
 /// assert_eq!(decode_or_legacy(mixed, Legacy::Windows1252, Scope::Frame), "naÃ¯ve\ncafé naÃ¯ve");
+///
+/// let cut = b"caf\xC3\xA9 na\xC3";
+/// assert_eq!(decode_or_legacy(cut, Legacy::Windows1252, Scope::Frame), "café na\u{FFFD}");
 /// ```
 pub fn decode_or_legacy(frame: &[u8], legacy: Legacy, scope: Scope) -> Cow<'_, str> {
     if let Ok(text) = from_utf8(frame) {
@@ -76,7 +83,7 @@ pub fn decode_or_legacy(frame: &[u8], legacy: Legacy, scope: Scope) -> Cow<'_, s
         Scope::Line => frame.split_inclusive(|&byte| byte == b'\n').for_each(|line| {
             append_whole(line, legacy, &mut out);
         }),
-        Scope::Frame => legacy.append(frame, &mut out),
+        Scope::Frame => append_whole(frame, legacy, &mut out),
     }
     Cow::Owned(out)
 }
@@ -92,9 +99,23 @@ fn append_repaired(bytes: &[u8], legacy: Legacy, out: &mut String) {
 }
 
 fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
-    match from_utf8(line) {
-        Ok(text) => out.push_str(text),
-        Err(_) => legacy.append(line, out),
+    let (content, line_break) = without_line_break(line);
+    match kernels::prefix(AtBoundary::START, content) {
+        (text, _) if text.len() == content.len() => out.push_str(text),
+        // A single character before the end may also be legacy text: `caf\xE9`.
+        (text, TextEnd::Unfinished(_)) if !text.is_ascii() => out.extend([text, "\u{FFFD}"]),
+        _ => legacy.append(content, out),
+    }
+    out.push_str(line_break);
+}
+
+/// Returns a line without its LF, CRLF or CR, and this line break. A stream passes the line without the LF.
+fn without_line_break(line: &[u8]) -> (&[u8], &'static str) {
+    match line {
+        [content @ .., b'\r', b'\n'] => (content, "\r\n"),
+        [content @ .., b'\n'] => (content, "\n"),
+        [content @ .., b'\r'] => (content, "\r"),
+        _ => (line, ""),
     }
 }
 

@@ -100,7 +100,8 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
 }
 
 impl<R, B> Utf8Reader<R, B> {
-    /// Returns the lines of the text. A line longer than `max` bytes is an error. As with [`BufRead::lines`], a line
+    /// Returns the lines of the text. A line longer than `max` bytes is an error. The limit applies to the text after a
+    /// policy was applied to it. As with [`BufRead::lines`], a line
     /// ends with LF or CRLF, and the terminator is not returned. The last line needs no terminator. Unlike there, a CR at
     /// the end of the input is not returned either.
     ///

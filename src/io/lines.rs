@@ -4,9 +4,11 @@ use core::fmt;
 use core::iter::FusedIterator;
 use std::io::{self, BufRead, Read};
 
+use super::reader::Utf8Reader;
 use super::reading::not_text;
 use crate::error::{ByteCount, Utf8Error};
 use crate::from_utf8;
+use crate::text::Counters;
 
 /// The lines of a [`Utf8Reader`](super::Utf8Reader), returned by
 /// [`Utf8Reader::bounded_lines`](super::Utf8Reader::bounded_lines).
@@ -74,6 +76,14 @@ impl<R> BoundedLines<R> {
         }
         self.lines = self.lines.wrapping_add(1);
         String::from_utf8(line).map_err(|_| not_text())
+    }
+}
+
+impl<R, B> BoundedLines<Utf8Reader<R, B>> {
+    /// Returns the number of ill-formed sequences so far, by kind. Those after the last line that was returned may be
+    /// included.
+    pub const fn counters(&self) -> Counters {
+        self.reader.decoder().counters()
     }
 }
 

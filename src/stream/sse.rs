@@ -123,9 +123,20 @@ impl<S> SseStream<S> {
     }
 }
 
+/// The length above which the capacity of a buffer is at most twice the length.
+const LONG_BUFFER: usize = 64 * 1024;
+
 /// Appends a chunk. If the buffer is empty, a chunk without other references becomes the buffer.
 fn append(buffer: &mut BytesMut, chunk: Bytes) {
     if !buffer.is_empty() {
+        let length = buffer.len() + chunk.len();
+        let is_long = length > LONG_BUFFER && buffer.capacity() < length;
+        if is_long && !buffer.try_reclaim(chunk.len()) {
+            // `reserve` would double the capacity of the whole allocation, which includes bytes that were read.
+            let mut longer = BytesMut::with_capacity(length.max(2 * buffer.len()));
+            longer.extend_from_slice(buffer);
+            *buffer = longer;
+        }
         return buffer.extend_from_slice(&chunk);
     }
     match chunk.try_into_mut() {

@@ -6,11 +6,17 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
 use std::alloc::System;
 
-/// The system allocator, with a count of the allocations of each thread.
+/// The system allocator, with a count of the allocations of each thread and of the bytes that it holds.
 struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static HELD: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Adds to the bytes that this thread holds. While a thread ends, its counter has already been dropped.
+fn hold(bytes: isize) {
+    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
 // SAFETY: every call is forwarded to `System`, which upholds the contract. The default `realloc` calls `alloc` and
@@ -20,11 +26,13 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // While a thread ends, its counter has already been dropped.
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        hold(layout.size() as isize);
         // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        hold(-(layout.size() as isize));
         // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(memory, layout) }
     }
@@ -60,4 +68,9 @@ pub fn count(run: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     run();
     ALLOCATIONS.get() - before
+}
+
+/// Returns the number of bytes that this thread has allocated and not freed.
+pub fn held() -> usize {
+    usize::try_from(HELD.get()).expect("this thread frees only its own allocations")
 }

@@ -3,22 +3,25 @@
 use core::fmt::Write;
 
 use bytes::{Bytes, BytesMut};
+use memchr::memchr2;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::FramingError;
 use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
-use crate::codec::ending::LineEnding;
 
 /// A codec for messages with a `Content-Length` header: the base protocol of the
 /// [Language Server Protocol](https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol)
 /// and of the Debug Adapter Protocol.
 ///
 /// A header consists of fields, each in a line that ends with CRLF, and an empty line. The field `Content-Length`, in
-/// any case, must occur exactly once; other fields are ignored. The page of the [module](super) has an example.
+/// any case, must occur exactly once; other fields are ignored. CR and LF between a payload and the next header are
+/// skipped, because some servers print a line break after each payload. No header starts with them. The page of the
+/// [module](super) has an example.
 ///
 /// # Errors
 ///
-/// Returns a [`FramingError`]. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
+/// Returns a [`FramingError`]. A CR or LF that is not a part of a CRLF is an error as soon as it arrives: a peer that
+/// ends lines with LF, or sends JSON in lines, is not kept waiting. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
 /// stream is discarded, because the next frame cannot be found.
 #[derive(Clone, Copy, Debug)]
 pub struct ContentLengthCodec {
@@ -30,12 +33,14 @@ pub struct ContentLengthCodec {
 #[derive(Clone, Copy, Debug, Default)]
 struct Fields {
     length: Option<u64>,
-    /// The number of bytes at the front of the buffer in which no CRLF starts.
+    /// The number of bytes at the front of the buffer that contain neither CR nor LF.
     searched: usize,
 }
 
 /// The limit of a header in bytes.
 const MAX_HEADER: usize = 4 * 1024;
+
+const CRLF: &[u8] = b"\r\n";
 
 impl Default for ContentLengthCodec {
     fn default() -> Self {
@@ -52,7 +57,7 @@ impl ContentLengthCodec {
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         let fields = Fields { length: None, searched: 0 };
-        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, None), fields }
+        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, None).skip_after_frames(b"\r\n"), fields }
     }
 
     /// Sets the limit of a payload that is read, in bytes.
@@ -74,20 +79,26 @@ impl Fields {
     fn read(&mut self, reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
         loop {
             let read = reader.offset().wrapping_sub(reader.start()) as usize;
-            let Some((length, terminator)) = LineEnding::CrLf.find(src, self.searched) else {
-                if read + src.len() > MAX_HEADER {
-                    return Err(FramingError::HeaderTooLong { offset: reader.start(), limit: MAX_HEADER });
-                }
-                self.searched = src.len() - LineEnding::CrLf.may_start(src);
-                return Ok(None);
+            let found = src.get(self.searched..).and_then(|rest| memchr2(b'\r', b'\n', rest));
+            let length = found.map_or(src.len(), |at| self.searched + at);
+            let line_break = match &src[length..] {
+                // The LF is an error, regardless of the byte after it.
+                [lf @ b'\n', ..] => core::slice::from_ref(lf),
+                rest => &rest[..rest.len().min(CRLF.len())],
             };
-            let end = read + length + terminator;
-            if end > MAX_HEADER {
+            if read + length + line_break.len() > MAX_HEADER {
                 return Err(FramingError::HeaderTooLong { offset: reader.start(), limit: MAX_HEADER });
             }
             let invalid = FramingError::InvalidHeader { offset: reader.offset() };
+            if !CRLF.starts_with(line_break) {
+                return Err(invalid);
+            }
+            if line_break.len() < CRLF.len() {
+                self.searched = length;
+                return Ok(None);
+            }
             if length == 0 {
-                reader.advance(src, terminator);
+                reader.advance(src, CRLF.len());
                 return core::mem::take(self).length.map(Some).ok_or(invalid);
             }
             let Some(at) = src[..length].iter().position(|&byte| byte == b':') else { return Err(invalid) };
@@ -99,7 +110,7 @@ impl Fields {
                 self.length = Some(number(value).ok_or(invalid)?);
             }
             self.searched = 0;
-            reader.advance(src, length + terminator);
+            reader.advance(src, length + CRLF.len());
         }
     }
 }

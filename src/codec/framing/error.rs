@@ -34,7 +34,7 @@ pub enum FramingError {
         /// The offset of the byte.
         offset: u64,
     },
-    /// The stream ended inside a frame.
+    /// The stream, or a JSON text before the next one, ended inside a frame, or the start of a JSON text is missing.
     Truncated {
         /// The offset of the frame.
         offset: u64,

@@ -1,19 +1,22 @@
 //! Codec for JSON text sequences.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use memchr::memchr;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::FramingError;
+use super::json_value::{JsonValue, SEPARATOR, is_white_space};
 use super::reader::DEFAULT_MAX_LENGTH;
-use crate::codec::ending::LineEnding;
-use crate::policy::Ascii;
-
-const SEPARATOR: LineEnding = LineEnding::Ascii(Ascii::RECORD_SEPARATOR);
 
 /// A codec for JSON text sequences (RFC 7464, `application/json-seq`): RS (U+001E) before each JSON text, LF after it.
 ///
-/// A text is returned when the next RS or the end of the stream arrives, because LF may also occur inside a text. The
-/// LF at its end is removed. Several consecutive RS are read as one.
+/// A text ends with the first LF after its value is complete, and is returned when this LF arrives. A text without this
+/// LF ends before the next RS, or with the stream. The LF is removed. Several consecutive RS, and white space between
+/// two texts, are skipped.
+///
+/// An object, an array or a string is complete when it is closed. White space must follow a number, `true`, `false`,
+/// `null` and anything else that is not JSON (RFC 7464 section 2.4). The codec does not parse the text: it tracks
+/// brackets and strings in constant memory. A parser may reject the text that it returns.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -26,16 +29,16 @@ const SEPARATOR: LineEnding = LineEnding::Ascii(Ascii::RECORD_SEPARATOR);
 /// codec.encode("[1]", &mut buffer)?;
 /// codec.encode("\"gr\u{FC}n\"", &mut buffer)?;
 /// assert_eq!(&buffer[..], "\u{1E}[1]\n\u{1E}\"gr\u{FC}n\"\n".as_bytes());
-/// assert_eq!(codec.decode_eof(&mut buffer)?.as_deref(), Some("[1]"));
-/// assert_eq!(codec.decode_eof(&mut buffer)?.as_deref(), Some("\"grün\""));
+/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("[1]"));
+/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("\"grün\""));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// - [`FramingError::Truncated`] for a text without LF at its end, because it may be incomplete: `12` may be the start
-///   of `123` (RFC 7464 section 2.4). The same error is returned for bytes before the first RS, because they are the
-///   end of a text whose start is missing. Both are discarded.
+/// - [`FramingError::Truncated`] for a text that is not complete before the next RS or the end of the stream: `12` may
+///   be the start of `123`. The same error is returned for bytes other than white space before the first RS and after a
+///   text that has ended, because the start of their text is missing. All of these are discarded.
 /// - [`FramingError::FrameTooLong`] for a text that is longer than the limit. It is returned even if the end of the
 ///   text has not arrived.
 ///
@@ -45,15 +48,16 @@ pub struct JsonSequenceCodec {
     max_length: usize,
     /// The absolute offset of the front of the buffer.
     offset: u64,
-    /// The number of bytes at the front of the buffer in which no RS was found.
+    /// The number of bytes at the front of the buffer that `value` has read. The text does not end in them.
     searched: usize,
+    value: JsonValue,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Before the first RS.
-    Start,
+    /// Before the first RS, or after the LF of a text.
+    Between,
     Text,
     /// After an error, up to the next RS. These bytes are discarded.
     Discard,
@@ -71,7 +75,13 @@ impl JsonSequenceCodec {
 
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
-        Self { max_length: DEFAULT_MAX_LENGTH, offset: 0, searched: 0, state: State::Start }
+        Self {
+            max_length: DEFAULT_MAX_LENGTH,
+            offset: 0,
+            searched: 0,
+            value: JsonValue::Blank,
+            state: State::Between,
+        }
     }
 
     /// Sets the limit of a text that is read, in bytes, without its LF.
@@ -95,38 +105,100 @@ impl JsonSequenceCodec {
     fn pass(&mut self, bytes: usize) {
         self.offset = self.offset.wrapping_add(bytes as u64);
         self.searched = 0;
+        self.value = JsonValue::Blank;
+    }
+
+    /// Discards bytes up to the next RS, and that RS. Returns `false` if it has not arrived.
+    fn skip_to_text(&mut self, src: &mut BytesMut) -> bool {
+        let found = memchr(SEPARATOR, src);
+        self.advance(src, found.map_or(src.len(), |at| at + 1));
+        if found.is_some() {
+            self.state = State::Text;
+        }
+        found.is_some()
+    }
+
+    fn next(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        loop {
+            match self.state {
+                State::Between => {
+                    let blanks = src.iter().take_while(|byte| is_white_space(**byte)).count();
+                    self.advance(src, blanks);
+                    match src.first() {
+                        None => return Ok(None),
+                        Some(&SEPARATOR) => _ = self.skip_to_text(src),
+                        Some(_) => {
+                            self.state = State::Discard;
+                            return Err(FramingError::Truncated { offset: self.offset });
+                        }
+                    }
+                }
+                State::Discard => {
+                    if !self.skip_to_text(src) {
+                        return Ok(None);
+                    }
+                }
+                State::Text => {
+                    let end = self.value.find_end(src.get(self.searched..).unwrap_or_default());
+                    let length = end.map_or(src.len(), |at| self.searched + at);
+                    let terminator = src.get(length).copied();
+                    // The last byte may be an LF that is not a part of the text.
+                    let room = usize::from(terminator != Some(b'\n'));
+                    if length > self.max_length.saturating_add(room) {
+                        self.state = State::Discard;
+                        return Err(self.too_long(self.offset));
+                    }
+                    match terminator {
+                        None => {
+                            self.searched = length;
+                            return Ok(None);
+                        }
+                        Some(SEPARATOR) if length == 0 => self.advance(src, 1),
+                        Some(SEPARATOR) => return self.take(src, length, 1).map(Some),
+                        Some(_) => {
+                            self.state = State::Between;
+                            return self.take(src, length, 1).map(Some);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Removes and returns the text at the front of `src`, which has `length` bytes and a terminator.
+    fn take(&mut self, src: &mut BytesMut, length: usize, terminator: usize) -> Result<Bytes, FramingError> {
+        let (offset, value) = (self.offset, self.value);
+        let mut text = src.split_to(length + terminator);
+        self.pass(length + terminator);
+        text.truncate(length);
+        // The LF after nothing but white space does not end a text, because a value may follow.
+        let is_blank = value == JsonValue::Blank && text.ends_with(b"\n");
+        if !is_blank && value != JsonValue::Complete {
+            return Err(FramingError::Truncated { offset });
+        }
+        text.truncate(length - usize::from(is_blank));
+        if text.len() > self.max_length {
+            return Err(self.too_long(offset));
+        }
+        Ok(text.freeze())
+    }
+
+    fn too_long(&self, offset: u64) -> FramingError {
+        let limit = self.max_length;
+        debug!(offset, limit, "frame too long");
+        FramingError::FrameTooLong { offset, limit }
     }
 
     /// Discards the rest of a text that was reported when the stream has ended, and ends the stream if no other text
     /// follows. `FramedRead` does not call again after the error.
     fn end_discarded(&mut self, src: &mut BytesMut) {
-        if self.state == State::Discard {
-            let rest = SEPARATOR.find(src, 0).map_or(src.len(), |(length, separator)| length + separator);
-            self.advance(src, rest);
-            self.state = State::Text;
+        if self.state == State::Discard && !self.skip_to_text(src) {
+            self.state = State::Between;
         }
-        if src.iter().all(|&byte| byte == SEPARATOR.last_byte()) {
+        if src.iter().all(|&byte| byte == SEPARATOR) {
             self.advance(src, src.len());
-            self.state = State::Start;
+            self.state = State::Between;
         }
-    }
-
-    /// Removes and returns the text at the front of `src`, which has `length` bytes and a separator.
-    fn take(
-        &mut self,
-        src: &mut BytesMut,
-        length: usize,
-        separator: usize,
-    ) -> Result<Option<Bytes>, FramingError> {
-        let offset = self.offset;
-        let mut text = src.split_to(length + separator);
-        self.pass(length + separator);
-        text.truncate(length);
-        if text.last() != Some(&b'\n') {
-            return Err(FramingError::Truncated { offset });
-        }
-        text.truncate(length - 1);
-        Ok(Some(text.freeze()))
     }
 }
 
@@ -135,48 +207,23 @@ impl Decoder for JsonSequenceCodec {
     type Error = FramingError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        loop {
-            let found = SEPARATOR.find(src, self.searched);
-            let (length, separator) = found.unwrap_or((src.len(), 0));
-            match self.state {
-                State::Start if length > 0 => {
-                    self.state = State::Discard;
-                    return Err(FramingError::Truncated { offset: self.offset });
-                }
-                State::Text if length > self.max_length.saturating_add(1) => {
-                    self.state = State::Discard;
-                    let (offset, limit) = (self.offset, self.max_length);
-                    debug!(offset, limit, "frame too long");
-                    return Err(FramingError::FrameTooLong { offset, limit });
-                }
-                State::Text if found.is_none() => {
-                    self.searched = length;
-                    return Ok(None);
-                }
-                State::Text if length > 0 => return self.take(src, length, separator),
-                State::Start | State::Text | State::Discard => {
-                    self.advance(src, length + separator);
-                    if found.is_none() {
-                        return Ok(None);
-                    }
-                    self.state = State::Text;
-                }
-            }
-        }
+        self.next(src)
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        let decoded = self.decode(src);
-        if decoded.is_err() {
-            self.end_discarded(src);
-        } else if matches!(decoded, Ok(None)) {
-            // Also before an error, because `FramedRead` does not call again after it. If the source resumes, the bytes
-            // before the next RS are not a text.
-            self.state = State::Start;
-        }
-        match decoded? {
-            None if !src.is_empty() => self.take(src, src.len(), 0),
-            text => Ok(text),
+        let decoded = self.next(src);
+        match decoded {
+            Ok(None) => {
+                // Also before an error, because `FramedRead` does not call again after it. If the source resumes, the
+                // bytes before the next RS are not a text.
+                self.state = State::Between;
+                (!src.is_empty()).then(|| self.take(src, src.len(), 0)).transpose()
+            }
+            Ok(text) => Ok(text),
+            Err(error) => {
+                self.end_discarded(src);
+                Err(error)
+            }
         }
     }
 }
@@ -190,11 +237,11 @@ impl Encoder<Bytes> for JsonSequenceCodec {
     ///
     /// Returns [`FramingError::InvalidPayload`] if the text contains RS, which JSON text never does.
     fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
-        if let Some(position) = SEPARATOR.embedded(&text) {
+        if let Some(position) = memchr(SEPARATOR, &text) {
             return Err(FramingError::InvalidPayload { position });
         }
         dst.reserve(text.len() + 2);
-        dst.put_u8(SEPARATOR.last_byte());
+        dst.put_u8(SEPARATOR);
         dst.extend_from_slice(&text);
         dst.put_u8(b'\n');
         Ok(())

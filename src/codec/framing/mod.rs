@@ -9,7 +9,9 @@
 //! | [`OctetCountingCodec`] | `5 hello` | syslog over TCP and TLS (RFC 6587, RFC 5425) |
 //! | [`ContentLengthCodec`] | `Content-Length: 5`, an empty line, `hello` | the Language Server Protocol, the Debug Adapter Protocol |
 //! | [`NetstringCodec`] | `5:hello,` | netstrings: SCGI, QMTP, djb's tools |
-//! | [`JsonSequenceCodec`] | RS `hello` LF | JSON text sequences (RFC 7464), `application/json-seq` |
+//! | [`JsonSequenceCodec`] | RS `"hello"` LF | JSON text sequences (RFC 7464), `application/json-seq` |
+//!
+//! Some senders write a line break after each frame. It is skipped, except after a netstring.
 //!
 //! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](super::LineEnding::Ascii). For lengths
 //! in binary see `LengthDelimitedCodec` of tokio-util.
@@ -56,6 +58,7 @@
 mod content_length;
 mod error;
 mod json_sequence;
+mod json_value;
 mod netstring;
 mod octet_counting;
 mod reader;

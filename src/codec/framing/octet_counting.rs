@@ -3,17 +3,20 @@
 use core::fmt::Write;
 
 use bytes::{Bytes, BytesMut};
+use memchr::memchr2;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::FramingError;
 use super::reader::FrameReader;
-use crate::codec::ending::LineEnding;
 
 /// A codec for "octet counting", the framing of syslog over TCP and TLS (RFC 6587 section 3.4.1, RFC 5425): the length
 /// in decimal digits without leading zeros, a space, the message. A message has at least 1 byte.
 ///
+/// Many senders append the trailer of the older framing to a counted message: LF, CRLF or NUL. CR, LF and NUL between two
+/// messages are skipped. This is unambiguous, because a length starts with a digit.
+///
 /// [`or_lines`](Self::or_lines) also reads the older framing, "non-transparent framing" (RFC 6587 section 3.4.2), in
-/// which LF ends a message.
+/// which a trailer ends a message.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -36,7 +39,7 @@ use crate::codec::ending::LineEnding;
 pub struct OctetCountingCodec {
     reader: FrameReader,
     framing: Framing,
-    /// The number of bytes at the front of the buffer in which no LF was found.
+    /// The number of bytes at the front of the buffer in which no trailer starts.
     searched: usize,
 }
 
@@ -62,7 +65,7 @@ impl OctetCountingCodec {
 
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
-        let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH, None);
+        let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH, None).skip_after_frames(b"\r\n\0");
         Self { reader, framing: Framing::Counted, searched: 0 }
     }
 
@@ -73,8 +76,9 @@ impl OctetCountingCodec {
         self
     }
 
-    /// Also accepts messages that end with LF. The first byte of the stream determines the framing: octet counting
-    /// after a digit, lines after any other byte. A syslog message starts with `<`.
+    /// Also accepts messages without a length, each of which ends with LF, CRLF or NUL (RFC 6587 section 3.4.2). The
+    /// trailer is removed. Empty messages are skipped. The first byte of the stream determines the framing: octet
+    /// counting after a digit, lines after any other byte. A syslog message starts with `<`.
     ///
     /// The framing does not change within a stream. If it could change, text after an LF inside a message might be read
     /// as a length, and the messages after it would be hidden. Any client can write such text to a log.
@@ -89,10 +93,10 @@ impl OctetCountingCodec {
         self.reader.offset()
     }
 
-    /// Removes and returns a line of `length` bytes and its terminator.
-    fn take_line(&mut self, src: &mut BytesMut, length: usize, terminator: usize) -> Bytes {
+    /// Removes and returns a line of `length` bytes and its trailer.
+    fn take_line(&mut self, src: &mut BytesMut, length: usize, trailer: usize) -> Bytes {
         self.searched = 0;
-        self.reader.take(src, length, terminator)
+        self.reader.take(src, length, trailer)
     }
 
     /// Determines the framing. Returns `false` if the first byte has not arrived.
@@ -104,19 +108,42 @@ impl OctetCountingCodec {
         true
     }
 
+    /// Discards the line that was reported as too long when the stream has ended, and ends the stream if no other
+    /// message follows. `FramedRead` does not call again after the error.
+    fn end_discarded(&mut self, src: &mut BytesMut) {
+        let rest = find_trailer(src, 0).map_or(src.len(), |(length, trailer)| length + trailer);
+        self.advance(src, rest);
+        let mut rest = &src[..];
+        while let Some((0, trailer)) = find_trailer(rest, 0) {
+            rest = &rest[trailer..];
+        }
+        if matches!(rest, [] | [b'\r']) {
+            self.advance(src, src.len());
+        }
+    }
+
+    /// Discards a line or empty lines.
+    fn advance(&mut self, src: &mut BytesMut, bytes: usize) {
+        self.reader.advance(src, bytes);
+        self.reader.end_frame();
+        self.searched = 0;
+        self.framing = Framing::Lines;
+    }
+
     fn decode_line(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         loop {
-            let found = LineEnding::Lf.find(src, self.searched);
-            let length = found.map_or(src.len(), |(length, _)| length);
-            if self.framing == Framing::Discard {
-                let discarded = length + found.map_or(0, |(_, terminator)| terminator);
-                self.reader.advance(src, discarded);
-                self.searched = 0;
+            let found = find_trailer(src, self.searched);
+            let (length, trailer) = found.unwrap_or_else(|| {
+                let cr = usize::from(src.ends_with(b"\r"));
+                (src.len() - cr, cr)
+            });
+            if self.framing == Framing::Discard || (found.is_some() && length == 0) {
+                let framing = self.framing;
+                self.advance(src, length + trailer);
                 if found.is_none() {
+                    self.framing = framing;
                     return Ok(None);
                 }
-                self.reader.end_frame();
-                self.framing = Framing::Lines;
                 continue;
             }
             if length > self.reader.max_length {
@@ -125,13 +152,20 @@ impl OctetCountingCodec {
                 debug!(offset, limit, "frame too long");
                 return Err(FramingError::FrameTooLong { offset, limit });
             }
-            let Some((length, terminator)) = found else {
+            if found.is_none() {
                 self.searched = length;
                 return Ok(None);
-            };
-            return Ok(Some(self.take_line(src, length, terminator)));
+            }
+            return Ok(Some(self.take_line(src, length, trailer)));
         }
     }
+}
+
+/// Returns the length of the message at the front of `src` and that of its trailer: LF, CRLF, NUL, or CR NUL. No trailer
+/// starts in the first `searched` bytes.
+fn find_trailer(src: &[u8], searched: usize) -> Option<(usize, usize)> {
+    let at = searched + memchr2(b'\n', 0, src.get(searched..)?)?;
+    Some(if src[..at].ends_with(b"\r") { (at - 1, 2) } else { (at, 1) })
 }
 
 fn header(reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
@@ -152,7 +186,7 @@ impl Decoder for OctetCountingCodec {
         self.decode_line(src)
     }
 
-    /// Same as [`decode`](Decoder::decode), but the last line needs no LF.
+    /// Same as [`decode`](Decoder::decode), but the last line needs no trailer.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         if !self.decide(src) {
             return Ok(None);
@@ -161,18 +195,19 @@ impl Decoder for OctetCountingCodec {
             return self.reader.decode_eof(src, header);
         }
         let decoded = self.decode_line(src);
-        if self.framing == Framing::Discard && LineEnding::Lf.find(src, 0).is_none() {
-            // The line that was reported ends with the stream. It ends even if its error is returned only now, because
-            // `FramedRead` does not call again after an error.
-            self.reader.advance(src, src.len());
-            self.reader.end_frame();
-            self.searched = 0;
+        if decoded.is_err() {
+            self.end_discarded(src);
+        }
+        if let Some(line) = decoded? {
+            return Ok(Some(line));
+        }
+        if src.is_empty() {
             self.framing = Framing::Lines;
+            return Ok(None);
         }
-        match decoded? {
-            None if !src.is_empty() => Ok(Some(self.take_line(src, src.len(), 0))),
-            line => Ok(line),
-        }
+        let cr = usize::from(src.ends_with(b"\r"));
+        let line = self.take_line(src, src.len() - cr, cr);
+        Ok((!line.is_empty()).then_some(line))
     }
 }
 

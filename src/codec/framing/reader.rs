@@ -17,6 +17,8 @@ pub(super) struct FrameReader {
     pub(super) max_length: usize,
     /// The byte that must follow each payload, if the format has one.
     trailer: Option<u8>,
+    /// Bytes that are skipped between two frames. No header starts with one of them.
+    skipped: &'static [u8],
     /// The absolute offset of the front of the buffer.
     offset: u64,
     /// The absolute offset of the current frame.
@@ -27,6 +29,8 @@ pub(super) struct FrameReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Header,
+    /// After a frame. Bytes that are skipped may follow.
+    Between,
     /// At the start of a payload of this length. It is returned when all of it is in the buffer.
     Payload(usize),
     /// In a payload that is too long. This number of its bytes has not been skipped yet.
@@ -39,7 +43,13 @@ enum State {
 
 impl FrameReader {
     pub(super) const fn new(max_length: usize, trailer: Option<u8>) -> Self {
-        Self { max_length, trailer, offset: 0, start: 0, state: State::Header }
+        Self { max_length, trailer, skipped: &[], offset: 0, start: 0, state: State::Header }
+    }
+
+    /// Sets the bytes that are skipped after a frame, in any number.
+    pub(super) const fn skip_after_frames(mut self, bytes: &'static [u8]) -> Self {
+        self.skipped = bytes;
+        self
     }
 
     /// Returns the absolute offset of the front of the buffer.
@@ -67,6 +77,15 @@ impl FrameReader {
     ) -> Result<Option<Bytes>, FramingError> {
         loop {
             match self.state {
+                State::Between => {
+                    let skipped = src.iter().take_while(|byte| self.skipped.contains(byte)).count();
+                    self.advance(src, skipped);
+                    self.start = self.offset;
+                    if src.is_empty() {
+                        return Ok(None);
+                    }
+                    self.state = State::Header;
+                }
                 State::Header => match header(self, src) {
                     Ok(None) => return Ok(None),
                     Ok(Some(length)) => match usize::try_from(length) {
@@ -140,13 +159,13 @@ impl FrameReader {
         match self.state {
             State::Skip(remaining) => remaining >= src.len() as u64,
             State::Failed => true,
-            State::Header | State::Payload(_) | State::Trailer => false,
+            State::Header | State::Between | State::Payload(_) | State::Trailer => false,
         }
     }
 
     /// Ends the stream. An unfinished frame is discarded. Returns an error for it, unless one was already returned.
     fn finish(&mut self, src: &mut BytesMut) -> Result<(), FramingError> {
-        let is_reported = !matches!(self.state, State::Header | State::Payload(_));
+        let is_reported = !matches!(self.state, State::Header | State::Between | State::Payload(_));
         let is_unfinished = self.start != self.offset || !src.is_empty();
         let offset = self.start;
         self.advance(src, src.len());
@@ -167,7 +186,7 @@ impl FrameReader {
     /// Ends the frame. The next frame starts at the front of the buffer.
     pub(super) fn end_frame(&mut self) {
         self.start = self.offset;
-        self.state = State::Header;
+        self.state = State::Between;
     }
 
     /// Returns `error`. Later calls discard the rest of the stream.

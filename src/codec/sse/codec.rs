@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::Decoder;
 
+use super::block::{Block, Data, SMALL_BUFFER};
 use super::event::{Event, MESSAGE};
 use crate::codec::ending::LineEnding;
 use crate::codec::error::{CodecError, LineStart};
@@ -31,8 +32,14 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 ///
 /// # Limits
 ///
-/// See [`max_line_length`](Self::max_line_length) and [`max_event_length`](Self::max_event_length). The codec holds one
-/// event, its ID and at most one line of the read buffer.
+/// A line and an event may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes each, unless
+/// [`max_line_length`](Self::max_line_length) or [`max_event_length`](Self::max_event_length) sets another limit. An ID
+/// may have [`MAX_ID_LENGTH`](Self::MAX_ID_LENGTH) bytes.
+///
+/// Between two reads a peer can make a stream hold at most twice the limit of an event and 256 KiB: the event, its ID, the
+/// one before it, and small read buffers of which the event is a slice. The read buffer is added: in `FramedRead` 4
+/// times the limit of a line and a read, because its capacity doubles, in `SseStream` twice a line and a chunk. While a
+/// line is decoded its text is added, which a policy may make longer than the line.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -54,7 +61,15 @@ pub struct SseCodec {
     lines: LineReader,
     /// A copy of the decoder at the start of a stream, for [`restart`](Self::restart).
     text: TextDecoder,
+    /// The limits that were set.
+    set_line_length: Option<usize>,
+    set_event_length: Option<usize>,
     max_event_length: usize,
+    dispatches_at_end: bool,
+    /// Whether the stream has ended. If the source resumes, the event that is being read is not continued.
+    has_ended: bool,
+    /// Whether a read buffer was longer than [`SMALL_BUFFER`].
+    has_large_buffer: bool,
     block: Block,
     /// The last `id` field of the event that is being read. It takes effect when the event ends.
     new_id: Option<ByteString>,
@@ -64,66 +79,6 @@ pub struct SseCodec {
     is_new_retry: bool,
 }
 
-/// The fields of the event that is being read.
-#[derive(Clone, Debug, Default)]
-struct Block {
-    event: ByteString,
-    data: Data,
-    /// The start of the first line that is not a comment.
-    start: Option<LineStart>,
-    /// Whether the event contains an error.
-    is_discarded: bool,
-}
-
-#[derive(Clone, Debug, Default)]
-enum Data {
-    #[default]
-    None,
-    /// One line, a slice of the read buffer.
-    Line(ByteString),
-    /// Lines joined with LF.
-    Lines(String),
-}
-
-impl Data {
-    /// Returns the length after appending another line, in bytes.
-    fn len_with(&self, line: &str) -> usize {
-        match self {
-            Self::None => line.len(),
-            Self::Line(first) => first.len() + 1 + line.len(),
-            Self::Lines(lines) => lines.len() + 1 + line.len(),
-        }
-    }
-
-    fn push(&mut self, line: ByteString) {
-        match self {
-            Self::None => *self = Self::Line(line),
-            Self::Line(first) => {
-                let mut lines = String::with_capacity(2 * (first.len() + 1 + line.len()));
-                lines.extend([&**first, "\n", &*line]);
-                *self = Self::Lines(lines);
-            }
-            Self::Lines(lines) => lines.extend(["\n", &*line]),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::Line(line) => line.len(),
-            Self::Lines(lines) => lines.len(),
-        }
-    }
-
-    fn into_text(self) -> Option<ByteString> {
-        match self {
-            Self::None => None,
-            Self::Line(line) => Some(line),
-            Self::Lines(lines) => Some(lines.into()),
-        }
-    }
-}
-
 impl Default for SseCodec {
     fn default() -> Self {
         Self::new()
@@ -131,8 +86,10 @@ impl Default for SseCodec {
 }
 
 impl SseCodec {
-    /// The default limit of a line and of an event: 1 MiB.
-    pub const DEFAULT_MAX_LENGTH: usize = 1024 * 1024;
+    /// The default limit of a line and of an event: 8 MiB, enough for an image in base64.
+    pub const DEFAULT_MAX_LENGTH: usize = 8 * 1024 * 1024;
+    /// The limit of an ID: 64 KiB. A client sends the ID in a header field, and servers accept much shorter ones.
+    pub const MAX_ID_LENGTH: usize = 64 * 1024;
 
     /// Creates a codec with the default limits that replaces ill-formed sequences by U+FFFD, as the standard requires.
     pub const fn new() -> Self {
@@ -146,8 +103,13 @@ impl SseCodec {
         Self {
             lines: Self::lines(text, Self::DEFAULT_MAX_LENGTH),
             text: text.at(0),
+            set_line_length: None,
+            set_event_length: None,
             max_event_length: Self::DEFAULT_MAX_LENGTH,
-            block: Block { event: ByteString::new(), data: Data::None, start: None, is_discarded: false },
+            dispatches_at_end: false,
+            has_ended: false,
+            has_large_buffer: false,
+            block: Block::new(false),
             new_id: None,
             last_event_id: None,
             retry: None,
@@ -162,17 +124,57 @@ impl SseCodec {
         lines
     }
 
-    /// Sets the limit of a line in bytes, without its terminator. A longer comment is skipped without an error.
+    /// Sets the limit of a line in bytes, without its terminator. A longer comment is skipped without an error. A limit
+    /// above the default is also the limit of an event, unless [`max_event_length`](Self::max_event_length) sets it.
     #[must_use]
     pub const fn max_line_length(mut self, bytes: usize) -> Self {
-        self.lines.max_length = bytes;
+        self.set_line_length = Some(bytes);
+        self.with_limits()
+    }
+
+    /// Sets the limit of an event in bytes: the length of its type and its data, after the policy was applied. Above the
+    /// default, a line may also have this length and that of a field name, unless
+    /// [`max_line_length`](Self::max_line_length) sets its limit.
+    #[must_use]
+    pub const fn max_event_length(mut self, bytes: usize) -> Self {
+        self.set_event_length = Some(bytes);
+        self.with_limits()
+    }
+
+    /// Updates the limits. One that is not set follows the other one upwards.
+    const fn with_limits(mut self) -> Self {
+        const fn or_above_default(set: Option<usize>, other: Option<usize>, room: usize) -> usize {
+            match (set, other) {
+                (Some(set), _) => set,
+                (None, Some(other)) if other > SseCodec::DEFAULT_MAX_LENGTH => other.saturating_add(room),
+                (None, _) => SseCodec::DEFAULT_MAX_LENGTH,
+            }
+        }
+        let (line, event) = (self.set_line_length, self.set_event_length);
+        self.lines.max_length = or_above_default(line, event, "event: ".len());
+        self.max_event_length = or_above_default(event, line, 0);
         self
     }
 
-    /// Sets the limit of an event in bytes: the length of its type and its data.
+    /// Ends the last event at the end of the stream, without an empty line. The last line needs no terminator either.
+    /// By default, as the standard requires, such an event is discarded, because it may be incomplete. Some servers
+    /// do not write the last empty line. A client that reconnects after a lost connection should not set it: an event that
+    /// was cut off would be returned, and its ID would take effect.
+    ///
+    /// ```
+    /// # use bytes::BytesMut;
+    /// # use tokio_util::codec::Decoder;
+    /// use utf8_codec::codec::SseCodec;
+    ///
+    /// let stream = b"data: {\"usage\":1}\n";
+    /// assert_eq!(SseCodec::new().decode_eof(&mut BytesMut::from(&stream[..]))?, None);
+    /// let event = SseCodec::new().dispatch_at_end().decode_eof(&mut BytesMut::from(&stream[..]))?;
+    /// assert_eq!(event.expect("an event").data, "{\"usage\":1}");
+    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// ```
     #[must_use]
-    pub const fn max_event_length(mut self, bytes: usize) -> Self {
-        self.max_event_length = bytes;
+    pub const fn dispatch_at_end(mut self) -> Self {
+        self.dispatches_at_end = true;
         self
     }
 
@@ -205,6 +207,7 @@ impl SseCodec {
         self.lines = Self::lines(self.text, self.lines.max_length);
         self.discard_event();
         self.is_new_retry = false;
+        self.has_ended = false;
     }
 
     /// Discards the event that is being read, with its `id` field.
@@ -236,6 +239,7 @@ impl SseCodec {
         let Some(value) = self.lines.take_after(skipped, src, length, terminator) else { return false };
         self.block.start.get_or_insert(start);
         self.block.data = Data::Line(value);
+        self.block.has_slices = true;
         true
     }
 
@@ -254,14 +258,20 @@ impl SseCodec {
             "data" if !self.block.is_discarded => {
                 self.check_length(self.block.data.len_with(value) + self.block.event.len())?;
                 let value = line.slice_ref(value);
-                self.block.data.push(value);
+                self.block.data.push(value, self.max_event_length);
+                // Only for the first line, so that the type is not copied again for each line.
+                self.block.has_slices |= matches!(self.block.data, Data::Line(_));
             }
             "event" if !self.block.is_discarded => {
                 self.check_length(self.block.data.len() + value.len())?;
                 self.block.event = line.slice_ref(value);
+                self.block.has_slices = true;
             }
             // A copy, because the ID is kept and a slice would keep the memory of the read buffer alive.
-            "id" if !value.contains('\0') => self.new_id = Some(String::from(value).into()),
+            "id" if !value.contains('\0') => {
+                self.check(value.len(), Self::MAX_ID_LENGTH)?;
+                self.new_id = Some(String::from(value).into());
+            }
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.retry = Some(Duration::from_millis(value.parse().unwrap_or(u64::MAX)));
                 self.is_new_retry = true;
@@ -273,13 +283,16 @@ impl SseCodec {
 
     /// Returns an error and discards the event if `length`, its length with the next field, is above the limit.
     fn check_length(&mut self, length: usize) -> Result<(), CodecError> {
-        if length <= self.max_event_length {
+        self.check(length, self.max_event_length)
+    }
+
+    fn check(&mut self, length: usize, limit: usize) -> Result<(), CodecError> {
+        if length <= limit {
             return Ok(());
         }
-        let limit = self.max_event_length;
         let event = self.block.start.unwrap_or_else(|| self.lines.line());
         debug!(offset = event.offset, limit, "event too long");
-        self.block = Block { is_discarded: true, ..Block::default() };
+        self.block = Block::new(true);
         Err(CodecError::EventTooLong { event, limit })
     }
 
@@ -295,13 +308,17 @@ impl SseCodec {
         trace!(offset = self.offset(), length = data.len(), "event");
         Some(Event { event, data, id: self.last_event_id.clone(), retry })
     }
-}
 
-impl Decoder for SseCodec {
-    type Item = Event;
-    type Error = CodecError;
+    fn next(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+        self.has_large_buffer |= src.capacity() > SMALL_BUFFER;
+        let event = self.next_event(src);
+        if self.has_large_buffer && matches!(event, Ok(None)) {
+            self.block.copy_slices();
+        }
+        event
+    }
 
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+    fn next_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         loop {
             if !self.lines.start_line(src) {
                 return Ok(None);
@@ -337,7 +354,7 @@ impl Decoder for SseCodec {
                 Err(CodecError::LineTooLong { .. }) if is_comment => {}
                 Err(error) => {
                     if !is_comment {
-                        self.block = Block { is_discarded: true, ..Block::default() };
+                        self.block = Block::new(true);
                     }
                     return Err(error);
                 }
@@ -345,19 +362,55 @@ impl Decoder for SseCodec {
         }
     }
 
-    /// Same as [`decode`](Decoder::decode). An unfinished line and an unfinished event are discarded.
+    /// Reads the line at the end of the stream that has no terminator, and ends the event.
+    fn last_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+        let (start, is_comment) = (self.lines.line(), self.unmarked(src).first() == Some(&b':'));
+        match self.lines.decode_eof(src) {
+            Ok(Some(line)) if !line.is_empty() => _ = self.line(line, start)?,
+            Ok(_) => {}
+            Err(error) => {
+                if !is_comment {
+                    self.block = Block::new(true);
+                }
+                return Err(error);
+            }
+        }
+        Ok(self.dispatch())
+    }
+}
+
+impl Decoder for SseCodec {
+    type Item = Event;
+    type Error = CodecError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+        if core::mem::take(&mut self.has_ended) {
+            self.discard_event();
+        }
+        self.next(src)
+    }
+
+    /// Same as [`decode`](Decoder::decode). An unfinished line and an unfinished event are discarded, unless
+    /// [`dispatch_at_end`](SseCodec::dispatch_at_end) is set.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
-        let decoded = self.decode(src);
+        let decoded = self.next(src);
         self.lines.end_discarded(src);
         if matches!(decoded, Ok(Some(_))) {
             return decoded;
         }
+        // The event ends with the stream. It ends even if an error in it is returned only now, because `FramedRead` does
+        // not call `decode_eof` again after an error.
         if self.lines.find(src).is_none() {
-            // The event ends with the stream. It ends even if an error in it is returned only now, because `FramedRead`
-            // does not call `decode_eof` again after an error.
-            self.discard_event();
+            if self.dispatches_at_end {
+                self.has_ended = true;
+            } else {
+                self.discard_event();
+            }
         }
         decoded?;
+        if self.dispatches_at_end {
+            return self.last_event(src);
+        }
         while self.lines.decode_eof(src)?.is_some() {}
         Ok(None)
     }

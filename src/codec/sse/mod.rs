@@ -15,7 +15,8 @@
 //! - One space after the colon is removed. A line without a colon is a field with an empty value. Comments and unknown
 //!   fields are ignored.
 //! - An `id` that contains NUL and a `retry` that does not consist of ASCII digits are ignored.
-//! - An event that is truncated by the end of the stream is discarded.
+//! - An event that is truncated by the end of the stream is discarded, unless
+//!   [`dispatch_at_end`](super::SseCodec::dispatch_at_end) is set.
 //! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`](super::SseCodec::with_decoder) sets
 //!   another policy.
 //!
@@ -56,14 +57,17 @@
 //!   [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The whole event that contains the
 //!   error is discarded, unless the error is in a comment. The events after it are read normally. The encoder returns
 //!   [`InvalidField`](super::CodecError::InvalidField).
-//! - **Limits**: 1 MiB for a line and 1 MiB for an event unless set otherwise. A line or event that exceeds a limit is
-//!   discarded in constant memory. A comment may have any length.
+//! - **Limits**: 8 MiB for a line and for an event unless set otherwise, and 64 KiB for an ID. A line or event that
+//!   exceeds a limit is discarded in constant memory. A comment may have any length. [`SseCodec`](super::SseCodec) has
+//!   the bound of its memory.
 //! - **Cost**: the data of an event with one `data` line is a slice, which keeps the memory of the read buffer alive:
-//!   copy data that you keep. The data of several lines is a copy. Each byte is searched once and validated once. The
-//!   work is linear in the length of any input, however it is split.
+//!   copy data that you keep. The data of several lines is a copy, and so is that of a line that was read before the end
+//!   of its event if the read buffer is long. Each byte is searched once and validated once. The work is linear in the
+//!   length of any input, however it is split.
 //! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
 //! - **Feature**: `codec` (on by default).
 
+mod block;
 pub(super) mod codec;
 mod encode;
 mod event;

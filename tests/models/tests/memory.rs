@@ -239,8 +239,8 @@ fn expected_lines(model: &Model) -> Vec<Result<String, u64>> {
     for (stream, has_ended) in streams {
         for line in stream.split_inclusive(|&byte| byte == b'\n') {
             if line.ends_with(b"\n") || has_ended {
-                let content = line.strip_suffix(b"\n").unwrap_or(line);
-                let content = content.strip_suffix(b"\r").unwrap_or(content);
+                let content =
+                    line.strip_suffix(b"\n").map_or(line, |line| line.strip_suffix(b"\r").unwrap_or(line));
                 let mut alone = model.clone();
                 (alone.streams.ended, alone.streams.current) = (vec![content.to_vec()], Vec::new());
                 let (outcome, _) = alone.outcome();
