@@ -70,6 +70,7 @@
 mod body;
 mod encoded_word;
 mod error;
+mod escaped;
 mod headers;
 mod kind;
 mod labels;
