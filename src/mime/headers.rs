@@ -6,6 +6,7 @@ use memchr::memchr2;
 
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
+use super::extended;
 use super::plain::trim_blanks;
 use super::verdict::{MimeLimits, MimeReports};
 use crate::content_type::ContentType;
@@ -223,7 +224,11 @@ impl HeaderReader {
         let value_at = *field_at + colon as u64 + 1;
         let value = value.strip_suffix(b"\n").unwrap_or(value);
         let value = value.strip_suffix(b"\r").unwrap_or(value);
-        let (kept, is_same) = if name.eq_ignore_ascii_case(b"Content-Type") {
+        let is_type = name.eq_ignore_ascii_case(b"Content-Type");
+        if is_type || name.eq_ignore_ascii_case(b"Content-Disposition") {
+            extended::check(value, value_at, &mut |error| reports.push(error, max));
+        }
+        let (kept, is_same) = if is_type {
             (&mut declared.content_type, is_same_type as Compare)
         } else if name.eq_ignore_ascii_case(b"Content-Transfer-Encoding") {
             (&mut declared.encoding, <[u8]>::eq_ignore_ascii_case as Compare)

@@ -71,6 +71,7 @@ mod body;
 mod encoded_word;
 mod error;
 mod escaped;
+mod extended;
 mod headers;
 mod kind;
 mod labels;
