@@ -38,7 +38,7 @@ fn json_is_one_object_for_each_message() {
         objects(&output),
         [json!({"file": "-", "ok": true, "parts": [{
             "path": "1", "type": "text/plain", "charset": "utf-8", "encoding": "8bit", "ok": true, "characters": 5,
-            "errors": [],
+            "errors": [], "warnings": [],
         }]})]
     );
 
@@ -57,13 +57,13 @@ fn json_is_one_object_for_each_message() {
         objects(&output),
         [json!({"file": "-", "ok": false, "parts": [
             {"path": "1", "type": "text/plain", "charset": null, "encoding": "7bit", "ok": true, "characters": 4,
-             "errors": []},
+             "errors": [], "warnings": []},
             {"path": "2", "type": "text/html", "charset": "utf-8", "encoding": "base64", "ok": false,
              "characters": 2, "errors": [
                 {"offset": offset, "decoded_offset": 2, "kind": "Surrogate", "len": 1, "layer": "text"},
                 {"offset": offset + 2, "decoded_offset": 3, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
                 {"offset": offset + 3, "decoded_offset": 4, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
-            ]},
+             ], "warnings": []},
         ]})]
     );
 }
@@ -123,6 +123,30 @@ fn the_tree_lists_every_part_and_error() {
         complaint.starts_with("utf8-codec: cannot read /no/such/file: ") && complaint.lines().count() == 1
     );
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_message_with_only_warnings_is_good_and_they_are_printed() {
+    let message = "\u{feff}Subject : hi\nContent-Type: text; charset=\"\"\n\nhi\n";
+    let (space, content_type) = (message.find(" :").unwrap(), message.find(" text").unwrap());
+    let output = mail(&[], message.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        format!(
+            "-: good\n  1 text/plain, no charset, 7bit: 1 line, 3 characters\n    \
+             warning: byte 0: ByteOrderMark (structure)\n    \
+             warning: byte {space}: SpaceBeforeColon (structure)\n    \
+             warning: byte {content_type}: IncompleteContentType (structure)\n"
+        )
+    );
+    let multipart = "Subject : hi\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nhi\n--b--\n";
+    let output = mail(&["--format", "json"], multipart.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        objects(&output)[0]["parts"][0]["warnings"],
+        json!([{"offset": 7, "decoded_offset": null, "kind": "SpaceBeforeColon", "len": 0, "layer": "structure"}])
+    );
 }
 
 #[test]

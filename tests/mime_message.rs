@@ -3,42 +3,9 @@
 
 mod support;
 
-use support::{Rng, conformance, some_partitions};
-use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeLimits, PartKind, PartVerdict};
-
-fn validate_chunks(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVerdict {
-    let mut validator = validator.clone();
-    for chunk in chunks {
-        validator.feed(chunk);
-    }
-    validator.finish()
-}
-
-/// Returns the verdict on a message. Asserts that it is the same for every partition.
-fn validate_with(validator: &MessageValidator, message: &[u8]) -> MessageVerdict {
-    let whole = validate_chunks(validator, &[message]);
-    some_partitions(message, 30, |chunks| {
-        assert_eq!(validate_chunks(validator, chunks), whole, "{:?}", String::from_utf8_lossy(message));
-    });
-    assert_eq!(whole.bytes, message.len() as u64);
-    whole
-}
-
-fn validate(message: impl AsRef<[u8]>) -> MessageVerdict {
-    validate_with(&MessageValidator::new(), message.as_ref())
-}
-
-/// Returns a line `path type kind@offset kind@offset` for each notable part.
-fn summary(verdict: &MessageVerdict) -> String {
-    let part = |part: &PartVerdict| {
-        let mut line = format!("{} {}", part.path, part.content_type);
-        for error in part.errors().iter().chain(part.warnings()) {
-            line += &format!(" {}@{}", error.kind, error.offset);
-        }
-        line
-    };
-    verdict.notable().map(part).collect::<Vec<_>>().join("\n")
-}
+use support::messages::{summary, validate, validate_chunks, validate_with};
+use support::{Rng, conformance};
+use utf8_codec::mime::{MessageValidator, MimeLimits, PartKind, PartVerdict};
 
 /// Replaces LF by CRLF.
 fn crlf(message: &str) -> String {
@@ -201,7 +168,8 @@ fn headers_that_readers_parse_differently_are_errors() {
             "ConflictingHeader@42",
         ),
         ("Content-Type: text/plain; charset\n", "MalformedContentType@33"),
-        ("Content-Type: text\n", "MalformedContentType@18"),
+        ("Content-Type: text plain\n", "MalformedContentType@19"),
+        ("Content-Type: multipart; boundary=b\n", "MalformedContentType@23"),
         ("Content-Transfer-Encoding: x-uuencode\n", "UnknownEncoding@26"),
         ("no field\n", "MalformedHeader@0"),
         ("A: b\nno field\n", "MalformedHeader@5"),

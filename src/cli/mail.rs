@@ -18,6 +18,7 @@ use super::outcome::CommandResult;
 /// from 1, and offsets from the start of each message: the report has its line and its offset in the file.
 ///
 /// Exit status 0: no errors. 1: some text is not UTF-8, or a message is ambiguous. 2: some files could not be read.
+/// Warnings, such as white space before the colon of a field, do not change the exit status.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Files to read; `-` is stdin
@@ -91,6 +92,16 @@ impl Args {
 /// part of a message.
 const SEPARATOR: &[u8] = b"From ";
 
+/// The number of bytes that determine whether a file is an mbox: a BOM, a separator and the byte after it.
+const MAX_START: usize = 3 + SEPARATOR.len() + 1;
+
+/// Whether a file that starts with these bytes is an mbox. It may start with a BOM, which is a warning in its first
+/// message. `From :` is a field.
+fn starts_mailbox(file: &[u8]) -> bool {
+    let start = file.strip_prefix("\u{feff}".as_bytes()).unwrap_or(file);
+    start.strip_prefix(SEPARATOR).is_some_and(|after| !after.starts_with(b":"))
+}
+
 /// Splits a file into messages.
 struct Mailbox {
     validator: MessageValidator,
@@ -141,10 +152,10 @@ impl Mailbox {
         mut each: impl FnMut(Option<Start>, MessageVerdict) -> Result<(), E>,
     ) -> Result<usize, E> {
         if self.state == State::New {
-            if data.len() < SEPARATOR.len() && SEPARATOR.starts_with(data) && !end {
+            if data.len() < MAX_START && !end {
                 return Ok(0);
             }
-            self.state = if data.starts_with(SEPARATOR) { State::Line } else { State::Message };
+            self.state = if starts_mailbox(data) { State::Line } else { State::Message };
         }
         let (mut from, mut at) = (0, 0);
         while self.state != State::Message && at < data.len() {
@@ -202,11 +213,15 @@ fn object(file: &Path, message: Option<Start>, verdict: &MessageVerdict) -> Valu
             "ok": part.is_ok(),
             "characters": part.characters,
             "errors": part.errors().iter().map(error).collect::<Vec<_>>(),
+            "warnings": part.warnings().iter().map(error).collect::<Vec<_>>(),
         })
     };
     let mut object = file_members(file);
     object["ok"] = json!(verdict.is_ok());
-    object["parts"] = verdict.notable().map(part).collect();
+    let is_alone = verdict.parts.len() == 1;
+    let is_shown =
+        |shown: &&PartVerdict| is_alone || shown.is_text() || shown.error_count() + shown.warning_count() > 0;
+    object["parts"] = verdict.parts.iter().filter(is_shown).map(part).collect();
     if let Some(Start { number, offset, line }) = message {
         object["message"] = json!(number);
         object["message_offset"] = json!(offset);
@@ -290,14 +305,14 @@ mod tests {
                 let taken = mailbox.feed(&data, chunk.is_none(), |start, verdict| {
                     if let Some(Start { offset, line, .. }) = start {
                         let (before, message) = file.split_at(offset as usize);
-                        assert!(message.starts_with(SEPARATOR));
+                        assert!(starts_mailbox(message));
                         assert_eq!(line, 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64);
                     }
                     messages.push((start.map(|start| start.number), verdict.bytes));
                     Ok::<_, Infallible>(())
                 });
                 data.drain(..taken.unwrap_or_else(|never| match never {}));
-                assert!(data.len() < 8, "only what may be a separator is kept");
+                assert!(data.len() < MAX_START, "only what may be a separator is kept");
                 if chunk.is_none() {
                     return messages;
                 }
@@ -314,6 +329,9 @@ mod tests {
         assert_eq!(messages(b"Fro"), [(None, 3)]);
         assert_eq!(messages(b"From: me\n\nhi\n\nFrom you\n"), [(None, 23)]);
         assert_eq!(messages(b"From a\nA: b\n\nhi\n"), [(Some(1), 16)]);
+        assert_eq!(messages("\u{feff}From a\nA: b\n\nhi\n".as_bytes()), [(Some(1), 19)]);
+        assert_eq!(messages("\u{feff}From: a\n\nhi\n".as_bytes()), [(None, 15)]);
+        assert_eq!(messages(b"From : a\n\nhi\n"), [(None, 13)]);
         // The empty line before a separator belongs to the separator.
         assert_eq!(
             messages(b"From a\n\nhi\n\nFrom b\n\nho\nFrom c\n"),

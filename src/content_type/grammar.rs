@@ -90,6 +90,17 @@ impl<'h> Cursor<'h> {
         Ok((top, self.token(is_token)?))
     }
 
+    /// Parses a type, which may be missing, without a subtype: `[type ["/"]]`.
+    #[cfg(feature = "mime")]
+    pub(super) fn type_without_subtype(&mut self) -> &'h str {
+        self.white_space();
+        let top = self.token(is_token).unwrap_or_default();
+        if !top.is_empty() && self.peek() == Some(b'/') {
+            self.at += 1;
+        }
+        top
+    }
+
     pub(super) fn token(&mut self, allowed: fn(u8) -> bool) -> Result<&'h str, ContentTypeError> {
         let rest = self.value.get(self.at..).unwrap_or_default();
         let len = rest.iter().take_while(|byte| allowed(**byte)).count();

@@ -108,8 +108,9 @@ impl<'h> ContentType<'h> {
     /// Parses the value of a `Content-Type` field of a mail message, folded or not.
     ///
     /// Comments and white space are allowed between all tokens (RFC 5322 §3.2.2). A value without quotes may contain
-    /// the characters that mailers use in boundaries (`=`, `/`, `:` and `?`). The parameters of RFC 2231 are joined and
-    /// decoded: `boundary*0=a; boundary*1=b` and `charset*=us-ascii'en'utf%2D8`.
+    /// the characters that mailers use in boundaries (`=`, `/`, `:` and `?`), and that of `charset` may be empty. The
+    /// parameters of RFC 2231 are joined and decoded: `boundary*0=a; boundary*1=b` and
+    /// `charset*=us-ascii'en'utf%2D8`.
     ///
     /// ```
     /// use utf8_codec::content_type::{Charset, ContentType};
@@ -139,6 +140,22 @@ impl<'h> ContentType<'h> {
         let (top, subtype) = cursor.media_type()?;
         let error = cursor.parameters(&mut parameters).err();
         Ok((Self { top, subtype, parameters: rfc2231::join(parameters) }, error))
+    }
+
+    /// Parses a value of mail that is empty or has no subtype, such as `text`, as `text/plain` (RFC 2045 §5.2). Returns
+    /// `None` if the value is malformed in another way, or if the type may have parts.
+    #[cfg(feature = "mime")]
+    pub(crate) fn parse_mail_incomplete(value: &'h [u8]) -> Option<Self> {
+        let mut parameters = Vec::new();
+        let mut cursor = Cursor::new(value, Dialect::Mail);
+        let top = cursor.type_without_subtype();
+        let has_parts = ["multipart", "message"].iter().any(|holder| top.eq_ignore_ascii_case(holder));
+        // Some readers ignore the parameters of a value without a type.
+        let is_lost = top.is_empty() && !value.trim_ascii().is_empty();
+        if has_parts || is_lost || cursor.parameters(&mut parameters).is_err() {
+            return None;
+        }
+        Some(Self { top: "text", subtype: "plain", parameters: rfc2231::join(parameters) })
     }
 
     /// Returns the part before `/`, in the case of the header.

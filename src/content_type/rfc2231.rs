@@ -34,9 +34,10 @@ impl<'h> Name<'h> {
 }
 
 /// Whether a parameter with this name may have an empty unquoted value: a later section in percent-encoding
-/// (`extended-other-values`, RFC 2231 §7).
+/// (`extended-other-values`, RFC 2231 §7), or a `charset`, which mail programs write without a value.
 pub(super) fn may_be_empty(name: &str) -> bool {
-    Name::of(name).is_some_and(|name| name.extended && name.section.is_some_and(|section| section > 0))
+    name.eq_ignore_ascii_case("charset")
+        || Name::of(name).is_some_and(|name| name.extended && name.section.is_some_and(|section| section > 0))
 }
 
 /// Joins the sections of each parameter in numerical order and decodes percent-encoding.

@@ -89,6 +89,16 @@ pub enum StructureErrorKind {
     UndeclaredEightBit,
     /// A warning: an encoded word of more than 75 bytes (RFC 2047 §2).
     LongEncodedWord,
+    /// A warning: a BOM at the start of the message, which editors write into files. It is skipped. Some readers find no
+    /// header after it.
+    ByteOrderMark,
+    /// A warning: white space between the name of a field and the colon. The syntax is obsolete, but must be accepted
+    /// (RFC 5322 §4.5). Some readers end the header before the field.
+    SpaceBeforeColon,
+    /// A warning: a `Content-Type` that is empty or has no subtype, such as `text`, or an empty `charset`. It is read as
+    /// `text/plain`, or as if there were no `charset` (RFC 2045 §5.2). `multipart` and `message` without a subtype are a
+    /// [`MalformedContentType`](Self::MalformedContentType), because some readers open their parts.
+    IncompleteContentType,
 }
 
 impl StructureErrorKind {
@@ -114,12 +124,22 @@ impl StructureErrorKind {
             Self::HeaderControl => "HeaderControl",
             Self::UndeclaredEightBit => "UndeclaredEightBit",
             Self::LongEncodedWord => "LongEncodedWord",
+            Self::ByteOrderMark => "ByteOrderMark",
+            Self::SpaceBeforeColon => "SpaceBeforeColon",
+            Self::IncompleteContentType => "IncompleteContentType",
         }
     }
 
-    /// Whether this is a warning: a rule for writers is violated, but all readers see the same text.
+    /// Whether this is a warning: a rule for writers is violated, but the rules for readers define the text.
     pub const fn is_warning(self) -> bool {
-        matches!(self, Self::UndeclaredEightBit | Self::LongEncodedWord)
+        matches!(
+            self,
+            Self::UndeclaredEightBit
+                | Self::LongEncodedWord
+                | Self::ByteOrderMark
+                | Self::SpaceBeforeColon
+                | Self::IncompleteContentType
+        )
     }
 }
 
@@ -160,8 +180,8 @@ impl MimeErrorKind {
         }
     }
 
-    /// Whether this is a warning: a rule for writers is violated, but all readers see the same text. A part with only
-    /// warnings is ok.
+    /// Whether this is a warning: a rule for writers is violated, but the rules for readers define the text. A part with
+    /// only warnings is ok.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Structure(kind) => kind.is_warning(),

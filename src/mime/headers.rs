@@ -6,10 +6,14 @@ use memchr::memchr2;
 
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
+use super::extended;
 use super::plain::trim_blanks;
 use super::verdict::{MimeLimits, MimeReports};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
+
+/// The BOM in UTF-8.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A field that describes the body.
 #[derive(Clone, Debug, Default)]
@@ -123,35 +127,47 @@ impl HeaderReader {
 
     /// Parses the line at the end of the buffer.
     fn line(&mut self) -> Header {
+        let first = self.len == self.field.len() - self.line;
+        if self.field_at == 0 && first && self.field.starts_with(BOM) {
+            self.field.drain(..BOM.len());
+            self.field_at = BOM.len() as u64;
+            self.error(0, StructureErrorKind::ByteOrderMark);
+        }
         let line = &self.field[self.line..];
         let at = self.field_at + self.line as u64;
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let first = self.len == line.len();
         let too_long = (text.len() > self.limits.line_bytes).then_some(at + self.limits.line_bytes as u64);
         let control = memchr2(b'\r', 0, text).map(|position| at + position as u64);
-        match text {
-            [] => {
+        let name = name_len(text);
+        match (text, name) {
+            ([], _) => {
                 self.field.truncate(self.line);
                 self.end_field();
                 return Header::Ended;
             }
-            [b' ' | b'\t', ..] if self.line > 0 => {}
-            [b' ' | b'\t', ..] => {
+            ([b' ' | b'\t', ..], _) if self.line > 0 => {}
+            ([b' ' | b'\t', ..], _) => {
                 // A continuation line that follows no field. Readers skip it.
                 self.error(at, StructureErrorKind::MalformedHeader);
                 self.field.clear();
                 return Header::Open;
             }
-            [b'F', b'r', b'o', b'm', b' ', ..] if first && self.envelope => {
+            ([b'F', b'r', b'o', b'm', b' ', ..], None) if first && self.envelope => {
                 self.field.clear();
                 if let Some(offset) = control {
                     self.error(offset, StructureErrorKind::HeaderControl);
                 }
                 return Header::Open;
             }
-            _ if is_field(text) => self.start_field(),
-            _ => {
+            (_, Some(len)) => {
+                let is_obsolete = text[len] != b':';
+                self.start_field();
+                if is_obsolete {
+                    self.error(at + len as u64, StructureErrorKind::SpaceBeforeColon);
+                }
+            }
+            (_, None) => {
                 self.error(at, StructureErrorKind::MalformedHeader);
                 let body = self.field.split_off(self.line);
                 self.end_field();
@@ -204,10 +220,15 @@ impl HeaderReader {
         let Some(colon) = field.iter().position(|&byte| byte == b':') else {
             return;
         };
-        let (name, value) = (&field[..colon], &field[colon + 1..]);
+        let (name, value) = (field[..colon].trim_ascii_end(), &field[colon + 1..]);
+        let value_at = *field_at + colon as u64 + 1;
         let value = value.strip_suffix(b"\n").unwrap_or(value);
         let value = value.strip_suffix(b"\r").unwrap_or(value);
-        let (kept, is_same) = if name.eq_ignore_ascii_case(b"Content-Type") {
+        let is_type = name.eq_ignore_ascii_case(b"Content-Type");
+        if is_type || name.eq_ignore_ascii_case(b"Content-Disposition") {
+            extended::check(value, value_at, &mut |error| reports.push(error, max));
+        }
+        let (kept, is_same) = if is_type {
             (&mut declared.content_type, is_same_type as Compare)
         } else if name.eq_ignore_ascii_case(b"Content-Transfer-Encoding") {
             (&mut declared.encoding, <[u8]>::eq_ignore_ascii_case as Compare)
@@ -215,7 +236,7 @@ impl HeaderReader {
             return;
         };
         match kept {
-            None => *kept = Some(Field { value: value.to_vec(), offset: *field_at + colon as u64 + 1 }),
+            None => *kept = Some(Field { value: value.to_vec(), offset: value_at }),
             Some(before) if is_same(trim_blanks(&before.value), trim_blanks(value)) => {}
             Some(_) => {
                 reports.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
@@ -250,9 +271,10 @@ fn is_same_type(one: &[u8], two: &[u8]) -> bool {
     one.eq_ignore_ascii_case(two) && (one == two || boundary(one) == boundary(two))
 }
 
-/// Whether a line is a field: a name of printable ASCII followed by a colon (RFC 5322 §2.2).
-fn is_field(line: &[u8]) -> bool {
-    line.iter()
-        .position(|byte| !matches!(byte, b'!'..=b'9' | b';'..=b'~'))
-        .is_some_and(|end| end > 0 && line[end] == b':')
+/// Returns the length of the name of a field: printable ASCII followed by a colon (RFC 5322 §2.2). White space before the
+/// colon is obsolete, but must be accepted (§4.5). Returns `None` if the line is not a field.
+fn name_len(line: &[u8]) -> Option<usize> {
+    let len = line.iter().position(|byte| !matches!(byte, b'!'..=b'9' | b';'..=b'~'))?;
+    let colon = line[len..].iter().find(|byte| !matches!(byte, b' ' | b'\t'))?;
+    (len > 0 && *colon == b':').then_some(len)
 }

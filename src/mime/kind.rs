@@ -4,7 +4,8 @@ use alloc::string::{String, ToString};
 
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Declared, Field};
-use super::plain::reads_alike;
+use super::labels;
+use super::plain::{reads_alike, reads_parameters_alike};
 use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
 use crate::content_type::{Charset, ContentType};
@@ -56,7 +57,7 @@ pub(super) struct Description {
 pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLimits) -> Description {
     let mut report = Report { reports: &mut declared.reports, max: limits.errors };
     let value = declared.content_type.as_ref();
-    let content_type = value.and_then(|field| report.content_type(field));
+    let content_type = value.and_then(|field| report.content_type(field, entity.digest));
     let (top, subtype) = match &content_type {
         Some(content_type) => (content_type.top(), content_type.subtype()),
         None if entity.digest && value.is_none() => ("message", "rfc822"),
@@ -110,7 +111,8 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
     }
     let verdict = PartVerdict {
         content_type: [name(top), name(subtype)].join("/"),
-        charset: content_type.as_ref().and_then(|content_type| match content_type.charset() {
+        charset: content_type.as_ref().and_then(|content_type| match charset_of(content_type) {
+            Charset::Missing => None,
             Charset::Utf8 => Some("utf-8".to_string()),
             _ => content_type
                 .parameter("charset")
@@ -145,18 +147,32 @@ impl Report<'_> {
         self.push(offset, MimeErrorKind::Structure(kind));
     }
 
-    /// Parses the type, up to the first malformed byte.
-    fn content_type<'f>(&mut self, field: &'f Field) -> Option<ContentType<'f>> {
+    /// Parses the type, up to the first malformed byte. In a `digest` the default type is another than `text/plain`.
+    fn content_type<'f>(&mut self, field: &'f Field, digest: bool) -> Option<ContentType<'f>> {
         let (content_type, error) = match ContentType::parse_mail_prefix(&field.value) {
-            Ok((content_type, error)) => (Some(content_type), error),
-            Err(error) => (None, Some(error)),
+            Ok((content_type, None)) => {
+                if !reads_alike(&field.value, &content_type) {
+                    self.structure(field.offset, StructureErrorKind::AmbiguousHeader);
+                } else if content_type.parameter("charset").is_some_and(|label| label.trim_ascii().is_empty())
+                {
+                    self.structure(field.offset, StructureErrorKind::IncompleteContentType);
+                }
+                return Some(content_type);
+            }
+            Ok((content_type, Some(error))) => (Some(content_type), error),
+            Err(error) => {
+                let incomplete = ContentType::parse_mail_incomplete(&field.value);
+                if let Some(content_type) = incomplete
+                    && !digest
+                    && reads_parameters_alike(&field.value, &content_type)
+                {
+                    self.structure(field.offset, StructureErrorKind::IncompleteContentType);
+                    return Some(content_type);
+                }
+                (None, error)
+            }
         };
-        if let Some(error) = error {
-            let offset = field.offset + error.position as u64;
-            self.structure(offset, StructureErrorKind::MalformedContentType);
-        } else if content_type.as_ref().is_some_and(|full| !reads_alike(&field.value, full)) {
-            self.structure(field.offset, StructureErrorKind::AmbiguousHeader);
-        }
+        self.structure(field.offset + error.position as u64, StructureErrorKind::MalformedContentType);
         content_type
     }
 
@@ -171,15 +187,25 @@ impl Report<'_> {
 
     /// Returns the kind of a text, which depends on its charset. `offset` is the offset of its `Content-Type`.
     fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
-        match content_type.map_or(Charset::Missing, ContentType::charset) {
+        match content_type.map_or(Charset::Missing, charset_of) {
             Charset::Utf8 | Charset::Missing => PartKind::Text,
-            Charset::Other(label) if label.trim_ascii().eq_ignore_ascii_case(b"us-ascii") => PartKind::Text,
+            Charset::Other(label) if labels::is_ascii(label) => PartKind::Text,
             Charset::Conflicting => {
                 self.structure(offset, StructureErrorKind::ConflictingCharset);
                 PartKind::OtherText
             }
             Charset::Other(_) => PartKind::OtherText,
         }
+    }
+}
+
+/// Returns the charset that mail readers use: without one if it is empty (RFC 2045 §5.2), and UTF-8 for every label that
+/// some reader reads as such.
+fn charset_of<'c>(content_type: &'c ContentType<'_>) -> Charset<'c> {
+    match content_type.charset() {
+        Charset::Other(label) if label.trim_ascii().is_empty() => Charset::Missing,
+        Charset::Other(label) if labels::is_utf8(label) => Charset::Utf8,
+        charset => charset,
     }
 }
 
@@ -229,7 +255,7 @@ fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> 
         || (top.eq_ignore_ascii_case("message") && is_one_of(subtype, &REPORTS))
         || (top.eq_ignore_ascii_case("application") && subtype.eq_ignore_ascii_case("json"))
         || content_type.is_some_and(|content_type| {
-            content_type.charset() != Charset::Missing
+            charset_of(content_type) != Charset::Missing
                 || content_type.suffix().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"))
         })
 }

@@ -33,12 +33,27 @@
 //! the text. It has an absolute offset on the wire and, if the bytes are encoded, one in the decoded body. It contains
 //! no bytes of the message. Decoding continues after every error.
 //!
+//! | text | checked |
+//! |---|---|
+//! | a body | in UTF-8 or US-ASCII, or without a charset |
+//! | a header | its bytes, which are UTF-8 (RFC 6532) |
+//! | an encoded word (RFC 2047) | in UTF-8 or US-ASCII, also with folds in it |
+//! | a percent-encoded parameter of `Content-Type` and `Content-Disposition` (RFC 2231 §4), such as `filename*=` | in UTF-8 or US-ASCII, or without a charset; sections are joined first (§3) |
+//!
+//! UTF-8 and US-ASCII are the labels that IANA, the WHATWG Encoding Standard or Python list (`csUTF8`, `cp65001`,
+//! `ANSI_X3.4-1968`, `iso-ir-6`). Text in US-ASCII is checked as UTF-8, of which it is a subset. Lines of
+//! `text/calendar` (RFC 5545 §3.1) and `text/vcard` are not unfolded: a fold inside a character is an error.
+//!
 //! Syntax that mail readers parse differently is an error in the structure, even if RFC 2046 allows it, because some
 //! readers would show text that was not checked. Examples are a boundary in the middle of a line
 //! ([`StructureErrorKind::AmbiguousDelimiter`]), comments in a `Content-Type` ([`StructureErrorKind::AmbiguousHeader`])
 //! and a header without an end ([`StructureErrorKind::MissingHeaderEnd`]). The tests in `tests/mail_readers` of the
 //! repository compare the results for generated messages with those of Python's `email`, Go's `mime/multipart`,
 //! mail-parser and mailparse.
+//!
+//! A warning is a violation of a rule for writers after which the rules for readers still define the text: a long encoded
+//! word, a BOM before the header, white space before a colon (RFC 5322 §4.5), an empty charset or a type without a subtype
+//! (RFC 2045 §5.2). A message with only warnings is ok.
 //!
 //! # Limits
 //!
@@ -55,8 +70,11 @@
 mod body;
 mod encoded_word;
 mod error;
+mod escaped;
+mod extended;
 mod headers;
 mod kind;
+mod labels;
 mod message;
 mod multipart;
 mod plain;

@@ -18,13 +18,17 @@ pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool 
         let end = if holds_parts { plain.len() } else { plain.len().min(top.len() + 1 + subtype.len()) };
         plain[..end].eq_ignore_ascii_case([top.as_bytes(), b"/", subtype.as_bytes()].concat().as_slice())
     });
-    let parameters: Vec<_> = segments.filter_map(parameter).collect();
-    is_same_type
-        && ["boundary", "charset"].iter().all(|wanted| {
-            let plain = parameters.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()));
-            let full = content_type.parameters().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
-            plain.map(|(_, value)| &value[..]).eq(full.map(|(_, value)| value))
-        })
+    is_same_type && reads_parameters_alike(value, content_type)
+}
+
+/// Whether the simple parser finds the same boundaries and charsets in `value` as the full grammar.
+pub(super) fn reads_parameters_alike(value: &[u8], content_type: &ContentType<'_>) -> bool {
+    let parameters: Vec<_> = Segments { rest: Some(value) }.skip(1).filter_map(parameter).collect();
+    ["boundary", "charset"].iter().all(|wanted| {
+        let plain = parameters.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()));
+        let full = content_type.parameters().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        plain.map(|(_, value)| &value[..]).eq(full.map(|(_, value)| value))
+    })
 }
 
 /// Removes white space and the line breaks of folds at both ends.

@@ -78,7 +78,8 @@ impl fmt::Display for PartPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PartKind {
-    /// Text that is checked: with any label of UTF-8, with `us-ascii`, or without a declared charset.
+    /// Text that is checked: with any label of UTF-8 or of US-ASCII that a mail reader knows, or without a declared
+    /// charset.
     Text,
     /// Text in another charset or in an unknown transfer encoding. Its bytes are counted, but the text is not checked.
     OtherText,
@@ -123,7 +124,7 @@ pub struct PartVerdict {
     pub kind: PartKind,
     /// The type in lower case, without parameters: `text/plain`.
     pub content_type: String,
-    /// The charset in lower case, `utf-8` for every label of UTF-8. `None` if none is declared.
+    /// The charset in lower case, `utf-8` for every label of UTF-8. `None` if none is declared, or if it is empty.
     pub charset: Option<String>,
     /// The transfer encoding: `7bit` if none is declared. `None` if the declared one is unknown.
     pub encoding: Option<TransferEncoding>,
@@ -162,8 +163,8 @@ impl PartVerdict {
         self.reports.error_count
     }
 
-    /// Returns the first warnings: violations of rules for writers that do not change the text for any reader. At most
-    /// [`MimeLimits::errors`] are stored.
+    /// Returns the first warnings: violations of rules for writers, after which the rules for readers still define the
+    /// text. At most [`MimeLimits::errors`] are stored.
     pub fn warnings(&self) -> &[MimeError] {
         &self.reports.warnings
     }

@@ -13,6 +13,8 @@ pub mod hostile;
 pub mod languages;
 #[cfg(feature = "tower")]
 pub mod layers;
+#[cfg(feature = "mime")]
+pub mod messages;
 pub mod oracle;
 #[cfg(feature = "std")]
 pub mod outcomes;

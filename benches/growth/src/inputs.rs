@@ -71,9 +71,11 @@ repeated! {
     SEMICOLONS: ";" = b";";
     PARAMETERS: "; a=b" = b"; a=b";
     CONTINUED_PARAMETERS: "; a*1=b" = b"; a*1=b";
+    EXTENDED_PARAMETERS: "; a*1*=%FF" = b"; a*1*=%FF";
     QUOTES: "\" \\" = b"\"\\";
     ENCODED_WORDS: "encoded words" = b" =?utf-8?q?=FF?=";
     ENCODED_WORD_STARTS: "=?" = b"=?";
+    OTHER_WORD_STARTS: "=?x?q?" = b"=?x?q?";
     DATA_LINES: "data:a" = b"data:a\n";
     EMPTY_DATA_LINES: "data" = b"data\r";
     EVENTS: "events" = b"event:a\rdata:a\xFF\r\nid:1\n\n";

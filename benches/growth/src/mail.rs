@@ -33,7 +33,7 @@ const BODIES: [Input; 15] = [
     CYRILLIC,
 ];
 
-const MESSAGES: [Input; 20] = [
+const MESSAGES: [Input; 22] = [
     ASCII,
     FF,
     LF,
@@ -51,16 +51,19 @@ const MESSAGES: [Input; 20] = [
     COMMENTS,
     SEMICOLONS,
     CONTINUED_PARAMETERS,
+    EXTENDED_PARAMETERS,
     ENCODED_WORDS,
     ENCODED_WORD_STARTS,
+    OTHER_WORD_STARTS,
     SPACES,
 ];
 
 /// The start of the message, before the input.
-const STARTS: [(&str, &str); 8] = [
+const STARTS: [(&str, &str); 9] = [
     ("header", ""),
     ("Subject", "Subject:"),
     ("Content-Type", "Content-Type: text/plain"),
+    ("Content-Disposition", "Content-Disposition: a"),
     ("text", "Content-Type: text/plain; charset=utf-8\r\n\r\n"),
     ("base64", "Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\n"),
     ("quoted-printable", "Content-Type: text/plain\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"),

@@ -8,7 +8,9 @@ use mail_parser::{Message, MimeHeaders, PartType};
 use mailparse::{MailHeaderMap, MailParseError, ParsedMail};
 use serde_json::Value;
 use utf8_codec::content_type::is_utf8_label;
-use utf8_codec::mime::{MessageValidator, MimeErrorKind, MimeLimits, PartKind, TransferErrorKind};
+use utf8_codec::mime::{
+    MessageValidator, MimeErrorKind, MimeLimits, PartKind, StructureErrorKind, TransferErrorKind,
+};
 
 /// The result of a reader: the leaves in order, and the error if it did not read the whole message.
 #[derive(Debug, Default)]
@@ -36,9 +38,16 @@ impl Leaf {
         let end = body.len() - body.iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         // Some readers do not remove a comment from the type.
         let content_type = content_type.split([' ', '(']).next().unwrap_or_default().to_ascii_lowercase();
+        // A type without a subtype is `text/plain` (RFC 2045 section 5.2). Some readers return it as it is.
+        let content_type = match content_type.split_once('/') {
+            Some((top, subtype)) if !top.is_empty() && !subtype.is_empty() => content_type,
+            _ => "text/plain".to_owned(),
+        };
         let charset = if !content_type.starts_with("text/") {
             String::new()
-        } else if is_utf8_label(charset.as_bytes()) {
+        } else if is_utf8_label(charset.trim_matches(|other: char| !other.is_ascii_alphanumeric()).as_bytes())
+        {
+            // Some readers ignore punctuation around a label when they decode the text.
             "utf-8".into()
         } else {
             charset.to_ascii_lowercase()
@@ -65,7 +74,8 @@ pub const READERS: [(&str, Reader); 5] = [
 /// The result of this crate.
 pub struct Ours {
     pub seen: Seen,
-    /// Whether the structure has an error, or a part has an unknown transfer encoding.
+    /// Whether the structure has an error, or one of the warnings after which some readers find no field, or a part has
+    /// an unknown transfer encoding.
     pub is_malformed: bool,
 }
 
@@ -87,11 +97,13 @@ pub fn ours(message: &[u8]) -> Ours {
             ));
         }
     }
-    let is_malformed = verdict.parts.iter().flat_map(|part| part.errors()).any(|error| {
-        matches!(
-            error.kind,
-            MimeErrorKind::Structure(_) | MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding)
-        )
+    let mut reports = verdict.parts.iter().flat_map(|part| part.errors().iter().chain(part.warnings()));
+    let is_malformed = reports.any(|report| match report.kind {
+        MimeErrorKind::Structure(
+            StructureErrorKind::ByteOrderMark | StructureErrorKind::SpaceBeforeColon,
+        ) => true,
+        MimeErrorKind::Structure(kind) => !kind.is_warning(),
+        kind => kind == MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding),
     });
     Ours { seen, is_malformed }
 }

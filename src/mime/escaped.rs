@@ -1,0 +1,54 @@
+//! Text of which each byte is written as itself or as an escape.
+
+use super::error::{MimeError, MimeErrorKind};
+use super::transfer::TransferErrorKind;
+use crate::decoder::Utf8Decoder;
+use crate::error::Utf8Error;
+
+/// Checks the text that escapes encode, one byte at a time.
+pub(super) struct EscapedText {
+    decoder: Utf8Decoder,
+    /// The offsets in the message of the pending bytes and of the next byte.
+    offsets: [u64; 4],
+}
+
+impl EscapedText {
+    pub(super) const fn new() -> Self {
+        Self { decoder: Utf8Decoder::new(), offsets: [0; 4] }
+    }
+
+    /// Checks the next byte, which is written at the offset `at` of the message.
+    pub(super) fn push(&mut self, byte: u8, at: u64, each: &mut impl FnMut(MimeError)) {
+        let mut rest = core::slice::from_ref(&byte);
+        while !rest.is_empty() {
+            let (before, pending) = (self.decoder.offset(), self.decoder.pending().len());
+            self.offsets[pending] = at;
+            if let Err(error) = self.decoder.validate(rest) {
+                each(self.text_error(error));
+            }
+            rest = &rest[(self.decoder.offset() - before) as usize..];
+        }
+    }
+
+    /// Ends the text. The next text may follow.
+    pub(super) fn finish(&mut self, each: &mut impl FnMut(MimeError)) {
+        if let Err(error) = self.decoder.finish() {
+            each(self.text_error(error));
+        }
+    }
+
+    /// Creates the error for a malformed byte at the offset `at` of the message.
+    pub(super) const fn transfer_error(&self, kind: TransferErrorKind, at: u64) -> MimeError {
+        let decoded = Some(self.decoder.offset());
+        MimeError { offset: at, decoded_offset: decoded, kind: MimeErrorKind::Transfer(kind), len: 1 }
+    }
+
+    const fn text_error(&self, error: Utf8Error) -> MimeError {
+        MimeError {
+            offset: self.offsets[0],
+            decoded_offset: Some(error.offset),
+            kind: MimeErrorKind::Text(error.kind),
+            len: error.len,
+        }
+    }
+}

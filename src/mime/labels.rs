@@ -1,0 +1,112 @@
+//! Labels of UTF-8 and of US-ASCII in mail: those that IANA's registry, the WHATWG Encoding Standard or Python's `codecs`
+//! list, because some readers show the text as UTF-8 or as US-ASCII.
+
+use crate::content_type::is_utf8_label;
+
+/// The names and aliases of US-ASCII in IANA's registry, `ascii` (WHATWG), and those of Python.
+const ASCII: [&str; 12] = [
+    "646",
+    "ansi_x3_4_1968",
+    "ansi_x3_4_1986",
+    "ascii",
+    "cp367",
+    "csascii",
+    "ibm367",
+    "iso646_us",
+    "iso_646_irv_1991",
+    "iso_ir_6",
+    "us",
+    "us_ascii",
+];
+
+/// The names and aliases of UTF-8 in IANA's registry, and those of Python. WHATWG's are in [`is_utf8_label`].
+const UTF_8: [&str; 8] = ["cp65001", "csutf8", "u8", "utf", "utf8_ucs2", "utf8_ucs4", "utf_8", "utf_8_sig"];
+
+/// Whether a label means US-ASCII.
+pub(super) fn is_ascii(label: &[u8]) -> bool {
+    is_one_of(label, &ASCII)
+}
+
+/// Whether a mail reader reads a label as UTF-8.
+pub(super) fn is_utf8(label: &[u8]) -> bool {
+    is_utf8_label(label) || is_one_of(label, &UTF_8)
+}
+
+/// Whether text with this label in mail is checked: whether a reader reads it as UTF-8 or as US-ASCII.
+pub(super) fn is_checked(label: &[u8]) -> bool {
+    is_utf8(label) || is_ascii(label)
+}
+
+/// Whether a label consists of the words of a known one, ignoring case and the punctuation around and between them, as
+/// Python does.
+fn is_one_of(label: &[u8], known: &[&str]) -> bool {
+    known.iter().any(|known| {
+        let mut words = label.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        known
+            .split('_')
+            .all(|known| words.next().is_some_and(|word| word.eq_ignore_ascii_case(known.as_bytes())))
+            && words.next().is_none()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_python_iana_and_whatwg_are_recognized() {
+        for label in [
+            "utf-8",
+            " UTF8 ",
+            "utf_8",
+            "utf 8",
+            "'utf-8'",
+            "utf-8;",
+            "utf\r\n -8",
+            "U8",
+            "csUTF8",
+            "cp65001",
+            "utf-8-sig",
+            "utf8_ucs4",
+            "unicode-1-1-utf-8",
+            "x-unicode20utf8",
+        ] {
+            assert!(is_utf8(label.as_bytes()), "{label}");
+            assert!(!is_ascii(label.as_bytes()), "{label}");
+        }
+        for label in [
+            "us-ascii",
+            "ASCII",
+            "ANSI_X3.4-1968",
+            "ANSI_X3.4-1986",
+            "iso-ir-6",
+            "ISO_646.irv:1991",
+            "ISO646-US",
+            "us",
+            "IBM367",
+            "cp367",
+            "csASCII",
+            "646",
+            "ansi_x3_4_1968",
+            "US_ASCII",
+        ] {
+            assert!(is_ascii(label.as_bytes()) && is_checked(label.as_bytes()), "{label}");
+            assert!(!is_utf8(label.as_bytes()), "{label}");
+        }
+        for label in [
+            "",
+            " ",
+            "-",
+            "utf-7",
+            "utf-16",
+            "u-8",
+            "utf-8-x",
+            "x-utf-8",
+            "iso-8859-1",
+            "ascii-8",
+            "u\u{fc}8",
+        ] {
+            assert!(!is_checked(label.as_bytes()), "{label}");
+        }
+    }
+}
