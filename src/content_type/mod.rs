@@ -43,6 +43,8 @@ pub(crate) use disposition::token_and_parameters;
 pub use error::ContentTypeError;
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
+#[cfg(feature = "http-rules")]
+pub(crate) use rfc2231::check_extended;
 
 /// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the value of a header field.
 ///
@@ -209,6 +211,33 @@ impl<'h> Charset<'h> {
 pub fn is_utf8_label(label: &[u8]) -> bool {
     const LABELS: [&str; 6] =
         ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
+    let label = label.trim_ascii();
+    LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// Whether a label means ASCII: `US-ASCII` and its aliases in the IANA registry of character sets, and `ascii`. Case and
+/// white space around the label are ignored.
+///
+/// In the WHATWG Encoding Standard these labels mean windows-1252.
+///
+/// ```
+/// assert!(utf8_codec::content_type::is_ascii_label(b"ANSI_X3.4-1968"));
+/// assert!(!utf8_codec::content_type::is_ascii_label(b"iso-8859-1"));
+/// ```
+pub fn is_ascii_label(label: &[u8]) -> bool {
+    const LABELS: [&str; 11] = [
+        "us-ascii",
+        "ascii",
+        "ansi_x3.4-1968",
+        "ansi_x3.4-1986",
+        "iso-ir-6",
+        "iso_646.irv:1991",
+        "iso646-us",
+        "us",
+        "ibm367",
+        "cp367",
+        "csascii",
+    ];
     let label = label.trim_ascii();
     LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
