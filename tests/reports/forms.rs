@@ -1,1 +1,1 @@
-//! Cases from reports.
+//! Cases from reports: forms, and fields with extended values.
