@@ -1,5 +1,7 @@
 //! The filter for the bytes of a body, without I/O.
 
+mod delimiters;
+mod field;
 mod frames;
 mod multipart;
 mod part;
@@ -298,7 +300,7 @@ impl Kind {
             Self::Pass { .. } => 0,
             Self::Text(filter) => repaired(filter.decoder()),
             Self::Form(filter) => filter.repaired(),
-            Self::UrlEncoded(filter) => repaired(filter.decoder()),
+            Self::UrlEncoded(filter) => filter.repaired(),
             Self::Charset(decoder) => decoder.repaired(),
         }
     }
