@@ -398,7 +398,7 @@ fn a_decoder_that_was_used_before_does_not_affect_bodies_under_rules() {
 /// The extended values of RFC 8187, and the ways in which readers write and find them.
 #[test]
 fn the_text_of_an_extended_value_is_checked() {
-    use ErrorKind::{InvalidLead, MissingContinuation, OutsideSubset, Truncated};
+    use ErrorKind::{AboveMax, InvalidLead, MissingContinuation, OutsideSubset, Truncated};
 
     for (name, value, expected) in [
         ("Content-Disposition", "attachment; filename*=UTF-8''caf%C3%A9.txt", None),
@@ -423,6 +423,7 @@ fn the_text_of_an_extended_value_is_checked() {
             "form-data; filename=\"a\\\"; filename*=UTF-8''%FF\"",
             Some((43, InvalidLead, 1)),
         ),
+        ("content-disposition", r#"x; f*="UTF-8''a\"; g*=UTF-8''%FF""#, Some((28, InvalidLead, 1))),
         ("content-disposition", "x; f*=us-ascii''a%7F", None),
         ("content-disposition", "x; f*=ISO646-US''a%C3%A9", Some((18, OutsideSubset, 1))),
         // Other charsets, values that are not extended, and fields that have none.
@@ -430,7 +431,7 @@ fn the_text_of_an_extended_value_is_checked() {
         ("content-disposition", "x; filename=UTF-8''%FF; f*=%FF; f*=a'%FF", None),
         ("x-other", "x; filename*=UTF-8''%FF", None),
         ("link", "<a>; title*=UTF-8''%C3%A9, </%FF>; rel=next", None),
-        ("Link", "<a>; rel=b; title*=UTF-8'de'%FC", Some((28, InvalidLead, 1))),
+        ("Link", "<a>; rel=b; title*=UTF-8'de'%FC", Some((28, AboveMax, 1))),
         ("authorization", "Digest username*=UTF-8''J%E4s, realm=x", Some((25, MissingContinuation, 1))),
         ("content-type", "text/plain; name*=utf-8''%ff", Some((25, InvalidLead, 1))),
     ] {

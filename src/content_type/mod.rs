@@ -33,18 +33,20 @@
 #[cfg(feature = "http-rules")]
 mod disposition;
 mod error;
+#[cfg(feature = "http-rules")]
+mod extended;
 mod grammar;
 mod rfc2231;
 
 use alloc::vec::Vec;
 
 #[cfg(feature = "http-rules")]
-pub(crate) use disposition::token_and_parameters;
+pub(crate) use disposition::FormDisposition;
 pub use error::ContentTypeError;
+#[cfg(feature = "http-rules")]
+pub(crate) use extended::check_extended;
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
-#[cfg(feature = "http-rules")]
-pub(crate) use rfc2231::check_extended;
 
 /// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the value of a header field.
 ///

@@ -7,6 +7,7 @@ use super::charset::SourceCharset;
 use super::integrity::{Change, invalidates, remove_invalidated};
 use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::subset::Subset;
 use crate::text::TextDecoder;
 
 /// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
@@ -111,4 +112,13 @@ impl BodyPlan {
             _ => Change::Length,
         }
     }
+}
+
+/// Returns the decoder for text in ASCII. Bytes above `7F` are errors under every policy, because a repair would not be
+/// ASCII. Returns `None` if the decoder has a subset, which cannot be combined with ASCII.
+pub(crate) const fn in_ascii(decoder: TextDecoder) -> Option<TextDecoder> {
+    if decoder.has_subset() {
+        return None;
+    }
+    Some(decoder.on_error(ErrorPolicy::Strict).subset(&Subset::ASCII))
 }
