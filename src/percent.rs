@@ -1,7 +1,7 @@
 //! Percent-encoding (RFC 3986 §2.1).
 
-use crate::decoder::Utf8Decoder;
-use crate::error::Utf8Error;
+#[cfg(feature = "http-rules")]
+use crate::{decoder::Utf8Decoder, error::Utf8Error};
 
 /// Returns the first byte that `text` encodes, and the length of its encoding: 3 for `%XX`, 1 otherwise.
 ///

@@ -423,7 +423,7 @@ fn the_text_of_an_extended_value_is_checked() {
             "form-data; filename=\"a\\\"; filename*=UTF-8''%FF\"",
             Some((43, InvalidLead, 1)),
         ),
-        ("content-disposition", r#"x; f*="UTF-8''a\"; g*=UTF-8''%FF""#, Some((28, InvalidLead, 1))),
+        ("content-disposition", r#"x; f*="UTF-8''a\"; g*=UTF-8''%FF""#, Some((29, InvalidLead, 1))),
         ("content-disposition", "x; f*=us-ascii''a%7F", None),
         ("content-disposition", "x; f*=ISO646-US''a%C3%A9", Some((18, OutsideSubset, 1))),
         // Other charsets, values that are not extended, and fields that have none.

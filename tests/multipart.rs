@@ -719,11 +719,6 @@ fn a_part_without_a_body_is_accepted() {
     ] {
         passes(&[&parts.concat()[..], &close].concat(), &BodyRules::new());
     }
-    let (_, error) = check_all(
-        &[&text[..], &part("name=b", "\u{E9}\r\n")[..].repeat(1), &close].concat(),
-        &BodyRules::new(),
-    );
-    assert!(error.is_none());
     let bad: Vec<u8> = [&text[..], b"--", BOUNDARY, b"\r\n\r\n\xFF\r\n", &close].concat();
     let error =
         check_all(&bad, &BodyRules::new()).1.and_then(|error| error.utf8_error()).expect("ill-formed");

@@ -18,7 +18,7 @@ impl<'h> FormDisposition<'h> {
     ///
     /// Browsers escape quotes, but not backslashes (HTML §4.10.21.8), so a backslash before a quote is either an escape
     /// (RFC 9110 §5.6.4) or the last character of a value. A value is accepted if one of these readings follows the
-    /// grammar, and both find a file or both find none.
+    /// grammar, and both find a file name, both an empty one, or both none.
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ impl<'h> FormDisposition<'h> {
     pub(crate) fn parse(value: &'h [u8]) -> Result<Self, ContentTypeError> {
         let parsed = Self::parse_as(value, Dialect::Http);
         let Some(position) = value.windows(2).position(|pair| pair == b"\\\"") else { return parsed };
-        if has_file_name(value, true) != has_file_name(value, false) {
+        if is_empty_file_name(value, true) != is_empty_file_name(value, false) {
             return Err(ContentTypeError { position });
         }
         parsed.or_else(|error| Self::parse_as(value, Dialect::Html).map_err(|_| error))
@@ -57,8 +57,9 @@ impl<'h> FormDisposition<'h> {
     }
 }
 
-/// Whether a reader that ignores what the grammar does not allow finds a `filename` that is not empty.
-fn has_file_name(value: &[u8], escapes: bool) -> bool {
+/// Whether the first `filename` is empty, for a reader that ignores what the grammar does not allow. Returns `None` if there
+/// is none.
+fn is_empty_file_name(value: &[u8], escapes: bool) -> Option<bool> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let mut is_end = |byte: &u8| {
         if core::mem::take(&mut is_escaped) {
@@ -68,9 +69,9 @@ fn has_file_name(value: &[u8], escapes: bool) -> bool {
         is_escaped = escapes && is_quoted && *byte == b'\\';
         *byte == b';' && !is_quoted
     };
-    value.split(|byte| is_end(byte)).any(|parameter| {
+    value.split(|byte| is_end(byte)).find_map(|parameter| {
         let mut parts = parameter.splitn(2, |byte| *byte == b'=').map(<[u8]>::trim_ascii);
-        parts.next().is_some_and(|name| name.eq_ignore_ascii_case(b"filename"))
-            && parts.next().is_some_and(|value| !matches!(value, b"" | b"\"\""))
+        parts.next().filter(|name| name.eq_ignore_ascii_case(b"filename"))?;
+        parts.next().map(|value| matches!(value, b"" | b"\"\""))
     })
 }
