@@ -760,9 +760,12 @@ fn a_backslash_is_an_escape_or_the_end_of_a_name() {
         assert!(!passes_with(text, b"\xFF"), "{text}");
     }
     // One reading finds a file, the other a field.
-    for parameters in
-        [r#"; name="a\"; filename="x""#, r#"; x="\" ; y="; filename=z"#, r#"; name="a\"; filename=\"x""#]
-    {
+    for parameters in [
+        r#"; name="a\"; filename="x""#,
+        r#"; x="\" ; y="; filename=z"#,
+        r#"; name="a\"; filename=\"x""#,
+        r#"; name="\"; filename="""#,
+    ] {
         let form = form(&[(parameters, "", b"x")]);
         let Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset })) =
             check_all(&form, &BodyRules::new()).1
