@@ -328,6 +328,11 @@ fn a_partly_escaped_character_is_an_error_of_its_own() {
             assert_eq!((&data[..], error), (&sent[..expected.0 as usize], Some(expected)), "{chunks:02X?}");
         });
     }
+    some_partitions(b"a=%41&city=x\xC3%A9", 10, |chunks| {
+        let (_, _, error) = drain(form(chunks, EndHint::Nothing, &BodyRules::new()));
+        let Some(Utf8BodyError::Field { field, error }) = error else { panic!("{error:?}") };
+        assert_eq!((field.name.as_deref(), field.offset, error.offset), (Some("city"), 1, 12));
+    });
     // A repair escapes the other bytes too, and the text stays the same.
     let replace = rules(TextDecoder::new().on_error(ErrorPolicy::Replace));
     every_partition(b"a\xE6%97\xA5b\xC3%A9", |chunks| {

@@ -210,7 +210,7 @@ impl UrlEncodedFilter {
                     if !has_escapes && self.carry.is_empty() {
                         self.put_sent(chunk, sent, at..end);
                     } else if let Err(error) = self.put_text(chunk, sent, bytes, at..end) {
-                        self.fail(&bytes[..at], error);
+                        self.fail(bytes, error);
                         break;
                     }
                 }
@@ -219,7 +219,7 @@ impl UrlEncodedFilter {
                     self.out.copy(chunk, &encoded(&text));
                 }
                 Some(TextPiece::IllFormed(error)) => {
-                    self.fail(&bytes[..at], Utf8Error { offset: start, ..error });
+                    self.fail(bytes, Utf8Error { offset: start, ..error });
                     break;
                 }
             }
@@ -234,9 +234,10 @@ impl UrlEncodedFilter {
         self.offset += bytes.len() as u64;
     }
 
-    /// Stores an error after these bytes of the form.
-    fn fail(&mut self, before: &[u8], error: Utf8Error) {
-        self.field.read(before, self.offset);
+    /// Stores an error in the next bytes of the form, or before them.
+    fn fail(&mut self, bytes: &[u8], error: Utf8Error) {
+        let before = error.offset.saturating_sub(self.offset) as usize;
+        self.field.read(&bytes[..before.min(bytes.len())], self.offset);
         self.error = Some(self.field.error(error));
     }
 
