@@ -46,11 +46,14 @@ pub enum ErrorKind {
     Unmappable,
     /// A character outside the [adopted subset](crate::Subset).
     OutsideSubset,
+    /// A character of which some bytes are percent-encoded and others are not, in a urlencoded form. Some programs decode
+    /// the text before the escapes, so they find ill-formed bytes.
+    PartlyEscaped,
 }
 
 impl ErrorKind {
     /// Every kind, in declaration order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::InvalidLead,
         Self::UnexpectedContinuation,
         Self::MissingContinuation,
@@ -64,6 +67,7 @@ impl ErrorKind {
         Self::Noncharacter,
         Self::Unmappable,
         Self::OutsideSubset,
+        Self::PartlyEscaped,
     ];
 
     /// Returns the name of the variant, for logs and protocols.
@@ -82,6 +86,7 @@ impl ErrorKind {
             Self::Noncharacter => "Noncharacter",
             Self::Unmappable => "Unmappable",
             Self::OutsideSubset => "OutsideSubset",
+            Self::PartlyEscaped => "PartlyEscaped",
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Percent-encoding (RFC 3986 §2.1).
 
+#[cfg(feature = "http-rules")]
+use crate::{decoder::Utf8Decoder, error::Utf8Error};
+
 /// Returns the first byte that `text` encodes, and the length of its encoding: 3 for `%XX`, 1 otherwise.
 ///
 /// A `%` without two hexadecimal digits is a literal `%`, as in the WHATWG URL Standard.
@@ -32,4 +35,24 @@ pub(crate) fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
         rest = &rest[len..];
         Some(byte)
     })
+}
+
+/// Checks the bytes that `text` encodes.
+///
+/// # Errors
+///
+/// Returns the first error. Its offset is the position in `text` of the first byte of the sequence or of its `%`, and its
+/// length counts decoded bytes.
+#[cfg(feature = "http-rules")]
+pub(crate) fn check(text: &[u8]) -> Result<(), Utf8Error> {
+    let mut decoder = Utf8Decoder::new();
+    let (mut at, mut start) = (0, 0);
+    while let Some((byte, len)) = first_byte(&text[at..]) {
+        if decoder.pending().is_empty() {
+            start = at;
+        }
+        decoder.validate(&[byte]).map_err(|error| Utf8Error { offset: start as u64, ..error })?;
+        at += len;
+    }
+    decoder.finish().map_err(|error| Utf8Error { offset: start as u64, ..error })
 }

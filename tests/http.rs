@@ -20,7 +20,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, conformance, every_partition, oracle, some_partitions};
-use utf8_codec::http::{BodyRules, HttpCounters, Message, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, HttpCounters, Message, Utf8Body, Utf8BodyError, check_field};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
@@ -393,4 +393,53 @@ fn a_decoder_that_was_used_before_does_not_affect_bodies_under_rules() {
     let body = BodyRules::new().decoder(used).apply(Message::Request, &mut headers, script).unwrap();
     let (data, _, error) = drain(body);
     assert_eq!((&data[..], facts(error)), (&b"b"[..], Some((1, ErrorKind::InvalidLead, 1))));
+}
+
+/// The extended values of RFC 8187, and the ways in which readers write and find them.
+#[test]
+fn the_text_of_an_extended_value_is_checked() {
+    use ErrorKind::{AboveMax, InvalidLead, MissingContinuation, OutsideSubset, Truncated};
+
+    for (name, value, expected) in [
+        ("Content-Disposition", "attachment; filename*=UTF-8''caf%C3%A9.txt", None),
+        (
+            "content-disposition",
+            "attachment; filename*=UTF-8''caf%E9.txt",
+            Some((32, MissingContinuation, 1)),
+        ),
+        ("content-disposition", "attachment; filename*=utf8'de'%FF", Some((30, InvalidLead, 1))),
+        ("content-disposition", "attachment; filename*=\"UTF-8''caf%FF.pdf\"", Some((33, InvalidLead, 1))),
+        ("content-disposition", "attachment; filename*=''%FF", Some((24, InvalidLead, 1))),
+        ("content-disposition", "attachment;FileName* =\tUTF-8''a%E2%82;x=y", Some((31, Truncated, 2))),
+        ("content-disposition", "attachment; filename*=UTF-8''a, b%FF", Some((33, InvalidLead, 1))),
+        // Each section is decoded on its own, in the charset of the first one.
+        ("content-disposition", "x; f*0*=UTF-8''a%C3; f*1*=%A9", Some((16, Truncated, 1))),
+        ("content-disposition", "x; f*0*=UTF-8''a; f*1*=%FF", Some((23, InvalidLead, 1))),
+        ("content-disposition", "x; f*0*=iso-8859-1''a; f*1*=%FF", None),
+        ("content-disposition", "x; f*1*=%FF", None),
+        // Readers differ in where the first value ends.
+        (
+            "content-disposition",
+            "form-data; filename=\"a\\\"; filename*=UTF-8''%FF\"",
+            Some((43, InvalidLead, 1)),
+        ),
+        ("content-disposition", r#"x; f*="UTF-8''a\"; g*=UTF-8''%FF""#, Some((29, InvalidLead, 1))),
+        ("content-disposition", "x; f*=us-ascii''a%7F", None),
+        ("content-disposition", "x; f*=ISO646-US''a%C3%A9", Some((18, OutsideSubset, 1))),
+        // Other charsets, values that are not extended, and fields that have none.
+        ("content-disposition", "x; f*=iso-8859-1'en'%A3; g*=windows-1252''%FF", None),
+        ("content-disposition", "x; filename=UTF-8''%FF; f*=%FF; f*=a'%FF", None),
+        ("x-other", "x; filename*=UTF-8''%FF", None),
+        ("link", "<a>; title*=UTF-8''%C3%A9, </%FF>; rel=next", None),
+        ("Link", "<a>; rel=b; title*=UTF-8'de'%FC", Some((28, AboveMax, 1))),
+        ("authorization", "Digest username*=UTF-8''J%E4s, realm=x", Some((25, MissingContinuation, 1))),
+        ("content-type", "text/plain; name*=utf-8''%ff", Some((25, InvalidLead, 1))),
+    ] {
+        let error = check_field(name, value.as_bytes()).err();
+        assert_eq!(error.map(|error| (error.offset, error.kind, error.len)), expected, "{name}: {value}");
+    }
+    let error = check_field("x-name", b"Ren\xE9").unwrap_err();
+    assert_eq!((error.offset, error.kind), (3, Truncated));
+    // Escaped and other bytes of a value are text together.
+    assert!(check_field("link", "<a>; title*=UTF-8''\u{E9}%C3%A9".as_bytes()).is_ok());
 }

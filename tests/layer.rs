@@ -366,7 +366,18 @@ async fn header_values_paths_and_queries_are_checked_if_configured() {
     let headers = lenient.clone().check_headers();
     let path = lenient.clone().check_path();
     let query = lenient.clone().check_query();
+    let extended = |value: &'static str| {
+        let request = Request::get("/").header("content-disposition", value);
+        request.body(Full::<Bytes>::default()).unwrap()
+    };
     for (layer, request, expected) in [
+        (&lenient, extended("attachment; filename*=UTF-8''caf%E9.txt"), None),
+        (&headers, extended("attachment; filename*=UTF-8''caf%C3%A9.txt"), None),
+        (
+            &headers,
+            extended("attachment; filename*=UTF-8''caf%E9.txt"),
+            Some("field content-disposition: ill-formed UTF-8 at byte 32 (MissingContinuation, 1 byte)"),
+        ),
         (&lenient, request(bad_path, b"\xE9"), None),
         (&lenient, request(bad_query, b"\xE9"), None),
         (&headers, request(bad_path, "é".as_bytes()), None),

@@ -9,11 +9,12 @@ use futures::executor::block_on;
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use support::bodies::{EndHint, Script, drain};
-use support::{Rng, some_partitions};
+use support::{Rng, every_partition, some_partitions};
 use utf8_codec::http::{
-    BodyFilter, BodyRules, MissingCharset, MultipartError, OtherCharset, Utf8Body, Utf8BodyError,
+    BodyFilter, BodyRules, MissingCharset, MultipartError, OtherCharset, Reason, Rejection, Utf8Body,
+    Utf8BodyError,
 };
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 const BOUNDARY: &[u8] = b"--=_b--";
 
@@ -90,7 +91,7 @@ fn text_fields_are_checked_and_files_pass() {
         ("; name=\"a\"", "", "naïve €\r\n--=_b\r\n\r".as_bytes()),
         ("; name=\"f\"; filename=\"é.png\"", "Content-Type: image/png\r\n", &file[..]),
         ("; name=\"g\"; FileName=x; filename*=UTF-8''x", "Content-Type: text/plain\r\n", &file[..]),
-        ("; name=\"bin\"", "Content-Type: application/octet-stream\r\n", &file[..]),
+        ("; name=\"bin\"; filename=x", "Content-Type: application/octet-stream\r\n", &file[..]),
         ("; name=\"e\"", "", b""),
         ("; name=\"s\"; filename*=UTF-8''x", "", "no file by RFC 7578: \u{E9}".as_bytes()),
         ("; name=\"j\"", "content-type: application/json; charset=UTF8\r\n", "{\"é\": 1}".as_bytes()),
@@ -196,7 +197,6 @@ fn forms_that_readers_parse_differently_are_errors() {
         ("a form feed after a delimiter", [&delimiter("\x0C\r\n")[..], b"\r\n\r\n", &end].concat()),
         ("something after the end", [&head[..], b"\r\ntext\r\n", &delimiter("--x\r\n")].concat()),
         ("half an end", [&head[..], b"\r\ntext\r\n", &delimiter("-\r\n")].concat()),
-        ("a delimiter in the place of a content", [&head[..], b"\r\n", &end].concat()),
         ("a bare line feed", [&head[..], b"a: b\nc: d\r\n\r\n\r\n", &end].concat()),
         ("a bare carriage return", [&head[..], b"a: b\rc: d\r\n\r\n\r\n", &end].concat()),
         ("a folded field", [&head[..], b"a: b\r\n c\r\n\r\n\r\n", &end].concat()),
@@ -585,4 +585,253 @@ fn a_delimiter_among_the_fields_of_a_part_is_malformed() {
             assert!(error.as_ref().is_some_and(is_at), "{line} {error:?}");
         });
     }
+}
+
+/// undici, Werkzeug and the WHATWG algorithm decode a part without `filename` as text.
+#[test]
+fn a_field_is_checked_whatever_its_type() {
+    for fields in ["image/png", "application/octet-stream", "application/json", "multipart/mixed; boundary=c"]
+    {
+        let fields = format!("Content-Type: {fields}\r\n");
+        let bad = form(&[("; name=a", &fields, b"a\xFF")]);
+        let strict = BodyRules::new().text_types(|_| false);
+        let error = check_all(&bad, &strict).1.and_then(|error| error.utf8_error()).expect("ill-formed");
+        assert_eq!((error.offset, error.kind), (find(&bad, b"\xFF"), ErrorKind::InvalidLead), "{fields}");
+        passes(&form(&[("; name=a", &fields, "\u{E9}".as_bytes())]), &BodyRules::new());
+        passes(&form(&[("; name=a; filename=b", &fields, b"a\xFF")]), &BodyRules::new().text_types(|_| true));
+    }
+    // The exception is a setting of its own.
+    let excluded = BodyRules::new().field_types(|given| given.top() != "image");
+    let part = |content_type| form(&[("; name=a", content_type, b"a\xFF")]);
+    passes(&part("Content-Type: image/png\r\n"), &excluded);
+    for checked in ["Content-Type: application/octet-stream\r\n", ""] {
+        assert!(check_all(&part(checked), &excluded).1.is_some(), "{checked}");
+    }
+}
+
+/// Werkzeug and PHP find a delimiter after a bare line break, and a field after it.
+#[test]
+fn a_delimiter_after_a_bare_line_break_in_a_file_is_malformed() {
+    let head = b"--b\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\n";
+    let end = b"\r\n--b--\r\n";
+    for (content, expected) in [
+        (&b"A\n--b\r\nC: d"[..], Some(1)),
+        (b"\n--b", Some(0)),
+        (b"\r--b--", Some(0)),
+        (b"\n\n-\r\r--bx", Some(4)),
+        (b"\xFF\n--\n--b", Some(4)),
+        (b"--a\r--\n--b", Some(6)),
+        (b"\r\n-\n--b", Some(3)),
+        (b"A--b\r\n\n-b-", None),
+        (b"\n--a\n-\r--", None),
+        (b"\n -b\n-", None),
+        (b"--c\n---b\r", None),
+    ] {
+        for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
+            let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+            let mut results = Vec::new();
+            let mut run = |chunks: &[&[u8]]| {
+                let script = Script::of(chunks, EndHint::Nothing);
+                let (data, _, error) = drain(Utf8Body::form_data(script, b"b", &rules).unwrap());
+                results.push((data, format!("{error:?}")));
+            };
+            every_partition(content, |chunks| {
+                run(&[&[&head[..]], chunks, &[&end[..]]].concat());
+            });
+            some_partitions(&[&head[..], content, end].concat(), 10, &mut run);
+            results.dedup();
+            assert_eq!(results.len(), 1, "{}", content.escape_ascii());
+            let (data, error) = results.pop().unwrap();
+            match expected {
+                None => assert_eq!((data, error), ([&head[..], content, end].concat(), "None".to_owned())),
+                Some(at) => {
+                    let offset = (head.len() + at) as u64;
+                    let malformed = Utf8BodyError::Multipart(MultipartError::Malformed { offset });
+                    assert_eq!(error, format!("{:?}", Some(malformed)), "{}", content.escape_ascii());
+                    assert_eq!(data, [&head[..], &content[..at], &content[at..at + 3]].concat());
+                }
+            }
+        }
+    }
+    // A text is checked, wherever readers find its parts.
+    passes(&form(&[("; name=a", "", &[b"a\n--", BOUNDARY, b"\r\n"].concat())]), &BodyRules::new());
+    // A field in another charset is not checked, so it may not contain one.
+    let pass = BodyRules::new().other_charset(OtherCharset::Pass);
+    let latin1 =
+        ("; name=a", "Content-Type: text/plain; charset=latin1\r\n", &[b"\xE9\n--", BOUNDARY].concat()[..]);
+    let error = check_all(&form(&[latin1]), &pass).1;
+    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
+}
+
+#[test]
+fn a_field_in_ascii_is_checked() {
+    let field = |label: &str, content: &[u8]| {
+        let fields =
+            format!("Content-Type: text/plain; charset={label}\r\nContent-Transfer-Encoding: 8bit\r\n");
+        form(&[("; name=a", &fields, content)])
+    };
+    let facts = |form: &[u8], rules: &BodyRules| {
+        let error = check_all(form, rules).1.and_then(|error| error.utf8_error());
+        error.map(|error| (error.offset, error.kind, error.len))
+    };
+    for label in ["US-ASCII", "ascii", "ANSI_X3.4-1968", "iso646-us", "\"cp367\""] {
+        passes(&field(label, b"x"), &BodyRules::new());
+        for (content, kind, len) in [
+            (&b"a\xFF"[..], ErrorKind::InvalidLead, 1),
+            (b"a\xE9", ErrorKind::Truncated, 1),
+            ("a\u{E9}".as_bytes(), ErrorKind::OutsideSubset, 2),
+        ] {
+            let form = field(label, content);
+            let expected = Some((find(&form, &content[1..]), kind, len));
+            assert_eq!(facts(&form, &BodyRules::new()), expected, "{label}");
+            // A repair would not be ASCII.
+            let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+            assert_eq!(facts(&form, &replace), expected, "{label}");
+        }
+    }
+    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().other_charset(OtherCharset::Pass));
+    let default = form(&[("; name=\"_charset_\"", "", b"us-ascii"), ("; name=b", "", "\u{E9}".as_bytes())]);
+    assert!(matches!(facts(&default, &BodyRules::new()), Some((_, ErrorKind::OutsideSubset, 2))));
+    // Two subsets cannot be combined.
+    let own = BodyRules::new().decoder(TextDecoder::new().subset(&Subset::NO_NUL));
+    let error = check_all(&field("us-ascii", b"x"), &own).1;
+    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { .. }))), "{error:?}");
+}
+
+/// `body-part = MIME-part-headers [CRLF *OCTET]` (RFC 2046 section 5.1.1).
+#[test]
+fn a_part_without_a_body_is_accepted() {
+    let part = |parameters: &str, body: &str| {
+        let boundary = String::from_utf8_lossy(BOUNDARY);
+        format!("--{boundary}\r\nContent-Disposition: form-data; {parameters}\r\n\r\n{body}").into_bytes()
+    };
+    let close = [b"--", BOUNDARY, b"--\r\n"].concat();
+    let (text, file) = (part("name=a", ""), part("name=f; filename=x", ""));
+    for parts in [
+        vec![text.clone()],
+        vec![file.clone()],
+        vec![text.clone(), text.clone(), part("name=b", "\u{E9}\r\n")],
+        vec![file.clone(), part("name=b", "\u{E9}\r\n")],
+        vec![part("name=b", "\u{E9}\r\n"), file.clone()],
+        // The next delimiter ends the field for all readers.
+        vec![text.clone(), part("name=b", "b\r\n"), file.clone()],
+        vec![[b"--", BOUNDARY, b"\r\n\r\n"].concat()],
+    ] {
+        passes(&[&parts.concat()[..], &close].concat(), &BodyRules::new());
+    }
+    let bad: Vec<u8> = [&text[..], b"--", BOUNDARY, b"\r\n\r\n\xFF\r\n", &close].concat();
+    let error =
+        check_all(&bad, &BodyRules::new()).1.and_then(|error| error.utf8_error()).expect("ill-formed");
+    assert_eq!(error.offset, find(&bad, b"\xFF"));
+    // For readers that do not find the delimiter, the file is text of the field.
+    for hidden in [
+        vec![text.clone(), file.clone()],
+        vec![text.clone(), text.clone(), part("name=f; filename=x", "\u{FF}\r\n")],
+    ] {
+        let form = [&hidden.concat()[..], &close].concat();
+        let offset = (hidden.len() - 1) * text.len();
+        match check_all(&form, &BodyRules::new()).1 {
+            Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset: at })) => {
+                assert_eq!(at, offset as u64)
+            }
+            error => panic!("{error:?}"),
+        }
+    }
+}
+
+/// HTML section 4.10.21.8: of the characters of a name, only LF, CR and the quote are escaped.
+#[test]
+fn a_backslash_is_an_escape_or_the_end_of_a_name() {
+    let passes_with = |parameters: &str, content: &[u8]| {
+        check_all(&form(&[(parameters, "", content)]), &BodyRules::new()).1.is_none()
+    };
+    for file in [
+        r#"; name="f"; filename="a\""#,
+        r#"; name="f"; filename="\""#,
+        r#"; name="f"; filename="C:\dir\""#,
+        r#"; name="f"; filename="a\"b.txt""#,
+        r#"; name="f"; filename="a\\""#,
+        r#"; filename="a\"; name="f""#,
+    ] {
+        assert!(passes_with(file, b"\xFF\xD8"), "{file}");
+    }
+    for text in [r#"; name="a\""#, r#"; name="a\"b""#, r#"; name="\"""#] {
+        assert!(passes_with(text, b"x"), "{text}");
+        assert!(!passes_with(text, b"\xFF"), "{text}");
+    }
+    // One reading finds a file, the other a field.
+    for parameters in [
+        r#"; name="a\"; filename="x""#,
+        r#"; x="\" ; y="; filename=z"#,
+        r#"; name="a\"; filename=\"x""#,
+        r#"; name="\"; filename="""#,
+    ] {
+        let form = form(&[(parameters, "", b"x")]);
+        let Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset })) =
+            check_all(&form, &BodyRules::new()).1
+        else {
+            panic!("{parameters}");
+        };
+        assert_eq!(offset, find(&form, b"\\\""), "{parameters}");
+    }
+    assert!(!passes_with(r#"; name="a"; filename="b"#, b"x"), "a value without its quote");
+}
+
+#[test]
+fn an_extended_value_in_a_part_is_checked() {
+    for (parameters, fields, bad) in [
+        ("; name=f; filename*=UTF-8''caf%E9.txt", "", &b"%E9"[..]),
+        ("; name=f; filename=x; filename*=\"UTF-8''caf%FF.pdf\"", "", b"%FF"),
+        ("; name=f", "Content-Type: text/plain; name*=utf-8''%ED%A0%80\r\n", b"%ED"),
+    ] {
+        // It is not repaired, as it is not in a trailer field.
+        for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
+            let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+            let form = form(&[(parameters, fields, b"x")]);
+            let (data, error) = check_all(&form, &rules);
+            let error = error.and_then(|error| error.utf8_error()).expect("ill-formed");
+            assert_eq!(error.offset, find(&form, bad), "{parameters}");
+            assert!(form.starts_with(&data) && data.len() < form.len());
+        }
+    }
+    passes(
+        &form(&[("; name=f; filename*=UTF-8''caf%C3%A9.txt; x*=latin1''%E9", "", b"x")]),
+        &BodyRules::new(),
+    );
+}
+
+#[test]
+fn the_problem_of_a_form_names_the_field() {
+    let long = "n\u{E9}".repeat(30);
+    let quoted = format!("; name=\"{long}\"");
+    for (parameters, name) in [
+        ("; name=city", Some(r#""field":"city","#)),
+        ("; name=\"a \\\"b\\\" <c>\"", Some(r#""field":"a \u0022b\u0022 \u003cc\u003e","#)),
+        ("; name=\"\u{E9}\u{202E}\u{1F980}\"", Some("\"field\":\"\u{E9}\\u202e\\ud83e\\udd80\",")),
+        (&quoted, Some(&*format!("\"field\":\"{}n\",", "n\u{E9}".repeat(21)))),
+        ("; x=y", None),
+        ("; name=\"\"", None),
+    ] {
+        let form = form(&[("; name=b", "", b"b"), (parameters, "", b"caf\xFF secret")]);
+        let (_, error) = check_all(&form, &BodyRules::new());
+        let error = error.expect("ill-formed text");
+        let offset = find(&form, b"\xFF");
+        assert_eq!(error.to_string(), format!("ill-formed UTF-8 at byte {offset} (InvalidLead, 1 byte)"));
+        let rejection = Rejection::from_error(&error).expect("ill-formed text");
+        let end = format!(
+            "\"kind\":\"InvalidLead\",\"offset\":{offset},\"len\":1,{}\"field_offset\":3}}",
+            name.unwrap_or_default()
+        );
+        assert!(rejection.problem_json().ends_with(&end), "{}\n{end}", rejection.problem_json());
+        let Reason::Field(field, _) = rejection.reason else { panic!("{rejection:?}") };
+        assert_eq!((field.offset, field.name.is_some()), (3, name.is_some()));
+    }
+    // An error outside of the fields has no field.
+    let bad = form(&[("; name=\"\u{E9}\"", "", b"")])
+        .iter()
+        .map(|byte| if *byte == 0xC3 { 0xFF } else { *byte })
+        .collect::<Vec<_>>();
+    let error = check_all(&bad, &BodyRules::new()).1.expect("ill-formed");
+    let problem = Rejection::from_error(&error).expect("a rejection").problem_json();
+    assert!(problem.ends_with("\"len\":1}"), "{problem}");
 }

@@ -12,7 +12,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, every_partition, oracle, policies, some_partitions};
-use utf8_codec::http::{BodyRules, Message, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, Message, Rejection, Utf8Body, Utf8BodyError};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn rules(decoder: TextDecoder) -> BodyRules {
@@ -53,10 +53,28 @@ fn decoded(sent: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (bytes, ends)
 }
 
+/// Returns the first character of which some bytes are escaped and others are not.
+fn partly_escaped(bytes: &[u8], ends: &[usize]) -> Option<(u64, ErrorKind, u8)> {
+    let mut at = 0;
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            let len = character.len_utf8();
+            let sent = ends[at + len] - ends[at];
+            if len > 1 && sent != len && sent != 3 * len {
+                return Some((ends[at] as u64, ErrorKind::PartlyEscaped, len as u8));
+            }
+            at += len;
+        }
+        at += chunk.invalid().len();
+    }
+    None
+}
+
 fn check_strict(sent: &[u8], chunks: &[&[u8]]) {
     let (bytes, ends) = decoded(sent);
     let first =
         oracle::decode(&bytes).1.first().map(|&(at, kind, len)| (ends[at as usize] as u64, kind, len));
+    let first = first.into_iter().chain(partly_escaped(&bytes, &ends)).min_by_key(|(offset, ..)| *offset);
     let good = &sent[..first.map_or(sent.len(), |(offset, ..)| offset as usize)];
     for end_hint in EndHint::ALL {
         let (data, error) = check(chunks, end_hint, &BodyRules::new());
@@ -165,7 +183,11 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
             };
             (0..bytes.len())
                 .filter(|&at| !is_bad(at))
-                .flat_map(|at| sent[ends[at]..ends[at + 1]].to_vec())
+                // Every byte above ASCII is escaped.
+                .flat_map(|at| match bytes[at] {
+                    byte @ 0x80.. => format!("%{byte:02X}").into_bytes(),
+                    _ => sent[ends[at]..ends[at + 1]].to_vec(),
+                })
                 .collect()
         };
         for sent in [sent, good] {
@@ -283,8 +305,68 @@ fn a_form_without_escapes_is_not_copied() {
 #[test]
 fn the_error_of_a_form_contains_no_payload() {
     let (_, _, error) = drain(form(&[b"secret=%FF"], EndHint::Nothing, &BodyRules::new()));
-    let Some(error @ Utf8BodyError::IllFormed(_)) = error else { panic!() };
+    let Some(error @ Utf8BodyError::Field { .. }) = error else { panic!() };
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 7 (InvalidLead, 1 byte)");
     let body = form(&[b"secret"], EndHint::Nothing, &BodyRules::new());
     assert!(!format!("{body:?}").contains("secret"));
+}
+
+/// A reader that decodes the text before its escapes finds ill-formed bytes.
+#[test]
+fn a_partly_escaped_character_is_an_error_of_its_own() {
+    for (sent, expected) in [
+        (&b"\xE6%97\xA5"[..], (0, ErrorKind::PartlyEscaped, 3)),
+        (b"a=%C3\xA9", (2, ErrorKind::PartlyEscaped, 2)),
+        (b"\xC3\xA9\xC3%A9", (2, ErrorKind::PartlyEscaped, 2)),
+        (b"%C3%A9\xC3%A9", (6, ErrorKind::PartlyEscaped, 2)),
+        (b"\xF0%9F%A6%80", (0, ErrorKind::PartlyEscaped, 4)),
+        // The character is ill-formed for all readers.
+        (b"\xE6%97&", (0, ErrorKind::MissingContinuation, 2)),
+    ] {
+        every_partition(sent, |chunks| {
+            let (data, error) = check(chunks, EndHint::EndStream, &BodyRules::new());
+            assert_eq!((&data[..], error), (&sent[..expected.0 as usize], Some(expected)), "{chunks:02X?}");
+        });
+    }
+    some_partitions(b"a=%41&city=x\xC3%A9", 10, |chunks| {
+        let (_, _, error) = drain(form(chunks, EndHint::Nothing, &BodyRules::new()));
+        let Some(Utf8BodyError::Field { field, error }) = error else { panic!("{error:?}") };
+        assert_eq!((field.name.as_deref(), field.offset, error.offset), (Some("city"), 1, 12));
+    });
+    // A repair escapes the other bytes too, and the text stays the same.
+    let replace = rules(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    every_partition(b"a\xE6%97\xA5b\xC3%A9", |chunks| {
+        let mut body = form(chunks, EndHint::Nothing, &replace);
+        let mut data = Vec::new();
+        while let Some(frame) = block_on(body.frame()) {
+            data.extend_from_slice(&frame.unwrap().into_data().unwrap());
+        }
+        assert_eq!(data.escape_ascii().to_string(), "a%E6%97%A5b%C3%A9");
+        assert_eq!(body.repaired(), 2);
+    });
+}
+
+#[test]
+fn the_problem_of_a_urlencoded_form_names_the_field() {
+    let long = format!("{}=%FF", "n%C3%A9".repeat(30));
+    let start = "n\u{E9}".repeat(21);
+    for (sent, name, offset, field_offset) in [
+        (&b"city=Paris&name=Ren\xE9&x=y"[..], Some("name"), 19, 3),
+        (b"city=Paris&first+na%6De=%C3%A9%FF", Some("first name"), 30, 6),
+        (b"a=b=c%26d=%FF", Some("a"), 10, 8),
+        (b"%3Cb%3e=\xC3", Some("\\u003cb\\u003e"), 8, 0),
+        (long.as_bytes(), Some(&*format!("{start}n")), long.len() as u64 - 3, 0),
+        (b"a=b&na%FFme=c", None, 6, 2),
+        (b"\xFF", None, 0, 0),
+        (b"a=b&=%FF", None, 5, 0),
+    ] {
+        some_partitions(sent, 10, |chunks| {
+            let (_, _, error) = drain(form(chunks, EndHint::Nothing, &BodyRules::new()));
+            let problem = Rejection::from_error(&error.unwrap()).expect("a rejection").problem_json();
+            let name = name.map(|name| format!(r#""field":"{name}","#)).unwrap_or_default();
+            let end = format!(r#""len":1,{name}"field_offset":{field_offset}}}"#);
+            assert!(problem.contains(&format!(r#""offset":{offset},"#)), "{problem}");
+            assert!(problem.ends_with(&end), "{problem}\n{end}");
+        });
+    }
 }

@@ -11,6 +11,9 @@ use super::rfc2231::{self, Parameter};
 pub(super) enum Dialect {
     Http,
     Mail,
+    /// The header fields of forms as browsers write them (HTML §4.10.21.8): a backslash is not an escape.
+    #[cfg(feature = "http-rules")]
+    Html,
 }
 
 /// A position in the value of a header field.
@@ -129,7 +132,7 @@ impl<'h> Cursor<'h> {
                 self.between()?;
                 let value = match self.peek() {
                     Some(b'"') => self.quoted_string()?,
-                    _ if self.dialect == Dialect::Http => Cow::Borrowed(self.token(is_token)?.as_bytes()),
+                    _ if self.dialect != Dialect::Mail => Cow::Borrowed(self.token(is_token)?.as_bytes()),
                     next if rfc2231::may_be_empty(name) && !next.is_some_and(is_mail_value) => {
                         Cow::Borrowed(&b""[..])
                     }
@@ -161,6 +164,11 @@ impl<'h> Cursor<'h> {
                 }
                 // A folded line: the line break is not part of the value, but the white space after it is.
                 [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
+                #[cfg(feature = "http-rules")]
+                [b'\\', ..] if self.dialect == Dialect::Html => {
+                    self.at += 1;
+                    text.to_mut().push(b'\\');
+                }
                 [b'\\', byte @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
                     self.at += 2;
                     text.to_mut().push(byte);

@@ -33,6 +33,8 @@
 #[cfg(feature = "http-rules")]
 mod disposition;
 mod error;
+#[cfg(feature = "http-rules")]
+mod extended;
 mod grammar;
 mod rfc2231;
 mod text_types;
@@ -40,8 +42,10 @@ mod text_types;
 use alloc::vec::Vec;
 
 #[cfg(feature = "http-rules")]
-pub(crate) use disposition::token_and_parameters;
+pub(crate) use disposition::FormDisposition;
 pub use error::ContentTypeError;
+#[cfg(feature = "http-rules")]
+pub(crate) use extended::check_extended;
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
 #[cfg(feature = "http-rules")]

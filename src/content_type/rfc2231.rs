@@ -86,6 +86,6 @@ fn in_any_case(name: &str) -> impl Iterator<Item = u8> {
 }
 
 /// Returns the part after `charset'language'`.
-fn without_charset(value: &[u8]) -> &[u8] {
+pub(super) fn without_charset(value: &[u8]) -> &[u8] {
     value.splitn(3, |&byte| byte == b'\'').nth(2).unwrap_or(value)
 }

@@ -30,6 +30,13 @@ pub enum Utf8BodyError {
         /// The absolute position in the body, in bytes, of the declaration.
         offset: u64,
     },
+    /// The text of a field of a form is not well-formed.
+    Field {
+        /// The field.
+        field: FormField,
+        /// The error. Its offset counts from the start of the body.
+        error: Utf8Error,
+    },
     /// The value of a trailer field is not well-formed.
     Trailer {
         /// The name of the field.
@@ -53,6 +60,18 @@ pub struct Undecodable {
     pub charset: &'static str,
 }
 
+/// The field of a form in which an error is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct FormField {
+    /// The name of the field, at most its first 64 bytes. It is untrusted input. `None` if the field has no name, or the
+    /// error is in the name.
+    pub name: Option<Box<str>>,
+    /// The position in the content of the field, in bytes as they were sent. For an error in the name of a urlencoded
+    /// field it is the position in the name.
+    pub offset: u64,
+}
+
 /// Why a `multipart/form-data` cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -60,8 +79,9 @@ pub enum MultipartError {
     /// The `boundary` parameter is missing, conflicts with another one, or is not allowed by the grammar of RFC 2046
     /// §5.1.1.
     Boundary,
-    /// Bytes that are not allowed: after a delimiter, in the header fields of a part, or a delimiter at the start of a
-    /// content. Also ill-formed bytes whose repair would make a delimiter, and a text field with a
+    /// Bytes that are not allowed after a delimiter or in the header fields of a part, or that readers parse
+    /// differently: a delimiter after a bare CR or LF in a part that is not checked, a part that is not checked after a
+    /// text field without a body, ill-formed bytes whose repair would make a delimiter, and a text field with a
     /// `Content-Transfer-Encoding` such as `base64`, which some readers decode.
     Malformed {
         /// The absolute position in the body, in bytes.
@@ -92,7 +112,7 @@ impl Utf8BodyError {
     /// start of the value of a [trailer field](Self::Trailer).
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
-            Self::IllFormed(error) | Self::Trailer { error, .. } => Some(*error),
+            Self::IllFormed(error) | Self::Field { error, .. } | Self::Trailer { error, .. } => Some(*error),
             _ => None,
         }
     }
@@ -140,7 +160,7 @@ impl MultipartError {
 impl fmt::Display for Utf8BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::IllFormed(error) => error.fmt(f),
+            Self::IllFormed(error) | Self::Field { error, .. } => error.fmt(f),
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
             Self::UnsupportedCharset { offset } => {
@@ -155,7 +175,7 @@ impl fmt::Display for Utf8BodyError {
 impl Error for Utf8BodyError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::IllFormed(error) | Self::Trailer { error, .. } => Some(error),
+            Self::IllFormed(error) | Self::Field { error, .. } | Self::Trailer { error, .. } => Some(error),
             Self::Undecodable(error) => Some(error),
             Self::Multipart(error) => Some(error),
             Self::UnsupportedCharset { .. } => None,

@@ -89,7 +89,6 @@ pub(crate) mod counters;
 // Without the feature `http`, the items that only bodies and layers use are unused.
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod error;
-#[cfg(feature = "http")]
 pub(crate) mod fields;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod filter;
@@ -113,7 +112,8 @@ pub use content_fields::ContentFields;
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use counters::{HttpCounters, HttpCounts};
-pub use error::{BoxError, MultipartError, Undecodable, Utf8BodyError};
+pub use error::{BoxError, FormField, MultipartError, Undecodable, Utf8BodyError};
+pub use fields::check_field;
 pub use filter::BodyFilter;
 pub use options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
 pub use plan::{BodyKind, BodyPlan};

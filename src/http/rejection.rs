@@ -5,7 +5,7 @@ use core::fmt::{self, Write as _};
 use http::header::HeaderName;
 use http::{HeaderValue, StatusCode};
 
-use super::error::{MultipartError, Undecodable, Utf8BodyError};
+use super::error::{FormField, MultipartError, Undecodable, Utf8BodyError};
 use crate::content_type::{ContentTypeError, is_grpc};
 use crate::error::Utf8Error;
 
@@ -36,6 +36,8 @@ pub struct Rejection {
 pub enum Reason {
     /// The body is not well-formed. The offset counts from the start of the body.
     Body(Utf8Error),
+    /// The text of a field of a form is not well-formed. The offset counts from the start of the body.
+    Field(FormField, Utf8Error),
     /// The body is ill-formed in the declared charset.
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
@@ -76,6 +78,7 @@ impl Reason {
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Body(error)
+            | Self::Field(_, error)
             | Self::Header(_, error)
             | Self::Trailer(_, error)
             | Self::Path(error)
@@ -88,6 +91,7 @@ impl Reason {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Body(error)
+            | Self::Field(_, error)
             | Self::Header(_, error)
             | Self::Trailer(_, error)
             | Self::Path(error)
@@ -110,6 +114,7 @@ impl Reason {
     pub const fn offset_and_len(&self) -> Option<(u64, u64)> {
         match self {
             Self::Body(error)
+            | Self::Field(_, error)
             | Self::Header(_, error)
             | Self::Trailer(_, error)
             | Self::Path(error)
@@ -126,6 +131,7 @@ impl Reason {
     pub fn of_body(error: &Utf8BodyError) -> Option<Self> {
         match error {
             Utf8BodyError::IllFormed(error) => Some(Self::Body(*error)),
+            Utf8BodyError::Field { field, error } => Some(Self::Field(field.clone(), *error)),
             Utf8BodyError::Undecodable(error) => Some(Self::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
             Utf8BodyError::UnsupportedCharset { .. } => Some(Self::UnsupportedCharset),
@@ -138,7 +144,7 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Body(error) => error.fmt(f),
+            Self::Body(error) | Self::Field(_, error) => error.fmt(f),
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
             Self::Header(name, error) => write!(f, "field {name}: {error}"),
@@ -162,6 +168,7 @@ impl core::error::Error for Reason {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Body(error)
+            | Self::Field(_, error)
             | Self::Header(_, error)
             | Self::Trailer(_, error)
             | Self::Path(error)
@@ -249,8 +256,10 @@ impl Rejection {
     /// Returns the problem document (RFC 9457), which has the type `application/problem+json`.
     ///
     /// Its members are `type` (`about:blank`), `title` (the reason phrase of the status), `status`, `detail` (a
-    /// sentence), `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. It contains
-    /// nothing of the message except the name of a header field.
+    /// sentence), `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. For an error in
+    /// the text of a field of a form, `field` is the name of the field, and `field_offset` the [position in its
+    /// content](FormField::offset). The document contains nothing of the message except the name of a header field or
+    /// form field. The name of a form field is left out if it is ill-formed, and truncated if it is long.
     ///
     /// ```
     /// use utf8_codec::http::{Message, Reason, Rejection};
@@ -271,7 +280,33 @@ impl Rejection {
             // Writing to a `String` does not fail.
             let _ = write!(json, r#","offset":{offset},"len":{len}"#);
         }
+        if let Reason::Field(field, _) = &self.reason {
+            if let Some(name) = &field.name {
+                let _ = write!(json, r#","field":"{}""#, Escaped(name));
+            }
+            let _ = write!(json, r#","field_offset":{}"#, field.offset);
+        }
         json.push('}');
         json
+    }
+}
+
+/// Displays a text as the content of a JSON string. Characters that a terminal, a page or a log may interpret are escaped.
+struct Escaped<'t>(&'t str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            let is_safe =
+                matches!(character, ' '..='~') && !matches!(character, '"' | '\\' | '<' | '>' | '&');
+            if is_safe || character.is_alphanumeric() {
+                f.write_char(character)?;
+            } else {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    write!(f, "\\u{unit:04x}")?;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -88,8 +88,16 @@ pub struct BodyRules {
     ranges: Uncheckable,
     length_prefixed: Uncheckable,
     form_data: bool,
+    field_types: Option<Arc<TypePredicate>>,
     trailers: bool,
     decoder: TextDecoder,
+}
+
+/// How the content of a form field is checked.
+pub(crate) enum FieldCheck {
+    Text(TextDecoder),
+    Pass,
+    Reject,
 }
 
 type TypePredicate = dyn Fn(&ContentType<'_>) -> bool + Send + Sync;
@@ -107,6 +115,7 @@ impl BodyRules {
             ranges: Uncheckable::Reject,
             length_prefixed: Uncheckable::Pass,
             form_data: false,
+            field_types: None,
             trailers: true,
             decoder: TextDecoder::new(),
         }
@@ -195,13 +204,33 @@ impl BodyRules {
     }
 
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
-    /// multipart types are not checked. A field whose own `Content-Type` is not a text type is not checked either, but
-    /// many programs read it as text: include its type in [`text_types`](Self::text_types).
+    /// multipart types are not checked.
+    ///
+    /// A part with a `filename` is a file. A part without one is a field, whatever its own `Content-Type`
+    /// ([`field_types`](Self::field_types)). If the `filename` is empty, it is a field if it has no `Content-Type` or
+    /// that of a [text](Self::text_types).
+    ///
+    /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
+    /// ([`MultipartError::Malformed`]). For example, Werkzeug and PHP find a delimiter after a bare LF inside a file, and
+    /// a field after it. A file name that ends with a backslash is accepted as browsers send it (`filename="a\"`, HTML
+    /// §4.10.21.8), although Werkzeug ignores it and reads the file as a field.
     ///
     /// A subset of the decoder must have CR and LF, because headers and delimiters end with them.
     #[must_use]
     pub const fn form_data(mut self, check: bool) -> Self {
         self.form_data = check;
+        self
+    }
+
+    /// Sets which parts of a form without a `filename` are checked, by their own `Content-Type`. By default all are:
+    /// undici, Werkzeug and other readers decode such a part as text, whatever its type. Exclude the types of parts that
+    /// your program reads as bytes, for example with `|given| !given.is("application", "octet-stream")`.
+    #[must_use]
+    pub fn field_types<F>(mut self, is_field: F) -> Self
+    where
+        F: Fn(&ContentType<'_>) -> bool + Send + Sync + 'static,
+    {
+        self.field_types = Some(Arc::new(is_field));
         self
     }
 
@@ -242,6 +271,9 @@ impl BodyRules {
         let content_type = match content_type(fields) {
             Ok(content_type) => content_type,
             Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+            Err(Reason::ContentType(_)) if self.ignores_parameters(fields) => {
+                return Ok(self.plan(Check::Pass));
+            }
             Err(reason) => return Err(reason),
         };
         let is_form = match &content_type {
@@ -291,6 +323,18 @@ impl BodyRules {
         }
     }
 
+    /// Whether the body is multipart and is not checked, whatever its parameters. A boundary that cannot be parsed is then
+    /// not an error.
+    fn ignores_parameters(&self, fields: &ContentFields<'_>) -> bool {
+        let value = fields.content_type().unwrap_or_default();
+        let name = value.split(|byte| *byte == b';').next().unwrap_or_default();
+        ContentType::parse(name).is_ok_and(|given| {
+            given.top().eq_ignore_ascii_case("multipart")
+                && !(self.form_data && given.is("multipart", "form-data"))
+                && !self.is_text(&given)
+        })
+    }
+
     const fn plan(&self, check: Check) -> BodyPlan {
         BodyPlan::new(check, self.decoder)
     }
@@ -337,15 +381,29 @@ impl BodyRules {
         Ok(self.plan(check))
     }
 
-    /// Whether a form field is checked. `charset` is declared by its part or by the field `_charset_`. Returns
-    /// `Some(false)` if the field passes without a check, and `None` if it is rejected.
-    pub(crate) fn checks_field(&self, charset: Charset<'_>) -> Option<bool> {
+    /// Whether a part of a form is a field, by its own type and its `filename`.
+    pub(crate) fn is_field(&self, content_type: Option<&ContentType<'_>>, file_name: Option<&[u8]>) -> bool {
+        match (content_type, file_name) {
+            (_, Some([_, ..])) => false,
+            (None, _) => true,
+            (Some(given), None) => self.field_types.as_ref().is_none_or(|is_field| is_field(given)),
+            // Browsers send an empty `filename` for an input without a file. Some readers find a field there.
+            (Some(given), Some([])) => self.is_text(given),
+        }
+    }
+
+    /// Returns how a form field is checked. `charset` is declared by its part or by the field `_charset_`.
+    pub(crate) fn field_check(&self, charset: Charset<'_>) -> FieldCheck {
         match charset {
-            Charset::Utf8 => Some(true),
+            Charset::Utf8 => FieldCheck::Text(self.decoder),
             // RFC 7578 §5.1.2: the charset is UTF-8. Browsers do not declare it.
-            Charset::Missing => Some(self.missing != MissingCharset::Pass),
-            Charset::Other(_) => (self.other == OtherCharset::Pass).then_some(false),
-            Charset::Conflicting => None,
+            Charset::Missing if self.missing == MissingCharset::Pass => FieldCheck::Pass,
+            Charset::Missing => FieldCheck::Text(self.decoder),
+            Charset::Other(_) if self.other == OtherCharset::Pass => FieldCheck::Pass,
+            Charset::Other(label) if is_ascii_label(label) => {
+                in_ascii(self.decoder).map_or(FieldCheck::Reject, FieldCheck::Text)
+            }
+            Charset::Other(_) | Charset::Conflicting => FieldCheck::Reject,
         }
     }
 }

@@ -15,7 +15,8 @@ macro_rules! shared_settings {
             self.with(|config| config.rules = rules)
         }
 
-        /// Checks the values of all header fields, and of all trailer fields independently of the [rules](Self::rules).
+        /// Checks the values of all header fields, and of all trailer fields independently of the [rules](Self::rules),
+        /// with [`check_field`](crate::http::check_field).
         #[must_use]
         pub fn check_headers(self) -> Self {
             self.with(|config| config.fields.headers = true)

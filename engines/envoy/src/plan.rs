@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::HeaderName;
 use utf8_codec::content_type;
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, Reason, Utf8BodyError,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, Reason, Utf8BodyError, check_field,
 };
 use utf8_codec::proxy::{self, Edit, Filter};
 use utf8_codec::{TextDecoder, from_utf8};
@@ -447,7 +447,7 @@ pub fn check_values<'f>(
     reason: impl Fn(HeaderName, utf8_codec::Utf8Error) -> Reason,
 ) -> Result<(), Reason> {
     for (name, value) in fields {
-        if let Err(error) = from_utf8(value) {
+        if let Err(error) = check_field(from_utf8(name).unwrap_or_default(), value) {
             return Err(match name {
                 b":path" => Reason::Path(error),
                 // Envoy uses `:authority` for `Host`, and checks the other pseudo-fields itself.

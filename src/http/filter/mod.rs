@@ -1,6 +1,8 @@
 //! The filter for the bytes of a body, without I/O.
 
+mod delimiters;
 mod document;
+mod field;
 mod frames;
 mod multipart;
 mod part;
@@ -366,7 +368,7 @@ impl Kind {
             Self::Pass { .. } | Self::Document(_) => 0,
             Self::Text(filter) => repaired(filter.decoder()),
             Self::Form(filter) => filter.repaired(),
-            Self::UrlEncoded(filter) => repaired(filter.decoder()),
+            Self::UrlEncoded(filter) => filter.repaired(),
             Self::Charset(decoder) => decoder.repaired(),
         }
     }

@@ -4,14 +4,16 @@ use core::ops::Range;
 
 use bytes::Bytes;
 
+use super::delimiters::{MadeDelimiter, common_prefix};
+use super::field::{error_in, shown};
 use super::frames::FrameQueue;
-use super::part::{FormPart, LABEL_LIMIT, PartHeaders};
+use super::part::{FormPart, LABEL_LIMIT, PartHeaders, PartHeadersError};
 use super::text::repaired;
 use crate::content_type::{Charset, ContentType};
 use crate::delimiter::{Boundary, Delimiter, LineBreak, Tail, TailStep};
 use crate::error::Utf8Error;
 use crate::http::error::{HEADER_LIMIT, MultipartError, Utf8BodyError};
-use crate::http::rules::BodyRules;
+use crate::http::rules::{BodyRules, FieldCheck};
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{TextDecoder, TextPiece};
 
@@ -23,12 +25,18 @@ use crate::text::{TextDecoder, TextPiece};
 /// Until the closing delimiter was read, the last character or byte of the output is pending too. If the form ends there,
 /// it is not returned, so a reader that counts to `Content-Length` polls again and receives the error.
 ///
-/// If another parser could find a field where this one finds a file, the form is rejected. The cases are: other bytes
-/// after a delimiter, a delimiter at the start of a content or among the header fields of a part, one that a repair would
-/// make, and bare line breaks or repeated fields in the header of a part. A text field in a transfer encoding is rejected too, because some readers decode it. The bytes before the first
-/// delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers ignore them, but some readers find
-/// delimiters in the middle of a line there. Inside a file, hyphens after a bare CR or LF do not start a delimiter, as in
-/// the RFC. Some readers accept such a delimiter. A program that forwards forms to such a reader must check the files too.
+/// If another parser could find a field where this one finds a file, the form is rejected under every policy. The cases
+/// are: other bytes after a delimiter, a delimiter among the header fields of a part, one that a repair would make, bare
+/// line breaks or repeated fields in the header of a part, and a delimiter after a bare CR or LF in a part that is not
+/// checked ([`BareDelimiter`](super::delimiters::BareDelimiter)). A text field in a transfer encoding is rejected too,
+/// because some readers decode it.
+///
+/// The delimiter after a part without a body has no line break of its own (RFC 2046 §5.1.1, `body-part`). Some readers
+/// do not find it: for them the next part is content of the field. So a text field without a body is accepted, but not a
+/// part after it that is not checked.
+///
+/// The bytes before the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers ignore
+/// them, but some readers find delimiters in the middle of a line there.
 #[derive(Debug)]
 pub(super) struct FormFilter {
     /// `CRLF -- boundary`, in bytes.
@@ -47,38 +55,8 @@ pub(super) struct FormFilter {
     error: Option<Utf8BodyError>,
     repaired: u64,
     made: MadeDelimiter,
-}
-
-/// A delimiter in the output of a text that is not one in the input: repairs have completed or uncovered it, or a BOM
-/// before it was removed. The sender chooses the boundary, so a replacement may be a part of it.
-#[derive(Debug)]
-struct MadeDelimiter {
-    /// The number of bytes of a delimiter at the end of the output.
-    matched: usize,
-    /// The offset of the last repair.
-    repair: u64,
-}
-
-impl MadeDelimiter {
-    /// At the start of a text, after a line break.
-    const START: Self = Self { matched: 2, repair: 0 };
-
-    /// Reads the next text of the output. Returns the position of its byte that completes a delimiter.
-    fn find(&mut self, delimiter: &[u8], text: &[u8]) -> Option<usize> {
-        let more = common_prefix(&delimiter[self.matched..], text);
-        if self.matched + more == delimiter.len() {
-            return more.checked_sub(1);
-        }
-        if more == text.len() {
-            self.matched += more;
-            return None;
-        }
-        // A delimiter has a CR only at its start. None is complete in the text, as it would be one in the input.
-        let end = &text[text.len().saturating_sub(delimiter.len() - 1)..];
-        let start = memchr::memrchr(b'\r', end).map(|at| &end[at..]);
-        self.matched = start.filter(|start| delimiter.starts_with(start)).map_or(0, <[u8]>::len);
-        None
-    }
+    /// The offset of a delimiter that some readers do not find, in a text field that they have not ended.
+    missed: Option<u64>,
 }
 
 /// The position of the next byte in the form.
@@ -117,6 +95,7 @@ impl FormFilter {
             error: None,
             repaired: 0,
             made: MadeDelimiter::START,
+            missed: None,
         }
     }
 
@@ -238,10 +217,9 @@ impl FormFilter {
             if matched + more == delimiter.len() {
                 let offset =
                     self.offset + more as u64 - (delimiter.len() - missing_crlf_len(lacks_crlf)) as u64;
-                if lacks_crlf && offset > 0 {
-                    self.fail(MultipartError::Malformed { offset });
-                    return next;
-                }
+                // The first delimiter of the body has no line break either.
+                let is_missed = lacks_crlf && offset > 0 && (self.part.is_text() || self.missed.is_some());
+                self.missed = is_missed.then_some(offset);
                 self.end_part(chunk);
                 if self.error.is_none() {
                     self.out.copy(chunk, &delimiter[missing_crlf_len(lacks_crlf)..]);
@@ -272,6 +250,7 @@ impl FormFilter {
             next = candidate + len;
             if len == delimiter.len() {
                 self.check(chunk, Run::Span(at..candidate));
+                self.missed = None;
                 self.end_part(chunk);
                 if self.error.is_none() {
                     self.out.span(chunk, candidate..next);
@@ -354,23 +333,33 @@ impl FormFilter {
         self.out.copy(chunk, before.as_bytes());
         let fields = match PartHeaders::parse(text.as_bytes(), &self.delimiter[2..]) {
             Ok(fields) => fields,
-            Err(at) => return self.fail(malformed(at)),
+            Err(PartHeadersError::Malformed(at)) => return self.fail(malformed(at)),
+            Err(PartHeadersError::IllFormed(error)) => {
+                let offset = content.min(start + error.offset);
+                self.error = Some(Utf8Error { offset, ..error }.into());
+                return;
+            }
         };
-        let is_text = fields.content_type.as_ref().is_none_or(|given| self.rules.is_text(given));
-        self.part = FormPart::Untouched;
+        self.part = FormPart::untouched(content);
         self.position = Position::Content { matched: 2, lacks_crlf: true };
-        if is_text && !fields.is_file {
+        if self.rules.is_field(fields.content_type.as_ref(), fields.file_name.as_deref()) {
             let default = self.default_charset.as_deref().map_or(Charset::Missing, Charset::for_label);
             let charset = match fields.content_type.as_ref().map_or(Charset::Missing, ContentType::charset) {
                 Charset::Missing => default,
                 given => given,
             };
-            match (self.rules.checks_field(charset), fields.encoded) {
-                (Some(true), Some(at)) => return self.fail(malformed(at)),
-                (Some(true), None) => self.part = FormPart::text(*self.decoder(), content, fields.is_charset),
-                (Some(false), _) => {}
-                (None, _) => return self.fail(MultipartError::Charset { offset: content }),
+            match (self.rules.field_check(charset), fields.encoded) {
+                (FieldCheck::Text(_), Some(at)) => return self.fail(malformed(at)),
+                (FieldCheck::Text(decoder), None) => {
+                    let name = fields.name.as_deref().and_then(shown);
+                    self.part = FormPart::field(decoder, content, name, fields.is_charset());
+                }
+                (FieldCheck::Pass, _) => {}
+                (FieldCheck::Reject, _) => return self.fail(MultipartError::Charset { offset: content }),
             }
+        }
+        if let Some(offset) = self.missed.filter(|_| !self.part.is_text()) {
+            return self.fail(MultipartError::Malformed { offset });
         }
         self.out.copy(chunk, last.as_bytes());
     }
@@ -391,8 +380,19 @@ impl FormFilter {
             }
             _ => out.copy(chunk, text),
         };
-        let FormPart::Text { decoder, start, label } = &mut self.part else {
-            return put(bytes, true);
+        let (decoder, start, field, label) = match &mut self.part {
+            FormPart::Text { decoder, start, field, label } => (decoder, start, field, label),
+            FormPart::Untouched { next, bare } => {
+                let dashed = &self.delimiter[2..];
+                let Some(end) = bare.find(dashed, bytes) else {
+                    *next += bytes.len() as u64;
+                    return put(bytes, true);
+                };
+                put(&bytes[..end], true);
+                let offset = *next + end as u64 - dashed.len() as u64;
+                self.error = Some(MultipartError::Malformed { offset }.into());
+                return;
+            }
         };
         let changes = decoder.error_policy() != ErrorPolicy::Strict
             || matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require);
@@ -417,7 +417,7 @@ impl FormFilter {
                     }
                 }
                 Err(error) => {
-                    self.error = Some(Utf8Error { offset: *start + error.offset, ..error }.into());
+                    self.error = Some(in_part(*start, field.take(), error));
                     return;
                 }
             }
@@ -431,8 +431,8 @@ impl FormFilter {
             return;
         }
         self.repaired += self.part.repaired();
-        let FormPart::Text { mut decoder, start, label } =
-            core::mem::replace(&mut self.part, FormPart::Untouched)
+        let next = FormPart::untouched(self.offset);
+        let FormPart::Text { mut decoder, start, field, label } = core::mem::replace(&mut self.part, next)
         else {
             return;
         };
@@ -444,7 +444,7 @@ impl FormFilter {
         let mut made = core::mem::replace(&mut self.made, MadeDelimiter::START);
         match decoder.finish().map(|end| end.text().map(str::to_owned)) {
             Some(Err(error)) => {
-                self.error = Some(Utf8Error { offset: start + error.offset, ..error }.into());
+                self.error = Some(in_part(start, field, error));
             }
             Some(Ok(text)) if !self.is_closed() && made.find(&self.delimiter, text.as_bytes()).is_some() => {
                 self.fail(MultipartError::Malformed { offset: repair });
@@ -465,15 +465,19 @@ impl FormFilter {
 /// Creates the check for text outside of contents: header fields, and the bytes before and after the parts. A BOM there
 /// is kept.
 fn frame(rules: &BodyRules, start: u64) -> FormPart {
-    FormPart::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
+    FormPart::frame(rules.text_decoder().bom(BomPolicy::Keep), start)
+}
+
+/// Returns the error of a text that starts at the offset `start`. `field` is the name of the field, if it is one.
+fn in_part(start: u64, field: Option<Option<Box<str>>>, error: Utf8Error) -> Utf8BodyError {
+    let in_body = Utf8Error { offset: start + error.offset, ..error };
+    match field {
+        Some(name) => error_in(name, error.offset, in_body),
+        None => in_body.into(),
+    }
 }
 
 /// Returns the number of matched bytes that are not in the body: the CRLF if it is missing.
 const fn missing_crlf_len(lacks_crlf: bool) -> usize {
     if lacks_crlf { 2 } else { 0 }
-}
-
-/// Returns the length of the common prefix of two slices.
-fn common_prefix(one: &[u8], two: &[u8]) -> usize {
-    one.iter().zip(two).take_while(|(a, b)| a == b).count()
 }

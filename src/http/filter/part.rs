@@ -1,9 +1,13 @@
 //! The parts of a form and their header fields.
 
+use std::borrow::Cow;
+
 use http::HeaderName;
 
+use super::delimiters::BareDelimiter;
 use super::text::repaired;
-use crate::content_type::{ContentType, token_and_parameters};
+use crate::content_type::{ContentType, FormDisposition, check_extended};
+use crate::error::Utf8Error;
 use crate::text::TextDecoder;
 
 /// The maximum number of bytes of a `_charset_` field that are stored. No charset has a longer label.
@@ -13,19 +17,34 @@ pub(super) const LABEL_LIMIT: usize = 64;
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "a form has one at a time")]
 pub(super) enum FormPart {
-    Untouched,
+    Untouched {
+        /// The offset in the body of the next byte.
+        next: u64,
+        bare: BareDelimiter,
+    },
     Text {
         decoder: TextDecoder,
         /// The offset in the body of the first byte.
         start: u64,
+        /// Whether the text is the content of a field, and the start of its name.
+        field: Option<Option<Box<str>>>,
         /// The text of the part if it is the field `_charset_`.
         label: Option<Vec<u8>>,
     },
 }
 
 impl FormPart {
-    pub(super) fn text(decoder: TextDecoder, start: u64, is_charset: bool) -> Self {
-        Self::Text { decoder, start, label: is_charset.then(Vec::new) }
+    /// Text outside of contents.
+    pub(super) const fn frame(decoder: TextDecoder, start: u64) -> Self {
+        Self::Text { decoder, start, field: None, label: None }
+    }
+
+    pub(super) fn field(decoder: TextDecoder, start: u64, name: Option<Box<str>>, is_charset: bool) -> Self {
+        Self::Text { decoder, start, field: Some(name), label: is_charset.then(Vec::new) }
+    }
+
+    pub(super) fn untouched(start: u64) -> Self {
+        Self::Untouched { next: start, bare: BareDelimiter::default() }
     }
 
     pub(super) const fn is_text(&self) -> bool {
@@ -36,7 +55,7 @@ impl FormPart {
     pub(super) fn pending(&self) -> usize {
         match self {
             Self::Text { decoder, .. } => decoder.pending().len(),
-            Self::Untouched => 0,
+            Self::Untouched { .. } => 0,
         }
     }
 
@@ -44,7 +63,7 @@ impl FormPart {
     pub(super) fn repaired(&self) -> u64 {
         match self {
             Self::Text { decoder, .. } => repaired(decoder),
-            Self::Untouched => 0,
+            Self::Untouched { .. } => 0,
         }
     }
 }
@@ -53,15 +72,23 @@ impl FormPart {
 #[derive(Debug, Default)]
 pub(super) struct PartHeaders<'f> {
     pub(super) content_type: Option<ContentType<'f>>,
-    /// Whether `Content-Disposition` has a `filename` that is not empty. Some readers find a field in a part with an
-    /// empty one. A `filename*` does not make the part a file, because RFC 7578 §4.2 forbids it and some readers ignore
-    /// it.
-    pub(super) is_file: bool,
-    /// Whether the part is the field `_charset_`.
-    pub(super) is_charset: bool,
+    /// The `name` of `Content-Disposition`.
+    pub(super) name: Option<Cow<'f, [u8]>>,
+    /// The `filename` of `Content-Disposition`. A `filename*` does not make the part a file, because RFC 7578 §4.2 forbids
+    /// it and some readers ignore it.
+    pub(super) file_name: Option<Cow<'f, [u8]>>,
     /// The position of a `Content-Transfer-Encoding` that changes the bytes (RFC 7578 §4.7). Some readers decode
     /// `base64` or `quoted-printable`, so the text that they read is not the one that would be checked.
     pub(super) encoded: Option<usize>,
+}
+
+/// Why the header fields of a part are not accepted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PartHeadersError {
+    /// Bytes that are not allowed at this position.
+    Malformed(usize),
+    /// The text of an extended value is not well-formed. The offset counts from the start of the fields.
+    IllFormed(Utf8Error),
 }
 
 impl<'f> PartHeaders<'f> {
@@ -70,57 +97,60 @@ impl<'f> PartHeaders<'f> {
     /// # Errors
     ///
     /// Returns the position of a line that is not a field, starts with `dashed` (`--boundary`), is folded or repeats a
-    /// field or a parameter, the position of a bare CR or LF, or the position in a value of the first byte that the
-    /// grammar does not allow.
-    pub(super) fn parse(fields: &'f [u8], dashed: &[u8]) -> Result<Self, usize> {
+    /// field, the position of a bare CR or LF, or the position in a value of the first byte that the grammar does not
+    /// allow. An extended value (RFC 8187), which RFC 7578 §4.2 does not allow, must be well-formed, because some readers
+    /// decode it.
+    pub(super) fn parse(fields: &'f [u8], dashed: &[u8]) -> Result<Self, PartHeadersError> {
+        use PartHeadersError::Malformed;
+
         let mut headers = Self::default();
         let mut has_disposition = false;
         let mut start = 0;
         loop {
             let rest = &fields[start..];
-            let len = memchr::memchr2(b'\r', b'\n', rest).ok_or(start)?;
+            let len = memchr::memchr2(b'\r', b'\n', rest).ok_or(Malformed(start))?;
             let line = &rest[..len];
             if !rest[len..].starts_with(b"\r\n") {
-                return Err(start + len);
+                return Err(Malformed(start + len));
             }
             if line.is_empty() {
-                return if rest.len() == 2 { Ok(headers) } else { Err(start) };
+                return if rest.len() == 2 { Ok(headers) } else { Err(Malformed(start)) };
             }
-            let colon = memchr::memchr(b':', line).filter(|_| !line.starts_with(dashed)).ok_or(start)?;
-            let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| start)?;
+            let colon = memchr::memchr(b':', line).filter(|_| !line.starts_with(dashed));
+            let colon = colon.ok_or(Malformed(start))?;
+            let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| Malformed(start))?;
             let (value, at) = (&line[colon + 1..], start + colon + 1);
             match name.as_str() {
-                "content-type" if headers.content_type.is_some() => return Err(start),
+                "content-type" if headers.content_type.is_some() => return Err(Malformed(start)),
                 "content-type" => {
-                    headers.content_type = Some(ContentType::parse(value).map_err(|e| at + e.position)?);
+                    let parsed = ContentType::parse(value).map_err(|e| Malformed(at + e.position))?;
+                    headers.content_type = Some(parsed);
                 }
-                "content-disposition" if has_disposition => return Err(start),
+                "content-disposition" if has_disposition => return Err(Malformed(start)),
                 "content-disposition" => {
                     has_disposition = true;
-                    let (_, parameters) = token_and_parameters(value).map_err(|e| at + e.position)?;
-                    let (mut has_name, mut has_file_name) = (false, false);
-                    for (name, value) in &parameters {
-                        let before = if name.eq_ignore_ascii_case("filename") {
-                            headers.is_file = !value.is_empty();
-                            core::mem::replace(&mut has_file_name, true)
-                        } else if name.eq_ignore_ascii_case("name") {
-                            headers.is_charset = value.as_ref() == b"_charset_";
-                            core::mem::replace(&mut has_name, true)
-                        } else {
-                            false
-                        };
-                        if before {
-                            return Err(start);
-                        }
-                    }
+                    let parsed = FormDisposition::parse(value).map_err(|e| Malformed(at + e.position))?;
+                    (headers.name, headers.file_name) = (parsed.name, parsed.file_name);
                 }
                 "content-transfer-encoding" if !is_identity(value) => {
                     headers.encoded.get_or_insert(start);
                 }
                 _ => {}
             }
+            if matches!(name.as_str(), "content-type" | "content-disposition") {
+                check_extended(value, false).map_err(|error| {
+                    PartHeadersError::IllFormed(Utf8Error { offset: at as u64 + error.offset, ..error })
+                })?;
+            }
             start += len + 2;
         }
+    }
+}
+
+impl PartHeaders<'_> {
+    /// Whether the part is the field `_charset_`.
+    pub(super) fn is_charset(&self) -> bool {
+        self.name.as_deref() == Some(b"_charset_")
     }
 }
 

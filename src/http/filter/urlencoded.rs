@@ -4,11 +4,13 @@ use core::ops::Range;
 
 use bytes::Bytes;
 
+use super::field::UrlEncodedField;
 use super::frames::FrameQueue;
-use crate::error::Utf8Error;
+use super::text::repaired;
+use crate::error::{ErrorKind, Utf8Error};
 use crate::http::error::Utf8BodyError;
 use crate::percent;
-use crate::policy::BomPolicy;
+use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{TextDecoder, TextPiece};
 
 /// The maximum number of bytes that are decoded into a buffer and checked at a time. If the next `%` is at least this
@@ -20,6 +22,10 @@ const BLOCK: usize = 512;
 /// The decoded text is checked, and the bytes are returned unchanged. An unfinished character, escaped or not, and an
 /// unfinished escape are pending: at most 11 bytes. `&` and `=` are ASCII characters of the text, so a name or a value
 /// that ends inside a character is ill-formed.
+///
+/// A character of which some bytes are escaped and others are not is an error ([`ErrorKind::PartlyEscaped`]). The
+/// WHATWG URL Standard (§5.1) finds the character, but a program that decodes the text before its escapes finds ill-formed
+/// bytes. A policy other than [`ErrorPolicy::Strict`] escapes all of its bytes, so that all programs find the character.
 ///
 /// A form has no BOM (WHATWG URL Standard §5.1). U+FEFF at its start is a character under every [`BomPolicy`].
 ///
@@ -38,6 +44,9 @@ pub(super) struct UrlEncodedFilter {
     /// Whether a sequence was skipped after the last byte of the output. The output may end with `%` or `%X`, so a
     /// hexadecimal digit that comes next is escaped. Otherwise a reader would find an escape.
     has_skipped: bool,
+    /// The number of characters whose bytes were partly escaped.
+    escaped: u64,
+    field: UrlEncodedField,
     error: Option<Utf8BodyError>,
 }
 
@@ -59,6 +68,8 @@ impl UrlEncodedFilter {
             offset: 0,
             out: FrameQueue::new(),
             has_skipped: false,
+            escaped: 0,
+            field: UrlEncodedField::default(),
             error: None,
         }
     }
@@ -102,6 +113,11 @@ impl UrlEncodedFilter {
 
     pub(super) const fn decoder(&self) -> &TextDecoder {
         &self.decoder
+    }
+
+    /// Returns the number of sequences repaired so far.
+    pub(super) fn repaired(&self) -> u64 {
+        self.escaped + repaired(&self.decoder)
     }
 
     /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
@@ -172,6 +188,7 @@ impl UrlEncodedFilter {
             Sent::Chunk(range) => &chunk[range.clone()],
             Sent::Copied(bytes) => bytes,
         };
+        let has_escapes = bytes.len() != decoded.len();
         let mut at = 0;
         while !decoded.is_empty() {
             let (piece, taken) = self.decoder.take_piece(decoded);
@@ -183,7 +200,6 @@ impl UrlEncodedFilter {
             match piece {
                 None => {}
                 Some(TextPiece::Text(_) | TextPiece::Seam(_)) => {
-                    self.out.copy(chunk, &self.carry);
                     if core::mem::take(&mut self.has_skipped)
                         && self.carry.is_empty()
                         && let Some(digit) = bytes[at..end].first().filter(|byte| byte.is_ascii_hexdigit())
@@ -191,9 +207,11 @@ impl UrlEncodedFilter {
                         self.out.copy(chunk, &escape(*digit));
                         at += 1;
                     }
-                    match sent {
-                        Sent::Chunk(range) => self.out.span(chunk, range.start + at..range.start + end),
-                        Sent::Copied(bytes) => self.out.copy(chunk, &bytes[at..end]),
+                    if !has_escapes && self.carry.is_empty() {
+                        self.put_sent(chunk, sent, at..end);
+                    } else if let Err(error) = self.put_text(chunk, sent, bytes, at..end) {
+                        self.fail(bytes, error);
+                        break;
                     }
                 }
                 Some(TextPiece::Repaired(text, _)) => {
@@ -201,7 +219,7 @@ impl UrlEncodedFilter {
                     self.out.copy(chunk, &encoded(&text));
                 }
                 Some(TextPiece::IllFormed(error)) => {
-                    self.error = Some(Utf8Error { offset: start, ..error }.into());
+                    self.fail(bytes, Utf8Error { offset: start, ..error });
                     break;
                 }
             }
@@ -212,7 +230,60 @@ impl UrlEncodedFilter {
             decoded = &decoded[taken..];
             at = next;
         }
+        self.field.read(bytes, self.offset);
         self.offset += bytes.len() as u64;
+    }
+
+    /// Stores an error in the next bytes of the form, or before them.
+    fn fail(&mut self, bytes: &[u8], error: Utf8Error) {
+        let before = error.offset.saturating_sub(self.offset) as usize;
+        self.field.read(&bytes[..before.min(bytes.len())], self.offset);
+        self.error = Some(self.field.error(error));
+    }
+
+    /// Queues the text in `bytes[span]`. If there is a carry, the text is one character, which starts with the carry.
+    fn put_text(
+        &mut self,
+        chunk: &Bytes,
+        sent: &Sent<'_>,
+        bytes: &[u8],
+        mut span: Range<usize>,
+    ) -> Result<(), Utf8Error> {
+        let carry = core::mem::take(&mut self.carry);
+        if !carry.is_empty() {
+            let whole = [&carry[..], &bytes[span.clone()]].concat();
+            if partly_escaped(&whole).is_some() {
+                let offset = self.offset + span.start as u64 - carry.len() as u64;
+                return self.put_partly_escaped(chunk, &whole, offset);
+            }
+        }
+        self.out.copy(chunk, &carry);
+        while let Some(character) = partly_escaped(&bytes[span.clone()]) {
+            let (start, end) = (span.start + character.start, span.start + character.end);
+            self.put_sent(chunk, sent, span.start..start);
+            self.put_partly_escaped(chunk, &bytes[start..end], self.offset + start as u64)?;
+            span.start = end;
+        }
+        self.put_sent(chunk, sent, span);
+        Ok(())
+    }
+
+    fn put_sent(&mut self, chunk: &Bytes, sent: &Sent<'_>, span: Range<usize>) {
+        match sent {
+            Sent::Chunk(range) => self.out.span(chunk, range.start + span.start..range.start + span.end),
+            Sent::Copied(bytes) => self.out.copy(chunk, &bytes[span]),
+        }
+    }
+
+    /// Queues a character with all of its bytes escaped, or returns the error of it.
+    fn put_partly_escaped(&mut self, chunk: &Bytes, character: &[u8], offset: u64) -> Result<(), Utf8Error> {
+        let bytes: Vec<u8> = percent::decoded(character).collect();
+        if self.decoder.error_policy() == ErrorPolicy::Strict {
+            return Err(Utf8Error::new(offset, ErrorKind::PartlyEscaped, bytes.len() as u8));
+        }
+        self.escaped += 1;
+        bytes.iter().for_each(|byte| self.out.copy(chunk, &escape(*byte)));
+        Ok(())
     }
 
     /// Queues the replacement or the error of a character that was truncated by the end of the body.
@@ -221,7 +292,7 @@ impl UrlEncodedFilter {
             Ok(text) => self.out.copy(chunk, &encoded(text)),
             Err(error) => {
                 let start = self.offset - self.carry.len() as u64;
-                self.error = Some(Utf8Error { offset: start, ..error }.into());
+                self.fail(&[], Utf8Error { offset: start, ..error });
             }
         }
         self.carry.clear();
@@ -235,6 +306,28 @@ fn is_cut_escape(bytes: &[u8]) -> bool {
         [b'%', high] => percent::digit(*high).is_some(),
         _ => false,
     }
+}
+
+/// Returns the position of the first character of which some bytes are escaped and others are not.
+fn partly_escaped(sent: &[u8]) -> Option<Range<usize>> {
+    // In most forms all bytes above ASCII are escaped.
+    if sent.is_ascii() {
+        return None;
+    }
+    let (mut start, mut at) = (0, 0);
+    let (mut has_escaped, mut has_other) = (false, false);
+    while let Some((byte, len)) = percent::first_byte(&sent[at..]) {
+        if !(0x80..0xC0).contains(&byte) {
+            if has_escaped && has_other {
+                break;
+            }
+            (start, has_escaped, has_other) = (at, false, false);
+        }
+        has_escaped |= len > 1;
+        has_other |= len == 1;
+        at += len;
+    }
+    (has_escaped && has_other).then_some(start..at)
 }
 
 /// Returns the length of the prefix of `sent` that encodes the first `decoded` of its `all` decoded bytes.
