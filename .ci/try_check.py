@@ -7,10 +7,12 @@ run in a repository, and the progress bar is drawn only on a terminal.
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import jsonschema
@@ -77,30 +79,45 @@ def try_hooks(directory):
 
 
 def try_progress(directory):
-    """The progress bar is on stderr, and only if that is a terminal and stdout is not."""
-    for number in range(300):
-        Path(directory, f"{number}.txt").write_text("text\n")
-    drawn = {}
-    for name, terminals in {"neither": (), "stderr": (2,), "both": (1, 2)}.items():
-        master, slave = pty.openpty()
-        streams = {fd: slave if fd in terminals else subprocess.PIPE for fd in (1, 2)}
-        child = subprocess.Popen(
-            [program, "check", "."], cwd=directory, stdin=subprocess.DEVNULL, stdout=streams[1], stderr=streams[2],
-            env={**os.environ, "TERM": "xterm-256color"},
-        )
-        os.close(slave)
-        output = b""
-        try:
-            while chunk := os.read(master, 65536):
-                output += chunk
-        except OSError:  # EIO: the program has ended.
-            pass
-        os.close(master)
-        piped = b"".join(stream for stream in child.communicate() if stream)
-        assert child.returncode == 0, (name, output, piped)
-        assert b"/300 files" not in piped, (name, piped)
-        drawn[name] = b"/300 files" in output
-    assert drawn == {"neither": False, "stderr": True, "both": False}, drawn
+    """The progress bar counts bytes, and is drawn on stderr after a second if that is a terminal, whatever stdout is."""
+    Path(directory, "a.txt").write_bytes(b"\xff\n" * 20)
+    Path(directory, "b.txt").write_text("text\n" * 1000)
+    os.mkfifo(os.path.join(directory, "pipe"))
+    for terminals in ((), (1,), (2,), (1, 2)):
+        for is_slow in (False, True):
+            files = ["a.txt", *["pipe"] * is_slow, "b.txt"]
+            primary, secondary = pty.openpty()
+            streams = {fd: secondary if fd in terminals else subprocess.PIPE for fd in (1, 2)}
+            child = subprocess.Popen(
+                [program, "check", "--format", "short", *files], cwd=directory, stdin=subprocess.DEVNULL,
+                stdout=streams[1], stderr=streams[2], env={**os.environ, "TERM": "xterm-256color"},
+            )
+            os.close(secondary)
+            output = b""
+            has_bar = is_slow and 2 in terminals
+            if is_slow:
+                with open(os.path.join(directory, "pipe"), "wb") as pipe:
+                    pipe.write(b"slow\n\xff\n")
+                    pipe.flush()
+                    # Without a bar, the program is not waited for: the pipe is closed after its delay.
+                    while has_bar and b" KiB" not in output:
+                        output += os.read(primary, 65536)
+                    if not has_bar:
+                        time.sleep(1.5)
+            try:
+                while chunk := os.read(primary, 65536):
+                    output += chunk
+            except OSError:  # EIO: the program has ended.
+                pass
+            os.close(primary)
+            piped = b"".join(stream for stream in child.communicate() if stream)
+            case = (terminals, is_slow, output, piped)
+            assert child.returncode == 1, case
+            assert (b"KiB" in output) == has_bar and b"KiB" not in piped, case
+            # The bar was cleared before the report was written, so each line of the report starts at the left.
+            shown = re.split(rb"[\r\n]+", re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"\r", output + piped))
+            lines = [line for line in shown if re.fullmatch(rb"[a-z.]+:\d+:\d+: FF is never part of UTF-8", line)]
+            assert len(lines) == 20 + is_slow, case
 
 
 with tempfile.TemporaryDirectory() as directory:

@@ -4,9 +4,10 @@ use core::error::Error;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
 use utf8_codec::transcode::{Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
@@ -16,6 +17,7 @@ use super::charset::NamedEncoding;
 use super::files::{BUFFER, is_standard, read};
 use super::log::Verbosity;
 use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
+use super::progress::Progress;
 
 /// The help of `--bom`, which has another default than that of the other commands.
 const BOM_HELP: &str = concat!(
@@ -103,7 +105,13 @@ impl Args {
             (Box::new(file), len)
         };
         let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
-        let progress = progress(len, &output);
+        // A bar would be drawn into the converted text.
+        let progress = Progress::new(!(output.is_stdout() && io::stdout().is_terminal()));
+        let (_running, ended) = mpsc::channel();
+        if progress.is_on() {
+            let progress = progress.clone();
+            thread::spawn(move || progress.appear(&ended, || len));
+        }
         let mut buffer = vec![0; BUFFER];
         let mut filled = 0;
         while filled < self.from.look_ahead() {
@@ -131,14 +139,14 @@ impl Args {
             };
             output.write(&converted).map_err(cannot_write_output)?;
             converted.clear();
-            progress.inc(filled as u64);
+            progress.advance(filled as u64);
             match result {
                 Err(error) => break Some(error),
                 Ok(()) if filled == 0 => break None,
                 Ok(()) => filled = 0,
             }
         };
-        progress.finish_and_clear();
+        progress.finish();
         if let Some(error) = error {
             print_error(&format!("{}: {}", self.input.display(), self.describe(error)));
             return Ok(CommandStatus::IllFormed);
@@ -185,23 +193,4 @@ impl Args {
             _ => error.to_string(),
         }
     }
-}
-
-/// Creates a progress bar on stderr. It is hidden if stderr is not a terminal, or if the output is stdout and a
-/// terminal.
-fn progress(len: Option<u64>, output: &OutputFile) -> ProgressBar {
-    let drawn_over = output.is_stdout() && io::stdout().is_terminal();
-    if drawn_over || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let template = match len {
-        Some(_) => "{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {eta}",
-        None => "{bytes} {bytes_per_sec} {elapsed}",
-    };
-    let bar = ProgressBar::no_length();
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    if let Some(len) = len {
-        bar.set_length(len);
-    }
-    bar
 }

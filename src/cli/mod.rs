@@ -17,6 +17,7 @@ mod mail;
 mod metrics;
 mod net;
 mod outcome;
+mod progress;
 mod proxy;
 mod serve;
 mod server;
