@@ -14,7 +14,7 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 use super::args::PolicyArgs;
 use super::atomic::OutputFile;
 use super::charset::NamedEncoding;
-use super::files::{BUFFER, is_standard, read};
+use super::files::{BUFFER, is_standard, read, stdin};
 use super::log::Verbosity;
 use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 use super::progress::Progress;
@@ -98,7 +98,7 @@ impl Args {
             }
         };
         let (mut input, len): (Box<dyn Read>, _) = if is_standard(&self.input) {
-            (Box::new(io::stdin().lock()), None)
+            (Box::new(stdin()), None)
         } else {
             let file = File::open(&self.input).map_err(cannot_read)?;
             let len = file.metadata().ok().filter(|it| it.is_file()).map(|it| it.len());

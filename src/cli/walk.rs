@@ -11,13 +11,13 @@ use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkState};
 
 use super::args::at_least_one;
-use super::files::{is_standard, read_stdin_once};
+use super::files::{is_standard, read_stdin_once, stdin};
 
 /// The options that select files.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct WalkArgs {
     /// Files and directories to read; `-` is stdin. In directories, hidden files, binary files and files excluded by
-    /// .gitignore and .ignore are skipped
+    /// .gitignore and .ignore are skipped [default: .]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Read file names from FILE (`-` is stdin), separated by NUL or, if there is none, by LF
@@ -47,6 +47,26 @@ pub(super) struct Input {
     /// Whether the path was given on the command line or in `--files-from`. Such a file is read even if it is hidden,
     /// ignored or binary.
     pub(super) is_named: bool,
+    /// Why the path could not be read: a directory, or a file that excludes others.
+    pub(super) error: Option<String>,
+}
+
+impl Input {
+    /// A file in a directory.
+    fn found(path: PathBuf) -> Self {
+        Self { path, is_named: false, error: None }
+    }
+
+    /// A path that the walk from `root` could not read.
+    fn unreadable(error: ignore::Error, root: &Path) -> Self {
+        match error {
+            ignore::Error::WithPath { path, err } => Self::unreadable(*err, &path),
+            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+                Self::unreadable(*err, root)
+            }
+            error => Self { error: Some(error.to_string()), ..Self::found(root.to_owned()) },
+        }
+    }
 }
 
 impl WalkArgs {
@@ -56,15 +76,14 @@ impl WalkArgs {
     }
 
     /// Returns the files in the order of the report: in command line order, with the files of a directory sorted.
-    /// `report` is called for each directory that cannot be read.
-    pub(super) fn collect(&self, mut report: impl FnMut(String)) -> Result<Vec<Input>, String> {
+    pub(super) fn collect(&self) -> Result<Vec<Input>, String> {
         read_stdin_once(self.paths.iter().chain(&self.files_from))?;
         let mut paths = self.paths.clone();
         if let Some(list) = &self.files_from {
             paths
                 .extend(read_list(list).map_err(|error| format!("cannot read {}: {error}", list.display()))?);
         } else if paths.is_empty() {
-            paths.push("-".into());
+            paths.push(".".into());
         }
         let mut types = TypesBuilder::new();
         types.add_defaults();
@@ -75,27 +94,29 @@ impl WalkArgs {
         let mut inputs = Vec::new();
         for path in paths {
             if is_standard(&path) || !path.is_dir() {
-                inputs.push(Input { path, is_named: true });
+                inputs.push(Input { path, is_named: true, error: None });
                 continue;
             }
-            let unread = Arc::new(Mutex::new(Vec::new()));
             if !self.no_ignore
-                && let Some(error) = fs::canonicalize(&path)
+                && let Some(unread) = fs::canonicalize(&path)
                     .ok()
                     .and_then(|path| path.ancestors().find_map(irregular_ignore_file))
             {
-                report(error);
+                inputs.push(unread);
                 continue;
             }
-            let found = Mutex::new((Vec::new(), Vec::new()));
+            let found = Arc::new(Mutex::new(Vec::new()));
+            let push = |found: &Mutex<Vec<Input>>, input| {
+                found.lock().unwrap_or_else(PoisonError::into_inner).push(input);
+            };
             let mut walk = WalkBuilder::new(&path);
             if !self.no_ignore {
-                let unread = Arc::clone(&unread);
+                let found = Arc::clone(&found);
                 walk.filter_entry(move |entry| {
                     let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-                    let error = is_directory.then(|| irregular_ignore_file(entry.path())).flatten();
-                    let is_read = error.is_none();
-                    unread.lock().unwrap_or_else(PoisonError::into_inner).extend(error);
+                    let unread = is_directory.then(|| irregular_ignore_file(entry.path())).flatten();
+                    let is_read = unread.is_none();
+                    unread.into_iter().for_each(|unread| push(&found, unread));
                     is_read
                 });
             }
@@ -107,38 +128,33 @@ impl WalkArgs {
                 .build_parallel()
                 .run(|| {
                     Box::new(|entry| {
-                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         match entry {
                             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                                found.0.push(Input { path: entry.into_path(), is_named: false });
+                                push(&found, Input::found(entry.into_path()));
                             }
                             Ok(_) => {}
-                            Err(error) => found.1.push(error.to_string()),
+                            Err(error) => push(&found, Input::unreadable(error, &path)),
                         }
                         WalkState::Continue
                     })
                 });
-            let (mut files, mut errors): (_, Vec<String>) =
-                found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut files = core::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
             files.sort_by_cached_key(|file| sort_key(&file.path));
-            errors.append(&mut unread.lock().unwrap_or_else(PoisonError::into_inner));
-            errors.sort_unstable();
             inputs.append(&mut files);
-            errors.into_iter().for_each(&mut report);
         }
         Ok(inputs)
     }
 }
 
-/// Returns an error if an ignore file of a directory is a FIFO or a device other than `/dev/null`: opening a FIFO waits
-/// for a writer, and a device may never end. The files that it excludes are not known, so the directory is not read.
-fn irregular_ignore_file(directory: &Path) -> Option<String> {
+/// Returns an ignore file of a directory that is a FIFO or a device other than `/dev/null`: opening a FIFO waits for a
+/// writer, and a device may never end. The files that it excludes are not known, so the directory is not read.
+fn irregular_ignore_file(directory: &Path) -> Option<Input> {
     [".gitignore", ".ignore"].iter().find_map(|name| {
         let file = directory.join(name);
         let is_irregular = fs::metadata(&file).is_ok_and(|file| !file.is_file() && !file.is_dir());
         let is_empty = || fs::canonicalize(&file).is_ok_and(|file| file == Path::new("/dev/null"));
-        (is_irregular && !is_empty())
-            .then(|| format!("cannot read {}: it is not a regular file", file.display()))
+        let error = Some("it is not a regular file".to_owned());
+        (is_irregular && !is_empty()).then(|| Input { error, ..Input::found(file) })
     })
 }
 
@@ -161,7 +177,7 @@ fn sort_key(path: &Path) -> Vec<u8> {
 fn read_list(list: &Path) -> io::Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
     if is_standard(list) {
-        io::stdin().lock().read_to_end(&mut bytes)?;
+        stdin().read_to_end(&mut bytes)?;
     } else {
         bytes = fs::read(list)?;
     }

@@ -11,13 +11,14 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::super::escape;
-use super::super::files::{file_members, open};
+use super::super::files::{file_members, name_of, open, write_object};
 use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs, spawn};
 use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
-use super::report::{Format, counted, github_value, name_of, sarif_end, sarif_start, uri};
+use super::report::{Format, Notifications, counted, github_path, github_value, sarif_end, sarif_start, uri};
+use super::repository::Repository;
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 
@@ -65,24 +66,30 @@ struct Report {
 impl DetectArgs {
     pub(in super::super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
-        let mut status = CommandStatus::Success;
-        let inputs = self.walk.collect(|error| {
-            status = CommandStatus::Trouble;
-            print_error(&error);
-        })?;
+        let inputs = self.walk.collect()?;
         let mut out = BufWriter::new(io::stdout());
         if self.format == Format::Sarif {
             sarif_start(&mut out).map_err(cannot_write)?;
         }
-        let turn =
-            Turn::new(Receiver { inputs: &inputs, out, format: self.format, status, has_result: false });
+        let turn = Turn::new(Receiver {
+            inputs: &inputs,
+            out,
+            format: self.format,
+            status: CommandStatus::Success,
+            has_result: false,
+            repository: Repository::default(),
+            notifications: Notifications::default(),
+        });
         let next = AtomicUsize::new(0);
         let work = || {
             while !turn.has_failed()
                 && let file = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(input) = inputs.get(file)
             {
-                let report = open(&input.path).and_then(|mut content| detect(&mut content, !input.is_named));
+                let report = match &input.error {
+                    Some(error) => Err(io::Error::other(error.clone())),
+                    None => open(&input.path).and_then(|mut content| detect(&mut content, !input.is_named)),
+                };
                 let mut lane = turn.lane((file, 0));
                 lane.push(report);
                 lane.end(true);
@@ -92,9 +99,9 @@ impl DetectArgs {
             spawn(scope, self.walk.jobs().get().min(inputs.len()), work);
             work();
         });
-        let Receiver { mut out, status, .. } = turn.into_receiver().map_err(cannot_write)?;
+        let Receiver { mut out, status, notifications, .. } = turn.into_receiver().map_err(cannot_write)?;
         if self.format == Format::Sarif {
-            sarif_end(&mut out).map_err(cannot_write)?;
+            sarif_end(&mut out, &notifications).map_err(cannot_write)?;
         }
         out.flush().map_err(cannot_write)?;
         Ok(status)
@@ -145,6 +152,8 @@ struct Receiver<'i> {
     status: CommandStatus,
     /// Whether a SARIF result has been written.
     has_result: bool,
+    repository: Repository,
+    notifications: Notifications,
 }
 
 impl Receive<io::Result<Report>> for Receiver<'_> {
@@ -164,7 +173,7 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
                 // Flushed first, so that messages on a terminal are in the order of the files.
                 self.out.flush()?;
                 print_error(&format!("cannot read {}: {error}", path.display()));
-                Ok(())
+                self.unreadable(path, &error)
             }
         }
     }
@@ -175,7 +184,7 @@ impl Receiver<'_> {
         match self.format {
             Format::Human => writeln!(self.out, "{}: {}", name_of(path), report.in_words()),
             Format::Short => writeln!(self.out, "{}: {}", name_of(path), report.name()),
-            Format::Json => writeln!(self.out, "{}", report.object(path)),
+            Format::Json => write_object(&mut self.out, &report.object(path)),
             Format::Sarif => {
                 let comma = if core::mem::replace(&mut self.has_result, true) { "," } else { "" };
                 let result = json!({
@@ -183,16 +192,37 @@ impl Receiver<'_> {
                     "kind": "informational",
                     "level": "none",
                     "message": { "text": report.in_words() },
-                    "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(path) } } }],
+                    "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(self.repository.relative(path)) } } }],
                 });
                 write!(self.out, "{comma}\n{result}")
             }
             Format::Github => writeln!(
                 self.out,
                 "::notice file={},title=encoding::{}",
-                github_value(&path.to_string_lossy(), true),
+                github_path(self.repository.relative(path)),
                 github_value(&escape::text(&report.in_words()), false),
             ),
+        }
+    }
+
+    fn unreadable(&mut self, path: &Path, error: &io::Error) -> io::Result<()> {
+        match self.format {
+            Format::Human | Format::Short => Ok(()),
+            Format::Json => {
+                let mut object = file_members(path);
+                object["unreadable"] = json!(error.to_string());
+                write_object(&mut self.out, &object)
+            }
+            Format::Sarif => {
+                let message = format!("cannot be read: {error}");
+                self.notifications.push(self.repository.relative(path), &message);
+                Ok(())
+            }
+            Format::Github => {
+                let file = github_path(self.repository.relative(path));
+                let error = github_value(&error.to_string(), false);
+                writeln!(self.out, "::error file={file}::cannot be read: {error}")
+            }
         }
     }
 }

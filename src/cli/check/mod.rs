@@ -8,6 +8,7 @@ mod fix;
 mod mojibake;
 mod order;
 mod report;
+mod repository;
 mod rules;
 mod scan;
 mod scanned;
@@ -40,7 +41,8 @@ pub(super) use detect::DetectArgs;
 use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use fix::FixArgs;
 use order::{Receive, Turn};
-use report::{Format, Reporter, Totals};
+use report::{Format, Notifications, Reporter, Totals};
+use repository::Repository;
 use rules::Rule;
 use scan::{Checks, HISTORY, scan, scan_part, starts_binary};
 use scanned::Scanned;
@@ -115,11 +117,7 @@ enum Event {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
-        let mut is_complete = true;
-        let inputs = self.walk.collect(|error| {
-            is_complete = false;
-            print_error(&error);
-        })?;
+        let inputs = self.walk.collect()?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let common = Checks {
             encoding: self.settings.encoding(),
@@ -141,6 +139,8 @@ impl Args {
             max_errors: self.max_errors,
             totals: Totals::default(),
             has_result: false,
+            repository: Repository::default(),
+            notifications: Notifications::default(),
         };
         reporter.begin().map_err(cannot_write)?;
         let turn =
@@ -195,7 +195,6 @@ impl Args {
         reporter.finish().map_err(cannot_write)?;
         Ok(match reporter.totals {
             Totals { unreadable: 1.., .. } | Totals { not_written: 1.., .. } => CommandStatus::Trouble,
-            _ if !is_complete => CommandStatus::Trouble,
             Totals { errors: 1.., .. } => CommandStatus::IllFormed,
             _ => CommandStatus::Success,
         })
@@ -217,7 +216,7 @@ impl Args {
 
     /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file several times itself.
     fn open(&self, input: &Input) -> Option<io::Result<File>> {
-        let is_opened = !is_standard(&input.path) && !self.fix.is_on();
+        let is_opened = !is_standard(&input.path) && !self.fix.is_on() && input.error.is_none();
         is_opened.then(|| File::open(&input.path))
     }
 
@@ -262,7 +261,10 @@ impl Args {
         progress: &Progress,
         push: &mut dyn FnMut(Event),
     ) -> Summary {
-        let Input { path, is_named } = input;
+        let Input { path, is_named, error } = input;
+        if let Some(error) = error {
+            return unreadable(error);
+        }
         let checks = match settings.of(path) {
             Ok(checks) => checks,
             Err(error) => return unreadable(&error),
@@ -316,8 +318,11 @@ impl Args {
 
 /// Returns the length of a file, or `None` if it is not a regular file.
 fn len_of(input: &Input) -> Option<u64> {
-    let file = if is_standard(&input.path) { None } else { fs::metadata(&input.path).ok() };
-    file.filter(fs::Metadata::is_file).map(|file| file.len())
+    match &input.error {
+        Some(_) => Some(0),
+        None if is_standard(&input.path) => None,
+        None => fs::metadata(&input.path).ok().filter(fs::Metadata::is_file).map(|file| file.len()),
+    }
 }
 
 /// Returns the length of all files, or `None` if it is not known.
