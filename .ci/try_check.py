@@ -38,6 +38,8 @@ def try_sarif(directory):
         (["check", "good.txt"], 0, 0),
         (["check", os.path.join(directory, "bad.txt")], 1, 2),
         (["detect", "."], 1, 4),
+        (["check", "good.txt", "absent"], 2, 0),
+        (["detect", "good.txt", "absent"], 2, 1),
     ]:
         log = json.loads(run([program, *command, "--format", "sarif"], directory, status))
         errors = list(validator.iter_errors(log))
@@ -56,7 +58,7 @@ def try_shell(directory):
 
 
 def try_hooks(directory):
-    """The hooks of this repository, at its last commit, in a repository with an ill-formed and a well-formed file."""
+    """The hooks of this repository, at its last commit, in a repository with ill-formed and well-formed files."""
     commit = run(["git", "rev-parse", "HEAD"], root).strip()
     hooks = "".join(f"    - id: {hook}\n" for hook in ("utf8-codec", "utf8-codec-mojibake"))
     Path(directory, ".pre-commit-config.yaml").write_text(f"repos:\n- repo: {root}\n  rev: {commit}\n  hooks:\n{hooks}")
@@ -76,6 +78,12 @@ def try_hooks(directory):
     run(["git", "add", "bad.txt"], directory)
     shown = run([prek, "run", "--all-files"], directory, 1, **environment)
     assert "bad.txt:1" in shown and "the second byte after E9" in shown, shown
+    options = ("-weird.txt", "--encoding=latin1")
+    for name in options:
+        Path(directory, name).write_bytes(b"\xff\n")
+    run(["git", "add", "--", *options], directory)
+    shown = run([prek, "run", "--all-files"], directory, 1, **environment)
+    assert all(f"--> {name}:1:1" in shown for name in options), shown
 
 
 def try_progress(directory):

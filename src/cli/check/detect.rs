@@ -17,9 +17,10 @@ use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_er
 use super::super::walk::{Input, WalkArgs, spawn};
 use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
-use super::report::{Format, Notifications, counted, github_path, github_value, sarif_end, sarif_start, uri};
+use super::report::{Format, counted, github_path, github_value};
 use super::repository::Repository;
 use super::rules::Rule;
+use super::sarif::{Notifications, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
 
 /// The number of bytes from which the encoding for decoding is determined. UTF-16 and UTF-32 are detected in the first
