@@ -129,7 +129,8 @@ fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
     let mut start = Vec::new();
     (&mut *input).take(PREFIX).read_to_end(&mut start)?;
     detector.feed(&start);
-    if (start.len() as u64) < PREFIX {
+    let is_all = (start.len() as u64) < PREFIX;
+    if is_all {
         detector.finish();
     }
     let checks = Checks {
@@ -141,7 +142,8 @@ fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
         wants_context: false,
         wants_counts: true,
     };
-    let mut rest = Tee { input, detector: &mut detector };
+    // After the end, a terminal would wait for more input.
+    let mut rest = Tee { input, detector: &mut detector }.take(if is_all { 0 } else { u64::MAX });
     let summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
     Ok(Report { detection: detector.finish(), summary })
 }
