@@ -20,6 +20,7 @@
 //! |---|---|---|
 //! | chunks in memory | [`Utf8Decoder`], [`TextDecoder`], [`from_utf8`], [`validate_many`] | none (`no_std`) |
 //! | positions in a buffer or text | [`boundary`], [`locate`] | none (`no_std`) |
+//! | the start of an XML, HTML, CSS, Python or gettext file | [`declared`] | none (`no_std`) |
 //! | WebSocket messages | [`validator`] | none (`no_std`) |
 //! | a tokio `Framed` | [`codec`], [`codec::framing`], [`codec::sse`] | `codec` (default) |
 //! | a `Stream` of chunks | [`stream`] | `stream` |
@@ -86,6 +87,7 @@ pub mod codec;
 #[cfg(feature = "alloc")]
 #[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
 pub mod content_type;
+pub mod declared;
 mod decoder;
 #[cfg(any(feature = "http-rules", feature = "mime"))]
 #[cfg_attr(not(feature = "mime"), allow(dead_code))]
@@ -138,7 +140,7 @@ pub use error::{ErrorKind, Utf8Error};
 #[doc(hidden)]
 pub use kernels::Kernel;
 pub use many::{ManyError, validate_many};
-pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr, UnknownPolicy};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
 pub use text::{PushError, from_utf8_lossy};

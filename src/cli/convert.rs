@@ -12,11 +12,12 @@ use utf8_codec::transcode::{Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use super::args::PolicyArgs;
-use super::atomic::OutputFile;
 use super::charset::NamedEncoding;
-use super::files::{BUFFER, is_standard, read, stdin};
+use super::files::{BUFFER, Opened, is_standard, read, stdin};
+use super::fingerprint::Fingerprinted;
 use super::log::Verbosity;
 use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
+use super::output::OutputFile;
 use super::progress::Progress;
 
 /// The help of `--bom`, which has another default than that of the other commands.
@@ -97,14 +98,12 @@ impl Args {
                 _ => format!("cannot write {}: {error}", self.output.display()).into(),
             }
         };
-        let (mut input, len): (Box<dyn Read>, _) = if is_standard(&self.input) {
-            (Box::new(stdin()), None)
-        } else {
-            let file = File::open(&self.input).map_err(cannot_read)?;
-            let len = file.metadata().ok().filter(|it| it.is_file()).map(|it| it.len());
-            (Box::new(file), len)
+        let opened = match is_standard(&self.input) {
+            true => None,
+            false => Some(File::open(&self.input).and_then(Opened::of).map_err(cannot_read)?),
         };
         let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
+        let len = opened.as_ref().map(|it| &it.metadata).filter(|it| it.is_file()).map(|it| it.len());
         // A bar would be drawn into the converted text.
         let progress = Progress::new(!(output.is_stdout() && io::stdout().is_terminal()));
         let (_running, ended) = mpsc::channel();
@@ -112,6 +111,17 @@ impl Args {
             let progress = progress.clone();
             thread::spawn(move || progress.appear(&ended, || len));
         }
+        // The input may be the file that is replaced.
+        let mut replaced = opened
+            .as_ref()
+            .filter(|input| output.replaces(&input.metadata))
+            .map(|input| Fingerprinted::new(&input.file));
+        let (mut standard, mut file) = (None, opened.as_ref().map(|input| &input.file));
+        let mut input: &mut dyn Read = match (&mut replaced, &mut file) {
+            (Some(input), _) => input,
+            (None, Some(input)) => input,
+            (None, None) => standard.get_or_insert_with(stdin),
+        };
         let mut buffer = vec![0; BUFFER];
         let mut filled = 0;
         while filled < self.from.look_ahead() {
@@ -151,7 +161,8 @@ impl Args {
             print_error(&format!("{}: {}", self.input.display(), self.describe(error)));
             return Ok(CommandStatus::IllFormed);
         }
-        output.commit().map_err(cannot_write_output)?;
+        let read = replaced.map(|input| input.fingerprint());
+        output.commit(read).map_err(cannot_write_output)?;
         Ok(CommandStatus::Success)
     }
 
@@ -170,12 +181,11 @@ impl Args {
         // A BOM that indicates the encoding is not text. It is stripped, so that the output does not get two BOMs.
         let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
-        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding())
-            .on_error(on_error)
-            .bom(self.policies.bom().unwrap_or(bom))
-            .switches(switches);
-        let transcoder = self.to.restrict(self.from.restrict(transcoder));
-        Ok(if self.sniff { transcoder.sniff() } else { transcoder })
+        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding());
+        let transcoder = if self.sniff { transcoder.sniff() } else { transcoder };
+        let transcoder =
+            transcoder.on_error(on_error).bom(self.policies.bom().unwrap_or(bom)).switches(switches);
+        Ok(self.to.restrict(self.from.restrict(transcoder)))
     }
 
     /// Describes an error. The transcoder implements ASCII as a subset of another encoding, so its errors do not

@@ -11,7 +11,7 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::super::escape;
-use super::super::files::{file_members, name_of, open, write_object};
+use super::super::files::{file_members, name_of, write_object};
 use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs, spawn};
@@ -87,10 +87,7 @@ impl DetectArgs {
                 && let file = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(input) = inputs.get(file)
             {
-                let report = match &input.error {
-                    Some(error) => Err(io::Error::other(error.clone())),
-                    None => open(&input.path).and_then(|mut content| detect(&mut content, !input.is_named)),
-                };
+                let report = input.read().and_then(|mut content| detect(&mut content, !input.is_named));
                 let mut lane = turn.lane((file, 0));
                 lane.push(report);
                 lane.end(true);

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use anstream::AutoStream;
@@ -33,7 +33,7 @@ use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
 use super::args::at_least_one;
-use super::files::{is_standard, open};
+use super::files::{Opened, is_standard};
 use super::log::Verbosity;
 use super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::progress::{Counted, Progress, Stdout};
@@ -49,7 +49,7 @@ use sarif::Notifications;
 use scan::{Checks, HISTORY, scan, scan_part, starts_binary};
 use scanned::Scanned;
 use settings::{Settings, SettingsArgs};
-use split::{FilePart, PART, Queue, Work, open_part};
+use split::{FilePart, PART, PartReader, Queue, Work};
 
 /// Report where files are not UTF-8, and why
 ///
@@ -157,25 +157,28 @@ impl Args {
                         let (parts, opened) = match (inputs.get(file), opened) {
                             (Some(input), Some(Ok(opened))) => {
                                 let (parts, opened) = self.split(input, &settings, opened);
-                                (parts, Some(Ok(opened)))
+                                (parts, Some(Ok(Arc::new(opened))))
                             }
-                            (_, opened) => (Vec::new(), opened),
+                            (_, opened) => {
+                                (Vec::new(), opened.map(|opened| opened.map(|it| Arc::new(it.file))))
+                            }
                         };
-                        queue.opened(file, parts.get(1..).unwrap_or_default());
+                        let shared = opened.as_ref().and_then(|opened| opened.as_ref().ok());
+                        queue.opened(file, parts.get(1..).unwrap_or_default(), shared);
                         (file, parts.first().copied().filter(|first| !first.is_last()), opened)
                     }
-                    Work::Part(file, part) => (file, Some(part), None),
+                    Work::Part(file, part, opened) => (file, Some(part), Some(Ok(opened))),
                 };
                 let Some(input) = inputs.get(file).filter(|_| !turn.has_failed()) else { continue };
                 let mut lane = turn.lane((file, part.map_or(0, |part| part.number)));
                 let is_last = part.is_none_or(|part| part.is_last());
                 let mut push = |event| lane.push(event);
-                let end = match part {
-                    Some(part) => {
-                        let scanned = self.check_part(input, part, &settings, &progress, &mut push);
-                        Event::Part(scanned, is_last)
-                    }
-                    None => Event::End(self.check(input, opened, &settings, &progress, &mut push)),
+                let end = match (part, &opened) {
+                    (Some(part), Some(Ok(opened))) => Event::Part(
+                        self.check_part(input, part, opened, &settings, &progress, &mut push),
+                        is_last,
+                    ),
+                    _ => Event::End(self.check(input, opened, &settings, &progress, &mut push)),
                 };
                 lane.push(end);
                 lane.end(is_last);
@@ -216,16 +219,17 @@ impl Args {
         Ok(inputs.into_iter().filter(|input| seen.insert(canonical(&input.path))).collect())
     }
 
-    /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file several times itself.
-    fn open(&self, input: &Input) -> Option<io::Result<File>> {
-        let is_opened = !is_standard(&input.path) && !self.fix.is_on() && input.error.is_none();
-        is_opened.then(|| File::open(&input.path))
+    /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file itself.
+    fn open(&self, input: &Input) -> Option<io::Result<Opened>> {
+        let is_opened = !is_standard(&input.path) && !self.fix.is_on();
+        is_opened.then(|| input.open())
     }
 
     /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it.
-    fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<FilePart>, File) {
+    fn split(&self, input: &Input, settings: &Settings, opened: Opened) -> (Vec<FilePart>, File) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
-        let is_large = file.metadata().is_ok_and(|file| file.is_file() && file.len() > 2 * len);
+        let Opened { mut file, metadata } = opened;
+        let is_large = metadata.is_file() && metadata.len() > 2 * len;
         // In other encodings a character boundary cannot be found without the bytes before it.
         let is_utf_8 =
             || settings.of(&input.path).is_ok_and(|checks| checks.encoding == Encoding::Utf8.into());
@@ -244,13 +248,15 @@ impl Args {
         &self,
         input: &Input,
         part: FilePart,
+        file: &File,
         settings: &Settings,
         progress: &Progress,
         push: &mut dyn FnMut(Event),
     ) -> io::Result<Scanned> {
         let checks = settings.of(&input.path).map_err(io::Error::other)?;
-        let (from, file) = open_part(File::open(&input.path)?, part, HISTORY as u64)?;
-        scan_part(&mut Counted::new(file, progress), from, part, &checks, false, &mut |diagnostic| {
+        let reader = PartReader::new(file, part, HISTORY as u64);
+        let from = reader.at;
+        scan_part(&mut Counted::new(reader, progress), from, part, &checks, false, &mut |diagnostic| {
             push(Event::Diagnostic(diagnostic))
         })
     }
@@ -258,15 +264,12 @@ impl Args {
     fn check(
         &self,
         input: &Input,
-        opened: Option<io::Result<File>>,
+        opened: Option<io::Result<Arc<File>>>,
         settings: &Settings,
         progress: &Progress,
         push: &mut dyn FnMut(Event),
     ) -> Summary {
-        let Input { path, is_named, error } = input;
-        if let Some(error) = error {
-            return unreadable(error);
-        }
+        let Input { path, is_named, .. } = input;
         let checks = match settings.of(path) {
             Ok(checks) => checks,
             Err(error) => return unreadable(&error),
@@ -276,7 +279,7 @@ impl Args {
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                let summary = self.fix.run(path, &checks, !is_named, report, show);
+                let summary = self.fix.run(input, &checks, report, show);
                 // A fix reads the file several times.
                 progress.advance(if progress.is_on() { len_of(input).unwrap_or(0) } else { 0 });
                 summary
@@ -284,7 +287,7 @@ impl Args {
             false => {
                 let opened = match opened {
                     Some(file) => file.map(|file| Box::new(file) as Box<dyn Read>),
-                    None => open(path),
+                    None => input.read(),
                 };
                 opened.and_then(|content| {
                     let mut content = Counted::new(content, progress);
@@ -318,13 +321,10 @@ impl Args {
     }
 }
 
-/// Returns the length of a file, or `None` if it is not a regular file.
+/// Returns the length of a file, or `None` if it is not known.
 fn len_of(input: &Input) -> Option<u64> {
-    match &input.error {
-        Some(_) => Some(0),
-        None if is_standard(&input.path) => None,
-        None => fs::metadata(&input.path).ok().filter(fs::Metadata::is_file).map(|file| file.len()),
-    }
+    let file = if is_standard(&input.path) { None } else { fs::metadata(&input.path).ok() };
+    file.filter(fs::Metadata::is_file).map(|file| file.len())
 }
 
 /// Returns the length of all files, or `None` if it is not known.
