@@ -7,10 +7,12 @@ run in a repository, and the progress bar is drawn only on a terminal.
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import jsonschema
@@ -36,6 +38,8 @@ def try_sarif(directory):
         (["check", "good.txt"], 0, 0),
         (["check", os.path.join(directory, "bad.txt")], 1, 2),
         (["detect", "."], 1, 4),
+        (["check", "good.txt", "absent"], 2, 0),
+        (["detect", "good.txt", "absent"], 2, 1),
     ]:
         log = json.loads(run([program, *command, "--format", "sarif"], directory, status))
         errors = list(validator.iter_errors(log))
@@ -54,7 +58,7 @@ def try_shell(directory):
 
 
 def try_hooks(directory):
-    """The hooks of this repository, at its last commit, in a repository with an ill-formed and a well-formed file."""
+    """The hooks of this repository, at its last commit, in a repository with ill-formed and well-formed files."""
     commit = run(["git", "rev-parse", "HEAD"], root).strip()
     hooks = "".join(f"    - id: {hook}\n" for hook in ("utf8-codec", "utf8-codec-mojibake"))
     Path(directory, ".pre-commit-config.yaml").write_text(f"repos:\n- repo: {root}\n  rev: {commit}\n  hooks:\n{hooks}")
@@ -74,33 +78,54 @@ def try_hooks(directory):
     run(["git", "add", "bad.txt"], directory)
     shown = run([prek, "run", "--all-files"], directory, 1, **environment)
     assert "bad.txt:1" in shown and "the second byte after E9" in shown, shown
+    options = ("-weird.txt", "--encoding=latin1")
+    for name in options:
+        Path(directory, name).write_bytes(b"\xff\n")
+    run(["git", "add", "--", *options], directory)
+    shown = run([prek, "run", "--all-files"], directory, 1, **environment)
+    assert all(f"--> {name}:1:1" in shown for name in options), shown
 
 
 def try_progress(directory):
-    """The progress bar is on stderr, and only if that is a terminal and stdout is not."""
-    for number in range(300):
-        Path(directory, f"{number}.txt").write_text("text\n")
-    drawn = {}
-    for name, terminals in {"neither": (), "stderr": (2,), "both": (1, 2)}.items():
-        master, slave = pty.openpty()
-        streams = {fd: slave if fd in terminals else subprocess.PIPE for fd in (1, 2)}
-        child = subprocess.Popen(
-            [program, "check", "."], cwd=directory, stdin=subprocess.DEVNULL, stdout=streams[1], stderr=streams[2],
-            env={**os.environ, "TERM": "xterm-256color"},
-        )
-        os.close(slave)
-        output = b""
-        try:
-            while chunk := os.read(master, 65536):
-                output += chunk
-        except OSError:  # EIO: the program has ended.
-            pass
-        os.close(master)
-        piped = b"".join(stream for stream in child.communicate() if stream)
-        assert child.returncode == 0, (name, output, piped)
-        assert b"/300 files" not in piped, (name, piped)
-        drawn[name] = b"/300 files" in output
-    assert drawn == {"neither": False, "stderr": True, "both": False}, drawn
+    """The progress bar counts bytes, and is drawn on stderr after a second if that is a terminal, whatever stdout is."""
+    Path(directory, "a.txt").write_bytes(b"\xff\n" * 20)
+    Path(directory, "b.txt").write_text("text\n" * 1000)
+    os.mkfifo(os.path.join(directory, "pipe"))
+    for terminals in ((), (1,), (2,), (1, 2)):
+        for is_slow in (False, True):
+            files = ["a.txt", *["pipe"] * is_slow, "b.txt"]
+            primary, secondary = pty.openpty()
+            streams = {fd: secondary if fd in terminals else subprocess.PIPE for fd in (1, 2)}
+            child = subprocess.Popen(
+                [program, "check", "--format", "short", *files], cwd=directory, stdin=subprocess.DEVNULL,
+                stdout=streams[1], stderr=streams[2], env={**os.environ, "TERM": "xterm-256color"},
+            )
+            os.close(secondary)
+            output = b""
+            has_bar = is_slow and 2 in terminals
+            if is_slow:
+                with open(os.path.join(directory, "pipe"), "wb") as pipe:
+                    pipe.write(b"slow\n\xff\n")
+                    pipe.flush()
+                    # Without a bar, the program is not waited for: the pipe is closed after its delay.
+                    while has_bar and b" KiB" not in output:
+                        output += os.read(primary, 65536)
+                    if not has_bar:
+                        time.sleep(1.5)
+            try:
+                while chunk := os.read(primary, 65536):
+                    output += chunk
+            except OSError:  # EIO: the program has ended.
+                pass
+            os.close(primary)
+            piped = b"".join(stream for stream in child.communicate() if stream)
+            case = (terminals, is_slow, output, piped)
+            assert child.returncode == 1, case
+            assert (b"KiB" in output) == has_bar and b"KiB" not in piped, case
+            # The bar was cleared before the report was written, so each line of the report starts at the left.
+            shown = re.split(rb"[\r\n]+", re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"\r", output + piped))
+            lines = [line for line in shown if re.fullmatch(rb"[a-z.]+:\d+:\d+: FF is never part of UTF-8", line)]
+            assert len(lines) == 20 + is_slow, case
 
 
 with tempfile.TemporaryDirectory() as directory:

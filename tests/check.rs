@@ -18,7 +18,7 @@ fn check(directory: &Directory, args: &[&str]) -> Output {
 
 /// Checks stdin.
 fn check_stdin(args: &[&str], input: &[u8]) -> (Option<i32>, String) {
-    let output = run(program(&["check"]).args(args), input);
+    let output = run(program(&["check"]).args(args).arg("-"), input);
     (output.status.code(), stdout(&output))
 }
 
@@ -32,7 +32,7 @@ fn an_error_has_a_line_and_a_column_in_three_units() {
     let (status, short) = check_stdin(&["--format", "short"], &input);
     assert_eq!(status, Some(1));
     assert_eq!(short, "-:2:4: FF is never part of UTF-8\n-:2:6: the input ends inside a character\n");
-    let (_, json) = check_stdin(&["--format", "json", "-"], &input);
+    let (_, json) = check_stdin(&["--format", "json"], &input);
     let objects = objects(&json);
     let members = ["offset", "len", "line", "column", "byte_column", "utf16_column"];
     let numbers = |object: &Value| members.map(|name| object[name].as_u64().expect(name));
@@ -389,7 +389,7 @@ fn control_characters_are_escaped_on_the_terminal() {
     let short = stdout(&check(&directory, &["--format", "short", "."]));
     assert_eq!(short, "./n<U+001B>[31m<U+202E>x<U+000A>y\\xFF:1:13: FF is never part of UTF-8\n");
     let github = stdout(&check(&directory, &["--format", "github", "."]));
-    assert!(github.starts_with("::error file=./n<U+001B>[31m\u{202E}x%0Ay\u{FFFD},line=1,"), "{github:?}");
+    assert!(github.starts_with("::error file=n<U+001B>[31m\u{202E}x%0Ay\u{FFFD},line=1,"), "{github:?}");
     // Control characters are escaped in messages on stderr as well.
     let absent = check(&directory, &["absent\u{1B}[31m\u{202E}"]);
     assert_eq!(
@@ -402,7 +402,7 @@ fn control_characters_are_escaped_on_the_terminal() {
     let sarif: Value =
         serde_json::from_str(&stdout(&check(&directory, &["--format", "sarif", "."]))).expect("JSON");
     let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
-    assert_eq!(location["artifactLocation"]["uri"], "./n%1B%5B31m%E2%80%AEx%0Ay%FF");
+    assert_eq!(location["artifactLocation"]["uri"], "n%1B%5B31m%E2%80%AEx%0Ay%FF");
 }
 
 #[test]

@@ -320,7 +320,8 @@ fn detect_reports_the_encoding_of_files() {
     assert_eq!(reports[0], reports[1]);
     let objects: Vec<serde_json::Value> =
         reports[0].lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(objects.len(), 2);
+    assert_eq!((objects.len(), &objects[2]["file"]), (3, &"absent".into()));
+    assert_eq!(objects[2]["unreadable"], "No such file or directory (os error 2)");
     for (object, [name, encoding, confidence], [characters, longest, lines]) in [
         (&objects[0], ["more/y", "utf-8", "high"], [260_000, 10, 40_000]),
         (&objects[1], ["more/z", "utf-16be", "medium"], [22_000, 8, 4000]),
@@ -340,7 +341,7 @@ fn detect_reports_the_encoding_of_files() {
         let output = run(program(&["detect", "--format", format, "more"]).current_dir(directory.root()), b"");
         assert!(stdout(&output).contains(part), "{}", stdout(&output));
     }
-    let output = run(program(&[]).args(["detect", "--format", "json"]), "é".as_bytes());
+    let output = run(program(&[]).args(["detect", "--format", "json", "-"]), "é".as_bytes());
     assert_eq!(output.status.code(), Some(0));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&report["encoding"], &report["sequences"]), (&"utf-8".into(), &1.into()));

@@ -495,3 +495,52 @@ fn the_admin_listener_serves_metrics_and_readiness() {
     assert_eq!(get(&admin, "/readyz"), (503, "draining\n".to_owned()));
     assert_eq!(get(&admin, "/healthz").0, 200);
 }
+
+#[test]
+fn the_format_of_the_metrics_is_the_one_that_accept_asks_for() {
+    let (_proxy, admin) = with_admin(&[]);
+    let metrics = |accept: &str| {
+        let mut client = TcpStream::connect(&admin).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        write!(client, "GET /metrics HTTP/1.1\r\nhost: x\r\n{accept}\r\n").unwrap();
+        let response = read_all(&mut client);
+        let (head, body) = response.split_once("\r\n\r\n").unwrap();
+        let content_type = head.lines().find_map(|line| line.strip_prefix("content-type: ")).unwrap();
+        (content_type.to_owned(), body.to_owned())
+    };
+    for accept in ["", "accept: */*\r\n", "accept: text/plain\r\n", "accept: text/plain; version=0.0.4\r\n"] {
+        let (content_type, text) = metrics(accept);
+        assert_eq!(content_type, "text/plain; version=0.0.4; charset=utf-8", "{accept}");
+        // What `promtool check metrics` checks: a counter has the name of its samples and a help text.
+        assert!(!text.contains("# EOF"));
+        let described = |kind: &str| -> Vec<String> {
+            let lines = text.lines().filter_map(|line| line.strip_prefix("# ")?.strip_prefix(kind));
+            lines.map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
+        };
+        assert_eq!(described("HELP"), described("TYPE"));
+        let sampled = text.lines().filter(|line| !line.starts_with('#'));
+        let mut sampled: Vec<&str> = sampled.map(|line| line.split(['{', ' ']).next().unwrap()).collect();
+        sampled.dedup();
+        let has_samples = |name: &&String| *name != "utf8_codec_ill_formed_total";
+        assert!(described("TYPE").iter().filter(has_samples).eq(&sampled), "{text}");
+        assert!(text.lines().filter(|line| line.ends_with(" counter")).all(|line| line.contains("_total ")));
+    }
+    let prometheus = "accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2\r\n";
+    for accept in [prometheus, "accept: application/openmetrics-text\r\n"] {
+        let (content_type, text) = metrics(accept);
+        assert_eq!(content_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        assert!(
+            text.contains("# TYPE utf8_codec_connections counter\n") && text.ends_with("# EOF\n"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_admin_page_has_words_for_every_metric() {
+    let (_proxy, admin) = with_admin(&[]);
+    let (metrics, page) = (get(&admin, "/metrics").1, get(&admin, "/").1);
+    let names = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE utf8_codec_")?.split(' ').next());
+    let missing: Vec<&str> = names.filter(|name| !page.contains(&format!(" {name}: \""))).collect();
+    assert_eq!(missing, [""; 0]);
+}

@@ -61,9 +61,9 @@ fn the_error_says_why_a_value_is_invalid() {
 fn a_command_logs_on_request() {
     let ill_formed = b"secret\xFF";
     for command in ["check", "convert"] {
-        let quiet = run(&mut program(&[command]), ill_formed);
+        let quiet = run(&mut program(&[command, "-"]), ill_formed);
         assert!(!stderr(&quiet).contains("DEBUG"));
-        let (mut option, mut variable) = (program(&[command, "-v"]), program(&[command]));
+        let (mut option, mut variable) = (program(&[command, "-v", "-"]), program(&[command, "-"]));
         for asked in [&mut option, variable.env("RUST_LOG", "utf8_codec=debug")] {
             let log = stderr(&run(asked, ill_formed));
             let line = log.lines().find(|line| line.contains("DEBUG")).expect(&log);
@@ -71,7 +71,7 @@ fn a_command_logs_on_request() {
             assert!(!log.contains("secret"), "{log}");
         }
         // RUST_LOG has precedence.
-        let silenced = run(program(&[command, "-vv"]).env("RUST_LOG", "off"), ill_formed);
+        let silenced = run(program(&[command, "-vv", "-"]).env("RUST_LOG", "off"), ill_formed);
         assert!(!stderr(&silenced).contains("DEBUG"));
     }
 }

@@ -41,6 +41,20 @@ impl FromStr for Address {
     }
 }
 
+/// Parses the address of a server. Port 0 cannot be connected to.
+pub(super) fn server(value: &str) -> Result<Address, &'static str> {
+    match value.parse()? {
+        Address::Tcp(address) if port(&address) == Some(0) => {
+            Err("a server has no port 0: expected 1 to 65535")
+        }
+        address => Ok(address),
+    }
+}
+
+fn port(address: &str) -> Option<u16> {
+    address.rsplit_once(':')?.1.parse().ok()
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -71,5 +85,10 @@ mod tests {
             let error = invalid.parse::<Address>().unwrap_err();
             assert!(error.contains(why), "{invalid}: {error}");
         }
+        for address in ["localhost:0", "[::1]:00000"] {
+            assert!(address.parse::<Address>().is_ok(), "a listener may have it");
+            assert!(server(address).unwrap_err().contains("no port 0"), "{address}");
+        }
+        assert_eq!(server(path), Ok(Address::Unix("/run/a.sock".into())));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-use super::metrics::Metrics;
+use super::metrics::{Metrics, MetricsFormat};
 use super::net::Listener;
 use super::server::DRAINING;
 
@@ -75,11 +75,11 @@ fn answer<B>(request: &Request<B>, metrics: &Metrics) -> Response<Full<Bytes>> {
             respond(StatusCode::SERVICE_UNAVAILABLE, TEXT, "draining\n")
         }
         "/readyz" => respond(StatusCode::OK, TEXT, "ready\n"),
-        "/metrics" => respond(
-            StatusCode::OK,
-            "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            metrics.text(),
-        ),
+        "/metrics" => {
+            let accept = request.headers().get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+            let format = MetricsFormat::accepted(accept);
+            respond(StatusCode::OK, format.content_type(), metrics.text(format))
+        }
         "/rejections" => respond(StatusCode::OK, "application/json", metrics.rejections()),
         _ => respond(StatusCode::NOT_FOUND, TEXT, "not found\n"),
     }

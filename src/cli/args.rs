@@ -1,6 +1,7 @@
 //! Argument types that several subcommands share.
 
 use core::num::NonZeroUsize;
+use core::str::FromStr;
 use core::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -62,8 +63,21 @@ pub(super) fn seconds(value: &str) -> Result<Duration, &'static str> {
 
 /// Parses a number above 0.
 pub(super) fn at_least_one(value: &str) -> Result<NonZeroUsize, &'static str> {
-    let number: usize = value.parse().map_err(|_| "not a number")?;
-    NonZeroUsize::new(number).ok_or("must be at least 1")
+    match value.parse::<usize>().map(NonZeroUsize::new) {
+        Ok(Some(number)) => Ok(number),
+        Ok(None) => Err("must be at least 1"),
+        Err(_) if value.parse::<i64>().is_ok() => Err("must be at least 1"),
+        Err(_) => Err("not a number"),
+    }
+}
+
+/// Parses a number, which may be 0.
+pub(super) fn whole_number<T: FromStr>(value: &str) -> Result<T, &'static str> {
+    value.parse().map_err(|_| match value.parse::<i64>() {
+        Ok(..0) => "cannot be negative",
+        Ok(_) => "the number is too large",
+        Err(_) => "not a number",
+    })
 }
 
 /// Parses a file mode in octal, 0 to 777.
@@ -122,7 +136,12 @@ mod tests {
         assert_eq!(seconds("-1"), Err("a time cannot be negative"));
         assert_eq!(seconds("1e300"), Err("the time is too long"));
         assert_eq!(at_least_one("0"), Err("must be at least 1"));
+        assert_eq!(at_least_one("-1"), Err("must be at least 1"));
         assert_eq!(at_least_one("many"), Err("not a number"));
+        assert_eq!(whole_number("0"), Ok(0_u32));
+        assert_eq!(whole_number::<u32>("-1"), Err("cannot be negative"));
+        assert_eq!(whole_number::<u32>("4294967296"), Err("the number is too large"));
+        assert_eq!(whole_number::<u32>("1.5"), Err("not a number"));
         assert_eq!(file_mode("0660"), Ok(0o660));
         assert!(file_mode("rw-rw----").is_err() && file_mode("668").is_err() && file_mode("1777").is_err());
     }

@@ -4,19 +4,21 @@ use core::error::Error;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
 use utf8_codec::transcode::{Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use super::args::PolicyArgs;
 use super::charset::NamedEncoding;
-use super::files::{BUFFER, Opened, is_standard, read};
+use super::files::{BUFFER, Opened, is_standard, read, stdin};
 use super::fingerprint::Fingerprinted;
 use super::log::Verbosity;
 use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 use super::output::OutputFile;
+use super::progress::Progress;
 
 /// The help of `--bom`, which has another default than that of the other commands.
 const BOM_HELP: &str = concat!(
@@ -102,17 +104,23 @@ impl Args {
         };
         let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
         let len = opened.as_ref().map(|it| &it.metadata).filter(|it| it.is_file()).map(|it| it.len());
-        let progress = progress(len, &output);
+        // A bar would be drawn into the converted text.
+        let progress = Progress::new(!(output.is_stdout() && io::stdout().is_terminal()));
+        let (_running, ended) = mpsc::channel();
+        if progress.is_on() {
+            let progress = progress.clone();
+            thread::spawn(move || progress.appear(&ended, || len));
+        }
         // The input may be the file that is replaced.
         let mut replaced = opened
             .as_ref()
             .filter(|input| output.replaces(&input.metadata))
             .map(|input| Fingerprinted::new(&input.file));
-        let (mut stdin, mut file) = (io::stdin().lock(), opened.as_ref().map(|input| &input.file));
+        let (mut standard, mut file) = (None, opened.as_ref().map(|input| &input.file));
         let mut input: &mut dyn Read = match (&mut replaced, &mut file) {
             (Some(input), _) => input,
             (None, Some(input)) => input,
-            (None, None) => &mut stdin,
+            (None, None) => standard.get_or_insert_with(stdin),
         };
         let mut buffer = vec![0; BUFFER];
         let mut filled = 0;
@@ -141,14 +149,14 @@ impl Args {
             };
             output.write(&converted).map_err(cannot_write_output)?;
             converted.clear();
-            progress.inc(filled as u64);
+            progress.advance(filled as u64);
             match result {
                 Err(error) => break Some(error),
                 Ok(()) if filled == 0 => break None,
                 Ok(()) => filled = 0,
             }
         };
-        progress.finish_and_clear();
+        progress.finish();
         if let Some(error) = error {
             print_error(&format!("{}: {}", self.input.display(), self.describe(error)));
             return Ok(CommandStatus::IllFormed);
@@ -195,23 +203,4 @@ impl Args {
             _ => error.to_string(),
         }
     }
-}
-
-/// Creates a progress bar on stderr. It is hidden if stderr is not a terminal, or if the output is stdout and a
-/// terminal.
-fn progress(len: Option<u64>, output: &OutputFile) -> ProgressBar {
-    let drawn_over = output.is_stdout() && io::stdout().is_terminal();
-    if drawn_over || !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let template = match len {
-        Some(_) => "{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {eta}",
-        None => "{bytes} {bytes_per_sec} {elapsed}",
-    };
-    let bar = ProgressBar::no_length();
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-    if let Some(len) = len {
-        bar.set_length(len);
-    }
-    bar
 }

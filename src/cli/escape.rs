@@ -1,4 +1,8 @@
-//! Escapes text for a terminal: control characters and invisible characters are not written raw.
+//! Escapes text for a terminal and for the log of a CI service.
+//!
+//! Control characters and invisible characters are not written raw. Neither are the commands that a CI service executes
+//! if it finds them in the output of a program: GitHub Actions `##[COMMAND]` anywhere in a line, and `::COMMAND::` at the
+//! start of a line, also after white space; Azure Pipelines `##vso[COMMAND]`; TeamCity `##teamcity[COMMAND]`.
 
 use core::fmt::Write;
 
@@ -15,37 +19,50 @@ pub(super) fn is_hidden(character: char) -> bool {
         || u32::from(character) & 0xFFFE == 0xFFFE
 }
 
-/// Appends a character, escaped if necessary, and returns its width in columns. A TAB becomes a space. The result has
-/// no line break.
-pub(super) fn push(out: &mut String, character: char) -> usize {
-    let before = out.len();
+/// Whether `character` after `before` completes the start of a command of a CI service: `##`, letters, `[`.
+pub(super) fn starts_command(before: &str, character: char) -> bool {
+    character == '[' && before.trim_end_matches(|c: char| c.is_ascii_alphabetic()).ends_with("##")
+}
+
+/// Appends a character, escaped if necessary. A TAB becomes a space. The result has no line break.
+fn push(out: &mut String, character: char) {
     match character {
         '\t' => out.push(' '),
-        _ if is_hidden(character) => {
-            let _ = write!(out, "<U+{:04X}>", u32::from(character));
-        }
-        _ => {
-            out.push(character);
-            return 1;
-        }
+        _ if is_hidden(character) || starts_command(out, character) => push_code_point(out, character),
+        _ => out.push(character),
     }
-    out.len() - before
+}
+
+/// Appends a character as `<U+NNNN>`.
+pub(super) fn push_code_point(out: &mut String, character: char) {
+    let _ = write!(out, "<U+{:04X}>", u32::from(character));
 }
 
 /// Escapes text. The result is one line.
 pub(super) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    text.chars().for_each(|character| {
-        push(&mut out, character);
-    });
+    text.chars().for_each(|character| push(&mut out, character));
     out
 }
 
 /// Escapes bytes. Bytes that are not UTF-8 become `\xNN`. The result is one line.
 pub(super) fn bytes(bytes: &[u8]) -> String {
+    escape_bytes(bytes, push)
+}
+
+/// Escapes a file name, which may be the start of a line. Also escapes TAB, and `:` as the first character.
+pub(super) fn name(bytes: &[u8]) -> String {
+    escape_bytes(bytes, |out, character| match character {
+        '\t' => push_code_point(out, character),
+        ':' if out.trim_start().is_empty() => push_code_point(out, character),
+        _ => push(out, character),
+    })
+}
+
+fn escape_bytes(bytes: &[u8], push: impl Fn(&mut String, char)) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        out.push_str(&text(chunk.valid()));
+        chunk.valid().chars().for_each(|character| push(&mut out, character));
         for byte in chunk.invalid() {
             let _ = write!(out, "\\x{byte:02X}");
         }
@@ -62,5 +79,28 @@ mod tests {
             "a<U+001B>[31m<U+202E><U+000A><U+FEFF>é<U+0085>"
         );
         assert_eq!(super::bytes(b"caf\xE9\x07\xE2\x80\xAE"), "caf\\xE9<U+0007><U+202E>");
+    }
+
+    #[test]
+    fn commands_of_ci_services_are_escaped() {
+        for (text, escaped) in [
+            ("a ##[error]b", "a ##<U+005B>error]b"),
+            ("###[error]", "###<U+005B>error]"),
+            ("##vso[task.complete]", "##vso<U+005B>task.complete]"),
+            ("##teamcity[x]", "##teamcity<U+005B>x]"),
+            ("## title [link] #[derive] ##1[", "## title [link] #[derive] ##1["),
+        ] {
+            assert_eq!(super::text(text), escaped);
+            assert_eq!(super::name(text.as_bytes()), escaped);
+        }
+        for (name, escaped) in [
+            ("::set-output name=i::1", "<U+003A>:set-output name=i::1"),
+            (" \u{3000}::stop-commands::x", " \u{3000}<U+003A>:stop-commands::x"),
+            (":", "<U+003A>"),
+            ("\t::debug::x", "<U+0009>::debug::x"),
+            ("std::vec", "std::vec"),
+        ] {
+            assert_eq!(super::name(name.as_bytes()), escaped);
+        }
     }
 }

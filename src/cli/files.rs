@@ -1,12 +1,13 @@
 //! Code that the commands for files share: opening inputs, `-`, the report on stdout, the exit status.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, StdinLock, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::outcome::{CommandResult, CommandStatus, cannot_write, one_line, print_error};
+use super::escape;
+use super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 
 /// The size of the read buffer.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -26,7 +27,18 @@ pub(super) fn read_stdin_once<'p>(inputs: impl IntoIterator<Item = &'p PathBuf>)
 
 /// Opens a file, or stdin for `-`.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    Ok(if is_standard(path) { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) })
+    Ok(if is_standard(path) { Box::new(stdin()) } else { Box::new(File::open(path)?) })
+}
+
+/// Opens stdin. If it is a terminal, prints a line on stderr, because the program then waits for input.
+pub(super) fn stdin() -> StdinLock<'static> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let end =
+            if cfg!(windows) { "Ctrl-Z and Enter end it" } else { "Ctrl-D at the start of a line ends it" };
+        print_error(&format!("reading standard input from the terminal; {end}"));
+    }
+    stdin.lock()
 }
 
 /// An open file, and its metadata when it was opened.
@@ -92,9 +104,24 @@ pub(super) fn read(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize
     }
 }
 
-/// Escapes a file name for a report or a message.
+/// Escapes a file name for a report.
 pub(super) fn name_of(file: &Path) -> String {
-    one_line(&file.to_string_lossy())
+    escape::name(file.as_os_str().as_encoded_bytes())
+}
+
+/// Writes a JSON object as a line. A command of a CI service in one of its strings is escaped.
+pub(super) fn write_object(out: &mut (impl Write + ?Sized), object: &Value) -> io::Result<()> {
+    let mut line = object.to_string();
+    if line.contains("##") {
+        line = line.chars().fold(String::with_capacity(line.len()), |mut line, character| {
+            match escape::starts_command(&line, character) {
+                true => line.push_str("\\u005b"),
+                false => line.push(character),
+            }
+            line
+        });
+    }
+    writeln!(out, "{line}")
 }
 
 /// Returns a JSON object with the name of a file. If the name is not UTF-8, `file_hex` has its bytes.

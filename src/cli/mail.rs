@@ -8,7 +8,9 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use super::files::{BUFFER, Failed, file_members, for_each, name_of, open, read, read_stdin_once};
+use super::files::{
+    BUFFER, Failed, file_members, for_each, name_of, open, read, read_stdin_once, write_object,
+};
 use super::log::Verbosity;
 use super::outcome::CommandResult;
 
@@ -21,8 +23,8 @@ use super::outcome::CommandResult;
 /// Warnings, such as white space before the colon of a field, do not change the exit status.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Files to read; `-` is stdin
-    #[arg(value_name = "FILE", default_value = "-")]
+    /// Files to read; `-` is stdin [default: -, which must not be empty]
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Report format: text is a tree; json is one object per line, for each message
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -47,7 +49,10 @@ impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
         read_stdin_once(&self.files)?;
-        for_each(&self.files, |file, out| self.check(file, out))
+        match self.files.is_empty() {
+            true => for_each(&["-".into()], |file, out| self.check(file, out)),
+            false => for_each(&self.files, |file, out| self.check(file, out)),
+        }
     }
 
     /// Checks a file. Returns whether none of its messages has an error.
@@ -61,6 +66,10 @@ impl Args {
         loop {
             let read = read(&mut input, &mut buffer[kept..]).map_err(Failed::Read)?;
             let (len, end) = (kept + read, read == 0);
+            if end && self.files.is_empty() && mailbox.is_empty() && len == 0 {
+                // A call without a file, as from a script that forgot it, would have no errors.
+                return Err(Failed::Read(io::Error::other("there is no FILE, and standard input is empty")));
+            }
             let taken = mailbox.feed(&buffer[..len], end, |message, verdict| {
                 good &= verdict.is_ok();
                 self.write(file, message, &verdict, out).map_err(Failed::Write)
@@ -83,7 +92,7 @@ impl Args {
         match self.format {
             _ if self.quiet => Ok(()),
             Format::Text => tree(file, message, verdict, out),
-            Format::Json => writeln!(out, "{}", object(file, message, verdict)),
+            Format::Json => write_object(out, &object(file, message, verdict)),
         }
     }
 }
@@ -140,6 +149,11 @@ impl Mailbox {
     const fn new(validator: MessageValidator) -> Self {
         let start = Start { number: 1, offset: 0, line: 1 };
         Self { validator, state: State::New, start, offset: 0, lines: 0 }
+    }
+
+    /// Whether nothing was consumed.
+    const fn is_empty(&self) -> bool {
+        self.offset == 0
     }
 
     /// Reads bytes of the file. Calls `each` for every message that ends in them, with its verdict and, in an mbox, its

@@ -26,6 +26,75 @@ const ENDS: [&str; 9] =
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
 
+/// The formats of the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetricsFormat {
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+    /// The text format of Prometheus, version 0.0.4.
+    Prometheus,
+}
+
+impl MetricsFormat {
+    pub(super) const fn content_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+
+    /// Returns the format that a header `Accept` prefers (RFC 9110 section 12.5.1). Without a preference it is the format
+    /// of Prometheus, which every scraper reads. OpenMetrics has to be named: `*/*` does not select it.
+    pub(super) fn accepted<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        let mut best = (0.0, Self::Prometheus);
+        for range in values.flat_map(|value| value.split(',')) {
+            let mut parts = range.split(';').map(str::trim);
+            let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let (mut quality, mut version) = (1.0, None);
+            for (key, value) in parts.filter_map(|parameter| parameter.split_once('=')) {
+                match (key.trim_end(), value.trim_start().trim_matches('"')) {
+                    ("q" | "Q", value) => quality = value.parse().unwrap_or(0.0),
+                    ("version", value) => version = Some(value),
+                    _ => {}
+                }
+            }
+            let format = match (&*name, version) {
+                ("application/openmetrics-text", None | Some("1.0.0")) => Self::OpenMetrics,
+                ("text/plain", None | Some("0.0.4")) | ("text/*" | "*/*", _) => Self::Prometheus,
+                _ => continue,
+            };
+            // Of equal ones, the first.
+            if quality > best.0 {
+                best = (quality, format);
+            }
+        }
+        best.1
+    }
+}
+
+/// Converts OpenMetrics to the text format of Prometheus: comments about a counter have the name of its sample, with
+/// `_total`, and there is no `# EOF`. The samples are the same.
+fn prometheus(open_metrics: &str) -> String {
+    let mut out = String::with_capacity(open_metrics.len() + open_metrics.len() / 8);
+    let mut help = None;
+    for line in open_metrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        match [words.next(), words.next(), words.next(), words.next()] {
+            [Some("#"), Some("HELP"), Some(name), Some(text)] => help = Some((name, text)),
+            [Some("#"), Some("TYPE"), Some(name), Some(kind)] => {
+                let total = if kind == "counter" { "_total" } else { "" };
+                if let Some((_, text)) = help.take().filter(|(described, _)| *described == name) {
+                    out.push_str(&format!("# HELP {name}{total} {text}\n"));
+                }
+                out.push_str(&format!("# TYPE {name}{total} {kind}\n"));
+            }
+            [Some("#"), ..] => {}
+            _ => out.extend([line, "\n"]),
+        }
+    }
+    out
+}
+
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
 /// The counters of a proxy.
@@ -166,19 +235,70 @@ impl Metrics {
         rejections.push_front(rejection);
     }
 
-    /// Returns all metrics in the OpenMetrics text format.
-    pub(super) fn text(&self) -> String {
+    /// Returns all metrics in a format.
+    pub(super) fn text(&self, format: MetricsFormat) -> String {
         let dropped = self.dropped.count() as u64;
         self.dropped_lines.inc_by(dropped.saturating_sub(self.dropped_lines.get()));
         let mut text = String::new();
         // Writing to a `String` does not fail.
         let _ = encode(&mut text, &self.registry);
-        text
+        match format {
+            MetricsFormat::OpenMetrics => text,
+            MetricsFormat::Prometheus => prometheus(&text),
+        }
     }
 
     /// Returns the latest rejections as JSON, the most recent first.
     pub(super) fn rejections(&self) -> String {
         let rejections = self.rejections.lock().unwrap_or_else(PoisonError::into_inner);
         Value::from_iter(rejections.iter().cloned()).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_accept_selects_the_format() {
+        use MetricsFormat::{OpenMetrics, Prometheus};
+
+        for (accept, format) in [
+            (&[][..], Prometheus),
+            (&["*/*"], Prometheus),
+            (&["text/plain"], Prometheus),
+            (&["application/openmetrics-text"], OpenMetrics),
+            (&["APPLICATION/OpenMetrics-Text; Version=1.0.0"], OpenMetrics),
+            (&["application/openmetrics-text; version=\"1.0.0\""], OpenMetrics),
+            (&["application/openmetrics-text;version=0.0.1"], Prometheus),
+            (&["application/openmetrics-text;q=0"], Prometheus),
+            (&["application/openmetrics-text;q=0.5, text/plain;q=0.6"], Prometheus),
+            (&["text/plain;q=0.4", "application/openmetrics-text;q=0.5"], OpenMetrics),
+            (&["text/plain;version=1.0.0", "text/html", "application/openmetrics-text;q=0.1"], OpenMetrics),
+            // Prometheus 2.50 and 3.0.
+            (
+                &["application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;\
+                   version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"],
+                OpenMetrics,
+            ),
+            (
+                &["application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;\
+                   version=0.0.4;escaping=allow-utf-8;q=0.3,*/*;q=0.2"],
+                OpenMetrics,
+            ),
+            (&["nonsense;;q=x,,;"], Prometheus),
+        ] {
+            assert_eq!(MetricsFormat::accepted(accept.iter().copied()), format, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn the_format_of_prometheus_describes_the_samples_of_counters() {
+        let open_metrics = "# HELP a_open Open now.\n# TYPE a_open gauge\na_open 1\n\
+                            # HELP a_read Bytes read.\n# TYPE a_read counter\n# UNIT a_read bytes\n\
+                            a_read_total{d=\"x\"} 2\n# EOF\n";
+        let expected = "# HELP a_open Open now.\n# TYPE a_open gauge\na_open 1\n\
+                        # HELP a_read_total Bytes read.\n# TYPE a_read_total counter\na_read_total{d=\"x\"} 2\n";
+        assert_eq!(prometheus(open_metrics), expected);
     }
 }

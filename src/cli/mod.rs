@@ -25,6 +25,7 @@ mod metrics;
 mod net;
 mod outcome;
 mod output;
+mod progress;
 mod proxy;
 mod replacement;
 mod serve;
@@ -47,8 +48,8 @@ mod walk;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 
 /// Check, convert and filter text, so that no ill-formed UTF-8 passes
@@ -82,7 +83,15 @@ impl Command {
 
 /// Parses the command line and runs the subcommand.
 pub(crate) fn main() -> ExitCode {
-    let outcome = match Command::try_parse() {
+    // An option takes `-1` as its value, so that the error is that of the number and not that of an unknown option.
+    let options = Command::command().mut_subcommands(|command| {
+        command.mut_args(|arg| match arg.get_long() {
+            Some(_) if arg.get_action().takes_values() => arg.allow_negative_numbers(true),
+            _ => arg,
+        })
+    });
+    let parsed = options.try_get_matches().and_then(|matches| Command::from_arg_matches(&matches));
+    let outcome = match parsed {
         Ok(command) => command.run(),
         Err(error) if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) => {
             error.print().map(|()| CommandStatus::Success).map_err(cannot_write)

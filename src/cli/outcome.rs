@@ -54,10 +54,15 @@ pub(super) fn print_error(message: &str) {
     let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(message));
 }
 
-/// Escapes control characters and invisible characters, which a file name or an argument may contain. The message is
-/// then one line and does not affect the terminal.
-pub(super) fn one_line(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| if escape::is_hidden(c) { c.escape_default().collect() } else { vec![c] })
-        .collect()
+/// Escapes control characters, invisible characters and commands of CI services, which a file name or an argument may
+/// contain. The message is then one line and does not affect the terminal.
+fn one_line(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut line, character| {
+        match character {
+            _ if escape::is_hidden(character) => line.extend(character.escape_default()),
+            _ if escape::starts_command(&line, character) => line.extend(character.escape_unicode()),
+            _ => line.push(character),
+        }
+        line
+    })
 }

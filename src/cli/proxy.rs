@@ -16,9 +16,9 @@ use utf8_codec::proxy::{
 };
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
-use super::address::Address;
+use super::address::{self, Address};
 use super::admin;
-use super::args::{PolicyArgs, at_least_one, seconds};
+use super::args::{PolicyArgs, at_least_one, seconds, whole_number};
 use super::log::DroppedLines;
 use super::metrics::Metrics;
 use super::net::Peer;
@@ -38,7 +38,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
     listen: Address,
     /// Server to forward to, or unix:PATH; by default a line server (`serve`) is started on a loopback port
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = address::server)]
     upstream: Option<Address>,
     /// Directions to filter: from clients, from the server, or both
     #[arg(long, value_name = "DIRECTION", default_value = "both")]
@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "UNIT", default_value = "characters")]
     hold: Hold,
     /// Maximum bytes of a line, if lines are held; a longer line is rejected
-    #[arg(long, value_name = "N", default_value_t = LineFilter::DEFAULT_MAX_LENGTH, value_parser = whole_number)]
+    #[arg(long, value_name = "N", default_value_t = LineFilter::DEFAULT_MAX_LENGTH, value_parser = positive)]
     max_line: usize,
     /// Line to send to the sender of a rejected line; {line}, {offset}, {kind} and {len} are replaced. Requires
     /// `--framing lines`
@@ -65,16 +65,16 @@ pub(super) struct Args {
     #[arg(long, alias = "on-refusal", value_name = "END", default_value = "reset")]
     on_rejection: AfterRejection,
     /// How long the other direction continues after a rejection, so that pending responses are delivered
-    #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
     linger: Duration,
     /// Timeout for connecting to the server, divided among its addresses; 0 is no limit
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
     /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 is no limit
-    #[arg(long, value_name = "BYTES", default_value = "0")]
+    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = whole_number::<u64>)]
     min_rate: u64,
     /// Maximum duration of a connection; 0 is no limit
-    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
     max_session: Duration,
     /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address or unix:PATH, without
     /// authentication
@@ -117,7 +117,7 @@ enum AfterRejection {
     Close,
 }
 
-fn whole_number(value: &str) -> Result<usize, &'static str> {
+fn positive(value: &str) -> Result<usize, &'static str> {
     at_least_one(value).map(NonZeroUsize::get)
 }
 

@@ -17,7 +17,7 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
 
 use super::address::Address;
-use super::args::PolicyArgs;
+use super::args::{PolicyArgs, whole_number};
 use super::net::Listener;
 use super::outcome::CommandResult;
 use super::server::{Capacity, Connection, ConnectionReports, Service, announce, close};
@@ -33,7 +33,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007")]
     listen: Address,
     /// Maximum bytes of a line; a longer line is reported once and skipped
-    #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH)]
+    #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH, value_parser = whole_number::<usize>)]
     max_line: usize,
     #[command(flatten)]
     policies: PolicyArgs,

@@ -16,7 +16,7 @@ use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
 use super::address::Address;
-use super::args::{at_least_one, file_mode, seconds};
+use super::args::{at_least_one, file_mode, seconds, whole_number};
 use super::limits::{HELD_BACK_INTERVAL, LogLimit, Sources};
 use super::log::{DroppedLines, LogArgs};
 use super::net::{Listener, Peer, Socket};
@@ -48,19 +48,19 @@ pub(super) struct Service {
     #[arg(long, value_name = "N", default_value = "1024", value_parser = at_least_one)]
     max_connections: NonZeroUsize,
     /// Maximum concurrent connections per address (per /64 for IPv6); 0 is no limit; further ones are reset
-    #[arg(long, value_name = "N", default_value = "0")]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = whole_number::<usize>)]
     max_connections_per_source: usize,
     /// Maximum length of the listen queue; the kernel may use a lower limit
-    #[arg(long, value_name = "N", default_value = "4096")]
+    #[arg(long, value_name = "N", default_value = "4096", value_parser = whole_number::<u32>)]
     backlog: u32,
     /// Mode of the file of a Unix socket in octal, such as 660; by default the umask determines it
     #[arg(long, value_name = "MODE", value_parser = file_mode)]
     socket_mode: Option<u32>,
     /// Close a connection without traffic after this time; 0 is no limit
-    #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds)]
     idle_timeout: Duration,
     /// How long to drain open connections after SIGTERM or SIGINT; a second signal closes them at once
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     grace: Duration,
     /// Maximum log lines per second about connections, and a tenth of it per address; further ones are only counted
     #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]

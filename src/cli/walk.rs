@@ -12,13 +12,15 @@ use ignore::{WalkBuilder, WalkState};
 
 use super::args::at_least_one;
 use super::directory::Directory;
-use super::files::{MAX_CONFIG, Opened, is_standard, not_regular, open_regular, read_stdin_once, too_long};
+use super::files::{
+    MAX_CONFIG, Opened, is_standard, not_regular, open_regular, read_stdin_once, stdin, too_long,
+};
 
 /// The options that select files.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct WalkArgs {
     /// Files and directories to read; `-` is stdin. In directories, hidden files, binary files and files excluded by
-    /// .gitignore and .ignore are skipped
+    /// .gitignore and .ignore are skipped [default: .]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Read file names from FILE (`-` is stdin), separated by NUL or, if there is none, by LF
@@ -50,6 +52,8 @@ pub(super) struct Input {
     pub(super) is_named: bool,
     /// The directory on the command line in which the file was found.
     tree: Option<Arc<Tree>>,
+    /// Why the path could not be read: a directory, or a file that excludes others.
+    error: Option<String>,
 }
 
 /// A directory on the command line. Its files are opened below its descriptor.
@@ -71,12 +75,33 @@ impl Tree {
 
 impl Input {
     pub(super) fn named(path: PathBuf) -> Self {
-        Self { path, is_named: true, tree: None }
+        Self { path, is_named: true, tree: None, error: None }
+    }
+
+    fn unreadable(path: &Path, error: &impl ToString) -> Self {
+        Self { is_named: false, error: Some(error.to_string()), ..Self::named(path.to_owned()) }
+    }
+
+    /// A path that the walk from `root` could not read.
+    fn not_walked(error: &ignore::Error, root: &Path) -> Self {
+        match error {
+            ignore::Error::WithPath { path, err } => Self::not_walked(err, path),
+            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+                Self::not_walked(err, root)
+            }
+            error => Self::unreadable(root, error),
+        }
+    }
+
+    /// Returns the error if the path could not be read during the walk.
+    fn check(&self) -> io::Result<()> {
+        self.error.clone().map_or(Ok(()), |error| Err(io::Error::other(error)))
     }
 
     /// Opens the file. If it was found in a directory, it must still be a regular file, and no symbolic link below the
     /// directory is followed: others may have put one there since the directory was read.
     pub(super) fn open(&self) -> io::Result<Opened> {
+        self.check()?;
         match &self.tree {
             None => Opened::of(File::open(&self.path)?),
             Some(tree) => Opened::of(tree.directory.open_file(tree.below(&self.path)?)?)?.regular(),
@@ -85,11 +110,12 @@ impl Input {
 
     /// Opens the file, or stdin for `-`.
     pub(super) fn read(&self) -> io::Result<Box<dyn Read>> {
-        Ok(if is_standard(&self.path) { Box::new(io::stdin().lock()) } else { Box::new(self.open()?.file) })
+        Ok(if is_standard(&self.path) { Box::new(stdin()) } else { Box::new(self.open()?.file) })
     }
 
     /// Opens the file if it is a regular one.
     pub(super) fn open_regular(&self) -> io::Result<Opened> {
+        self.check()?;
         if self.tree.is_some() { self.open() } else { open_regular(&self.path) }
     }
 
@@ -108,15 +134,14 @@ impl WalkArgs {
     }
 
     /// Returns the files in the order of the report: in command line order, with the files of a directory sorted.
-    /// `report` is called for each directory that cannot be read.
-    pub(super) fn collect(&self, mut report: impl FnMut(String)) -> Result<Vec<Input>, String> {
+    pub(super) fn collect(&self) -> Result<Vec<Input>, String> {
         read_stdin_once(self.paths.iter().chain(&self.files_from))?;
         let mut paths = self.paths.clone();
         if let Some(list) = &self.files_from {
             paths
                 .extend(read_list(list).map_err(|error| format!("cannot read {}: {error}", list.display()))?);
         } else if paths.is_empty() {
-            paths.push("-".into());
+            paths.push(".".into());
         }
         let mut types = TypesBuilder::new();
         types.add_defaults();
@@ -133,28 +158,30 @@ impl WalkArgs {
             let tree = match Tree::open(path.clone()) {
                 Ok(tree) => Arc::new(tree),
                 Err(error) => {
-                    report(format!("cannot read {}: {error}", path.display()));
+                    inputs.push(Input::unreadable(&path, &error));
                     continue;
                 }
             };
-            let unread = Arc::new(Mutex::new(Vec::new()));
             if !self.no_ignore
-                && let Some(error) = fs::canonicalize(&path)
+                && let Some(unread) = fs::canonicalize(&path)
                     .ok()
                     .and_then(|path| path.ancestors().find_map(irregular_ignore_file))
             {
-                report(error);
+                inputs.push(unread);
                 continue;
             }
-            let found = Mutex::new((Vec::new(), Vec::new()));
+            let found = Arc::new(Mutex::new(Vec::new()));
+            let push = |found: &Mutex<Vec<Input>>, input| {
+                found.lock().unwrap_or_else(PoisonError::into_inner).push(input);
+            };
             let mut walk = WalkBuilder::new(&path);
             if !self.no_ignore {
-                let unread = Arc::clone(&unread);
+                let found = Arc::clone(&found);
                 walk.filter_entry(move |entry| {
                     let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-                    let error = is_directory.then(|| irregular_ignore_file(entry.path())).flatten();
-                    let is_read = error.is_none();
-                    unread.lock().unwrap_or_else(PoisonError::into_inner).extend(error);
+                    let unread = is_directory.then(|| irregular_ignore_file(entry.path())).flatten();
+                    let is_read = unread.is_none();
+                    unread.into_iter().for_each(|unread| push(&found, unread));
                     is_read
                 });
             }
@@ -166,34 +193,29 @@ impl WalkArgs {
                 .build_parallel()
                 .run(|| {
                     Box::new(|entry| {
-                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         match entry {
                             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                                let tree = Some(Arc::clone(&tree));
-                                found.0.push(Input { path: entry.into_path(), is_named: false, tree });
+                                let (path, tree) = (entry.into_path(), Some(Arc::clone(&tree)));
+                                push(&found, Input { path, is_named: false, tree, error: None });
                             }
                             Ok(_) => {}
-                            Err(error) => found.1.push(error.to_string()),
+                            Err(error) => push(&found, Input::not_walked(&error, &path)),
                         }
                         WalkState::Continue
                     })
                 });
-            let (mut files, mut errors): (_, Vec<String>) =
-                found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut files = core::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
             files.sort_by_cached_key(|file| sort_key(&file.path));
-            errors.append(&mut unread.lock().unwrap_or_else(PoisonError::into_inner));
-            errors.sort_unstable();
             inputs.append(&mut files);
-            errors.into_iter().for_each(&mut report);
         }
         Ok(inputs)
     }
 }
 
-/// Returns an error if an ignore file of a directory is a FIFO or a device other than `/dev/null`: opening a FIFO waits
+/// Returns an ignore file of a directory if it is a FIFO or a device other than `/dev/null`: opening a FIFO waits
 /// for a writer, and a device may never end. The same applies to a long file, because lines are read into memory. The files
 /// that it excludes are not known, so the directory is not read.
-fn irregular_ignore_file(directory: &Path) -> Option<String> {
+fn irregular_ignore_file(directory: &Path) -> Option<Input> {
     // In a working tree of git, `.git` may be a file.
     [".gitignore", ".ignore", ".git", ".git/info/exclude"].iter().find_map(|name| {
         let file = directory.join(name);
@@ -204,7 +226,7 @@ fn irregular_ignore_file(directory: &Path) -> Option<String> {
             false if !is_empty() => not_regular(),
             _ => return None,
         };
-        Some(format!("cannot read {}: {error}", file.display()))
+        Some(Input::unreadable(&file, &error))
     })
 }
 
@@ -230,7 +252,7 @@ const MAX_NAME: usize = 64 * 1024;
 /// Reads a list of file names. A name is not longer than 64 KiB, so a list that is separated by NUL has one in its first
 /// 64 KiB.
 fn read_list(list: &Path) -> io::Result<Vec<PathBuf>> {
-    if is_standard(list) { names(io::stdin().lock()) } else { names(File::open(list)?) }
+    if is_standard(list) { names(stdin()) } else { names(File::open(list)?) }
 }
 
 fn names(input: impl Read) -> io::Result<Vec<PathBuf>> {

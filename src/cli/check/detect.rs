@@ -11,14 +11,16 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::super::escape;
-use super::super::files::file_members;
+use super::super::files::{file_members, name_of, write_object};
 use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs, spawn};
 use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
-use super::report::{Format, counted, github_value, name_of, sarif_end, sarif_start, uri};
+use super::report::{Format, counted, github_path, github_value};
+use super::repository::Repository;
 use super::rules::Rule;
+use super::sarif::{Notifications, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
 
 /// The number of bytes from which the encoding for decoding is determined. UTF-16 and UTF-32 are detected in the first
@@ -65,17 +67,20 @@ struct Report {
 impl DetectArgs {
     pub(in super::super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
-        let mut status = CommandStatus::Success;
-        let inputs = self.walk.collect(|error| {
-            status = CommandStatus::Trouble;
-            print_error(&error);
-        })?;
+        let inputs = self.walk.collect()?;
         let mut out = BufWriter::new(io::stdout());
         if self.format == Format::Sarif {
             sarif_start(&mut out).map_err(cannot_write)?;
         }
-        let turn =
-            Turn::new(Receiver { inputs: &inputs, out, format: self.format, status, has_result: false });
+        let turn = Turn::new(Receiver {
+            inputs: &inputs,
+            out,
+            format: self.format,
+            status: CommandStatus::Success,
+            has_result: false,
+            repository: Repository::default(),
+            notifications: Notifications::default(),
+        });
         let next = AtomicUsize::new(0);
         let work = || {
             while !turn.has_failed()
@@ -92,9 +97,9 @@ impl DetectArgs {
             spawn(scope, self.walk.jobs().get().min(inputs.len()), work);
             work();
         });
-        let Receiver { mut out, status, .. } = turn.into_receiver().map_err(cannot_write)?;
+        let Receiver { mut out, status, notifications, .. } = turn.into_receiver().map_err(cannot_write)?;
         if self.format == Format::Sarif {
-            sarif_end(&mut out).map_err(cannot_write)?;
+            sarif_end(&mut out, &notifications).map_err(cannot_write)?;
         }
         out.flush().map_err(cannot_write)?;
         Ok(status)
@@ -121,7 +126,8 @@ fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
     let mut start = Vec::new();
     (&mut *input).take(PREFIX).read_to_end(&mut start)?;
     detector.feed(&start);
-    if (start.len() as u64) < PREFIX {
+    let is_all = (start.len() as u64) < PREFIX;
+    if is_all {
         detector.finish();
     }
     let checks = Checks {
@@ -133,7 +139,8 @@ fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
         wants_context: false,
         wants_counts: true,
     };
-    let mut rest = Tee { input, detector: &mut detector };
+    // After the end, a terminal would wait for more input.
+    let mut rest = Tee { input, detector: &mut detector }.take(if is_all { 0 } else { u64::MAX });
     let summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
     Ok(Report { detection: detector.finish(), summary })
 }
@@ -145,6 +152,8 @@ struct Receiver<'i> {
     status: CommandStatus,
     /// Whether a SARIF result has been written.
     has_result: bool,
+    repository: Repository,
+    notifications: Notifications,
 }
 
 impl Receive<io::Result<Report>> for Receiver<'_> {
@@ -164,7 +173,7 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
                 // Flushed first, so that messages on a terminal are in the order of the files.
                 self.out.flush()?;
                 print_error(&format!("cannot read {}: {error}", path.display()));
-                Ok(())
+                self.unreadable(path, &error)
             }
         }
     }
@@ -175,7 +184,7 @@ impl Receiver<'_> {
         match self.format {
             Format::Human => writeln!(self.out, "{}: {}", name_of(path), report.in_words()),
             Format::Short => writeln!(self.out, "{}: {}", name_of(path), report.name()),
-            Format::Json => writeln!(self.out, "{}", report.object(path)),
+            Format::Json => write_object(&mut self.out, &report.object(path)),
             Format::Sarif => {
                 let comma = if core::mem::replace(&mut self.has_result, true) { "," } else { "" };
                 let result = json!({
@@ -183,16 +192,37 @@ impl Receiver<'_> {
                     "kind": "informational",
                     "level": "none",
                     "message": { "text": report.in_words() },
-                    "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(path) } } }],
+                    "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(self.repository.relative(path)) } } }],
                 });
                 write!(self.out, "{comma}\n{result}")
             }
             Format::Github => writeln!(
                 self.out,
                 "::notice file={},title=encoding::{}",
-                github_value(&path.to_string_lossy(), true),
+                github_path(self.repository.relative(path)),
                 github_value(&escape::text(&report.in_words()), false),
             ),
+        }
+    }
+
+    fn unreadable(&mut self, path: &Path, error: &io::Error) -> io::Result<()> {
+        match self.format {
+            Format::Human | Format::Short => Ok(()),
+            Format::Json => {
+                let mut object = file_members(path);
+                object["unreadable"] = json!(error.to_string());
+                write_object(&mut self.out, &object)
+            }
+            Format::Sarif => {
+                let message = format!("cannot be read: {error}");
+                self.notifications.push(self.repository.relative(path), &message);
+                Ok(())
+            }
+            Format::Github => {
+                let file = github_path(self.repository.relative(path));
+                let error = github_value(&error.to_string(), false);
+                writeln!(self.out, "::error file={file}::cannot be read: {error}")
+            }
         }
     }
 }

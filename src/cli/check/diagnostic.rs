@@ -117,6 +117,15 @@ impl Summary {
         self.kinds.iter().any(|(known, _)| *known == name)
     }
 
+    /// Returns the message if the file could not be read or rewritten.
+    pub(super) fn failed(&self) -> Option<String> {
+        match (&self.end, &self.fixed) {
+            (FileStatus::Unreadable(error), _) => Some(format!("cannot be read: {error}")),
+            (_, Fixed::Failed(reason)) => Some(format!("cannot be fixed: {reason}")),
+            _ => None,
+        }
+    }
+
     /// Returns the number of errors that are not reported because of `max_errors`.
     pub(super) fn unreported(&self, max_errors: Option<NonZeroUsize>) -> u64 {
         max_errors.map_or(0, |max| self.errors.saturating_sub(max.get() as u64))

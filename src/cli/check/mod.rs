@@ -8,7 +8,9 @@ mod fix;
 mod mojibake;
 mod order;
 mod report;
+mod repository;
 mod rules;
+mod sarif;
 mod scan;
 mod scanned;
 mod settings;
@@ -20,15 +22,13 @@ use core::fmt::Display;
 use core::num::NonZeroUsize;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Seek, Write};
+use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use anstream::AutoStream;
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
@@ -36,13 +36,16 @@ use super::args::at_least_one;
 use super::files::{Opened, is_standard};
 use super::log::Verbosity;
 use super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
+use super::progress::{Counted, Progress, Stdout};
 use super::walk::{Input, WalkArgs, spawn};
 pub(super) use detect::DetectArgs;
 use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use fix::FixArgs;
 use order::{Receive, Turn};
 use report::{Format, Reporter, Totals};
+use repository::Repository;
 use rules::Rule;
+use sarif::Notifications;
 use scan::{Checks, HISTORY, scan, scan_part, starts_binary};
 use scanned::Scanned;
 use settings::{Settings, SettingsArgs};
@@ -77,9 +80,9 @@ pub(super) struct Args {
     /// When to use colors; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: When,
-    /// When to draw a progress bar; never if stderr is not a terminal
+    /// When to draw a progress bar on stderr: auto is after a second, if stderr is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    progress: Progress,
+    progress: ProgressWhen,
     /// The length of the parts into which large files are split, for tests
     #[arg(long, value_name = "BYTES", value_parser = at_least_one, hide = true)]
     part: Option<NonZeroUsize>,
@@ -98,7 +101,7 @@ enum When {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Progress {
+enum ProgressWhen {
     Auto,
     Never,
 }
@@ -116,11 +119,7 @@ enum Event {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
-        let mut is_complete = true;
-        let inputs = self.walk.collect(|error| {
-            is_complete = false;
-            print_error(&error);
-        })?;
+        let inputs = self.walk.collect()?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let common = Checks {
             encoding: self.settings.encoding(),
@@ -132,8 +131,9 @@ impl Args {
             wants_counts: self.stats,
         };
         let settings = self.settings.clone().load(&inputs, common)?;
+        let progress = self.progress(&inputs);
         let mut reporter = Reporter {
-            out: BufWriter::new(io::stdout()),
+            out: Stdout::new(progress.clone()),
             format: self.format,
             is_quiet: self.quiet || self.fix.is_dry_run(),
             has_stats: self.stats,
@@ -141,10 +141,12 @@ impl Args {
             max_errors: self.max_errors,
             totals: Totals::default(),
             has_result: false,
+            repository: Repository::default(),
+            notifications: Notifications::default(),
         };
         reporter.begin().map_err(cannot_write)?;
-        let progress = self.progress(inputs.len());
-        let turn = Turn::new(Receiver { inputs: &inputs, reporter, progress, split: None, reported: 0 });
+        let turn =
+            Turn::new(Receiver { inputs: &inputs, reporter, progress: &progress, split: None, reported: 0 });
         let queue = Queue::new(inputs.len());
         let jobs = self.walk.jobs().get();
         let work = || {
@@ -172,25 +174,32 @@ impl Args {
                 let is_last = part.is_none_or(|part| part.is_last());
                 let mut push = |event| lane.push(event);
                 let end = match (part, &opened) {
-                    (Some(part), Some(Ok(opened))) => {
-                        Event::Part(self.check_part(input, part, opened, &settings, &mut push), is_last)
-                    }
-                    _ => Event::End(self.check(input, opened, &settings, &mut push)),
+                    (Some(part), Some(Ok(opened))) => Event::Part(
+                        self.check_part(input, part, opened, &settings, &progress, &mut push),
+                        is_last,
+                    ),
+                    _ => Event::End(self.check(input, opened, &settings, &progress, &mut push)),
                 };
                 lane.push(end);
                 lane.end(is_last);
             }
         };
         thread::scope(|scope| {
-            spawn(scope, jobs, work);
-            work();
+            let (_running, ended) = mpsc::channel();
+            if progress.is_on() {
+                let (inputs, progress) = (&inputs, &progress);
+                scope.spawn(move || progress.appear(&ended, || total_len(inputs)));
+            }
+            thread::scope(|scope| {
+                spawn(scope, jobs, work);
+                work();
+            });
         });
-        let Receiver { mut reporter, progress, .. } = turn.into_receiver().map_err(cannot_write)?;
-        progress.finish_and_clear();
+        progress.finish();
+        let Receiver { mut reporter, .. } = turn.into_receiver().map_err(cannot_write)?;
         reporter.finish().map_err(cannot_write)?;
         Ok(match reporter.totals {
             Totals { unreadable: 1.., .. } | Totals { not_written: 1.., .. } => CommandStatus::Trouble,
-            _ if !is_complete => CommandStatus::Trouble,
             Totals { errors: 1.., .. } => CommandStatus::IllFormed,
             _ => CommandStatus::Success,
         })
@@ -241,12 +250,13 @@ impl Args {
         part: FilePart,
         file: &File,
         settings: &Settings,
+        progress: &Progress,
         push: &mut dyn FnMut(Event),
     ) -> io::Result<Scanned> {
         let checks = settings.of(&input.path).map_err(io::Error::other)?;
-        let mut reader = PartReader::new(file, part, HISTORY as u64);
+        let reader = PartReader::new(file, part, HISTORY as u64);
         let from = reader.at;
-        scan_part(&mut reader, from, part, &checks, false, &mut |diagnostic| {
+        scan_part(&mut Counted::new(reader, progress), from, part, &checks, false, &mut |diagnostic| {
             push(Event::Diagnostic(diagnostic))
         })
     }
@@ -256,6 +266,7 @@ impl Args {
         input: &Input,
         opened: Option<io::Result<Arc<File>>>,
         settings: &Settings,
+        progress: &Progress,
         push: &mut dyn FnMut(Event),
     ) -> Summary {
         let Input { path, is_named, .. } = input;
@@ -268,12 +279,26 @@ impl Args {
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                self.fix.run(input, &checks, report, show)
+                let summary = self.fix.run(input, &checks, report, show);
+                // A fix reads the file several times.
+                progress.advance(if progress.is_on() { len_of(input).unwrap_or(0) } else { 0 });
+                summary
             }
-            false => match opened {
-                Some(file) => file.and_then(|file| scan(&mut &*file, &checks, !is_named, report)),
-                None => input.read().and_then(|mut input| scan(&mut input, &checks, !is_named, report)),
-            },
+            false => {
+                let opened = match opened {
+                    Some(file) => file.map(|file| Box::new(file) as Box<dyn Read>),
+                    None => input.read(),
+                };
+                opened.and_then(|content| {
+                    let mut content = Counted::new(content, progress);
+                    let summary = scan(&mut content, &checks, !is_named, report);
+                    if progress.is_on() {
+                        // The rest of a binary file is not read.
+                        content.skip_to(len_of(input).unwrap_or(0));
+                    }
+                    summary
+                })
+            }
         };
         summary.unwrap_or_else(|error| Summary {
             end: FileStatus::Unreadable(error.to_string()),
@@ -289,17 +314,22 @@ impl Args {
         }
     }
 
-    fn progress(&self, files: usize) -> ProgressBar {
-        let is_shown =
-            self.progress == Progress::Auto && io::stderr().is_terminal() && !io::stdout().is_terminal();
-        if !is_shown {
-            return ProgressBar::hidden();
-        }
-        let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{pos}/{len} files {wide_bar} {eta}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar
+    fn progress(&self, inputs: &[Input]) -> Progress {
+        // What is typed into a terminal would be in the line of the bar.
+        let is_typed = || inputs.iter().any(|input| is_standard(&input.path)) && io::stdin().is_terminal();
+        Progress::new(self.progress == ProgressWhen::Auto && !is_typed())
     }
+}
+
+/// Returns the length of a file, or `None` if it is not known.
+fn len_of(input: &Input) -> Option<u64> {
+    let file = if is_standard(&input.path) { None } else { fs::metadata(&input.path).ok() };
+    file.filter(fs::Metadata::is_file).map(|file| file.len())
+}
+
+/// Returns the length of all files, or `None` if it is not known.
+fn total_len(inputs: &[Input]) -> Option<u64> {
+    inputs.iter().map(len_of).sum()
 }
 
 fn unreadable(error: &dyn Display) -> Summary {
@@ -308,12 +338,21 @@ fn unreadable(error: &dyn Display) -> Summary {
 
 struct Receiver<'i> {
     inputs: &'i [Input],
-    reporter: Reporter<BufWriter<io::Stdout>>,
-    progress: ProgressBar,
+    reporter: Reporter<Stdout>,
+    progress: &'i Progress,
     /// The result of the parts of the current file so far.
     split: Option<io::Result<Scanned>>,
     /// The number of errors of the current file so far, including those above the limit.
     reported: u64,
+}
+
+impl Receiver<'_> {
+    /// Prints an error. The report is flushed first, so that on a terminal both are in the order of the files.
+    fn print_error(&mut self, message: &str) -> io::Result<()> {
+        self.reporter.out.flush()?;
+        self.progress.suspend(|| print_error(message));
+        Ok(())
+    }
 }
 
 impl Receive<Event> for Receiver<'_> {
@@ -355,27 +394,25 @@ impl Receive<Event> for Receiver<'_> {
                 let summary = joined.map(Scanned::finish).unwrap_or_else(|error| unreadable(&error));
                 self.receive(file, Event::End(summary))
             }
-            Event::Diff(diff) => self.reporter.diff(&diff, io::stdout().is_terminal()),
+            Event::Diff(diff) => {
+                let is_terminal = self.reporter.out.is_terminal();
+                self.reporter.diff(&diff, is_terminal)
+            }
             Event::End(summary) => {
                 self.reported = 0;
                 if let FileStatus::Unreadable(error) = &summary.end {
-                    // Flushed first, so that messages on a terminal are in the order of the files.
-                    self.reporter.out.flush()?;
-                    print_error(&format!("cannot read {}: {error}", path.display()));
+                    self.print_error(&format!("cannot read {}: {error}", path.display()))?;
                 }
                 match &summary.fixed {
                     Fixed::Failed(reason) => {
-                        self.reporter.out.flush()?;
-                        print_error(&format!("cannot fix {}: {reason}", path.display()));
+                        self.print_error(&format!("cannot fix {}: {reason}", path.display()))?;
                     }
                     // A dry run writes no report, so the reason is printed on stderr.
                     Fixed::Not(reason) if self.reporter.is_quiet => {
-                        self.reporter.out.flush()?;
-                        print_error(&format!("{} is not fixed: {reason}", path.display()));
+                        self.print_error(&format!("{} is not fixed: {reason}", path.display()))?;
                     }
                     _ => {}
                 }
-                self.progress.inc(1);
                 self.reporter.end_of_file(path, &summary)
             }
         }

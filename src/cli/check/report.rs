@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use utf8_codec::locate::Columns;
 
 use super::super::escape;
-use super::super::files::file_members;
+use super::super::files::{file_members, is_standard, name_of, write_object};
 use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, Problem, Summary};
+use super::repository::Repository;
+use super::sarif::{Notifications, sarif_end, sarif_result, sarif_start};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -44,12 +46,17 @@ pub(super) struct Totals {
     pub(super) lines: u64,
     pub(super) characters: u64,
     pub(super) longest_line: u64,
+    /// The length of stdin, if it was checked.
+    stdin: Option<u64>,
 }
 
 impl Totals {
-    fn add(&mut self, summary: &Summary) {
+    fn add(&mut self, path: &Path, summary: &Summary) {
         match summary.end {
             FileStatus::Checked => {
+                if is_standard(path) {
+                    self.stdin = Some(summary.bytes);
+                }
                 self.files += 1;
                 self.bad_files += u64::from(summary.errors > 0);
                 self.errors += summary.errors;
@@ -74,6 +81,20 @@ impl Totals {
             FileStatus::Unreadable(_) => self.unreadable += 1,
         }
     }
+
+    /// Returns what was checked. An empty stdin is named, because a caller that forgets the path, or a pipe whose first
+    /// command fails, also has no errors.
+    fn checked(&self) -> String {
+        let stdin = match self.stdin {
+            None => return counted(self.files, "file"),
+            Some(0) => "empty standard input",
+            Some(_) => "standard input",
+        };
+        match self.files - 1 {
+            0 => stdin.to_owned(),
+            files => format!("{} and {stdin}", counted(files, "file")),
+        }
+    }
 }
 
 /// Writes the reports of all files.
@@ -87,6 +108,8 @@ pub(super) struct Reporter<W> {
     pub(super) totals: Totals,
     /// Whether a SARIF result has been written, so that the next one needs a comma.
     pub(super) has_result: bool,
+    pub(super) repository: Repository,
+    pub(super) notifications: Notifications,
 }
 
 impl<W: Write> Reporter<W> {
@@ -106,9 +129,10 @@ impl<W: Write> Reporter<W> {
                 let (line, column) = (diagnostic.location.line + 1, characters + 1);
                 writeln!(self.out, "{}:{line}:{column}: {}", name_of(path), escape::text(&diagnostic.message))
             }
-            Format::Json => writeln!(self.out, "{}", object(path, diagnostic)),
+            Format::Json => write_object(&mut self.out, &object(path, diagnostic)),
             Format::Sarif => {
                 let comma = if core::mem::replace(&mut self.has_result, true) { "," } else { "" };
+                let path = self.repository.relative(path);
                 write!(self.out, "{comma}\n{}", sarif_result(path, diagnostic))
             }
             Format::Github => {
@@ -117,7 +141,7 @@ impl<W: Write> Reporter<W> {
                 writeln!(
                     self.out,
                     "::error file={},line={line},endLine={line},col={column},endColumn={},title={}::{}",
-                    github_value(&path.to_string_lossy(), true),
+                    github_path(self.repository.relative(path)),
                     column + diagnostic.width.characters,
                     diagnostic.problem.name(),
                     github_value(&escape::text(&diagnostic.message), false),
@@ -127,8 +151,9 @@ impl<W: Write> Reporter<W> {
     }
 
     pub(super) fn end_of_file(&mut self, path: &Path, summary: &Summary) -> io::Result<()> {
-        self.totals.add(summary);
+        self.totals.add(path, summary);
         let unreported = summary.unreported(self.max_errors);
+        let failed = summary.failed();
         match self.format {
             _ if self.is_quiet => Ok(()),
             Format::Human if summary.errors > 0 || !matches!(summary.fixed, Fixed::Nothing) => {
@@ -159,11 +184,23 @@ impl<W: Write> Reporter<W> {
             Format::Short if unreported > 0 => {
                 writeln!(self.out, "{}: and {unreported} more errors", name_of(path))
             }
-            Format::Github if unreported > 0 => {
-                let file = github_value(&path.to_string_lossy(), true);
-                writeln!(self.out, "::notice file={file}::and {unreported} more errors")
+            Format::Github => {
+                let file = github_path(self.repository.relative(path));
+                if let Some(failed) = failed {
+                    writeln!(self.out, "::error file={file}::{}", github_value(&failed, false))?;
+                }
+                if unreported > 0 {
+                    writeln!(self.out, "::notice file={file}::and {unreported} more errors")?;
+                }
+                Ok(())
             }
-            Format::Json => writeln!(self.out, "{}", summary_object(path, summary, unreported)),
+            Format::Sarif => {
+                if let Some(failed) = failed {
+                    self.notifications.push(self.repository.relative(path), &failed);
+                }
+                Ok(())
+            }
+            Format::Json => write_object(&mut self.out, &summary_object(path, summary, unreported)),
             _ => Ok(()),
         }
     }
@@ -189,9 +226,12 @@ impl<W: Write> Reporter<W> {
         match self.format {
             Format::Human => {
                 let (green, red, end) = (self.style("32").0, self.style("31").0, self.style("0").1);
-                let mut line = format!("{} checked: ", counted(files, "file"));
+                let mut line = format!("{} checked: ", self.totals.checked());
                 match errors {
                     0 => write!(line, "{green}no errors{end}"),
+                    _ if files == 1 && self.totals.stdin.is_some() => {
+                        write!(line, "{red}{}{end}", counted(errors, "error"))
+                    }
                     _ => write!(
                         line,
                         "{red}{} in {}{end}",
@@ -208,7 +248,7 @@ impl<W: Write> Reporter<W> {
                     line.push_str(&format!(", {} skipped", counted(binary, "binary file")));
                 }
                 if unreadable > 0 {
-                    line.push_str(&format!(", {} could not be read", counted(unreadable, "file")));
+                    line.push_str(&format!(", {} could not be read", counted(unreadable, "path")));
                 }
                 writeln!(self.out, "{line}")?;
                 if self.has_stats {
@@ -218,7 +258,7 @@ impl<W: Write> Reporter<W> {
                     )?;
                 }
             }
-            Format::Sarif => sarif_end(&mut self.out)?,
+            Format::Sarif => sarif_end(&mut self.out, &self.notifications)?,
             Format::Json if self.has_stats => {
                 let stats = json!({
                     "type": "stats", "files": files, "bad_files": bad_files, "binary_files": binary,
@@ -226,7 +266,7 @@ impl<W: Write> Reporter<W> {
                     "files_not_fixed": not_fixed, "bytes": bytes, "lines": lines,
                     "characters": characters, "longest_line": longest_line,
                 });
-                writeln!(self.out, "{stats}")?;
+                write_object(&mut self.out, &stats)?;
             }
             Format::Json | Format::Short | Format::Github => {}
         }
@@ -304,20 +344,24 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-pub(super) fn name_of(path: &Path) -> String {
-    escape::bytes(path.as_os_str().as_encoded_bytes())
-}
-
 /// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`.
 fn shell_word(path: &Path) -> String {
     match path.to_str() {
-        Some(name) if name.chars().any(escape::is_hidden) => "FILE".to_owned(),
+        Some(name) if escape::text(name) != name => "FILE".to_owned(),
+        // Otherwise it would be an option.
+        Some(name) if name.starts_with('-') && name != "-" => shell_word(&Path::new(".").join(path)),
         Some(name) if name.chars().all(|c| c.is_alphanumeric() || "./_-+@%:,=".contains(c)) => {
             name.to_owned()
         }
         Some(name) => format!("'{}'", name.replace('\'', r"'\''")),
         None => "FILE".to_owned(),
     }
+}
+
+/// Escapes a path for the property `file` of a GitHub workflow command.
+pub(super) fn github_path(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    github_value(&if cfg!(windows) { path.replace('\\', "/").into() } else { path }, true)
 }
 
 /// Escapes a value of a GitHub workflow command. A command has no notation for control characters other than CR and LF.
@@ -330,9 +374,7 @@ pub(super) fn github_value(value: &str, is_property: bool) -> String {
             '\n' => out.push_str("%0A"),
             ':' if is_property => out.push_str("%3A"),
             ',' if is_property => out.push_str("%2C"),
-            _ if character.is_control() => {
-                escape::push(&mut out, character);
-            }
+            _ if character.is_control() => escape::push_code_point(&mut out, character),
             _ => out.push(character),
         }
     }
@@ -380,59 +422,4 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
         FileStatus::Unreadable(error) => object["unreadable"] = json!(error),
     }
     object
-}
-
-/// Returns the URI of a file. Everything except `/` and unreserved characters is percent-encoded; on Windows `\`
-/// becomes `/`.
-pub(super) fn uri(path: &Path) -> String {
-    let mut uri = String::new();
-    for &byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
-                uri.push(byte.into())
-            }
-            b'\\' if cfg!(windows) => uri.push('/'),
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    match path.is_absolute() {
-        true => format!("file://{}{uri}", if uri.starts_with('/') { "" } else { "/" }),
-        false => uri,
-    }
-}
-
-/// Starts a SARIF log, up to its results.
-pub(super) fn sarif_start(out: &mut impl Write) -> io::Result<()> {
-    let driver = json!({ "name": "utf8-codec", "version": env!("CARGO_PKG_VERSION") });
-    write!(
-        out,
-        "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{{\
-         \"tool\":{{\"driver\":{driver}}},\"columnKind\":\"utf16CodeUnits\",\"results\":["
-    )
-}
-
-/// Ends a SARIF log after its results.
-pub(super) fn sarif_end(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "]}}]}}")
-}
-
-fn sarif_result(path: &Path, diagnostic: &Diagnostic) -> Value {
-    let (location, columns) = (diagnostic.location, diagnostic.location.columns);
-    let (line, column) = (location.line + 1, columns.utf16 + 1);
-    json!({
-        "ruleId": diagnostic.problem.name(),
-        "level": "error",
-        "message": { "text": diagnostic.message },
-        "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": uri(path) },
-            "region": {
-                "startLine": line,
-                "startColumn": column,
-                "endLine": line,
-                "endColumn": column + diagnostic.width.utf16,
-                "byteOffset": location.offset,
-                "byteLength": diagnostic.len,
-            },
-        }}],
-    })
 }
