@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use utf8_codec::locate::Columns;
 
 use super::super::escape;
-use super::super::files::file_members;
-use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, Problem, Summary};
+use super::super::files::{file_members, is_standard};
+use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, ILL_FORMED, Problem, Summary};
+use super::words::Guess;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -144,15 +145,20 @@ impl<W: Write> Reporter<W> {
                         writeln!(self.out, "{} is not fixed: {}\n", name_of(path), escape::text(reason))?;
                     }
                 }
-                let Some(guess) = summary.guess else { return Ok(()) };
                 let (bold, end) = self.style("1");
-                writeln!(self.out, "{bold}{}{end} is probably {}", name_of(path), guess.in_words())?;
-                if let Some(options) = guess.conversion() {
-                    let file = match shell_word(path) {
-                        name if name == "-" => String::new(),
-                        name => format!(" {name} -o {name}"),
-                    };
-                    writeln!(self.out, "  to fix it: utf8-codec convert {options}{file}")?;
+                let name = format!("{bold}{}{end}", name_of(path));
+                match &summary.guess {
+                    Some(Guess::Binary) => writeln!(self.out, "{name} is binary")?,
+                    Some(guess) => writeln!(self.out, "{name} is probably {}", guess.in_words())?,
+                    None if summary.has(ILL_FORMED) => {
+                        writeln!(self.out, "{name} is in an unknown encoding")?
+                    }
+                    None => return Ok(()),
+                }
+                let file = shell_word(path);
+                let file = Some(file.as_str()).filter(|_| !is_standard(path));
+                if let Some(command) = summary.guess.as_ref().and_then(|guess| guess.command(file)) {
+                    writeln!(self.out, "  to fix it: utf8-codec {command}")?;
                 }
                 writeln!(self.out)
             }
@@ -308,9 +314,11 @@ pub(super) fn name_of(path: &Path) -> String {
     escape::bytes(path.as_os_str().as_encoded_bytes())
 }
 
-/// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`.
+/// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`. A name that starts with `-` would
+/// be an option.
 fn shell_word(path: &Path) -> String {
     match path.to_str() {
+        Some(name) if name.starts_with('-') => shell_word(&Path::new(".").join(name)),
         Some(name) if name.chars().any(escape::is_hidden) => "FILE".to_owned(),
         Some(name) if name.chars().all(|c| c.is_alphanumeric() || "./_-+@%:,=".contains(c)) => {
             name.to_owned()
@@ -372,8 +380,10 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
                 Fixed::Rewritten(errors) => object["fixed"] = json!(errors),
                 Fixed::Not(reason) | Fixed::Failed(reason) => object["not_fixed"] = json!(reason),
             }
-            if let Some(guess) = summary.guess {
-                object["probably"] = json!(guess.in_words());
+            match &summary.guess {
+                Some(Guess::Binary) => object["binary"] = json!(true),
+                Some(guess) => object["probably"] = json!(guess.in_words()),
+                None => {}
             }
         }
         FileStatus::Binary => object["binary"] = json!(true),
