@@ -151,9 +151,16 @@ impl Western {
         if is_letter(byte) || byte == 0x92 || byte == 0xB7 {
             let sequence = [before, byte, after].map(|byte| if is_letter(byte) { lower(byte) } else { b'-' });
             let sequence = [sequence[0], lower(byte), sequence[2]];
-            let is_odd = is_upper(byte) && is_letter(before) && !is_upper(before);
-            let is_odd = is_odd || (!is_upper(byte) && byte >= 0xC0 && is_upper(before) && is_upper(after));
+            let before_that = around(at.checked_sub(2));
+            let is_odd = match is_upper(byte) {
+                true => is_letter(before) && !is_upper(before),
+                false => is_upper(before) && (is_upper(before_that) || is_upper(after)) && is_letter(byte),
+            };
             if SEQUENCES.contains(&sequence) && !is_odd {
+                // The words were compared in lower case. In the encodings of DOS, capitals are other bytes.
+                if is_upper(byte) && (is_upper(before) || is_upper(after)) {
+                    return;
+                }
                 self.plausible += 1;
             } else {
                 let is_foreign = |letter: char| u32::from(letter) == u32::from(lower(byte));
@@ -245,7 +252,7 @@ mod tests {
     fn text_of_western_europe_is_recognized() {
         for text in [
             &b"caf\xE9"[..],
-            b"CAF\xC9\n",
+            b"\xC9tat, \xC9TAT\n",
             b"gr\xF6\xDFer als f\xFCr",
             b"informa\xE7\xE3o n\xE3o",
             b"el a\xF1o, la direcci\xF3n",

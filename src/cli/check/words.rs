@@ -196,7 +196,7 @@ impl Guess {
 pub(super) struct WordEvidence {
     wide: Option<Wide>,
     /// Decodes the file as wide text.
-    trial: Option<Trial>,
+    trial: Option<Box<Trial>>,
     starts_binary: bool,
     pub(super) declared: Option<Declared>,
     /// The number of characters beyond ASCII that are well-formed UTF-8, if the file declares another encoding.
@@ -216,7 +216,7 @@ impl WordEvidence {
     /// Records the first bytes of the file. `kind` is its kind by its extension.
     pub(super) fn start(&mut self, bytes: &[u8], kind: Option<DocumentKind>) {
         self.wide = Wide::of(bytes);
-        self.trial = self.wide.map(|wide| Trial::new(wide.encoding));
+        self.trial = self.wide.map(|wide| Box::new(Trial::new(wide.encoding)));
         self.starts_binary = self.wide.is_none() && binary::is_binary(bytes);
         self.declared = if self.wide.is_none() { Declared::of(kind, bytes) } else { None };
     }
@@ -279,7 +279,7 @@ impl WordEvidence {
     }
 
     pub(super) fn guess(&self) -> Option<Guess> {
-        let is_readable = self.trial.as_ref().is_none_or(Trial::is_text);
+        let is_readable = self.trial.as_ref().is_none_or(|trial| trial.is_text());
         if let Some(wide) = self.wide.filter(|_| is_readable) {
             let is_broken = self.trial.as_ref().is_some_and(|trial| !trial.is_well_formed());
             return Some(Guess::Wide { wide, is_broken });
