@@ -31,7 +31,9 @@ fn the_bom_rule_depends_on_the_type_of_a_file() {
     // A BOM is not asked for before ASCII and `#!`.
     let without =
         [("ascii.ps1", "plain\n"), ("empty.psm1", ""), ("run.ps1", "#!/usr/bin/env pwsh\n'\u{E9}'\n")];
-    without.map(|(name, content)| directory.write(name, content));
+    for (name, content) in without {
+        directory.write(name, content);
+    }
     assert_eq!(
         errors(&directory, &["--rule", "bom", "."]),
         [
@@ -46,7 +48,9 @@ fn the_bom_rule_depends_on_the_type_of_a_file() {
     let fixed = run(program(&["check", "--fix", "--rule", "bom", "."]).current_dir(directory.root()), b"");
     assert_eq!(fixed.status.code(), Some(0), "{}", stdout(&fixed));
     assert_eq!(directory.read("a.ps1"), "\u{FEFF}pl\u{E9}in\n".as_bytes());
-    without.map(|(name, content)| assert_eq!(directory.read(name), content.as_bytes()));
+    for (name, content) in without {
+        assert_eq!(directory.read(name), content.as_bytes());
+    }
     assert_eq!(directory.read("bom/b.json"), b"marked\n");
     assert_eq!(directory.read("bom/d.txt"), "\u{FEFF}marked\n".as_bytes());
 }

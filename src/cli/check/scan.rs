@@ -106,7 +106,13 @@ pub(super) fn scan_part(
     result?;
     let end = base + filled as u64;
     summary.bytes = part.end.map_or(end, |part_end| part_end.min(end)).saturating_sub(part.start);
-    Ok(Scanned { summary, evidence, locator, first_line, is_utf_8: encoding == Encoding::Utf8 })
+    Ok(Scanned {
+        summary,
+        evidence: Box::new(evidence),
+        locator,
+        first_line,
+        is_utf_8: encoding == Encoding::Utf8,
+    })
 }
 
 thread_local! {

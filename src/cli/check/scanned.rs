@@ -9,7 +9,7 @@ use super::words::{Guess, WordEvidence};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scanned {
     pub(super) summary: Summary,
-    pub(super) evidence: WordEvidence,
+    pub(super) evidence: Box<WordEvidence>,
     /// The lines and columns of the part.
     pub(super) locator: Locator,
     /// The length of the first line in characters, if it ends in the part.
