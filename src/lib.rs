@@ -140,7 +140,7 @@ pub use error::{ErrorKind, Utf8Error};
 #[doc(hidden)]
 pub use kernels::Kernel;
 pub use many::{ManyError, validate_many};
-pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr, UnknownPolicy};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
 pub use text::{PushError, from_utf8_lossy};

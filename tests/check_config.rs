@@ -147,7 +147,7 @@ fn an_invalid_configuration_file_is_an_error() {
         ("\n[[files]]\nglob = '*'\nruels = []\n", "line 4: unknown field `ruels`"),
         ("[[files]]\nrules = []\n", "missing field `glob`"),
         ("[[files]]\nglob = '[z-a]'\n", "invalid range"),
-        ("bom = 'sometimes'\n", "unknown BOM policy `sometimes`"),
+        ("bom = 'sometimes'\n", "`sometimes`: unknown policy; known are keep, strip"),
         ("encoding = 'utf-7'\n", "`utf-7`: unknown encoding"),
         ("rules = [\n", "line"),
     ] {
@@ -259,4 +259,52 @@ fn a_pipe_is_not_read_as_configuration() {
     assert_eq!(errors(&directory, &["below"]), [""; 0]);
     let found = errors(&directory, &["--no-ignore", "--bom", "reject", "."]);
     assert_eq!(found, ["./below/a.txt:1:1: there is a BOM"]);
+}
+
+/// Files that configure are read into memory, so their length is limited to 1 MiB.
+#[test]
+fn a_long_configuration_file_is_an_error() {
+    let sparse = |directory: &Directory, name: &str, len: u64| {
+        let path = directory.write(name, "");
+        fs::File::options().write(true).open(path).and_then(|file| file.set_len(len)).expect("a sparse file");
+    };
+    for (name, args, file) in [
+        ("utf8-codec.toml", &[][..], "utf8-codec.toml"),
+        ("other.toml", &["--config", "other.toml"], "other.toml"),
+        (".editorconfig", &["--rule", "editorconfig"], ".editorconfig"),
+        ("below/.gitignore", &[], "below/.gitignore"),
+        (".ignore", &[], "/.ignore"),
+        (".git", &[], "/.git"),
+        (".git/info/exclude", &[], "/.git/info/exclude"),
+    ] {
+        for len in [3 << 30, (1 << 20) + 1] {
+            let directory = Directory::new();
+            sparse(&directory, name, len);
+            directory.write("below/good", "good");
+            let output = check(&directory, &[args, &["."]].concat());
+            assert_eq!((output.status.code(), &*stdout(&output)), (Some(2), ""), "{name}");
+            let error = stderr(&output);
+            assert!(error.ends_with(&format!("{file}: it is longer than 1 MiB\n")), "{name}: {error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+    let directory = Directory::new();
+    directory.write("bad", "\u{202E}");
+    let mut longest = "rules = ['bidi']\n".to_owned();
+    longest += &"#".repeat((1 << 20) - longest.len());
+    directory.write("utf8-codec.toml", &longest);
+    assert_eq!(errors(&directory, &["bad"]).len(), 1);
+    longest.push('#');
+    directory.write("utf8-codec.toml", &longest);
+    assert_eq!(check(&directory, &["bad"]).status.code(), Some(2));
+}
+
+/// A shell passes the output of a command as a pipe: `--config <(...)`.
+#[test]
+fn the_configuration_on_the_command_line_may_be_a_pipe() {
+    let directory = Directory::new();
+    directory.write("bad", "\u{202E}");
+    let mut command = program(&["check", "--format", "short", "--config", "/dev/stdin", "bad"]);
+    let output = run(command.current_dir(directory.root()), b"rules = ['bidi']\n");
+    assert_eq!((stderr(&output).as_str(), output.status.code()), ("", Some(1)));
 }

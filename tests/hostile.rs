@@ -24,6 +24,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures::Stream;
 use http_body::{Body, Frame, SizeHint};
 use tokio_util::codec::{Decoder, Encoder};
+use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
 use utf8_codec::codec::{ErrorsAsItems, Fragment, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::http::Utf8Body;
 use utf8_codec::proxy::{Edit, Filter, LineFilter};
@@ -357,6 +358,27 @@ fn the_buffer_of_a_codec_is_swapped_between_calls() {
             assert_text(&event.event);
         });
     });
+}
+
+/// The pointer of an empty buffer is dangling. Miri reports if it is passed to C.
+#[test]
+fn empty_buffers_are_decoded() {
+    fn decode<C: Decoder>(mut codec: C) {
+        for _ in 0..2 {
+            assert!(codec.decode(&mut BytesMut::new()).is_ok_and(|item| item.is_none()));
+            assert!(codec.decode_eof(&mut BytesMut::new()).is_ok_and(|item| item.is_none()));
+        }
+    }
+
+    decode(Utf8Codec::new());
+    decode(Utf8LinesCodec::new());
+    decode(Utf8LinesCodec::new().into_batches());
+    decode(ErrorsAsItems::new(Utf8LinesCodec::new()));
+    decode(SseCodec::new());
+    decode(ContentLengthCodec::new());
+    decode(JsonSequenceCodec::new());
+    decode(NetstringCodec::new());
+    decode(OctetCountingCodec::new());
 }
 
 /// An `AsRef<str>` that returns a different text at each call.

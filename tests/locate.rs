@@ -256,9 +256,6 @@ mod index {
         let (positions, ends) = by_hand(text, newlines);
         let mut index = LineIndex::new(newlines);
         chunks.iter().for_each(|chunk| index.feed(chunk));
-        let mut whole = LineIndex::new(newlines);
-        whole.feed(text);
-        assert_eq!(index, whole, "{newlines:?} {chunks:?}");
         assert_eq!((index.len(), index.lines()), (text.len() as u64, ends.len() as u64));
         assert_eq!(index.is_empty(), text.is_empty());
         for &(offset, line, columns) in &positions {
@@ -380,4 +377,80 @@ fn offsets_wrap() {
     second.feed_ill_formed(u64::MAX);
     first.join(&second);
     assert_eq!((first.location().offset, first.location().columns.bytes), (1, 1));
+}
+
+/// An index that follows edits is the index of the edited document.
+#[test]
+#[cfg(feature = "alloc")]
+fn an_edited_index_is_that_of_the_edited_document() {
+    use utf8_codec::locate::LineIndex;
+
+    let same = |index: &LineIndex, document: &str, newlines: Newlines, step: usize| {
+        let mut whole = LineIndex::new(newlines);
+        whole.feed(document);
+        assert_eq!((index.len(), index.lines()), (document.len() as u64, whole.lines()));
+        for line in 0..=whole.lines() {
+            assert_eq!(index.line(line), whole.line(line), "{newlines:?}: line {line} of {document:?}");
+        }
+        for offset in (0..=document.len() as u64).step_by(step) {
+            let location = whole.location(offset).expect("an offset of the document");
+            assert_eq!(index.location(offset), Some(location), "{newlines:?}: {offset} of {document:?}");
+            let column = Column::Utf16(location.columns.utf16);
+            assert_eq!(index.offset_of(location.line, column), whole.offset_of(location.line, column));
+        }
+    };
+    let mut rng = Rng::new(2);
+    for newlines in [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any] {
+        // Short documents, and some that are longer than a leaf of the index.
+        for (rounds, most, step) in [(150, 12, 1), (20, 900, 97)] {
+            let (mut index, mut document) = (LineIndex::new(newlines), String::new());
+            for _ in 0..rounds {
+                let characters = ["a", "\r", "\n", "\r\n", "é", "€", "💩", "a long line of ASCII, "];
+                let text: String =
+                    (0..rng.below(most)).map(|_| characters[rng.below(characters.len())]).collect();
+                let mut cut = |before: usize| {
+                    let position = before + rng.below(document.len() - before + 1);
+                    (before..=position).rev().find(|&at| document.is_char_boundary(at)).unwrap_or(before)
+                };
+                let start = cut(0);
+                // Most edits are short.
+                let end = if most > 12 { cut(start) } else { cut(start).min(start) };
+                let end = if rng.below(4) == 0 { end } else { start };
+                document.replace_range(start..end, &text);
+                index.splice(start as u64..end as u64, &text);
+                same(&index, &document, newlines, step);
+            }
+            index.splice(0..u64::MAX, "");
+            assert!(index.is_empty());
+            same(&index, "", newlines, 1);
+        }
+    }
+}
+
+/// A CR and an LF that an edit puts next to each other are one terminator, wherever the index divides the document.
+#[test]
+#[cfg(feature = "alloc")]
+fn an_edit_joins_and_separates_a_cr_and_an_lf() {
+    use utf8_codec::locate::LineIndex;
+
+    for len in (0..20).chain(1000..1050).chain(2030..2060) {
+        let line = "a".repeat(len);
+        let mut index = LineIndex::new(Newlines::Any);
+        index.feed(&line);
+        index.feed("\rbbb\n");
+        index.feed(&line);
+        assert_eq!(index.lines(), 3);
+        let cr = len as u64;
+        index.splice(cr + 1..cr + 4, "");
+        assert_eq!((index.lines(), index.line(0), index.line(1)), (2, Some(0..cr), Some(cr + 2..2 * cr + 2)));
+        index.splice(cr + 1..cr + 1, "é");
+        assert_eq!((index.lines(), index.line(1)), (3, Some(cr + 1..cr + 3)));
+        // An end inside a character is moved to its start.
+        index.splice(cr + 1..cr + 2, "x");
+        assert_eq!((index.lines(), index.line(1)), (3, Some(cr + 1..cr + 4)));
+        index.splice(cr + 2..cr + 4, "");
+        #[allow(clippy::reversed_empty_ranges, reason = "a range that ends before it starts is empty")]
+        index.splice(cr + 2..0, "y");
+        assert_eq!(index.line(1), Some(cr + 1..cr + 3));
+    }
 }

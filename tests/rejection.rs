@@ -51,6 +51,7 @@ async fn every_rejection_has_a_problem_document() {
         (Reason::MissingCharset, 415, "MissingCharset", None),
         (Reason::UnsupportedCharset, 415, "UnsupportedCharset", None),
         (Reason::ContentCoding, 415, "ContentCoding", None),
+        (Reason::LengthPrefixed, 415, "LengthPrefixed", None),
         (Reason::TooLong { limit: 9 }, 413, "TooLong", None),
     ] {
         let request = Rejection::new(Message::Request, reason.clone()).to_response();

@@ -370,3 +370,24 @@ fn the_minimum_length_is_reached_for_every_length() {
         }
     }
 }
+
+#[test]
+fn the_bytes_of_a_rejected_bom_are_returned() {
+    let decoder = TextDecoder::new().bom(BomPolicy::Reject);
+    for decoder in [decoder, decoder.subset(&Subset::BMP)] {
+        some_partitions(b"\xEF\xBB\xBFa\xFF", 20, |chunks| {
+            let (mut decoder, mut rejected) = (decoder, Vec::new());
+            for chunk in chunks {
+                let mut pieces = decoder.feed(chunk);
+                while let Some(piece) = pieces.next() {
+                    if let TextPiece::IllFormed(error) = piece {
+                        rejected.push((error.kind, pieces.rejected().to_vec()));
+                    }
+                }
+            }
+            let expected =
+                [(ErrorKind::UnexpectedBom, b"\xEF\xBB\xBF".to_vec()), (ErrorKind::InvalidLead, vec![0xFF])];
+            assert_eq!(rejected, expected, "{chunks:02X?}");
+        });
+    }
+}

@@ -372,6 +372,48 @@ fn surrogate_pairs_in_wtf_8_are_joined_for_every_partition_unless_they_are_rejec
     });
 }
 
+/// What is skipped between two surrogates must not make a pair, in any encoding that has pairs.
+#[test]
+fn skip_does_not_join_two_surrogates() {
+    static NO_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
+    let open = Switches::STRICT.allow_surrogates();
+    let sources = [
+        (Encoding::Utf16Be, [&b"\xD8\x3D"[..], b"\0a", b"\xDC\xA9\0b"]),
+        (Encoding::Utf32Be, [b"\0\0\xD8\x3D", b"\0\0\0a", b"\0\0\xDC\xA9\0\0\0b"]),
+        (Encoding::Utf8Ucs4, [b"\xED\xA0\xBD", b"a", b"\xED\xB2\xA9b"]),
+        (Encoding::Cesu8, [b"\xED\xA0\xBD", b"a", b"\xED\xB2\xA9b"]),
+    ];
+    let targets = [
+        (Encoding::Utf16Be, &b"\xD8\x3D\0b"[..], &b"\xD8\x3D\xDC\xA9\0b"[..]),
+        (Encoding::Utf16Le, b"\x3D\xD8b\0", b"\x3D\xD8\xA9\xDCb\0"),
+        (Encoding::Cesu8, b"\xED\xA0\xBDb", b"\xED\xA0\xBD\xED\xB2\xA9b"),
+        (Encoding::ModifiedUtf8, b"\xED\xA0\xBDb", b"\xED\xA0\xBD\xED\xB2\xA9b"),
+        (Encoding::Wtf8, b"\xED\xA0\xBDb", b"\xF0\x9F\x92\xA9b"),
+    ];
+    for (source, [high, between, low]) in sources {
+        let (input, adjacent) = ([high, between, low].concat(), [high, low].concat());
+        for (target, skipped, joined) in targets {
+            let transcoder = Transcoder::new(source, target).switches(open);
+            let skip = transcoder.on_error(ErrorPolicy::Skip).subset(&NO_A);
+            some_partitions(&input, 20, |chunks| {
+                let (mut transcoder, mut out) = (skip, Vec::new());
+                for chunk in chunks {
+                    transcoder.feed(chunk, &mut out).expect("everything is skipped");
+                }
+                transcoder.finish(&mut out).expect("everything is skipped");
+                assert_eq!(out, skipped, "{source} to {target}");
+                let counters = transcoder.counters();
+                let counts = [ErrorKind::OutsideSubset, ErrorKind::Unmappable].map(|kind| counters.of(kind));
+                assert_eq!(counts, [1, 1], "{source} to {target}");
+            });
+            // Without anything between them, they are a pair.
+            some_partitions(&adjacent, 20, |chunks| {
+                assert_eq!(by_feed(skip, chunks), (joined.to_vec(), vec![]), "{source} to {target}");
+            });
+        }
+    }
+}
+
 /// WTF-8 has no surrogate pairs. What is skipped between two surrogates must not make one.
 #[test]
 fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {

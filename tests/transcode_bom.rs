@@ -56,12 +56,18 @@ fn a_bom_policy_that_is_set_later_applies_only_if_nothing_was_read() {
 #[test]
 fn sniffing_selects_the_encoding_that_the_bom_names() {
     for (input, encoding, text) in [
-        (&b"\xEF\xBB\xBFa"[..], Encoding::Utf8, "\u{FEFF}a"),
-        (b"\xFF\xFEa\0", Encoding::Utf16Le, "\u{FEFF}a"),
-        (b"\xFE\xFF\0a", Encoding::Utf16Be, "\u{FEFF}a"),
-        (b"\xFF\xFE\0\0a\0\0\0", Encoding::Utf32Le, "\u{FEFF}a"),
-        (b"\0\0\xFE\xFF\0\0\0a", Encoding::Utf32Be, "\u{FEFF}a"),
-        (b"\xFF\xFE", Encoding::Utf16Le, "\u{FEFF}"),
+        (&b"\xEF\xBB\xBFa"[..], Encoding::Utf8, "a"),
+        (b"\xFF\xFEa\0", Encoding::Utf16Le, "a"),
+        (b"\xFF\xFE\xFF\xFE", Encoding::Utf16Le, "\u{FEFF}"),
+        (b"\xFE\xFF\0a", Encoding::Utf16Be, "a"),
+        (b"\xFF\xFE\0\0a\0\0\0", Encoding::Utf32Le, "a"),
+        (b"\0\0\xFE\xFF\0\0\0a", Encoding::Utf32Be, "a"),
+        (b"\xFF\xFE", Encoding::Utf16Le, ""),
+        (b"\xFF\xFE\0\0", Encoding::Utf32Le, ""),
+        // No code unit of UTF-32 follows.
+        (b"\xFF\xFE\0\0a\0", Encoding::Utf16Le, "\0a"),
+        (b"\xFF\xFE\0\0a\0b\0", Encoding::Utf16Le, "\0ab"),
+        (b"\xFF\xFE\0\0\0\xD8\0\xDC", Encoding::Utf16Le, "\0\u{10000}"),
         (b"abc", Encoding::Utf8, "abc"),
         (b"\0\0a", Encoding::Utf8, "\0\0a"),
         (b"", Encoding::Utf8, ""),
@@ -108,7 +114,7 @@ fn sniffing_keeps_an_encoding_whose_bom_it_finds() {
     ] {
         every_partition(input, |chunks| {
             let transcoder = Transcoder::new(encoding, Encoding::Utf8).on_error(ErrorPolicy::Replace);
-            let [mut sniffing, mut named] = [transcoder.sniff(), transcoder];
+            let [mut sniffing, mut named] = [transcoder.sniff().bom(BomPolicy::Keep), transcoder];
             let (mut sniffed, mut out) = (String::new(), String::new());
             for chunk in chunks {
                 sniffing.feed(chunk, &mut sniffed).expect("every error is repaired");

@@ -305,6 +305,31 @@ def rules(http):
     return "415 and 400 for what cannot be checked; forms after decoding"
 
 
+def documents(http):
+    """The encoding that a document declares decides how it is read, also if its start arrives in pieces."""
+    latin1 = b"<?xml version='1.0' encoding='iso-8859-1'?><a>G\xfcnther</a>"
+    html = b"<p>" + b"x" * 1500 + "é".encode() + b"<meta charset=koi8-r>"
+    for document, content_type in ((latin1, "text/xml"), (b"<meta charset=koi8-r>\xc1", "text/html"), (b"\xff\xfe<\0", "text/xml")):
+        for listener in ("streaming", "buffered", "replace", "replace-buffered"):
+            for cut in (1, 2, 7, len(document) - 1, len(document)):
+                pieces = [document[:cut], document[cut:]] if cut < len(document) else [document]
+                _, response = http.post(listener, pieces, content_type=content_type)
+                assert problem(response, 415) == ("UnsupportedCharset", None, None), (listener, cut, response.body)
+                _, response = http.post(listener, [b"ok"], to=chunked_answer(pieces, content_type=content_type))
+                assert response.complete and response.body == document, (listener, cut, response)
+    http.verdicts.take(30)
+    for pieces in ([html], [html[:1], html[1:]], [html[:1504], html[1504:]], [b"<", b"a", b">"]):
+        text = b"".join(pieces)
+        for listener in ("streaming", "buffered", "replace", "replace-buffered"):
+            number, response = http.post(listener, pieces, content_type="text/html", pause=0.003)
+            assert response.status == 200 and http.upstream.take(number).body == text, (listener, response)
+            trailers = b"x-note: a\r\n"
+            number, response = http.post(listener, pieces, content_type="text/html", trailers=trailers, pause=0.003)
+            assert response.status == 200, (listener, response)
+            assert http.upstream.take(number).body == text, (listener, pieces)
+    return "415 for requests, unchanged responses; text in UTF-8 passes, also before trailers"
+
+
 def header_fields(http):
     number, response = http.post("streaming", [b"ok"], fields="x-name: na\u00efve\r\n")
     assert problem(response) == ("MissingContinuation", 2, 1)
@@ -409,6 +434,7 @@ ROWS = [
     ("HTTP: repaired in random cuts", repairs),
     ("HTTP: random cuts on 4 workers", many_connections),
     ("HTTP: content rules", rules),
+    ("HTTP: documents that declare their encoding", documents),
     ("HTTP: header fields", header_fields),
     ("HTTP: messages without a body", without_a_body),
     ("HTTP: upgrades", upgrades),

@@ -18,6 +18,9 @@ ENVOYS = {
 }
 
 
+# The version of `grpcio` on PyPI, the client of the rows for gRPC.
+GRPCIO = "1.85.3"
+
 ENGINES = Path(__file__).resolve().parent.parent
 
 
@@ -57,6 +60,23 @@ def wheel_of(version):
     return wheels[0]
 
 
+def grpc():
+    """The Python interpreter of an environment with `grpcio`."""
+    environment = CACHE / f"grpcio-{GRPCIO}"
+    python = environment / "bin" / "python"
+    if not (environment / "complete").exists():
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"grpcio=={GRPCIO}"]
+        for command in ([sys.executable, "-m", "venv", environment], install):
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            except subprocess.TimeoutExpired:
+                raise Unavailable(f"PyPI did not answer: {command}") from None
+            if done.returncode != 0:
+                raise Unavailable(f"grpcio cannot be installed: {done.stderr.strip().splitlines()[-1:]}")
+        (environment / "complete").touch()
+    return python
+
+
 def module(*features):
     """Builds the module. Returns the folder that holds it."""
     crate = Path(__file__).resolve().parent.parent / "envoy"
@@ -76,6 +96,9 @@ def module(*features):
 
 def wasm(*features):
     """Builds the filter for WebAssembly, with vectors. Returns its path."""
+    library = subprocess.run(["rustc", "--print=target-libdir", "--target=wasm32-wasip1"], capture_output=True, text=True)
+    if not Path(library.stdout.strip()).is_dir():
+        raise Unavailable("the target wasm32-wasip1 of Rust is not installed")
     crate = ENGINES / "wasm"
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", "wasm32-wasip1"]
     command += [f"--features={feature}" for feature in features]

@@ -1,5 +1,6 @@
 //! `Utf8Body` for plain text, URL-encoded forms and `multipart/form-data`: the same data and errors
-//! for every partition into frames, and nothing in it that strict rules reject. Plain text in another charset is transcoded.
+//! for every partition into frames, and nothing in it that strict rules reject. Text in another charset, declared by a parameter or by the
+//! document, is transcoded.
 #![no_main]
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -15,7 +16,7 @@ const TYPES: [&str; 5] = [
     "multipart/form-data; boundary=b",
     "multipart/form-data; boundary=\"--=_b--\"",
 ];
-const CHARSETS: [&str; 10] = [
+const CHARSETS: [&str; 13] = [
     "text/plain; charset=utf-8",
     "text/plain; charset=utf-8",
     "text/plain; charset=utf-8",
@@ -26,6 +27,9 @@ const CHARSETS: [&str; 10] = [
     "text/plain; charset=utf-16le",
     "text/plain; charset=windows-1252",
     "text/plain; charset=euc-kr",
+    "text/xml",
+    "text/html",
+    "text/css; charset=gb18030",
 ];
 
 fuzz_target!(|data: &[u8]| {

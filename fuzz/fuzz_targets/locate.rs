@@ -22,9 +22,12 @@ fuzz_target!(|data: &[u8]| {
         alone.feed(part);
         joined.join(&alone);
     }
-    let mut whole = LineIndex::new(newlines);
-    whole.feed(&text);
-    assert_eq!(index, whole);
+    // The same document by edits, from its end to its start.
+    let mut edited = LineIndex::new(newlines);
+    for part in parts.iter().rev() {
+        edited.splice(0..0, "a\r\n");
+        edited.splice(0..3, part);
+    }
     assert_eq!((joined.location(), by_ascii.location()), (locator.location(), locator.location()));
 
     let (mut line, mut columns) = (0, Columns::default());
@@ -37,6 +40,7 @@ fuzz_target!(|data: &[u8]| {
         if at == text.len() || at % every == phase {
             let here = index.location(offset).expect("in the text");
             assert_eq!((here.offset, here.line, here.columns), (offset, line, columns));
+            assert_eq!(edited.location(offset), Some(here));
         }
         if at == text.len() {
             assert_eq!(index.location(offset), Some(locator.location()));

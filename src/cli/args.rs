@@ -3,92 +3,49 @@
 use core::num::NonZeroUsize;
 use core::time::Duration;
 
-use clap::ValueEnum;
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 
 /// The policies for ill-formed input and for the BOM. They are flattened into `convert`, `proxy` and `serve`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct PolicyArgs {
     /// What to do with ill-formed sequences
-    #[arg(long, value_name = "POLICY", default_value = "strict")]
-    on_error: OnError,
+    #[arg(long, value_name = "POLICY", default_value = "strict", value_parser = error_policy())]
+    on_error: ErrorPolicy,
     /// What to do with a BOM at the start of a stream [default: keep]
-    #[arg(long, value_name = "POLICY")]
-    bom: Option<Bom>,
+    #[arg(long, value_name = "POLICY", value_parser = bom_policy())]
+    bom: Option<BomPolicy>,
 }
 
 impl PolicyArgs {
     pub(super) fn on_error(self) -> ErrorPolicy {
-        self.on_error.into()
+        self.on_error
     }
 
     /// Returns the policy on the command line, if any.
     pub(super) fn bom(self) -> Option<BomPolicy> {
-        self.bom.map(Into::into)
+        self.bom
     }
 
     /// Creates a decoder with these policies.
     pub(super) fn decoder(self) -> TextDecoder {
-        TextDecoder::new().on_error(self.on_error.into()).bom(self.bom().unwrap_or_default())
+        TextDecoder::new().on_error(self.on_error).bom(self.bom().unwrap_or_default())
     }
 }
 
-/// [`ErrorPolicy`] as a command line option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum OnError {
-    /// Reject them, and report an error
-    Strict,
-    /// Replace each ill-formed sequence by U+FFFD
-    Replace,
-    /// Replace each byte by `?`; the length does not change
-    Substitute,
-    /// Replace each byte by `\xNN`
-    Escape,
-    /// Decode each byte as ISO 8859-1
-    Latin1,
-    /// Decode each byte as windows-1252
-    #[value(name = "windows-1252")]
-    Windows1252,
-    /// Discard the bytes. Dangerous: this joins the text before and after them
-    Skip,
+/// Parses the name of an [`ErrorPolicy`]. The names and their descriptions are those of the library. A character of the
+/// user's choice is not an option, because U+FFFD is what readers of the output know.
+fn error_policy() -> impl TypedValueParser<Value = ErrorPolicy> {
+    let policies =
+        || ErrorPolicy::ALL.iter().copied().filter(|policy| !matches!(policy, ErrorPolicy::ReplaceWith(_)));
+    let names = policies().map(|policy| PossibleValue::new(policy.name()).help(policy.summary()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
-impl From<OnError> for ErrorPolicy {
-    fn from(on_error: OnError) -> Self {
-        match on_error {
-            OnError::Strict => Self::Strict,
-            OnError::Replace => Self::Replace,
-            OnError::Substitute => Self::Substitute(Ascii::QUESTION_MARK),
-            OnError::Escape => Self::Escape,
-            OnError::Latin1 => Self::Latin1,
-            OnError::Windows1252 => Self::Windows1252,
-            OnError::Skip => Self::Skip,
-        }
-    }
-}
-
-/// [`BomPolicy`] as a command line option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Bom {
-    /// Keep the BOM as text
-    Keep,
-    /// Discard the BOM
-    Strip,
-    /// Discard the BOM; a stream without a BOM is an error
-    Require,
-    /// A stream with a BOM is an error
-    Reject,
-}
-
-impl From<Bom> for BomPolicy {
-    fn from(bom: Bom) -> Self {
-        match bom {
-            Bom::Keep => Self::Keep,
-            Bom::Strip => Self::Strip,
-            Bom::Require => Self::Require,
-            Bom::Reject => Self::Reject,
-        }
-    }
+/// Parses the name of a [`BomPolicy`].
+pub(super) fn bom_policy() -> impl TypedValueParser<Value = BomPolicy> {
+    let names = BomPolicy::ALL.iter().map(|policy| PossibleValue::new(policy.name()).help(policy.summary()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
 /// Parses a number of seconds, which may have decimals.

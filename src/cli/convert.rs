@@ -11,11 +11,12 @@ use utf8_codec::transcode::{Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use super::args::PolicyArgs;
-use super::atomic::OutputFile;
 use super::charset::NamedEncoding;
-use super::files::{BUFFER, is_standard, read};
+use super::files::{BUFFER, Opened, is_standard, read};
+use super::fingerprint::Fingerprinted;
 use super::log::Verbosity;
 use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
+use super::output::OutputFile;
 
 /// The help of `--bom`, which has another default than that of the other commands.
 const BOM_HELP: &str = concat!(
@@ -95,15 +96,24 @@ impl Args {
                 _ => format!("cannot write {}: {error}", self.output.display()).into(),
             }
         };
-        let (mut input, len): (Box<dyn Read>, _) = if is_standard(&self.input) {
-            (Box::new(io::stdin().lock()), None)
-        } else {
-            let file = File::open(&self.input).map_err(cannot_read)?;
-            let len = file.metadata().ok().filter(|it| it.is_file()).map(|it| it.len());
-            (Box::new(file), len)
+        let opened = match is_standard(&self.input) {
+            true => None,
+            false => Some(File::open(&self.input).and_then(Opened::of).map_err(cannot_read)?),
         };
         let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
+        let len = opened.as_ref().map(|it| &it.metadata).filter(|it| it.is_file()).map(|it| it.len());
         let progress = progress(len, &output);
+        // The input may be the file that is replaced.
+        let mut replaced = opened
+            .as_ref()
+            .filter(|input| output.replaces(&input.metadata))
+            .map(|input| Fingerprinted::new(&input.file));
+        let (mut stdin, mut file) = (io::stdin().lock(), opened.as_ref().map(|input| &input.file));
+        let mut input: &mut dyn Read = match (&mut replaced, &mut file) {
+            (Some(input), _) => input,
+            (None, Some(input)) => input,
+            (None, None) => &mut stdin,
+        };
         let mut buffer = vec![0; BUFFER];
         let mut filled = 0;
         while filled < self.from.look_ahead() {
@@ -143,7 +153,8 @@ impl Args {
             print_error(&format!("{}: {}", self.input.display(), self.describe(error)));
             return Ok(CommandStatus::IllFormed);
         }
-        output.commit().map_err(cannot_write_output)?;
+        let read = replaced.map(|input| input.fingerprint());
+        output.commit(read).map_err(cannot_write_output)?;
         Ok(CommandStatus::Success)
     }
 
@@ -162,12 +173,11 @@ impl Args {
         // A BOM that indicates the encoding is not text. It is stripped, so that the output does not get two BOMs.
         let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
-        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding())
-            .on_error(on_error)
-            .bom(self.policies.bom().unwrap_or(bom))
-            .switches(switches);
-        let transcoder = self.to.restrict(self.from.restrict(transcoder));
-        Ok(if self.sniff { transcoder.sniff() } else { transcoder })
+        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding());
+        let transcoder = if self.sniff { transcoder.sniff() } else { transcoder };
+        let transcoder =
+            transcoder.on_error(on_error).bom(self.policies.bom().unwrap_or(bom)).switches(switches);
+        Ok(self.to.restrict(self.from.restrict(transcoder)))
     }
 
     /// Describes an error. The transcoder implements ASCII as a subset of another encoding, so its errors do not

@@ -1,6 +1,6 @@
 //! Code that the commands for files share: opening inputs, `-`, the report on stdout, the exit status.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,59 @@ pub(super) fn read_stdin_once<'p>(inputs: impl IntoIterator<Item = &'p PathBuf>)
 /// Opens a file, or stdin for `-`.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(if is_standard(path) { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) })
+}
+
+/// An open file, and its metadata when it was opened.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) metadata: Metadata,
+}
+
+impl Opened {
+    pub(super) fn of(file: File) -> io::Result<Self> {
+        Ok(Self { metadata: file.metadata()?, file })
+    }
+
+    /// Returns an error if it is not a regular file.
+    pub(super) fn regular(self) -> io::Result<Self> {
+        if self.metadata.is_file() { Ok(self) } else { Err(not_regular()) }
+    }
+}
+
+/// Opens a regular file. Opening a pipe would wait until it has a writer, and opening a device may have an effect.
+pub(super) fn open_regular(path: &Path) -> io::Result<Opened> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(not_regular());
+    }
+    let mut options = OpenOptions::new();
+    // Another file may have taken its place.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    Opened::of(options.read(true).open(path)?)?.regular()
+}
+
+/// The maximum length of a file that configures the program, which is read into memory.
+pub(super) const MAX_CONFIG: u64 = 1 << 20;
+
+/// Reads a file that configures the program.
+pub(super) fn read_config(file: File) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.take(MAX_CONFIG + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > MAX_CONFIG { Err(too_long()) } else { Ok(content) }
+}
+
+pub(super) fn not_regular() -> io::Error {
+    io::Error::other("it is not a regular file")
+}
+
+pub(super) fn too_long() -> io::Error {
+    io::Error::other(format!("it is longer than {} MiB", MAX_CONFIG >> 20))
+}
+
+/// Returns the directory of a path, `.` if it has none.
+pub(super) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Reads some bytes. Returns 0 at the end. Retries if a signal interrupts the read.

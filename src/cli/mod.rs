@@ -5,19 +5,28 @@
 mod address;
 mod admin;
 mod args;
-mod atomic;
 mod charset;
 mod check;
 mod convert;
+mod destination;
+#[cfg(unix)]
+mod directory;
+#[cfg(not(unix))]
+#[path = "directory_elsewhere.rs"]
+mod directory;
 mod escape;
 mod files;
+mod fingerprint;
+mod identity;
 mod limits;
 mod log;
 mod mail;
 mod metrics;
 mod net;
 mod outcome;
+mod output;
 mod proxy;
+mod replacement;
 mod serve;
 mod server;
 mod shell;
@@ -27,6 +36,7 @@ mod signals;
 #[path = "signals_elsewhere.rs"]
 mod signals;
 mod sockets;
+mod temporary;
 #[cfg(unix)]
 mod unix_socket;
 #[cfg(not(unix))]

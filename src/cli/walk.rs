@@ -1,8 +1,8 @@
 //! Expands the paths on the command line to the files that are read.
 
 use core::num::NonZeroUsize;
-use std::fs;
-use std::io::{self, Read};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
@@ -11,7 +11,8 @@ use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkState};
 
 use super::args::at_least_one;
-use super::files::{is_standard, read_stdin_once};
+use super::directory::Directory;
+use super::files::{MAX_CONFIG, Opened, is_standard, not_regular, open_regular, read_stdin_once, too_long};
 
 /// The options that select files.
 #[derive(Clone, Debug, clap::Args)]
@@ -47,6 +48,57 @@ pub(super) struct Input {
     /// Whether the path was given on the command line or in `--files-from`. Such a file is read even if it is hidden,
     /// ignored or binary.
     pub(super) is_named: bool,
+    /// The directory on the command line in which the file was found.
+    tree: Option<Arc<Tree>>,
+}
+
+/// A directory on the command line. Its files are opened below its descriptor.
+#[derive(Debug)]
+struct Tree {
+    directory: Directory,
+    path: PathBuf,
+}
+
+impl Tree {
+    fn open(path: PathBuf) -> io::Result<Self> {
+        Ok(Self { directory: Directory::open(&path)?, path })
+    }
+
+    fn below<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
+        path.strip_prefix(&self.path).map_err(|_| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Input {
+    pub(super) fn named(path: PathBuf) -> Self {
+        Self { path, is_named: true, tree: None }
+    }
+
+    /// Opens the file. If it was found in a directory, it must still be a regular file, and no symbolic link below the
+    /// directory is followed: others may have put one there since the directory was read.
+    pub(super) fn open(&self) -> io::Result<Opened> {
+        match &self.tree {
+            None => Opened::of(File::open(&self.path)?),
+            Some(tree) => Opened::of(tree.directory.open_file(tree.below(&self.path)?)?)?.regular(),
+        }
+    }
+
+    /// Opens the file, or stdin for `-`.
+    pub(super) fn read(&self) -> io::Result<Box<dyn Read>> {
+        Ok(if is_standard(&self.path) { Box::new(io::stdin().lock()) } else { Box::new(self.open()?.file) })
+    }
+
+    /// Opens the file if it is a regular one.
+    pub(super) fn open_regular(&self) -> io::Result<Opened> {
+        if self.tree.is_some() { self.open() } else { open_regular(&self.path) }
+    }
+
+    /// Opens the directory of a file that was found in a directory, like [`open`](Self::open).
+    pub(super) fn directory(&self) -> Option<io::Result<Directory>> {
+        let tree = self.tree.as_ref()?;
+        let below = tree.below(&self.path);
+        Some(below.and_then(|file| tree.directory.subdirectory(file.parent().unwrap_or(Path::new("")))))
+    }
 }
 
 impl WalkArgs {
@@ -75,9 +127,16 @@ impl WalkArgs {
         let mut inputs = Vec::new();
         for path in paths {
             if is_standard(&path) || !path.is_dir() {
-                inputs.push(Input { path, is_named: true });
+                inputs.push(Input::named(path));
                 continue;
             }
+            let tree = match Tree::open(path.clone()) {
+                Ok(tree) => Arc::new(tree),
+                Err(error) => {
+                    report(format!("cannot read {}: {error}", path.display()));
+                    continue;
+                }
+            };
             let unread = Arc::new(Mutex::new(Vec::new()));
             if !self.no_ignore
                 && let Some(error) = fs::canonicalize(&path)
@@ -110,7 +169,8 @@ impl WalkArgs {
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         match entry {
                             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                                found.0.push(Input { path: entry.into_path(), is_named: false });
+                                let tree = Some(Arc::clone(&tree));
+                                found.0.push(Input { path: entry.into_path(), is_named: false, tree });
                             }
                             Ok(_) => {}
                             Err(error) => found.1.push(error.to_string()),
@@ -131,14 +191,20 @@ impl WalkArgs {
 }
 
 /// Returns an error if an ignore file of a directory is a FIFO or a device other than `/dev/null`: opening a FIFO waits
-/// for a writer, and a device may never end. The files that it excludes are not known, so the directory is not read.
+/// for a writer, and a device may never end. The same applies to a long file, because lines are read into memory. The files
+/// that it excludes are not known, so the directory is not read.
 fn irregular_ignore_file(directory: &Path) -> Option<String> {
-    [".gitignore", ".ignore"].iter().find_map(|name| {
+    // In a working tree of git, `.git` may be a file.
+    [".gitignore", ".ignore", ".git", ".git/info/exclude"].iter().find_map(|name| {
         let file = directory.join(name);
-        let is_irregular = fs::metadata(&file).is_ok_and(|file| !file.is_file() && !file.is_dir());
+        let found = fs::metadata(&file).ok().filter(|found| !found.is_dir())?;
         let is_empty = || fs::canonicalize(&file).is_ok_and(|file| file == Path::new("/dev/null"));
-        (is_irregular && !is_empty())
-            .then(|| format!("cannot read {}: it is not a regular file", file.display()))
+        let error = match found.is_file() {
+            true if found.len() > MAX_CONFIG => too_long(),
+            false if !is_empty() => not_regular(),
+            _ => return None,
+        };
+        Some(format!("cannot read {}: {error}", file.display()))
     })
 }
 
@@ -158,17 +224,44 @@ fn sort_key(path: &Path) -> Vec<u8> {
     bytes.iter().map(|&byte| if std::path::is_separator(byte.into()) { 0 } else { byte }).collect()
 }
 
+/// The length of the start of a list that is searched for NUL, and the maximum length of a name.
+const MAX_NAME: usize = 64 * 1024;
+
+/// Reads a list of file names. A name is not longer than 64 KiB, so a list that is separated by NUL has one in its first
+/// 64 KiB.
 fn read_list(list: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut bytes = Vec::new();
-    if is_standard(list) {
-        io::stdin().lock().read_to_end(&mut bytes)?;
-    } else {
-        bytes = fs::read(list)?;
+    if is_standard(list) { names(io::stdin().lock()) } else { names(File::open(list)?) }
+}
+
+fn names(input: impl Read) -> io::Result<Vec<PathBuf>> {
+    let mut input = BufReader::new(input);
+    let mut start = Vec::new();
+    input.by_ref().take(MAX_NAME as u64).read_to_end(&mut start)?;
+    let separator = if start.contains(&0) { 0 } else { b'\n' };
+    let mut input = start.as_slice().chain(input);
+    let (mut paths, mut name) = (Vec::new(), Vec::new());
+    loop {
+        // A sparse file consists of NUL.
+        while let separators @ 1.. = input.fill_buf()?.iter().take_while(|&&byte| byte == separator).count() {
+            input.consume(separators);
+        }
+        name.clear();
+        let len = input.by_ref().take(MAX_NAME as u64 + 1).read_until(separator, &mut name)?;
+        if len == 0 {
+            return Ok(paths);
+        }
+        if name.last() == Some(&separator) {
+            name.pop();
+        }
+        match &*name {
+            // In a list `-` is a file: the output of `git ls-files` contains no options.
+            b"-" => paths.push(path_of(b"./-")?),
+            name if name.len() > MAX_NAME => {
+                return Err(io::Error::other(format!("a name is longer than {} KiB", MAX_NAME >> 10)));
+            }
+            name => paths.push(path_of(name)?),
+        }
     }
-    let separator = if bytes.contains(&0) { 0 } else { b'\n' };
-    let names = bytes.split(|&byte| byte == separator).filter(|name| !name.is_empty());
-    // In a list `-` is a file: the output of `git ls-files` contains no options.
-    names.map(|name| path_of(if name == b"-" { b"./-" } else { name })).collect()
 }
 
 #[cfg(unix)]
@@ -183,4 +276,31 @@ fn path_of(name: &[u8]) -> io::Result<PathBuf> {
 fn path_of(name: &[u8]) -> io::Result<PathBuf> {
     let name = name.strip_suffix(b"\r").unwrap_or(name);
     str::from_utf8(name).map(Into::into).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_separated_by_nul_or_lf() {
+        let long = "n".repeat(MAX_NAME - 1);
+        for (list, expected) in [
+            (String::new(), vec![]),
+            ("a\n\n-\nb c".to_owned(), vec!["a", "./-", "b c"]),
+            ("a\nb\0\0\0c\nd\0".to_owned(), vec!["a\nb", "c\nd"]),
+            // The longest name that the program finds the NUL after.
+            (format!("{long}\0b\nc"), vec![&*long, "b\nc"]),
+            (format!("{long}n\nb"), vec![&*(long.clone() + "n"), "b"]),
+            ("\0".repeat(3 * MAX_NAME) + "a", vec!["a"]),
+        ] {
+            let expected: Vec<PathBuf> = expected.into_iter().map(PathBuf::from).collect();
+            assert_eq!(names(list.as_bytes()).expect("names"), expected);
+        }
+        let names = |list: String| names(list.as_bytes()).map_err(|error| error.to_string());
+        assert_eq!(names(format!("a\n{long}nn\n")), Err("a name is longer than 64 KiB".to_owned()));
+        // The rest of an endless name is not read.
+        let endless = io::repeat(b'n').take(u64::MAX);
+        assert!(super::names(endless).is_err());
+    }
 }

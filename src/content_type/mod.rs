@@ -35,6 +35,7 @@ mod disposition;
 mod error;
 mod grammar;
 mod rfc2231;
+mod text_types;
 
 use alloc::vec::Vec;
 
@@ -43,6 +44,9 @@ pub(crate) use disposition::token_and_parameters;
 pub use error::ContentTypeError;
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
+#[cfg(feature = "http-rules")]
+pub(crate) use text_types::{TextKind, text_kind};
+pub use text_types::{is_grpc, is_length_prefixed, is_text_type};
 
 /// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the value of a header field.
 ///
@@ -209,6 +213,33 @@ impl<'h> Charset<'h> {
 pub fn is_utf8_label(label: &[u8]) -> bool {
     const LABELS: [&str; 6] =
         ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
+    let label = label.trim_ascii();
+    LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// Whether a label means ASCII: `US-ASCII` and its aliases in the IANA registry of character sets, and `ascii`. Case and
+/// white space around the label are ignored.
+///
+/// In the WHATWG Encoding Standard these labels mean windows-1252.
+///
+/// ```
+/// assert!(utf8_codec::content_type::is_ascii_label(b"ANSI_X3.4-1968"));
+/// assert!(!utf8_codec::content_type::is_ascii_label(b"iso-8859-1"));
+/// ```
+pub fn is_ascii_label(label: &[u8]) -> bool {
+    const LABELS: [&str; 11] = [
+        "us-ascii",
+        "ascii",
+        "ansi_x3.4-1968",
+        "ansi_x3.4-1986",
+        "iso-ir-6",
+        "iso_646.irv:1991",
+        "iso646-us",
+        "us",
+        "ibm367",
+        "cp367",
+        "csascii",
+    ];
     let label = label.trim_ascii();
     LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }

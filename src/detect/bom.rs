@@ -16,10 +16,13 @@ pub enum Sniff {
 /// The encodings with a BOM.
 const WITH_BOM: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
-const LONGEST: usize = 4;
+/// The longest BOM, that of UTF-32LE, and the code unit after it, which tells it from the BOM of UTF-16LE and U+0000.
+const LONGEST: usize = 8;
 
-/// Searches for a BOM at the start of a stream. `last` means that the stream ends after `bytes`. `FF FE 00 00` is
-/// UTF-32LE, not UTF-16LE with a NUL.
+/// Searches for a BOM at the start of a stream. `last` means that the stream ends after `bytes`.
+///
+/// `FF FE 00 00` is the BOM of UTF-32LE if the stream ends there or if a code unit of UTF-32 follows. Otherwise it is the BOM
+/// of UTF-16LE and U+0000.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     // Most streams start with a byte that starts no BOM.
     if let [0x01..=0xEE | 0xF0..=0xFD, ..] = *bytes {
@@ -35,13 +38,26 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
             return Sniff::Undecided;
         }
     }
+    if found == Some(Encoding::Utf32Le) {
+        match bytes[4..] {
+            [a, b, c, d, ..] if char::from_u32(u32::from_le_bytes([a, b, c, d])).is_none() => {
+                found = Some(Encoding::Utf16Le);
+            }
+            [_, _, _, _, ..] => {}
+            [] if last => {}
+            // Nothing that follows makes these bytes a code unit.
+            [_, _, c, ..] if c > 0x10 => found = Some(Encoding::Utf16Le),
+            _ if last => found = Some(Encoding::Utf16Le),
+            _ => return Sniff::Undecided,
+        }
+    }
     found.map_or(Sniff::Absent, Sniff::Found)
 }
 
 /// Searches for a BOM at the start of a stream in chunks of any size. The bytes are not consumed.
 ///
-/// `FF FE 00 00` is the BOM of UTF-32LE. The WHATWG Encoding Standard, which has no UTF-32, reads it as UTF-16LE with
-/// U+0000.
+/// `FF FE 00 00` is the BOM of UTF-32LE if the stream ends there or if a code unit of UTF-32 follows. Otherwise it is the BOM
+/// of UTF-16LE and U+0000, as it always is in the WHATWG Encoding Standard, which has no UTF-32.
 ///
 /// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this during a conversion.
 ///
@@ -87,7 +103,7 @@ impl BomSniffer {
         self.sniff()
     }
 
-    /// Returns the bytes that were examined until the result was decided, at most 4.
+    /// Returns the bytes that were examined until the result was decided, at most 8.
     pub fn examined(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }

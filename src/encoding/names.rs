@@ -1,6 +1,6 @@
 //! Encodings and their names.
 
-use core::fmt;
+use core::fmt::{self, Write};
 use core::str::FromStr;
 
 /// An encoding, byte order included.
@@ -229,12 +229,32 @@ impl fmt::Display for Encoding {
 
 /// The error for a name that is not an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnknownEncoding;
+pub struct UnknownEncoding {
+    /// The start of the name. Bytes that are not printable ASCII are `?`.
+    name: [u8; MAX_SHOWN],
+    len: u8,
+    is_cut: bool,
+}
+
+/// The number of bytes of an unknown name that its error shows.
+const MAX_SHOWN: usize = 40;
+
+impl UnknownEncoding {
+    fn new(name: &str) -> Self {
+        let mut error = Self { name: [0; MAX_SHOWN], len: 0, is_cut: name.len() > MAX_SHOWN };
+        for (shown, byte) in error.name.iter_mut().zip(name.bytes()) {
+            *shown = if matches!(byte, b' '..=b'~') { byte } else { b'?' };
+            error.len += 1;
+        }
+        error
+    }
+}
 
 impl fmt::Display for UnknownEncoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown encoding; known are ")?;
+        f.write_str("unknown encoding `")?;
+        self.name[..usize::from(self.len)].iter().try_for_each(|&byte| f.write_char(char::from(byte)))?;
+        f.write_str(if self.is_cut { "...`; known are " } else { "`; known are " })?;
         for (i, encoding) in Encoding::ALL.into_iter().enumerate() {
             if i > 0 {
                 f.write_str(", ")?;
@@ -258,7 +278,7 @@ impl FromStr for Encoding {
             .chain(ALIASES)
             .find(|&(known, _)| same(known, name))
             .map(|(_, encoding)| encoding)
-            .ok_or(UnknownEncoding)
+            .ok_or_else(|| UnknownEncoding::new(name))
     }
 }
 

@@ -24,6 +24,12 @@ pub enum Utf8BodyError {
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
+    /// A document declares an encoding that is not accepted: in the XML declaration, a `meta` element of HTML, `@charset`
+    /// of CSS, or a BOM of UTF-16.
+    UnsupportedCharset {
+        /// The absolute position in the body, in bytes, of the declaration.
+        offset: u64,
+    },
     /// The value of a trailer field is not well-formed.
     Trailer {
         /// The name of the field.
@@ -137,6 +143,9 @@ impl fmt::Display for Utf8BodyError {
             Self::IllFormed(error) => error.fmt(f),
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
+            Self::UnsupportedCharset { offset } => {
+                write!(f, "the encoding declared at byte {offset} is not UTF-8")
+            }
             Self::Trailer { name, error } => write!(f, "trailer {name}: {error}"),
             Self::Inner(_) => f.write_str("the body failed"),
         }
@@ -149,6 +158,7 @@ impl Error for Utf8BodyError {
             Self::IllFormed(error) | Self::Trailer { error, .. } => Some(error),
             Self::Undecodable(error) => Some(error),
             Self::Multipart(error) => Some(error),
+            Self::UnsupportedCharset { .. } => None,
             Self::Inner(error) => Some(error.as_ref()),
         }
     }

@@ -37,8 +37,8 @@
 //! # Without a body type
 //!
 //! An engine that has header fields and slices of its own buffers can use the same rules. Text in UTF-8, the most
-//! frequent case, is checked with a [`proxy::Filter`](crate::proxy::Filter), which reports ranges of the slice. Forms
-//! are checked with a [`BodyFilter`].
+//! frequent case, is checked with a [`proxy::Filter`](crate::proxy::Filter), which reports ranges of the slice. Forms,
+//! and documents that may declare their encoding, are checked with a [`BodyFilter`].
 //!
 //! ```
 //! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Message, Reason, Rejection};
@@ -66,7 +66,8 @@
 //! # Cost
 //!
 //! The text is read once. In plain text only characters that are split between frames are copied. Between two frames a
-//! body keeps at most 3 bytes. A multipart form also keeps its last character and up to 16 KiB of the header of one
+//! body keeps at most 3 bytes. An XML, HTML or CSS document without a `charset` parameter keeps up to 1,024 bytes of its start
+//! until its encoding is known. A multipart form also keeps its last character and up to 16 KiB of the header of one
 //! part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
 //! allocation. Forms, transcoded bodies and trailers do.
 //!
@@ -96,6 +97,7 @@ pub(crate) mod filter;
 pub(crate) mod integrity;
 #[cfg(feature = "http")]
 pub(crate) mod observer;
+mod options;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;
 pub(crate) mod rejection;
@@ -113,9 +115,12 @@ pub use content_fields::ContentFields;
 pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, MultipartError, Undecodable, Utf8BodyError};
 pub use filter::BodyFilter;
+pub use options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
 pub use plan::{BodyKind, BodyPlan};
 pub use rejection::{Message, Reason, Rejection};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;
-pub use rules::{BodyRules, MissingCharset, MissingContentType, OtherCharset, Uncheckable, is_text_type};
+pub use rules::BodyRules;
+// Also in `content_type`, where mail uses it.
+pub use crate::content_type::is_text_type;

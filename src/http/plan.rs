@@ -5,8 +5,11 @@ use http::{HeaderMap, HeaderValue};
 
 use super::charset::SourceCharset;
 use super::integrity::{Change, invalidates, remove_invalidated};
+use super::options::OtherCharset;
+use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::subset::Subset;
 use crate::text::TextDecoder;
 
 /// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
@@ -27,6 +30,9 @@ pub enum BodyKind {
     Pass,
     /// The body is checked as UTF-8.
     Text,
+    /// The body is XML, HTML or CSS without a `charset` parameter. It is checked as UTF-8 unless it declares another
+    /// encoding at its start.
+    Document,
     /// The body is checked as UTF-8 after percent-decoding: `application/x-www-form-urlencoded`.
     UrlEncoded,
     /// The text fields of the body are checked: `multipart/form-data`.
@@ -40,9 +46,20 @@ pub enum BodyKind {
 pub(crate) enum Check {
     Pass,
     Text,
+    /// `content_type` is set if the text is transcoded to UTF-8. It is known before the body is.
+    Document {
+        kind: DocumentKind,
+        other: OtherCharset,
+        content_type: Option<HeaderValue>,
+    },
     UrlEncoded,
-    FormData { boundary: Boundary },
-    Transcode { charset: SourceCharset, content_type: HeaderValue },
+    FormData {
+        boundary: Boundary,
+    },
+    Transcode {
+        charset: SourceCharset,
+        content_type: HeaderValue,
+    },
 }
 
 impl BodyPlan {
@@ -59,6 +76,7 @@ impl BodyPlan {
         match self.check {
             Check::Pass => BodyKind::Pass,
             Check::Text => BodyKind::Text,
+            Check::Document { .. } => BodyKind::Document,
             Check::UrlEncoded => BodyKind::UrlEncoded,
             Check::FormData { .. } => BodyKind::FormData,
             Check::Transcode { .. } => BodyKind::Transcode,
@@ -74,6 +92,7 @@ impl BodyPlan {
     pub const fn content_type(&self) -> Option<&HeaderValue> {
         match &self.check {
             Check::Transcode { content_type, .. } => Some(content_type),
+            Check::Document { content_type, .. } => content_type.as_ref(),
             _ => None,
         }
     }
@@ -103,12 +122,28 @@ impl BodyPlan {
         let keeps_bom = matches!(self.decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject);
         match &self.check {
             Check::Pass => Change::Nothing,
+            Check::Document { other, .. } if other.transcodes() => Change::Length,
             Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,
-            Check::Text | Check::FormData { .. } if keeps_bom && policy == ErrorPolicy::Strict => {
+            Check::Text | Check::Document { .. } | Check::FormData { .. }
+                if keeps_bom && policy == ErrorPolicy::Strict =>
+            {
                 Change::Nothing
             }
-            Check::Text | Check::FormData { .. } if keeps_bom && policy.keeps_len() => Change::Bytes,
+            Check::Text | Check::Document { .. } | Check::FormData { .. }
+                if keeps_bom && policy.keeps_len() =>
+            {
+                Change::Bytes
+            }
             _ => Change::Length,
         }
     }
+}
+
+/// Returns the decoder for text in ASCII. Bytes above `7F` are errors under every policy, because a repair would not be
+/// ASCII. Returns `None` if the decoder has a subset, which cannot be combined with ASCII.
+pub(crate) const fn in_ascii(decoder: TextDecoder) -> Option<TextDecoder> {
+    if decoder.has_subset() {
+        return None;
+    }
+    Some(decoder.on_error(ErrorPolicy::Strict).subset(&Subset::ASCII))
 }

@@ -6,7 +6,7 @@ use http::header::HeaderName;
 use http::{HeaderValue, StatusCode};
 
 use super::error::{MultipartError, Undecodable, Utf8BodyError};
-use crate::content_type::ContentTypeError;
+use crate::content_type::{ContentTypeError, is_grpc};
 use crate::error::Utf8Error;
 
 /// The kind of a message.
@@ -56,12 +56,14 @@ pub enum Reason {
     ConflictingCharset,
     /// Text without a `charset`, if one is required.
     MissingCharset,
-    /// Text in a charset that is not accepted.
+    /// Text in a charset that is not accepted, declared by the `charset` parameter or at the start of the body.
     UnsupportedCharset,
     /// Text in a content coding, such as gzip, which cannot be checked.
     ContentCoding,
     /// A range of a text (`Content-Range`), which cannot be checked without the other bytes.
     ContentRange,
+    /// A body of gRPC, gRPC-Web or a Connect stream, which cannot be checked, if these are rejected.
+    LengthPrefixed,
     /// A body that is held until its end is longer than the limit.
     TooLong {
         /// The limit, in bytes.
@@ -99,6 +101,7 @@ impl Reason {
             Self::UnsupportedCharset => "UnsupportedCharset",
             Self::ContentCoding => "ContentCoding",
             Self::ContentRange => "ContentRange",
+            Self::LengthPrefixed => "LengthPrefixed",
             Self::TooLong { .. } => "TooLong",
         }
     }
@@ -125,6 +128,7 @@ impl Reason {
             Utf8BodyError::IllFormed(error) => Some(Self::Body(*error)),
             Utf8BodyError::Undecodable(error) => Some(Self::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
+            Utf8BodyError::UnsupportedCharset { .. } => Some(Self::UnsupportedCharset),
             Utf8BodyError::Trailer { name, error } => Some(Self::Trailer(name.clone(), *error)),
             Utf8BodyError::Inner(_) => None,
         }
@@ -148,6 +152,7 @@ impl fmt::Display for Reason {
             Self::UnsupportedCharset => f.write_str("the charset is not UTF-8"),
             Self::ContentCoding => f.write_str("text in this content coding is not accepted"),
             Self::ContentRange => f.write_str("a range of a text is not accepted"),
+            Self::LengthPrefixed => f.write_str("messages with a length prefix are not accepted"),
             Self::TooLong { limit } => write!(f, "the body is longer than {limit} bytes"),
         }
     }
@@ -191,7 +196,8 @@ impl Rejection {
     /// other errors. Returns `None` if the body failed for another reason.
     ///
     /// Use it in handlers that read the body themselves, to respond in the same way as the layer:
-    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`.
+    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`. Set
+    /// [`content_type`](Self::content_type) if the request may be one of gRPC.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
         Some(Self::new(Message::Request, reason))
@@ -208,10 +214,36 @@ impl Rejection {
                 | Reason::MissingCharset
                 | Reason::UnsupportedCharset
                 | Reason::ContentCoding
+                | Reason::LengthPrefixed
                 | Reason::Multipart(MultipartError::Charset { .. }),
             ) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             _ => StatusCode::BAD_REQUEST,
         }
+    }
+
+    /// Whether the message is one of gRPC, by its `Content-Type`. A client of gRPC reads the status from the header fields
+    /// of the response and not from a problem document ([`grpc_fields`](Self::grpc_fields)).
+    pub fn is_grpc(&self) -> bool {
+        self.content_type.as_ref().is_some_and(|value| is_grpc(value.as_bytes()))
+    }
+
+    /// Returns the gRPC status: `3` (`INVALID_ARGUMENT`) for a request, `13` (`INTERNAL`) for a response.
+    pub const fn grpc_status(&self) -> u8 {
+        match self.message {
+            Message::Request => 3,
+            Message::Response => 13,
+        }
+    }
+
+    /// Returns the header fields of the response to a client of gRPC, besides the status `200`: its form without a body,
+    /// which gRPC over HTTP/2 calls `Trailers-Only`. They are `content-type`, `grpc-status` and `grpc-message`.
+    pub fn grpc_fields(&self) -> [(&'static str, String); 3] {
+        [
+            ("content-type", "application/grpc".into()),
+            ("grpc-status", self.grpc_status().to_string()),
+            // The reason is ASCII. The name of a header field may contain a `%`, which starts an escape here.
+            ("grpc-message", self.reason.to_string().replace('%', "%25")),
+        ]
     }
 
     /// Returns the problem document (RFC 9457), which has the type `application/problem+json`.

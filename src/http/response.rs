@@ -5,7 +5,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
 
@@ -54,6 +54,9 @@ impl Rejection {
     /// Returns the response to the sender of the message, with the [status](Self::status) and the [problem
     /// document](Self::problem_json).
     ///
+    /// If the [`content_type`](Self::content_type) is that of gRPC, the status is `200`, there is no body, and the header
+    /// fields are [`grpc_fields`](Self::grpc_fields). A client of gRPC would otherwise report the HTTP status.
+    ///
     /// ```
     /// use axum::body::Bytes;
     /// use http::Response;
@@ -70,6 +73,14 @@ impl Rejection {
     /// # drop(router);
     /// ```
     pub fn to_response(&self) -> Response<ProblemBody> {
+        if self.is_grpc() {
+            let mut response = Response::new(ProblemBody::default());
+            for (name, value) in self.grpc_fields() {
+                let value = HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("rejected"));
+                response.headers_mut().insert(HeaderName::from_static(name), value);
+            }
+            return response;
+        }
         let mut response = Response::new(ProblemBody(self.problem_json().into()));
         *response.status_mut() = self.status();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -1,5 +1,5 @@
-//! The rules: which bodies are text, in which charset, and how they are checked. They use only the header fields, not
-//! the body.
+//! The rules: which bodies are text, in which charset, and how they are checked. They use only the header fields. A plan
+//! for a document that may declare its encoding leaves the rest to the filter of the body.
 
 use core::fmt;
 use std::sync::Arc;
@@ -9,9 +9,14 @@ use http::HeaderValue;
 use super::charset::SourceCharset;
 use super::content_fields::ContentFields;
 use super::error::MultipartError;
-use super::plan::{BodyPlan, Check};
+use super::options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+use super::plan::{BodyPlan, Check, in_ascii};
 use super::rejection::Reason;
-use crate::content_type::{Charset, ContentType, is_or_extends};
+use crate::content_type::{
+    Charset, ContentType, TextKind, is_ascii_label, is_length_prefixed, is_or_extends, is_text_type,
+    text_kind,
+};
+use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
 use crate::text::TextDecoder;
 
@@ -24,7 +29,8 @@ use crate::text::TextDecoder;
 /// |---|---|---|---|
 /// | a text type ([`is_text_type`]), UTF-8 or no `charset` | checked | checked | [`text_types`](Self::text_types), [`missing_charset`](Self::missing_charset) |
 /// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
-/// | a text type in another charset | `415` | passes | [`other_charset`](Self::other_charset) |
+/// | a text type in another charset, also one that the document declares | `415` | passes | [`other_charset`](Self::other_charset) |
+/// | a text type in US-ASCII | checked as ASCII | passes | [`other_charset`](Self::other_charset) |
 /// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`content_codings`](Self::content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`content_ranges`](Self::content_ranges) |
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`missing_content_type`](Self::missing_content_type) |
@@ -32,7 +38,30 @@ use crate::text::TextDecoder;
 /// | `charset` parameters that conflict | `400` | `502` | |
 /// | trailer fields | checked | pass | [`check_trailers`](Self::check_trailers) |
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
+/// | gRPC, gRPC-Web, Connect streams | passes | passes | [`length_prefixed`](Self::length_prefixed) |
 /// | any other type | passes | passes | [`text_types`](Self::text_types) |
+///
+/// # Charset
+///
+/// The `charset` parameter has no effect on types whose standard requires UTF-8: JSON and sequences of JSON (RFC 8259
+/// sections 8.1 and 11), event streams (HTML §9.2.5), YAML, TOML and others. They are checked as UTF-8 and never
+/// transcoded.
+///
+/// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
+/// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
+/// they declare another one, [`other_charset`](Self::other_charset) applies, and no policy repairs them. The start of the
+/// body is held until that is known: of XML and CSS no more than the declaration, of HTML up to 1,024 bytes. Where another
+/// charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A UTF-16 declaration in ASCII
+/// cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a `multipart/form-data` are not
+/// searched.
+///
+/// Text in US-ASCII is checked as ASCII where another charset would be rejected: bytes above `7F` are errors under every
+/// policy. With a subset it is rejected like another charset.
+///
+/// The folded lines of `text/calendar` and `text/vcard` are not joined: a character that a fold splits (RFC 5545 §3.1) is
+/// an error.
+///
+/// # Codings
 ///
 /// If clients compress their requests, apply the rules after decompression, because compressed content cannot be
 /// checked. An unknown coding and a malformed range are also rejected, because the handler may ignore the field and
@@ -57,93 +86,13 @@ pub struct BodyRules {
     other: OtherCharset,
     codings: Uncheckable,
     ranges: Uncheckable,
+    length_prefixed: Uncheckable,
     form_data: bool,
     trailers: bool,
     decoder: TextDecoder,
 }
 
 type TypePredicate = dyn Fn(&ContentType<'_>) -> bool + Send + Sync;
-
-/// What happens to a body without a `Content-Type`.
-///
-/// An empty body needs no type: it passes under every setting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MissingContentType {
-    /// The body is checked as UTF-8. RFC 9110 §8.3 allows recipients to guess the type, and some frameworks assume
-    /// text.
-    #[default]
-    Check,
-    /// The body passes without a check.
-    Pass,
-    /// The message is rejected with `415`.
-    Reject,
-}
-
-/// What happens to text without a `charset`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MissingCharset {
-    /// The text is checked as UTF-8, which is the default of JSON, XML, HTML forms and event streams, and of new text
-    /// types (RFC 6657).
-    #[default]
-    Utf8,
-    /// The text passes without a check.
-    Pass,
-    /// The message is rejected with `415`. Types without this parameter, such as JSON (RFC 8259 §11), are UTF-8 and are
-    /// checked.
-    Reject,
-}
-
-/// What happens to text in a charset other than UTF-8.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum OtherCharset {
-    /// The text passes without a check. The program that reads it must decode its charset.
-    Pass,
-    /// The message is rejected with `415`.
-    #[default]
-    Reject,
-    /// The text is transcoded to UTF-8, and its `Content-Type` is changed. A BOM is removed, whatever the policy for the
-    /// BOM. Labels that are not in the WHATWG Encoding Standard, urlencoded forms, and fields of `multipart/form-data` are
-    /// rejected.
-    #[cfg(feature = "encoding_rs")]
-    Transcode,
-}
-
-/// What happens to a body that cannot be checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Uncheckable {
-    /// The message is rejected.
-    #[default]
-    Reject,
-    /// The body passes without a check. The program that reads the body must itself process the header field that
-    /// prevents the check.
-    Pass,
-}
-
-/// Whether a media type is text by default: `text/*`, JSON, XML, types with the suffix `+json`, `+xml` or `+json-seq`,
-/// NDJSON and JSON sequences, `application/x-www-form-urlencoded`, JavaScript and GraphQL.
-pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
-    const TYPES: [&str; 9] = [
-        "json",
-        "xml",
-        "x-www-form-urlencoded",
-        "x-ndjson",
-        "ndjson",
-        "jsonl",
-        "json-seq",
-        "javascript",
-        "graphql",
-    ];
-    content_type.top().eq_ignore_ascii_case("text")
-        || content_type.top().eq_ignore_ascii_case("application")
-            && TYPES.iter().any(|subtype| content_type.subtype().eq_ignore_ascii_case(subtype))
-        || content_type.suffix().is_some_and(|suffix| {
-            ["json", "xml", "json-seq"].iter().any(|known| suffix.eq_ignore_ascii_case(known))
-        })
-}
 
 impl BodyRules {
     /// Creates the default rules for requests: a body that cannot be checked is rejected.
@@ -156,6 +105,7 @@ impl BodyRules {
             other: OtherCharset::Reject,
             codings: Uncheckable::Reject,
             ranges: Uncheckable::Reject,
+            length_prefixed: Uncheckable::Pass,
             form_data: false,
             trailers: true,
             decoder: TextDecoder::new(),
@@ -234,6 +184,16 @@ impl BodyRules {
         self
     }
 
+    /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams ([`is_length_prefixed`]), also with a suffix
+    /// such as `+json` and whatever [`text_types`](Self::text_types) says. They are never checked or changed, because a
+    /// binary length precedes each message. By default they pass. With [`Uncheckable::Reject`] the message is rejected
+    /// with `415`.
+    #[must_use]
+    pub const fn length_prefixed(mut self, bodies: Uncheckable) -> Self {
+        self.length_prefixed = bodies;
+        self
+    }
+
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
     /// multipart types are not checked. A field whose own `Content-Type` is not a text type is not checked either, but
     /// many programs read it as text: include its type in [`text_types`](Self::text_types).
@@ -286,6 +246,11 @@ impl BodyRules {
         };
         let is_form = match &content_type {
             Some(given) if self.form_data && given.is("multipart", "form-data") => true,
+            // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
+            Some(given) if is_length_prefixed(given) => match self.length_prefixed {
+                Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+                Uncheckable::Reject => return Err(Reason::LengthPrefixed),
+            },
             Some(given) if self.is_text(given) => false,
             Some(_) => return Ok(self.plan(Check::Pass)),
             None => match self.missing_type {
@@ -305,7 +270,7 @@ impl BodyRules {
         }
         Ok(self.plan(match &content_type {
             Some(form) if is_form => Check::FormData { boundary: boundary(form).map_err(Reason::Multipart)? },
-            Some(text) => self.check_of_text(text)?,
+            Some(text) => return self.plan_of_text(text),
             None => Check::Text,
         }))
     }
@@ -331,28 +296,45 @@ impl BodyRules {
     }
 
     /// Decides how text is checked, by the charset of its type.
-    fn check_of_text(&self, content_type: &ContentType<'_>) -> Result<Check, Reason> {
-        let is_url_encoded = is_url_encoded(content_type);
-        let utf8 = if is_url_encoded { Check::UrlEncoded } else { Check::Text };
-        match content_type.charset() {
-            Charset::Utf8 => Ok(utf8),
-            Charset::Missing => match self.missing {
-                MissingCharset::Utf8 => Ok(utf8),
-                MissingCharset::Pass => Ok(Check::Pass),
-                MissingCharset::Reject if has_no_charset(content_type) => Ok(utf8),
-                MissingCharset::Reject => Err(Reason::MissingCharset),
+    fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, Reason> {
+        let is_url_encoded = content_type.is("application", "x-www-form-urlencoded");
+        let kind = text_kind(content_type).unwrap_or(TextKind::Charset);
+        let utf8 = || if is_url_encoded { Check::UrlEncoded } else { Check::Text };
+        let check = match content_type.charset() {
+            Charset::Conflicting => return Err(Reason::ConflictingCharset),
+            Charset::Utf8 => utf8(),
+            Charset::Missing if self.missing == MissingCharset::Pass => Check::Pass,
+            // The parameter has no effect.
+            Charset::Missing | Charset::Other(_) if kind == TextKind::Utf8 => utf8(),
+            Charset::Missing if self.missing == MissingCharset::Reject && !is_url_encoded => {
+                return Err(Reason::MissingCharset);
+            }
+            Charset::Missing => match document(kind) {
+                None => utf8(),
+                Some(kind) => {
+                    let content_type = self.other.transcodes().then(|| in_utf8(content_type));
+                    Check::Document { kind, other: self.other, content_type }
+                }
             },
-            Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Check::Pass),
+            Charset::Other(_) if self.other == OtherCharset::Pass => Check::Pass,
+            Charset::Other(label) if self.other == OtherCharset::Reject && is_ascii_label(label) => {
+                let decoder = in_ascii(self.decoder).ok_or(Reason::UnsupportedCharset)?;
+                return Ok(BodyPlan::new(utf8(), decoder));
+            }
             // A form cannot be transcoded: its escapes would stay in the other charset.
             Charset::Other(_) if self.other == OtherCharset::Reject || is_url_encoded => {
-                Err(Reason::UnsupportedCharset)
+                return Err(Reason::UnsupportedCharset);
             }
-            Charset::Other(label) => match SourceCharset::for_label(label) {
-                Some(charset) => Ok(Check::Transcode { charset, content_type: in_utf8(content_type) }),
-                None => Err(Reason::UnsupportedCharset),
-            },
-            Charset::Conflicting => Err(Reason::ConflictingCharset),
-        }
+            Charset::Other(label) => {
+                let charset = match document(kind) {
+                    Some(_) => SourceCharset::for_document(label),
+                    None => SourceCharset::for_label(label),
+                };
+                let charset = charset.ok_or(Reason::UnsupportedCharset)?;
+                Check::Transcode { charset, content_type: in_utf8(content_type) }
+            }
+        };
+        Ok(self.plan(check))
     }
 
     /// Whether a form field is checked. `charset` is declared by its part or by the field `_charset_`. Returns
@@ -383,6 +365,7 @@ impl fmt::Debug for BodyRules {
             .field("other", &self.other)
             .field("codings", &self.codings)
             .field("ranges", &self.ranges)
+            .field("length_prefixed", &self.length_prefixed)
             .field("form_data", &self.form_data)
             .field("trailers", &self.trailers)
             .field("decoder", &self.decoder)
@@ -407,17 +390,14 @@ fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>
     fields.content_type().map(ContentType::parse).transpose().map_err(Reason::ContentType)
 }
 
-/// Whether the standard of a type defines no `charset` parameter. Such types are UTF-8.
-fn has_no_charset(content_type: &ContentType<'_>) -> bool {
-    let json = |name: &str| ["json", "json-seq", "x-ndjson", "ndjson", "jsonl"].contains(&name);
-    json(&content_type.subtype().to_ascii_lowercase())
-        || content_type.suffix().is_some_and(|suffix| json(&suffix.to_ascii_lowercase()))
-        || content_type.is("text", "event-stream")
-        || is_url_encoded(content_type)
-}
-
-fn is_url_encoded(content_type: &ContentType<'_>) -> bool {
-    content_type.is("application", "x-www-form-urlencoded")
+/// Returns the kind of a document that may declare its encoding.
+const fn document(kind: TextKind) -> Option<DocumentKind> {
+    match kind {
+        TextKind::Xml => Some(DocumentKind::Xml),
+        TextKind::Html => Some(DocumentKind::Html),
+        TextKind::Css => Some(DocumentKind::Css),
+        TextKind::Charset | TextKind::Utf8 => None,
+    }
 }
 
 /// Returns the type with its charset replaced by `charset=utf-8`.

@@ -18,6 +18,7 @@
 //! | `base64.rs` | bytes from base64 |
 //! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
+//! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
 //! The kind of an ill-formed sequence is not determined here. [`encoding`](crate::encoding) does that from the bytes of
@@ -55,6 +56,8 @@ mod formula;
 mod functions;
 #[cfg(feature = "transcode")]
 pub(crate) mod latin;
+#[cfg(feature = "alloc")]
+pub(crate) mod masks;
 #[cfg(feature = "transcode")]
 pub(crate) mod pairs;
 #[cfg(feature = "codec")]

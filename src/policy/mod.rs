@@ -5,12 +5,14 @@
 
 mod bom;
 mod counters;
+mod names;
 mod on_error;
 mod policies;
 mod short_str;
 
 pub use bom::BomPolicy;
 pub use counters::Counters;
+pub use names::UnknownPolicy;
 pub use on_error::{Ascii, ErrorPolicy};
 pub(crate) use policies::{First, Policies};
 pub use short_str::ShortStr;

@@ -9,6 +9,7 @@ use crate::encoding::windows_1252;
 /// |---|---|---|---|
 /// | `Strict` | an error | - | - |
 /// | `Replace` | `a\u{FFFD}b` | changes | no |
+/// | `ReplaceWith(#)` | `a#b` | changes | no |
 /// | `Substitute(?)` | `a??b` | stays | no |
 /// | `Escape` | `a\xe2\x82b` | changes | unless the text itself contains `\x` |
 /// | `Latin1` | `aâ\u{82}b` | changes | no |

@@ -53,20 +53,21 @@ pub struct TextPieces<'d, 'c> {
     policies: &'d mut Policies,
     /// Well-formed text at the decoder's offset that contains a character outside the subset. It is returned in parts.
     mixed: &'c str,
-    /// The last character that was rejected because it is outside the subset. `None` if an ill-formed sequence was
-    /// rejected after it.
-    outside: Option<ShortStr>,
+    /// The last well-formed character that was rejected: a BOM, or a character outside the subset. `None` if an
+    /// ill-formed sequence was rejected after it.
+    rejected: Option<ShortStr>,
 }
 
 impl<'d, 'c> TextPieces<'d, 'c> {
     #[inline]
     pub(super) const fn new(pieces: Pieces<'d, 'c>, policies: &'d mut Policies) -> Self {
-        Self { pieces, policies, mixed: "", outside: None }
+        Self { pieces, policies, mixed: "", rejected: None }
     }
 
-    /// Returns the bytes of the ill-formed sequence that was returned last, or an empty slice before the first one.
+    /// Returns the bytes of the sequence that was rejected or repaired last, or an empty slice before the first one. A
+    /// BOM and a character outside the subset are such sequences, too. A missing BOM has no bytes.
     pub fn rejected(&self) -> &[u8] {
-        match &self.outside {
+        match &self.rejected {
             Some(character) => character.as_bytes(),
             None => self.pieces.rejected(),
         }
@@ -113,8 +114,15 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         match piece {
             Piece::Text(text) => TextPiece::Text(text),
             Piece::Seam(character) => TextPiece::Seam(character.into()),
-            Piece::IllFormed(error) => repair(self.policies, error, self.pieces.rejected()),
+            Piece::IllFormed(error) => self.repair(error),
         }
+    }
+
+    /// Applies the error policy to the ill-formed sequence that the decoder returned last.
+    #[inline(always)]
+    fn repair(&mut self, error: Utf8Error) -> TextPiece<'static> {
+        self.rejected = None;
+        repair(self.policies, error, self.pieces.rejected())
     }
 
     /// Returns the first piece of a stream, after the BOM policy was applied.
@@ -125,7 +133,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
             Piece::Text(text) => (TextPiece::Text(text), text.chars().next()),
             Piece::Seam(character) => (TextPiece::Seam(character.into()), Some(character)),
             Piece::IllFormed(error) => {
-                return Some(repair(self.policies, error, self.pieces.rejected()));
+                return Some(self.repair(error));
             }
         };
         let start = decoder.valid_up_to();
@@ -146,6 +154,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
                 if let TextPiece::Text(_) = piece {
                     self.pieces.restart(Utf8Decoder::at(start.wrapping_add(len as u64)), &rest[len..]);
                 }
+                self.rejected = Some(BOM.into());
                 let error = Utf8Error::new(start, ErrorKind::UnexpectedBom, len as u8);
                 Some(TextPiece::IllFormed(self.policies.reject(error)))
             }
@@ -170,11 +179,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
                 TextPiece::Seam(character) if subset.first_outside(&character).is_some() => {
                     return Some(self.reject_outside(character));
                 }
-                TextPiece::Text(_) | TextPiece::Seam(_) => return Some(piece),
-                TextPiece::Repaired(..) | TextPiece::IllFormed(_) => {
-                    self.outside = None;
-                    return Some(piece);
-                }
+                _ => return Some(piece),
             }
         }
         let text = self.mixed;
@@ -202,7 +207,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     fn reject_outside(&mut self, character: ShortStr) -> TextPiece<'static> {
         let len = character.len();
         let offset = self.pieces.decoder().valid_up_to().wrapping_sub(len as u64);
-        self.outside = Some(character);
+        self.rejected = Some(character);
         let error = Utf8Error::new(offset, ErrorKind::OutsideSubset, len as u8);
         repair(self.policies, error, character.as_bytes())
     }

@@ -29,6 +29,8 @@ macro_rules! shared_settings {
 
         #[doc = $on_rejection]
         ///
+        /// For gRPC, return the fields of [`Rejection::grpc_fields`] if [`Rejection::is_grpc`].
+        ///
         /// Its body is complete: `Bytes`, a `String`, a `Vec<u8>`, or a [`ProblemBody`](crate::http::ProblemBody) to
         /// which header fields are added.
         ///

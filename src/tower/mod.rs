@@ -29,6 +29,13 @@
 //! Apply the check after decompression, because compressed text is rejected, and before the services that read the
 //! text.
 //!
+//! # gRPC
+//!
+//! A rejected request with the type `application/grpc` is answered with the status `200`, `grpc-status: 3` and
+//! `grpc-message`, without a body ([`Rejection::grpc_fields`](crate::http::Rejection::grpc_fields)), because a client of
+//! gRPC does not read a problem document. The messages are not checked, because each has a binary length before it
+//! ([`BodyRules::length_prefixed`](crate::http::BodyRules::length_prefixed)).
+//!
 //! # Limits
 //!
 //! [`ValidateUtf8RequestLayer::new`] holds up to 2 MiB of a body and rejects longer ones with `413`.

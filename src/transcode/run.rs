@@ -6,7 +6,6 @@ use super::source::{Item, Source, is_high, is_low};
 use super::switches::Switches;
 use super::target::Target;
 use crate::detect::{Sniff, sniff};
-use crate::encoding::Encoding;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, First, Policies};
 
@@ -24,8 +23,8 @@ pub(super) struct Conversion {
     repair: Replacement,
     /// Whether a BOM may still replace the source encoding.
     pub(super) sniffing: bool,
-    /// Whether the output is WTF-8 and ends with a high surrogate. No low surrogate may follow, because WTF-8 has no
-    /// surrogate pairs.
+    /// Whether the output ends with a high surrogate that a low surrogate would complete to a pair. No low surrogate may
+    /// follow: those that follow each other in the input were joined, so something between them was skipped.
     pub(super) is_after_high: bool,
 }
 
@@ -162,8 +161,8 @@ impl Conversion {
             None => bulk::copy(&self.source, &self.target, rest, room.left()),
             Some(subset) => bulk::copy_within(subset, &self.source, &self.target, rest, room.left()),
         };
-        if written > 0 && self.target.encoding() == Encoding::Wtf8 {
-            self.is_after_high = matches!(room.left()[..written], [.., 0xED, 0xA0..=0xAF, _]);
+        if written > 0 && self.target.has_high_surrogates() {
+            self.is_after_high = self.target.ends_with_high_surrogate(&room.left()[..written]);
         }
         room.advance(written);
         self.offset = self.offset.wrapping_add(read as u64);
@@ -211,13 +210,12 @@ impl Conversion {
             return self.repair(ErrorKind::OutsideSubset, &bytes[..len], room);
         }
         match self.target.encode(value) {
-            // What was between the surrogates was skipped.
             Some(_) if self.is_after_high && is_low(value) => {
                 self.repair(ErrorKind::Unmappable, &bytes[..len], room)
             }
             None => self.repair(ErrorKind::Unmappable, &bytes[..len], room),
             Some(sequence) if room.push(sequence.as_slice()) => {
-                self.is_after_high = is_high(value) && self.target.encoding() == Encoding::Wtf8;
+                self.is_after_high = is_high(value) && self.target.has_high_surrogates();
                 Taken::Bytes(len)
             }
             Some(_) => Taken::Full,

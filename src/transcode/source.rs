@@ -64,7 +64,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Creates a source. It depends on the target encoding `to`, because the target WTF-8 requires joined pairs.
+    /// Creates a source. It depends on the target encoding `to`, because some targets require joined pairs.
     pub(super) const fn new(encoding: Encoding, to: Encoding, switches: Switches) -> Self {
         let units = match encoding {
             Encoding::Utf8 => Units::Bytes(&UTF_8),
@@ -86,8 +86,19 @@ impl Source {
             Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => Pairs::Joined,
             Encoding::Wtf8 if switches.reject_pairs => Pairs::IllFormed,
             Encoding::Wtf8 => Pairs::Joined,
-            // WTF-8 must not contain surrogate pairs, so they are joined.
-            _ if matches!(to, Encoding::Wtf8) && switches.surrogates => Pairs::Joined,
+            // In WTF-8 two surrogates must not be a pair, in the others they cannot be anything else.
+            _ if switches.surrogates
+                && matches!(
+                    to,
+                    Encoding::Wtf8
+                        | Encoding::Cesu8
+                        | Encoding::ModifiedUtf8
+                        | Encoding::Utf16Le
+                        | Encoding::Utf16Be
+                ) =>
+            {
+                Pairs::Joined
+            }
             _ => Pairs::Apart,
         };
         let reads_utf_8 = match encoding {

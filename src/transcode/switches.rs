@@ -18,6 +18,9 @@ impl Switches {
     /// Modified UTF-8 and [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4). For `Utf8Ucs4` ISO/IEC 10646-1 Annex R,
     /// Note 3, leaves the mapping of surrogates undefined. UTF-8 never allows unpaired surrogates, and WTF-8 always
     /// does.
+    ///
+    /// Two surrogates become a pair only if nothing was between them in the input. If what was between them is skipped,
+    /// the second one is [`Unmappable`](crate::ErrorKind::Unmappable).
     #[must_use]
     pub const fn allow_surrogates(self) -> Self {
         Self { surrogates: true, ..self }

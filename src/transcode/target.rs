@@ -70,6 +70,26 @@ impl Target {
         }
     }
 
+    /// Whether the encoding can have a high surrogate without a low one, and joins it with a low surrogate after it.
+    pub(super) const fn has_high_surrogates(&self) -> bool {
+        match self.encoding {
+            Encoding::Wtf8 => true,
+            Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => {
+                self.switches.surrogates
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether encoded text ends with a high surrogate. The encoding [has them](Self::has_high_surrogates).
+    pub(super) fn ends_with_high_surrogate(&self, text: &[u8]) -> bool {
+        match self.encoding {
+            Encoding::Utf16Le => matches!(text, [.., 0xD8..=0xDB]),
+            Encoding::Utf16Be => matches!(text, [.., 0xD8..=0xDB, _]),
+            _ => matches!(text, [.., 0xED, 0xA0..=0xAF, _]),
+        }
+    }
+
     /// Encodes a code point. Returns `None` if the encoding does not have it.
     #[inline]
     pub(super) fn encode(&self, value: u32) -> Option<EncodedSequence> {

@@ -120,11 +120,17 @@ impl Transcoder {
     /// is also the [BOM](Encoding::bom) of `from`: `EF BB BF` does not change CESU-8, WTF-8 and the other encodings that
     /// resemble UTF-8.
     ///
-    /// At most 3 bytes are buffered for this, and only while they may be the start of a BOM. An error in these bytes
+    /// The BOM is removed, as by `decode` of the WHATWG Encoding Standard: if the policy for the BOM is
+    /// [`BomPolicy::Keep`], it becomes [`BomPolicy::Strip`]. Call [`bom`](Self::bom) after this method to keep the BOM.
+    ///
+    /// At most 7 bytes are buffered for this, and only while they may be the start of a BOM. An error in these bytes
     /// may be reported by a later call than without this setting, but with the same offset.
     #[must_use]
     pub const fn sniff(mut self) -> Self {
         self.conversion.sniffing = true;
+        if matches!(self.conversion.policies.bom, BomPolicy::Keep) {
+            self.conversion.policies.bom = BomPolicy::Strip;
+        }
         self
     }
 

@@ -71,6 +71,7 @@ struct Document {
     other_charset: Option<Other>,
     content_codings: Option<Other>,
     content_ranges: Option<Other>,
+    length_prefixed: Option<Other>,
     form_data: Option<bool>,
 }
 
@@ -225,6 +226,7 @@ impl Document {
             ("other_charset", self.other_charset.is_some()),
             ("content_codings", self.content_codings.is_some()),
             ("content_ranges", self.content_ranges.is_some()),
+            ("length_prefixed", self.length_prefixed.is_some()),
             ("form_data", self.form_data.is_some()),
         ]
         .into_iter()
@@ -301,6 +303,9 @@ impl Document {
         }
         if let Some(other) = self.content_ranges {
             rules = rules.content_ranges(uncheckable(other));
+        }
+        if let Some(other) = self.length_prefixed {
+            rules = rules.length_prefixed(uncheckable(other));
         }
         rules
     }

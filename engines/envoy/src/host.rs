@@ -370,9 +370,20 @@ impl Stream {
     }
 
     /// Responds to the client, or resets the stream if a response has begun.
-    pub(crate) fn respond(self, status: u16, content_type: &str, body: &str, details: &str) {
-        let mut headers =
-            [Header { key: Buffer::new(b"content-type"), value: Buffer::new(content_type.as_bytes()) }];
+    ///
+    /// For a request of gRPC, Envoy sets `grpc-status` to 0 unless the field is given.
+    pub(crate) fn respond<const N: usize>(
+        self,
+        status: u16,
+        fields: &[(&str, &str); N],
+        body: &str,
+        details: &str,
+    ) {
+        let field = |(name, value): &(&str, &str)| Header {
+            key: Buffer::new(name.as_bytes()),
+            value: Buffer::new(value.as_bytes()),
+        };
+        let mut headers = fields.each_ref().map(field);
         let [body, details] = [body, details].map(|text| Buffer::new(text.as_bytes()));
         // SAFETY: see the documentation of this module.
         unsafe {

@@ -12,7 +12,7 @@ use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
 use crate::host::{Chunks, Config, Stream, guard};
 use crate::objects;
-use crate::plan::{Check, Content, Outcome, Tunnel, Verdict, check_values, decide, is_head, status};
+use crate::plan::{Check, Content, Outcome, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status};
 use crate::rewrite::{Target, rewrite};
 use crate::shift::{GAP, shift};
 
@@ -37,6 +37,8 @@ struct Filter {
     tunnel: Cell<Tunnel>,
     /// Whether the request has the method `HEAD`.
     is_head: Cell<bool>,
+    /// Whether the request is one of gRPC.
+    is_grpc: Cell<bool>,
     /// Whether the request or the response was rejected, or a hook panicked. Further data is dropped, and Envoy's own
     /// response passes.
     is_over: Cell<bool>,
@@ -68,7 +70,7 @@ const RESPONSE: Way = Way {
     buffered: body_type::BUFFERED_RESPONSE,
 };
 
-const JSON: &str = "application/problem+json";
+const JSON: (&str, &str) = ("content-type", "application/problem+json");
 /// The details of a local response or reset, for Envoy's access log.
 const REJECTED: &str = "utf8_codec_rejected";
 const PANICKED: &str = "utf8_codec_panicked";
@@ -82,6 +84,7 @@ impl Filter {
             response: Cell::new(None),
             tunnel: Cell::new(Tunnel::No),
             is_head: Cell::new(false),
+            is_grpc: Cell::new(false),
             is_over: Cell::new(false),
         }
     }
@@ -117,6 +120,7 @@ impl Filter {
                 Message::Request => {
                     self.tunnel.set(Tunnel::of_request(fields.clone()));
                     self.is_head.set(is_head(fields.clone()));
+                    self.is_grpc.set(is_grpc(fields.clone()));
                     (Content::of_request(!end, self.tunnel.get()), false)
                 }
                 Message::Response if self.tunnel.get().is_opened_by(fields.clone()) => {
@@ -271,18 +275,29 @@ impl Filter {
         self.shared.counters.rejected(stream, way.message, reason, false);
     }
 
-    /// Responds with the problem document.
+    /// Responds with the problem document, or with the status of gRPC.
     fn reject(&self, stream: Stream, way: Way, reason: Reason) {
         self.record_rejection(stream, way, &reason);
         let rejection = Rejection::new(way.message, reason);
-        stream.respond(rejection.status().as_u16(), JSON, &rejection.problem_json(), REJECTED);
+        if self.is_grpc.get() {
+            let fields = rejection.grpc_fields();
+            stream.respond(200, &fields.each_ref().map(|(name, value)| (*name, &**value)), "", REJECTED);
+        } else {
+            let status = rejection.status().as_u16();
+            stream.respond(status, &[JSON], &rejection.problem_json(), REJECTED);
+        }
     }
 
     fn panicked(&self, stream: Stream) {
         self.is_over.set(true);
         self.shared.counters.panicked(stream);
-        let problem = r#"{"type":"about:blank","title":"Internal Server Error","status":500}"#;
-        stream.respond(500, JSON, problem, PANICKED);
+        if self.is_grpc.get() {
+            let fields = [("content-type", "application/grpc"), ("grpc-status", "13")];
+            stream.respond(200, &fields, "", PANICKED);
+        } else {
+            let problem = r#"{"type":"about:blank","title":"Internal Server Error","status":500}"#;
+            stream.respond(500, &[JSON], problem, PANICKED);
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 
 use bytes::Bytes;
 use http::HeaderName;
+use utf8_codec::content_type;
 use utf8_codec::http::{
     BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, Reason, Utf8BodyError,
 };
@@ -38,8 +39,8 @@ enum Kind {
     /// Not checked, or not checked anymore.
     Pass,
     Text(Filter),
-    /// A form, whose text is checked after decoding.
-    Form(Box<BodyFilter>),
+    /// A form, whose text is checked after decoding, or a document, whose start is held until its encoding is known.
+    Body(Box<BodyFilter>),
 }
 
 /// The changes for the slices that were fed.
@@ -118,7 +119,7 @@ impl Check {
         let kind = match plan.kind() {
             BodyKind::Pass => return Self::pass(),
             BodyKind::Text => Kind::Text(Filter::with_decoder(*plan.decoder())),
-            _ => Kind::Form(Box::new(BodyFilter::new(plan, rules))),
+            _ => Kind::Body(Box::new(BodyFilter::new(plan, rules))),
         };
         let may_change = !only_reports && plan.invalidates("content-digest", b"");
         Self { kind, only_reports, repair: may_change.then(|| Box::new(plan.clone())) }
@@ -154,7 +155,14 @@ impl Check {
                 (0, None)
             }
             Kind::Text(filter) => feed_text(filter, &mut output, end),
-            Kind::Form(filter) => feed_form(filter, &mut output, end),
+            Kind::Body(filter) => {
+                let result = feed_body(filter, &mut output, end);
+                // A document in UTF-8, after its start. The rest is not copied.
+                if let Some(decoder) = filter.text_decoder().filter(|_| !end) {
+                    self.kind = Kind::Text(Filter::with_decoder(decoder));
+                }
+                result
+            }
         };
         let verdict = match error {
             None => Verdict::Pass,
@@ -199,7 +207,7 @@ fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, O
     }
 }
 
-fn feed_form(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<Reason>) {
+fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<Reason>) {
     let before = filter.repaired();
     let mut drain = |filter: &mut BodyFilter| -> Result<(), Utf8BodyError> {
         while let Some(data) = filter.next() {
@@ -309,6 +317,11 @@ impl Content {
 /// Whether the pseudo-fields of a request have the method `HEAD`.
 pub fn is_head<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
     fields.any(|field| field == (b":method", b"HEAD"))
+}
+
+/// Whether the fields of a request are those of gRPC, whose clients read the status from `grpc-status`.
+pub fn is_grpc<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
+    fields.any(|(name, value)| name.eq_ignore_ascii_case(b"content-type") && content_type::is_grpc(value))
 }
 
 /// Returns the status of the pseudo-fields of a response, or 0.

@@ -5,7 +5,9 @@
 use utf8_codec::http::{Message, Reason};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_envoy::config::{FilterKind, Settings};
-use utf8_codec_envoy::plan::{Check, Content, Tunnel, Verdict, check_values, decide, is_head, status};
+use utf8_codec_envoy::plan::{
+    Check, Content, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status,
+};
 
 /// Returns the bytes that an engine forwards if it feeds these calls, each with several slices.
 fn forward(check: &mut Check, calls: &[Vec<&[u8]>]) -> (Vec<u8>, Verdict) {
@@ -295,4 +297,70 @@ fn a_repair_removes_the_digests_in_trailers() {
     assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-digest", "Digest"]);
     assert!(untrue("{}").is_empty());
     assert!(untrue(r#"{"on_error": "replace", "action": "report"}"#).is_empty());
+}
+
+#[test]
+fn a_document_is_read_as_it_declares_for_every_partition() {
+    let html = [&b"<p>"[..], &[b'x'; 1100], "é<b>".as_bytes()].concat();
+    for (content_type, document, requests, responses) in [
+        ("text/xml", &b"<?xml encoding='latin1'?>\xE9"[..], Err(Reason::UnsupportedCharset), Ok(())),
+        ("text/xml", "<?xml version='1.0'?>é<a>".as_bytes(), Ok(()), Ok(())),
+        ("text/html", b"<meta charset=koi8-r>\xC1", Err(Reason::UnsupportedCharset), Ok(())),
+        ("text/html", &html, Ok(()), Ok(())),
+    ] {
+        for json in [r#"{}"#, r#"{"on_error": "replace"}"#] {
+            let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
+            for (message, expected) in [(Message::Request, &requests), (Message::Response, &responses)] {
+                let fields = [(&b"content-type"[..], content_type.as_bytes())];
+                let run = |calls: &[Vec<&[u8]>]| {
+                    let fields = fields.iter().copied();
+                    let plan = decide(&settings, message, fields, Content::Body).unwrap();
+                    let mut check = plan.check;
+                    let (forwarded, verdict) = forward(&mut check, calls);
+                    match expected {
+                        Ok(()) => assert_eq!((&forwarded[..], verdict), (document, Verdict::Pass)),
+                        Err(reason) => {
+                            assert_eq!(
+                                (&forwarded[..], verdict),
+                                (&b""[..], Verdict::Rejected(reason.clone()))
+                            );
+                        }
+                    }
+                };
+                run(&document.chunks(1).map(|byte| vec![byte]).collect::<Vec<_>>());
+                for cut in 0..=document.len() {
+                    let (start, rest) = document.split_at(cut);
+                    run(&[vec![start], vec![rest]]);
+                    run(&[vec![start, rest]]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_document_is_not_copied_after_its_start() {
+    let settings = Settings::parse(b"{}", FilterKind::Http).unwrap();
+    let fields = [(&b"content-type"[..], &b"text/xml"[..])];
+    let mut check = decide(&settings, Message::Response, fields.into_iter(), Content::Body).unwrap().check;
+    assert_eq!(check.feed(&[b"<a>\xC3"], false).tail, b"<a>");
+    let outcome = check.feed(&[b"\xA9 and more"], false);
+    assert_eq!((outcome.head.as_slice(), outcome.kept, outcome.tail.len()), (&b"\xC3"[..], 10, 0));
+    let outcome = check.feed(&[b"\xFF"], true);
+    let Verdict::Rejected(reason) = outcome.verdict else { panic!("{outcome:?}") };
+    assert_eq!(reason.offset_and_len(), Some((14, 1)));
+}
+
+#[test]
+fn length_prefixed_messages_are_never_text() {
+    let grpc = [(&b"content-type"[..], &b"application/grpc+json"[..])];
+    let plan = |json: &str| {
+        let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
+        decide(&settings, Message::Request, grpc.iter().copied(), Content::Body)
+    };
+    for json in ["{}", r#"{"content_types": ["*/*", "+json"], "on_error": "replace"}"#] {
+        assert!(plan(json).unwrap().check.is_passing(), "{json}");
+    }
+    assert_eq!(plan(r#"{"length_prefixed": "reject"}"#).unwrap_err(), Reason::LengthPrefixed);
+    assert!(is_grpc(grpc.into_iter()) && !is_grpc([(&b"content-type"[..], &b"text/plain"[..])].into_iter()));
 }

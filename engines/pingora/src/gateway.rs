@@ -6,11 +6,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::HeaderName;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use log::warn;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
+use utf8_codec::content_type;
 use utf8_codec::http::{Message, Reason, Rejection};
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{self, Check, Content, MessagePlan};
@@ -274,11 +275,22 @@ impl ProxyHttp for Gateway {
     }
 }
 
-/// Sends the problem document, unless a response has begun, and reads the rest of the request for a while.
+/// Sends the problem document, or the status of gRPC, unless a response has begun, and reads the rest of the request for a while.
 async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
-    let document = Bytes::from(rejection.problem_json());
-    let mut response = ResponseHeader::build(rejection.status(), Some(2))?;
-    response.insert_header("content-type", "application/problem+json")?;
+    let request = session.req_header().headers.get(CONTENT_TYPE);
+    let is_grpc = request.is_some_and(|value| content_type::is_grpc(value.as_bytes()));
+    let (mut response, document) = if is_grpc {
+        let mut response = ResponseHeader::build(http::StatusCode::OK, Some(3))?;
+        for (name, value) in rejection.grpc_fields() {
+            response.insert_header(name, value)?;
+        }
+        (response, Bytes::new())
+    } else {
+        let document = Bytes::from(rejection.problem_json());
+        let mut response = ResponseHeader::build(rejection.status(), Some(2))?;
+        response.insert_header(CONTENT_TYPE, "application/problem+json")?;
+        (response, document)
+    };
     response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
     session.as_downstream_mut().write_error_response(response, document).await?;
     if rejection.message == Message::Request {

@@ -473,3 +473,16 @@ fn a_wrong_setting_ends_the_program_with_its_name() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("unknown field `on_eror`"));
 }
+
+#[test]
+fn a_rejected_request_of_grpc_has_a_grpc_status() {
+    let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let gateway = Gateway::new(r#"{"length_prefixed": "reject"}"#, server.local_addr().unwrap());
+    let response = gateway.post("application/grpc+json", &[b"\0\0\0\0\x80"]);
+    assert!(response.head.starts_with("http/1.1 200") && response.is_complete, "{response:?}");
+    for field in ["content-type: application/grpc", "grpc-status: 3", "grpc-message: messages with a length"]
+    {
+        assert!(response.head.contains(field), "{response:?}");
+    }
+    assert!(response.body.is_empty(), "{response:?}");
+}

@@ -26,6 +26,8 @@ pub(crate) struct Exchange {
     tunnel: Tunnel,
     /// Whether the request has the method `HEAD`.
     is_head: bool,
+    /// Whether the request is one of gRPC.
+    is_grpc: bool,
     was_rejected: bool,
     /// Whether the response is a document that this filter sent. It passes; any other data after an error does not.
     is_own_response: bool,
@@ -46,6 +48,7 @@ impl Exchange {
             held_response: 0,
             tunnel: Tunnel::No,
             is_head: false,
+            is_grpc: false,
             was_rejected: false,
             is_own_response: false,
             has_response: false,
@@ -82,7 +85,7 @@ impl Exchange {
         }
     }
 
-    /// Ends the exchange: with the problem document where a response can still be sent.
+    /// Ends the exchange: with the problem document, or the status of gRPC, where a response can still be sent.
     fn reject(&mut self, message: Message, reason: Reason, can_respond: bool) -> Action {
         log("rejected", message, &reason);
         self.was_rejected = true;
@@ -90,9 +93,15 @@ impl Exchange {
         if can_respond && (message == Message::Response || !self.has_response) {
             self.is_own_response = true;
             let rejection = Rejection::new(message, reason);
-            let status = u32::from(rejection.status().as_u16());
-            let fields = vec![("content-type", "application/problem+json")];
-            self.send_http_response(status, fields, Some(rejection.problem_json().as_bytes()));
+            if self.is_grpc {
+                let fields = rejection.grpc_fields();
+                let fields = fields.each_ref().map(|(name, value)| (*name, &**value)).to_vec();
+                self.send_http_response(200, fields, None);
+            } else {
+                let status = u32::from(rejection.status().as_u16());
+                let fields = vec![("content-type", "application/problem+json")];
+                self.send_http_response(status, fields, Some(rejection.problem_json().as_bytes()));
+            }
         } else {
             self.reset_http_response();
         }
@@ -215,8 +224,7 @@ impl Exchange {
             Verdict::Pass if outcome.is_unchanged() => None,
             // There is no buffer to which the repaired end of the body could be added.
             Verdict::Pass => {
-                let why =
-                    "a body that ends inside a character, before trailers, is repaired in buffered mode only";
+                let why = "the held end of a body, before trailers, is passed on in buffered mode only";
                 return self.reset(message, why);
             }
         };
@@ -259,6 +267,7 @@ impl HttpContext for Exchange {
         let fields = self.get_http_request_headers_bytes();
         self.tunnel = Tunnel::of_request(pairs(&fields));
         self.is_head = plan::is_head(pairs(&fields));
+        self.is_grpc = plan::is_grpc(pairs(&fields));
         match self.decide(Message::Request, &fields, Content::of_request(!end, self.tunnel)) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_request_header(name)),
             Err(action) => return action,

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 use core::str::FromStr;
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +11,10 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::de::{Deserialize, Deserializer, Error};
+use utf8_codec::BomPolicy;
 
-use super::super::args::Bom;
 use super::super::charset::NamedEncoding;
+use super::super::files::{directory_of, open_regular, read_config};
 use super::rules::Rule;
 
 /// The name of a configuration file.
@@ -28,7 +29,7 @@ pub(super) struct Options {
     #[serde(default, deserialize_with = "charset")]
     pub(super) encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
-    pub(super) bom: Option<Bom>,
+    pub(super) bom: Option<BomPolicy>,
 }
 
 /// The parsed content of a configuration file.
@@ -40,7 +41,7 @@ struct Content {
     #[serde(default, deserialize_with = "charset")]
     encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
-    bom: Option<Bom>,
+    bom: Option<BomPolicy>,
     #[serde(default)]
     files: Vec<Section>,
 }
@@ -57,7 +58,7 @@ struct Section {
     #[serde(default, deserialize_with = "charset")]
     encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
-    bom: Option<Bom>,
+    bom: Option<BomPolicy>,
 }
 
 fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Rule>>, D::Error> {
@@ -77,11 +78,10 @@ fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedEnc
     charset.map(Some).map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
 }
 
-fn bom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bom>, D::Error> {
+fn bom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BomPolicy>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let bom = <Bom as ValueEnum>::from_str(&name, false);
-    let expected = "expected keep, strip, require or reject";
-    bom.map(Some).map_err(|_| D::Error::custom(format_args!("unknown BOM policy `{name}`, {expected}")))
+    let bom = <BomPolicy as FromStr>::from_str(&name);
+    bom.map(Some).map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
 }
 
 /// One glob, or a list of globs.
@@ -110,11 +110,12 @@ pub(super) struct Config {
 }
 
 impl Config {
-    /// Reads a configuration file. Its globs are relative to `root`.
-    pub(super) fn read(file: &Path, root: &Path) -> Result<Self, String> {
-        let cannot = |error: &dyn Display| format!("cannot read {}: {error}", file.display());
-        let text = fs::read_to_string(file).map_err(|error| cannot(&error))?;
-        Self::parse(&text, root).map_err(|error| cannot(&error))
+    /// Reads the configuration file `path`. Its globs are relative to `root`.
+    pub(super) fn read(path: &Path, file: io::Result<File>, root: &Path) -> Result<Self, String> {
+        let cannot = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
+        let content = file.and_then(read_config).map_err(|error| cannot(&error))?;
+        let text = str::from_utf8(&content).map_err(|error| cannot(&error))?;
+        Self::parse(text, root).map_err(|error| cannot(&error))
     }
 
     /// Parses the content of a configuration file. An error contains the line, if it is not about a glob.
@@ -194,7 +195,10 @@ impl Configs {
             return Ok(None);
         }
         let config = match fs::metadata(&file) {
-            Ok(metadata) if metadata.is_file() => Some(Arc::new(Config::read(&file, directory)?)),
+            Ok(metadata) if metadata.is_file() => {
+                let opened = open_regular(&file).map(|opened| opened.file);
+                Some(Arc::new(Config::read(&file, opened, directory)?))
+            }
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(format!("cannot read {}: {error}", file.display()));
             }
@@ -217,11 +221,6 @@ impl Configs {
 /// not be searched. Such files are reported when they are opened.
 fn is_without_files(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
-}
-
-/// Returns the directory of a path, `.` if it has none.
-pub(super) fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::super::escape;
-use super::super::files::{file_members, open};
+use super::super::files::file_members;
 use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs, spawn};
@@ -84,7 +84,7 @@ impl DetectArgs {
                 && let file = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(input) = inputs.get(file)
             {
-                let report = open(&input.path).and_then(|mut content| {
+                let report = input.read().and_then(|mut content| {
                     detect(&mut content, declaration::kind_of(&input.path), !input.is_named)
                 });
                 let mut lane = turn.lane((file, 0));

@@ -1,11 +1,11 @@
 //! `utf8-codec check --fix`: rewrites files that have errors.
 //!
 //! A file is read twice: to find its errors, and to create the new content. The complete new content is scanned and
-//! then replaces the old content. If it still has errors, it is scanned again to report them.
+//! then replaces the old content. If it still has errors, it is scanned again to report them. The file is opened once, so
+//! that all this is about the same file.
 
 use core::str::FromStr;
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
 
@@ -13,9 +13,12 @@ use utf8_codec::declared::DocumentKind;
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy, Utf8Error};
 
-use super::super::atomic::Replacement;
 use super::super::charset::NamedEncoding;
-use super::super::files::read;
+use super::super::files::{Opened, read};
+use super::super::fingerprint::Fingerprinted;
+use super::super::identity::{Expected, check_unchanged};
+use super::super::replacement::Replacement;
+use super::super::walk::Input;
 use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
@@ -113,41 +116,45 @@ impl FixArgs {
     /// the diff, and does not change the file.
     pub(super) fn run(
         &self,
-        path: &Path,
+        input: &Input,
         checks: &Checks,
-        skip_binary: bool,
         report: &mut dyn FnMut(Diagnostic),
         show: &mut dyn FnMut(Vec<u8>),
     ) -> io::Result<Summary> {
         // A fix reads the file several times. The content of a pipe would be lost.
-        if !fs::metadata(path)?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        let mut summary = scan(&mut File::open(path)?, checks, skip_binary, &mut |_| {})?;
+        let mut opened = input.open_regular()?;
+        let skip_binary = !input.is_named;
+        let mut summary = scan(&mut opened.file, checks, skip_binary, &mut |_| {})?;
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
-        let plan = self.plan(&summary, checks).and_then(|plan| match checks.bom_if_needed {
-            true => plan.with_needed_bom(&mut File::open(path)?),
-            false => Ok(plan),
-        });
+        let mut plan = self.plan(&summary, checks);
+        if checks.bom_if_needed {
+            opened.file.rewind()?;
+            plan = plan.and_then(|plan| plan.with_needed_bom(&mut opened.file));
+        }
+        opened.file.rewind()?;
         let fixed = match plan {
-            Ok(plan) if self.dry_run => preview(path, plan, show).map(|()| None),
-            Ok(plan) => self.rewrite(path, plan, checks).map(Some),
+            Ok(plan) if self.dry_run => preview(&input.path, &opened, plan, show).map(|()| None),
+            Ok(plan) => self.rewrite(input, &opened, plan, checks).map(Some),
             Err(failed) => Err(failed),
         };
         let errors = summary.errors;
+        let mut new = None;
         match fixed {
             Ok(None) => {}
-            Ok(Some(left)) => {
+            Ok(Some((left, replacement))) => {
                 summary = left;
                 summary.fixed = Fixed::Rewritten(errors.saturating_sub(summary.errors));
+                new = Some(replacement);
             }
             Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),
             Err(Failed::Io(error)) => summary.fixed = Fixed::Failed(error.to_string()),
         }
         if !self.dry_run && summary.errors > 0 {
-            scan(&mut File::open(path)?, checks, skip_binary, report)?;
+            opened.file.rewind()?;
+            let mut content = new.as_ref().map_or(Ok(&opened.file), Replacement::new_content)?;
+            scan(&mut content, checks, skip_binary, report)?;
         }
         Ok(summary)
     }
@@ -222,13 +229,20 @@ impl FixArgs {
         }
     }
 
-    /// Rewrites a file. Returns the summary of the new content.
-    fn rewrite(&self, path: &Path, plan: Plan, checks: &Checks) -> Result<Summary, Failed> {
-        let (mut content, replacement) = Replacement::of_content(path)?;
+    /// Rewrites a file. Returns the new content and its summary.
+    fn rewrite(
+        &self,
+        input: &Input,
+        opened: &Opened,
+        plan: Plan,
+        checks: &Checks,
+    ) -> Result<(Summary, Replacement), Failed> {
+        let mut replacement = Replacement::of_input(input, opened)?;
+        let mut content = Fingerprinted::new(&opened.file);
         plan.apply(&mut content, &mut |bytes| replacement.write(bytes))?;
         let left = scan(&mut replacement.new_content()?, checks, false, &mut |_| {})?;
-        replacement.commit_content(self.backup.as_deref())?;
-        Ok(left)
+        replacement.commit_content(content.fingerprint(), self.backup.as_deref())?;
+        Ok((left, replacement))
     }
 }
 
@@ -250,8 +264,8 @@ fn source_of(charset: NamedEncoding) -> FixSource {
 }
 
 /// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
-fn preview(path: &Path, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(), Failed> {
-    let (mut old, mut new) = (File::open(path)?, tempfile::tempfile()?);
+fn preview(path: &Path, opened: &Opened, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(), Failed> {
+    let (mut old, mut new) = (&opened.file, tempfile::tempfile()?);
     plan.apply(&mut old, &mut |bytes| new.write_all(bytes))?;
     old.rewind()?;
     new.rewind()?;
@@ -259,7 +273,9 @@ fn preview(path: &Path, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(),
         FixSource::Other(charset) if charset.unit_len() > 1 => DiffLines::Replaced,
         _ => DiffLines::Same,
     };
-    show(diff::unified(path, &mut BufReader::new(old), &mut BufReader::new(new), lines)?);
+    let diff = diff::unified(path, &mut BufReader::new(old), &mut BufReader::new(new), lines)?;
+    check_unchanged(&opened.metadata, opened.file.metadata(), Expected::Untouched)?;
+    show(diff);
     Ok(())
 }
 

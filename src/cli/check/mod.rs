@@ -26,6 +26,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Seek, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 
 use anstream::AutoStream;
@@ -36,7 +37,7 @@ use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
 use super::args::at_least_one;
-use super::files::{is_standard, open};
+use super::files::{Opened, is_standard};
 use super::log::Verbosity;
 use super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::walk::{Input, WalkArgs, spawn};
@@ -50,7 +51,7 @@ use rules::Rule;
 use scan::{Checks, HISTORY, scan, scan_part};
 use scanned::Scanned;
 use settings::{Settings, SettingsArgs};
-use split::{FilePart, PART, Queue, Work, open_part};
+use split::{FilePart, PART, PartReader, Queue, Work};
 
 /// Report where files are not UTF-8, and why
 ///
@@ -162,22 +163,27 @@ impl Args {
                         let (parts, opened) = match (inputs.get(file), opened) {
                             (Some(input), Some(Ok(opened))) => {
                                 let (parts, opened) = self.split(input, &settings, opened);
-                                (parts, Some(Ok(opened)))
+                                (parts, Some(Ok(Arc::new(opened))))
                             }
-                            (_, opened) => (Vec::new(), opened),
+                            (_, opened) => {
+                                (Vec::new(), opened.map(|opened| opened.map(|it| Arc::new(it.file))))
+                            }
                         };
-                        queue.opened(file, parts.get(1..).unwrap_or_default());
+                        let shared = opened.as_ref().and_then(|opened| opened.as_ref().ok());
+                        queue.opened(file, parts.get(1..).unwrap_or_default(), shared);
                         (file, parts.first().copied().filter(|first| !first.is_last()), opened)
                     }
-                    Work::Part(file, part) => (file, Some(part), None),
+                    Work::Part(file, part, opened) => (file, Some(part), Some(Ok(opened))),
                 };
                 let Some(input) = inputs.get(file).filter(|_| !turn.has_failed()) else { continue };
                 let mut lane = turn.lane((file, part.map_or(0, |part| part.number)));
                 let is_last = part.is_none_or(|part| part.is_last());
                 let mut push = |event| lane.push(event);
-                let end = match part {
-                    Some(part) => Event::Part(self.check_part(input, part, &settings, &mut push), is_last),
-                    None => Event::End(self.check(input, opened, &settings, &mut push)),
+                let end = match (part, &opened) {
+                    (Some(part), Some(Ok(opened))) => {
+                        Event::Part(self.check_part(input, part, opened, &settings, &mut push), is_last)
+                    }
+                    _ => Event::End(self.check(input, opened, &settings, &mut push)),
                 };
                 lane.push(end);
                 lane.end(is_last);
@@ -212,16 +218,17 @@ impl Args {
         Ok(inputs.into_iter().filter(|input| seen.insert(canonical(&input.path))).collect())
     }
 
-    /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file several times itself.
-    fn open(&self, input: &Input) -> Option<io::Result<File>> {
+    /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file itself.
+    fn open(&self, input: &Input) -> Option<io::Result<Opened>> {
         let is_opened = !is_standard(&input.path) && !self.fix.is_on();
-        is_opened.then(|| File::open(&input.path))
+        is_opened.then(|| input.open())
     }
 
     /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it.
-    fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<FilePart>, File) {
+    fn split(&self, input: &Input, settings: &Settings, opened: Opened) -> (Vec<FilePart>, File) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
-        let is_large = file.metadata().is_ok_and(|file| file.is_file() && file.len() > 2 * len);
+        let Opened { mut file, metadata } = opened;
+        let is_large = metadata.is_file() && metadata.len() > 2 * len;
         // In other encodings a character boundary cannot be found without the bytes before it.
         let is_utf_8 = || {
             settings.of(&input.path).is_ok_and(|it| it.encoding == Encoding::Utf8.into() && !it.bom_if_needed)
@@ -244,12 +251,14 @@ impl Args {
         &self,
         input: &Input,
         part: FilePart,
+        file: &File,
         settings: &Settings,
         push: &mut dyn FnMut(Event),
     ) -> io::Result<Scanned> {
         let checks = settings.of(&input.path).map_err(io::Error::other)?;
-        let (from, mut file) = open_part(File::open(&input.path)?, part, HISTORY as u64)?;
-        scan_part(&mut file, from, part, &checks, false, &mut |diagnostic| {
+        let mut reader = PartReader::new(file, part, HISTORY as u64);
+        let from = reader.at;
+        scan_part(&mut reader, from, part, &checks, false, &mut |diagnostic| {
             push(Event::Diagnostic(diagnostic))
         })
     }
@@ -257,11 +266,11 @@ impl Args {
     fn check(
         &self,
         input: &Input,
-        opened: Option<io::Result<File>>,
+        opened: Option<io::Result<Arc<File>>>,
         settings: &Settings,
         push: &mut dyn FnMut(Event),
     ) -> Summary {
-        let Input { path, is_named } = input;
+        let Input { path, is_named, .. } = input;
         let checks = match settings.of(path) {
             Ok(checks) => checks,
             Err(error) => return unreadable(&error),
@@ -271,11 +280,11 @@ impl Args {
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                self.fix.run(path, &checks, !is_named, report, show)
+                self.fix.run(input, &checks, report, show)
             }
             false => match opened {
-                Some(file) => file.and_then(|mut file| scan(&mut file, &checks, !is_named, report)),
-                None => open(path).and_then(|mut input| scan(&mut input, &checks, !is_named, report)),
+                Some(file) => file.and_then(|file| scan(&mut &*file, &checks, !is_named, report)),
+                None => input.read().and_then(|mut input| scan(&mut input, &checks, !is_named, report)),
             },
         };
         summary.unwrap_or_else(|error| Summary {

@@ -1,18 +1,20 @@
 //! The settings of each file: from the command line, from `utf8-codec.toml`, from `.editorconfig` and from the type of
 //! the file, in this order of precedence.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ec4rs::property::Charset as EditorConfigCharset;
-use ec4rs::{ConfigFile, Properties, PropertiesSource};
+use ec4rs::{ConfigParser, Properties, PropertiesSource};
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
-use super::super::args::Bom;
+use super::super::args::bom_policy;
 use super::super::charset::NamedEncoding;
+use super::super::files::{directory_of, open_regular, read_config};
 use super::super::walk::Input;
-use super::config::{Config, Configs, Options, directory_of};
+use super::config::{Config, Configs, Options};
 use super::declaration::kind_of;
 use super::rules::Rule;
 use super::scan::Checks;
@@ -33,8 +35,8 @@ pub(super) struct SettingsArgs {
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<NamedEncoding>,
     /// Whether files must start with a BOM (require), must not (reject), or may (keep, strip) [default: keep]
-    #[arg(long, value_name = "POLICY", hide_possible_values = true)]
-    bom: Option<Bom>,
+    #[arg(long, value_name = "POLICY", hide_possible_values = true, value_parser = bom_policy())]
+    bom: Option<BomPolicy>,
     /// Check an additional rule; can be repeated. Replaces the rules of utf8-codec.toml
     #[arg(long = "rule", value_name = "RULE")]
     rules: Vec<Rule>,
@@ -73,7 +75,7 @@ impl SettingsArgs {
         let mut configs = match &self.config {
             Some(file) => {
                 let here = fs::canonicalize(".").map_err(|error| format!("cannot read .: {error}"))?;
-                Configs::only(Config::read(file, &here)?)
+                Configs::only(Config::read(file, File::open(file), &here)?)
             }
             None => Configs::default(),
         };
@@ -114,7 +116,7 @@ impl Settings {
             };
         }
         if let Some(bom) = self.args.bom.or(bom) {
-            (checks.bom_rule, policy) = (Rule::Bom, bom.into());
+            (checks.bom_rule, policy) = (Rule::Bom, bom);
             checks.bom_if_needed = false;
         }
         checks.kind = kind_of(path);
@@ -146,20 +148,23 @@ fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
     let mut files = Vec::new();
     for directory in path.ancestors().skip(1) {
         let file = directory.join(".editorconfig");
-        // `ec4rs::properties_of` would open any file, and opening a FIFO waits for a writer.
-        if !fs::metadata(&file).is_ok_and(|file| file.is_file()) {
-            continue;
-        }
-        let Ok(file) = ConfigFile::open(file) else { continue };
-        let is_root = file.reader.is_root;
-        files.push(file);
+        // `ec4rs::properties_of` would open any file, and would read a line of any length.
+        let Ok(opened) = open_regular(&file) else { continue };
+        let content = read_config(opened.file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let Ok(parser) = ConfigParser::new(io::Cursor::new(content)) else { continue };
+        let is_root = parser.is_root;
+        files.push((directory, parser));
         if is_root {
             break;
         }
     }
     let mut properties = Properties::new();
-    for file in files.iter_mut().rev() {
-        file.apply_to(&mut properties, &path).map_err(|error| format!(".editorconfig: {error}"))?;
+    for (directory, parser) in files.iter_mut().rev() {
+        // The globs are relative to the directory.
+        let below = path.strip_prefix(*directory).unwrap_or(&path);
+        parser.apply_to(&mut properties, below).map_err(|error| {
+            format!("{}:{}: {error}", directory.join(".editorconfig").display(), parser.line_no())
+        })?;
     }
     Ok(properties.get::<EditorConfigCharset>().ok())
 }

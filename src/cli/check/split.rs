@@ -5,12 +5,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::super::files::read;
 
-/// The default length of a part. The overhead of a part is opening the file and a few small reads, about 50
-/// microseconds.
+/// The default length of a part. The overhead of a part is a few small reads, less than 50 microseconds.
 pub(super) const PART: u64 = 32 << 20;
 
 /// The length of the range after each multiple of the part length in which a boundary is searched.
@@ -87,22 +86,48 @@ fn border(bytes: &[u8]) -> Option<usize> {
         .filter(|&at| at < bytes.len())
 }
 
-/// Opens a part for reading. The reader starts up to `history` bytes before the part and ends up to `history` bytes
-/// after it. Also returns the offset of its first byte.
-pub(super) fn open_part(mut file: File, part: FilePart, history: u64) -> io::Result<(u64, io::Take<File>)> {
-    let from = part.start.saturating_sub(history);
-    file.seek(SeekFrom::Start(from))?;
-    let len = part.end.map_or(u64::MAX, |end| end + history - from);
-    Ok((from, file.take(len)))
+/// A reader of a part. All parts of a file are read from one descriptor, because another file may get its name during
+/// the scan.
+#[derive(Debug)]
+pub(super) struct PartReader<'f> {
+    file: &'f File,
+    /// The offset of the next byte.
+    pub(super) at: u64,
+    end: u64,
+}
+
+impl<'f> PartReader<'f> {
+    /// The reader starts up to `history` bytes before the part and ends up to `history` bytes after it.
+    pub(super) fn new(file: &'f File, part: FilePart, history: u64) -> Self {
+        let end = part.end.map_or(u64::MAX, |end| end + history);
+        Self { file, at: part.start.saturating_sub(history), end }
+    }
+}
+
+impl Read for PartReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        use std::os::unix::fs::FileExt;
+        #[cfg(not(unix))]
+        use std::os::windows::fs::FileExt;
+
+        let len = buffer.len().min(usize::try_from(self.end - self.at).unwrap_or(usize::MAX));
+        #[cfg(unix)]
+        let read = self.file.read_at(&mut buffer[..len], self.at)?;
+        #[cfg(not(unix))]
+        let read = self.file.seek_read(&mut buffer[..len], self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
 }
 
 /// The next work of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Work {
     /// Open this file, call [`Queue::opened`], and scan its first part.
     File(usize),
     /// Scan another part of a file.
-    Part(usize, FilePart),
+    Part(usize, FilePart, Arc<File>),
 }
 
 /// Distributes the work in the order of the report, so that the part that is reported next is always scanned by a
@@ -121,7 +146,7 @@ struct State {
     opening: usize,
     /// The number of waiting threads. If it is 0, no wake-up is needed.
     waiting: usize,
-    parts: BTreeMap<(usize, usize), FilePart>,
+    parts: BTreeMap<(usize, usize), (FilePart, Arc<File>)>,
 }
 
 impl Queue {
@@ -138,8 +163,8 @@ impl Queue {
     pub(super) fn next(&self) -> Option<Work> {
         let mut state = self.lock();
         loop {
-            if let Some(((file, _), part)) = state.parts.pop_first() {
-                return Some(Work::Part(file, part));
+            if let Some(((file, _), (part, opened))) = state.parts.pop_first() {
+                return Some(Work::Part(file, part, opened));
             }
             if state.next < state.files {
                 state.next += 1;
@@ -156,10 +181,13 @@ impl Queue {
     }
 
     /// Adds the parts of a file after the first one. There may be none.
-    pub(super) fn opened(&self, file: usize, parts: &[FilePart]) {
+    pub(super) fn opened(&self, file: usize, parts: &[FilePart], opened: Option<&Arc<File>>) {
         let mut state = self.lock();
         state.opening -= 1;
-        state.parts.extend(parts.iter().map(|&part| ((file, part.number), part)));
+        if let Some(opened) = opened {
+            let part = |&part: &FilePart| ((file, part.number), (part, Arc::clone(opened)));
+            state.parts.extend(parts.iter().map(part));
+        }
         if state.waiting > 0 && (state.opening == 0 || !parts.is_empty()) {
             self.changed.notify_all();
         }
@@ -209,13 +237,18 @@ mod tests {
     #[test]
     fn work_comes_in_order() {
         let queue = Queue::new(2);
-        assert_eq!(queue.next(), Some(Work::File(0)));
+        let next = || match queue.next()? {
+            Work::File(file) => Some((file, 0)),
+            Work::Part(file, part, _) => Some((file, part.number)),
+        };
+        assert_eq!(next(), Some((0, 0)));
         let part = |number| FilePart { number, start: 0, end: None };
-        queue.opened(0, &[part(1), part(2)]);
-        assert_eq!(queue.next(), Some(Work::Part(0, part(1))));
-        assert_eq!(queue.next(), Some(Work::Part(0, part(2))));
-        assert_eq!(queue.next(), Some(Work::File(1)));
-        queue.opened(1, &[]);
-        assert_eq!(queue.next(), None);
+        let opened = Arc::new(tempfile::tempfile().expect("a file"));
+        queue.opened(0, &[part(1), part(2)], Some(&opened));
+        assert_eq!(next(), Some((0, 1)));
+        assert_eq!(next(), Some((0, 2)));
+        assert_eq!(next(), Some((1, 0)));
+        queue.opened(1, &[], None);
+        assert_eq!(next(), None);
     }
 }

@@ -19,19 +19,29 @@ const ROOM: usize = 16;
 
 /// A charset of the WHATWG Encoding Standard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SourceCharset(&'static Encoding);
+pub(crate) struct SourceCharset {
+    encoding: &'static Encoding,
+    /// Whether a BOM of UTF-8 or UTF-16 determines another charset.
+    is_after_bom: bool,
+}
 
 impl SourceCharset {
     /// Returns the charset of a label, if the standard has one that can be decoded.
     pub(crate) fn for_label(label: &[u8]) -> Option<Self> {
-        Encoding::for_label_no_replacement(label).map(Self)
+        let encoding = Encoding::for_label_no_replacement(label)?;
+        Some(Self { encoding, is_after_bom: false })
+    }
+
+    /// Returns the charset of a label of a document in which a BOM has precedence over it (RFC 7303 §3, HTML §13.2.3.1,
+    /// CSS Syntax Level 3 §3.2).
+    pub(crate) fn for_document(label: &[u8]) -> Option<Self> {
+        Some(Self { is_after_bom: true, ..Self::for_label(label)? })
     }
 }
 
 /// A resumable decoder of one charset, whose output is UTF-8.
 pub(crate) struct CharsetDecoder {
     decoder: Decoder,
-    charset: &'static Encoding,
     /// The policies, and the check of the decoded text, which may have characters outside an adopted subset.
     text: TextDecoder,
     rest: Bytes,
@@ -53,19 +63,21 @@ enum InputEnd {
 }
 
 impl CharsetDecoder {
-    pub(crate) fn boxed(&SourceCharset(charset): &SourceCharset, text: TextDecoder) -> Box<Self> {
-        let decoder = charset.new_decoder_with_bom_removal();
+    pub(crate) fn boxed(charset: &SourceCharset, text: TextDecoder) -> Box<Self> {
+        let SourceCharset { encoding, is_after_bom } = *charset;
+        let decoder =
+            if is_after_bom { encoding.new_decoder() } else { encoding.new_decoder_with_bom_removal() };
         // A BOM was removed.
         let text = text.at(0).bom(BomPolicy::Keep);
         let (rest, end) = (Bytes::new(), InputEnd::Open);
-        Box::new(Self { decoder, charset, text, rest, offset: 0, repaired: 0, end, error: None })
+        Box::new(Self { decoder, text, rest, offset: 0, repaired: 0, end, error: None })
     }
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
         if self.end == InputEnd::Finished {
             // The stream continues after its end. A decoder of `encoding_rs` cannot be used after its end, so a new one
             // is created.
-            self.decoder = self.charset.new_decoder_without_bom_handling();
+            self.decoder = self.decoder.encoding().new_decoder_without_bom_handling();
             self.end = InputEnd::Open;
         }
         self.rest = chunk;
@@ -128,7 +140,7 @@ impl CharsetDecoder {
                     None if self.text.error_policy() == ErrorPolicy::Skip => self.repaired += 1,
                     None => {
                         let offset = self.offset - u64::from(after) - u64::from(len);
-                        let charset = self.charset.name();
+                        let charset = self.decoder.encoding().name();
                         self.error = Some(Utf8BodyError::Undecodable(Undecodable { offset, len, charset }));
                     }
                 },
@@ -181,6 +193,8 @@ impl CharsetDecoder {
 
 impl fmt::Debug for CharsetDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CharsetDecoder").field("charset", &self.charset.name()).finish_non_exhaustive()
+        f.debug_struct("CharsetDecoder")
+            .field("charset", &self.decoder.encoding().name())
+            .finish_non_exhaustive()
     }
 }

@@ -15,6 +15,10 @@ impl SourceCharset {
     pub(crate) const fn for_label(_: &[u8]) -> Option<Self> {
         None
     }
+
+    pub(crate) const fn for_document(_: &[u8]) -> Option<Self> {
+        None
+    }
 }
 
 #[expect(clippy::needless_pass_by_ref_mut, reason = "the same methods as with the feature")]

@@ -1,5 +1,6 @@
 //! The filter for the bytes of a body, without I/O.
 
+mod document;
 mod frames;
 mod multipart;
 mod part;
@@ -11,6 +12,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use self::document::{DocumentStart, Reading};
 use self::multipart::FormFilter;
 use self::text::TextFilter;
 pub(super) use self::text::repaired;
@@ -62,6 +64,8 @@ pub struct BodyFilter {
     fed: u64,
     returned: u64,
     has_failed: bool,
+    /// Whether the body is checked, also if it then declares another encoding and passes.
+    is_checked: bool,
 }
 
 enum Step {
@@ -72,6 +76,7 @@ enum Step {
 #[allow(clippy::large_enum_variant, reason = "the common filter is not boxed")]
 enum Kind {
     Pass { chunk: Bytes, offset: u64 },
+    Document(Box<DocumentStart>),
     Text(TextFilter),
     Form(Box<FormFilter>),
     UrlEncoded(Box<UrlEncodedFilter>),
@@ -84,10 +89,13 @@ impl BodyFilter {
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
         match plan.check() {
-            Check::Pass => Self::of(Kind::Pass { chunk: Bytes::new(), offset: 0 }),
+            Check::Pass => Self { is_checked: false, ..Self::of(Kind::PASS) },
             Check::Text => Self::text(decoder),
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary } => Self::of_form(boundary, rules),
+            Check::Document { kind, other, .. } => {
+                Self::of(Kind::Document(Box::new(DocumentStart::new(*kind, *other, decoder))))
+            }
             Check::Transcode { charset, .. } => {
                 Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder)))
             }
@@ -122,7 +130,16 @@ impl BodyFilter {
     }
 
     const fn starting(start: u64, kind: Kind) -> Self {
-        Self { kind, next: None, waiting: VecDeque::new(), start, fed: 0, returned: 0, has_failed: false }
+        Self {
+            kind,
+            next: None,
+            waiting: VecDeque::new(),
+            start,
+            fed: 0,
+            returned: 0,
+            has_failed: false,
+            is_checked: true,
+        }
     }
 
     /// Accepts the next chunk. [`next`](Self::next) returns its checked bytes.
@@ -171,23 +188,67 @@ impl BodyFilter {
                     self.returned += data.len() as u64;
                     return Some(Ok(data));
                 }
-                Some(Err(error)) => {
-                    self.has_failed = true;
-                    (self.next, self.waiting) = (None, VecDeque::new());
-                    return Some(Err(error));
-                }
+                Some(Err(error)) => return Some(Err(self.failed(error))),
                 None => {}
             }
-            match self.next.take().or_else(|| self.waiting.pop_front())? {
-                Step::Chunk(chunk) => self.kind.feed(chunk),
-                Step::End => self.kind.finish(),
+            let step = self.next.take().or_else(|| self.waiting.pop_front())?;
+            let Kind::Document(start) = &mut self.kind else {
+                self.step(step);
+                continue;
+            };
+            let decided = match &step {
+                Step::Chunk(chunk) => start.feed(chunk),
+                Step::End => Some(start.finish()),
+            };
+            let Some(reading) = decided else { continue };
+            let decoder = *start.decoder();
+            let (offset, held) = start.split();
+            self.kind = match reading {
+                Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.at(offset))),
+                Reading::Pass => Kind::Pass { chunk: Bytes::new(), offset },
+                Reading::Transcode(charset) => Kind::Charset(CharsetDecoder::boxed(&charset, decoder)),
+                Reading::Reject(error) => return Some(Err(self.failed(error))),
+            };
+            if held.is_empty() {
+                self.step(step);
+            } else {
+                self.kind.feed(held);
+                // It was taken from there, so no other step is lost.
+                self.next = Some(step);
             }
         }
+    }
+
+    #[inline]
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Chunk(chunk) => self.kind.feed(chunk),
+            Step::End => self.kind.finish(),
+        }
+    }
+
+    fn failed(&mut self, error: Utf8BodyError) -> Utf8BodyError {
+        self.has_failed = true;
+        (self.next, self.waiting) = (None, VecDeque::new());
+        error
     }
 
     /// Returns the number of bytes fed so far.
     pub const fn offset(&self) -> u64 {
         self.fed
+    }
+
+    /// Returns the decoder with its state, if the rest of the body is plain UTF-8 text and nothing is left to return.
+    ///
+    /// An engine can then go on with a [`proxy::Filter`](crate::proxy::Filter), which needs no copies: after the start
+    /// of a [document](super::BodyKind::Document).
+    pub fn text_decoder(&self) -> Option<TextDecoder> {
+        match &self.kind {
+            Kind::Text(filter) if !self.has_failed && self.untaken() == 0 && filter.is_idle() => {
+                Some(*filter.decoder())
+            }
+            _ => None,
+        }
     }
 
     /// Returns the number of ill-formed sequences that were repaired so far.
@@ -202,9 +263,9 @@ impl BodyFilter {
         self.repaired() > 0 || self.returned != self.fed || matches!(self.kind, Kind::Charset(_))
     }
 
-    /// Whether the body passes without a check.
+    /// Whether the body passes without a check, whatever it contains.
     pub(crate) const fn is_passing(&self) -> bool {
-        matches!(self.kind, Kind::Pass { .. })
+        !self.is_checked
     }
 
     /// Whether there is no more output, even if the body ends now.
@@ -233,12 +294,16 @@ impl BodyFilter {
 }
 
 impl Kind {
+    const PASS: Self = Self::Pass { chunk: Bytes::new(), offset: 0 };
+
     fn feed(&mut self, next: Bytes) {
         match self {
             Self::Pass { chunk, offset } => {
                 *offset += next.len() as u64;
                 *chunk = next;
             }
+            // `BodyFilter::next` replaces it.
+            Self::Document(_) => {}
             Self::Text(filter) => filter.feed(next),
             Self::Form(filter) => filter.feed(&next),
             Self::UrlEncoded(filter) => filter.feed(&next),
@@ -253,6 +318,7 @@ impl Kind {
                 let chunk = core::mem::take(chunk);
                 (!chunk.is_empty()).then_some(Ok(chunk))
             }
+            Self::Document(start) => start.next().map(Ok),
             Self::Text(filter) => filter.next(),
             Self::Form(filter) => filter.next(),
             Self::UrlEncoded(filter) => filter.next(),
@@ -262,7 +328,7 @@ impl Kind {
 
     fn finish(&mut self) {
         match self {
-            Self::Pass { .. } => {}
+            Self::Pass { .. } | Self::Document(_) => {}
             Self::Text(filter) => filter.finish(),
             Self::Form(filter) => filter.finish(),
             Self::UrlEncoded(filter) => filter.finish(),
@@ -274,6 +340,7 @@ impl Kind {
     fn is_clean(&self) -> bool {
         match self {
             Self::Pass { chunk, .. } => chunk.is_empty(),
+            Self::Document(start) => start.is_clean(),
             Self::Text(filter) => filter.is_clean(),
             Self::Form(filter) => filter.is_clean(),
             Self::UrlEncoded(filter) => filter.is_clean(),
@@ -285,6 +352,7 @@ impl Kind {
     fn offset(&self) -> u64 {
         match self {
             Self::Pass { offset, .. } => *offset,
+            Self::Document(start) => start.offset(),
             Self::Text(filter) => filter.decoder().offset(),
             Self::Form(filter) => filter.offset(),
             Self::UrlEncoded(filter) => filter.offset(),
@@ -295,7 +363,7 @@ impl Kind {
     #[inline]
     fn repaired(&self) -> u64 {
         match self {
-            Self::Pass { .. } => 0,
+            Self::Pass { .. } | Self::Document(_) => 0,
             Self::Text(filter) => repaired(filter.decoder()),
             Self::Form(filter) => filter.repaired(),
             Self::UrlEncoded(filter) => repaired(filter.decoder()),
@@ -308,6 +376,7 @@ impl Kind {
     fn held(&self) -> u64 {
         match self {
             Self::Pass { .. } => 0,
+            Self::Document(start) => start.held(),
             Self::Text(filter) => filter.held(),
             Self::Form(filter) => filter.held(),
             Self::UrlEncoded(filter) => filter.held(),
@@ -319,6 +388,7 @@ impl Kind {
     fn queued(&self) -> (u64, bool) {
         match self {
             Self::Pass { chunk, .. } => (chunk.len() as u64, false),
+            Self::Document(_) => (0, false),
             Self::Text(filter) => filter.queued(),
             Self::Form(filter) => filter.queued(),
             Self::UrlEncoded(filter) => filter.queued(),
@@ -330,6 +400,7 @@ impl Kind {
     fn decoder(&self) -> Option<&TextDecoder> {
         match self {
             Self::Pass { .. } | Self::Charset(_) => None,
+            Self::Document(start) => (!start.may_transcode()).then_some(start.decoder()),
             Self::Text(filter) => Some(filter.decoder()),
             Self::Form(filter) => Some(filter.decoder()),
             Self::UrlEncoded(filter) => Some(filter.decoder()),
@@ -358,6 +429,10 @@ impl Kind {
     fn max_output(&self, bytes: u64) -> Option<u64> {
         match self {
             Self::Pass { .. } => Some(bytes),
+            Self::Document(start) => {
+                let most = if start.may_transcode() { bytes.checked_mul(4)? } else { bytes };
+                start.decoder().error_policy().max_output_len(most)
+            }
             // One byte of another charset becomes at most one character, which may be repaired.
             Self::Charset(decoder) => decoder.decoder().error_policy().max_output_len(bytes.checked_mul(4)?),
             Self::Text(filter) => filter.decoder().error_policy().max_output_len(bytes),

@@ -55,9 +55,13 @@ fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
 /// `memchr` of the C library, the fastest implementation that is always compiled with optimizations.
 #[cfg(all(feature = "codec", unix))]
 pub(in crate::kernels) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
+    // The pointer of an empty slice may be dangling, and C does not allow that even if the length is 0.
+    if bytes.is_empty() {
+        return None;
+    }
     let start = bytes.as_ptr();
     // SAFETY:
-    // - The slice is readable for its whole length, and `memchr` reads no byte after it.
+    // - The slice is not empty. It is readable for its whole length, and `memchr` reads no byte after it.
     let found = unsafe { libc::memchr(start.cast(), byte.into(), bytes.len()) };
     if found.is_null() { None } else { Some(found.addr() - start.addr()) }
 }

@@ -1,0 +1,43 @@
+"""A server and a client of gRPC, for an interpreter that has `grpcio`.
+
+usage: grpc_peer.py serve | grpc_peer.py call PORT...
+
+`serve` prints its port, and returns each message. `call` prints a JSON object for each port: the code and the details that
+the client reports for a message of all bytes, and whether the message came back unchanged.
+"""
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+
+METHOD = "/utf8.Echo/Echo"
+MESSAGE = bytes(range(256)) * 3
+
+
+def serve():
+    class Echo(grpc.GenericRpcHandler):
+        def service(self, details):
+            return grpc.unary_unary_rpc_method_handler(lambda request, _: request) if details.method == METHOD else None
+
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[Echo()])
+    print(server.add_insecure_port("127.0.0.1:0"), flush=True)
+    server.start()
+    server.wait_for_termination()
+
+
+def call(port):
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        try:
+            message = channel.unary_unary(METHOD)(MESSAGE, timeout=60)
+            return {"code": "OK", "details": "", "same": message == MESSAGE}
+        except grpc.RpcError as error:
+            return {"code": error.code().name, "details": error.details(), "same": False}
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve()
+    for port in sys.argv[2:]:
+        print(json.dumps(call(port)), flush=True)

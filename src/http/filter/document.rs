@@ -1,0 +1,150 @@
+//! The start of a document that may declare its encoding: XML, HTML and CSS without a `charset` parameter.
+
+use bytes::Bytes;
+
+use crate::content_type::{is_ascii_label, is_utf8_label};
+use crate::declared::{Declaration, DocumentKind, Search, Source, find};
+use crate::http::charset::SourceCharset;
+use crate::http::error::Utf8BodyError;
+use crate::http::options::OtherCharset;
+use crate::http::plan::in_ascii;
+use crate::policy::BomPolicy;
+use crate::text::TextDecoder;
+
+/// Stores the start of a document until its encoding is known: at most [`DocumentKind::max_prefix`] bytes.
+#[derive(Debug)]
+pub(super) struct DocumentStart {
+    kind: DocumentKind,
+    other: OtherCharset,
+    decoder: TextDecoder,
+    start: Vec<u8>,
+    /// The number of bytes of `start` that were returned.
+    returned: usize,
+}
+
+/// How a document is read.
+#[derive(Debug)]
+pub(super) enum Reading {
+    Text(TextDecoder),
+    /// Without a check.
+    Pass,
+    Transcode(SourceCharset),
+    Reject(Utf8BodyError),
+}
+
+impl DocumentStart {
+    pub(super) const fn new(kind: DocumentKind, other: OtherCharset, decoder: TextDecoder) -> Self {
+        Self { kind, other, decoder, start: Vec::new(), returned: 0 }
+    }
+
+    /// Returns how the document is read if this chunk decides it. Otherwise the chunk is stored.
+    pub(super) fn feed(&mut self, chunk: &[u8]) -> Option<Reading> {
+        let before = self.start.len();
+        let room = self.kind.max_prefix() - before;
+        let chunk = &chunk[..chunk.len().min(room)];
+        // The first chunk of most documents decides, so it is not copied before.
+        if before == 0
+            && let decided @ Some(_) = self.reading(chunk, false)
+        {
+            return decided;
+        }
+        self.start.extend_from_slice(chunk);
+        let decided = if before == 0 { None } else { self.reading(&self.start, false) };
+        if decided.is_some() {
+            self.start.truncate(before);
+        }
+        decided
+    }
+
+    /// Returns how the document is read if it ends here.
+    pub(super) fn finish(&self) -> Reading {
+        self.reading(&self.start, true).unwrap_or(Reading::Text(self.decoder))
+    }
+
+    /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
+    /// transcoded. A page that is sent in parts is not delayed then.
+    pub(super) fn next(&mut self) -> Option<Bytes> {
+        let is_sure = self.other == OtherCharset::Pass
+            && !self.decoder.has_subset()
+            && self.decoder.bom_policy() == BomPolicy::Keep;
+        let held = &self.start[self.returned..];
+        let len = held.iter().position(|byte| !byte.is_ascii()).unwrap_or(held.len());
+        if !is_sure || len == 0 {
+            return None;
+        }
+        let ascii = Bytes::copy_from_slice(&held[..len]);
+        self.returned += len;
+        Some(ascii)
+    }
+
+    /// Returns the number of bytes that were returned, and the bytes after them.
+    pub(super) fn split(&mut self) -> (u64, Bytes) {
+        let held = self.start.split_off(self.returned);
+        (self.returned as u64, held.into())
+    }
+
+    fn reading(&self, prefix: &[u8], is_end: bool) -> Option<Reading> {
+        match find(self.kind, prefix, is_end) {
+            Search::NeedMore => None,
+            Search::Missing => Some(Reading::Text(self.decoder)),
+            Search::Found(declaration) => Some(self.reading_of(&declaration)),
+        }
+    }
+
+    fn reading_of(&self, declaration: &Declaration<'_>) -> Reading {
+        let label = declaration.label;
+        if is_utf8_label(label) || declaration.source == Source::Declaration && is_wide(label) {
+            return Reading::Text(self.decoder);
+        }
+        let rejected = || {
+            let offset = declaration.range.start as u64;
+            Reading::Reject(Utf8BodyError::UnsupportedCharset { offset })
+        };
+        match self.other {
+            OtherCharset::Pass => Reading::Pass,
+            OtherCharset::Reject if is_ascii_label(label) => {
+                in_ascii(self.decoder).map_or_else(rejected, Reading::Text)
+            }
+            OtherCharset::Reject => rejected(),
+            #[cfg(feature = "encoding_rs")]
+            OtherCharset::Transcode => {
+                SourceCharset::for_label(label).map_or_else(rejected, Reading::Transcode)
+            }
+        }
+    }
+
+    /// Returns the decoder for a document in UTF-8.
+    pub(super) const fn decoder(&self) -> &TextDecoder {
+        &self.decoder
+    }
+
+    /// Whether the document may be transcoded.
+    pub(super) const fn may_transcode(&self) -> bool {
+        self.other.transcodes()
+    }
+
+    /// Returns the number of bytes that were fed and did not decide.
+    pub(super) const fn offset(&self) -> u64 {
+        self.start.len() as u64
+    }
+
+    /// Returns the number of these bytes that were not returned.
+    pub(super) const fn held(&self) -> u64 {
+        (self.start.len() - self.returned) as u64
+    }
+
+    /// Whether the end of the document would add nothing.
+    pub(super) fn is_clean(&self) -> bool {
+        let mut probe = self.decoder;
+        self.held() == 0 && probe.finish().is_none()
+    }
+}
+
+/// Whether a label means an encoding of 2 or 4 bytes for each character. A declaration that was read as ASCII cannot be
+/// true then, and the document is read as UTF-8, as HTML §13.2.3.2 and CSS Syntax §3.2 require. .NET writes such
+/// declarations into strings, which are then sent in UTF-8.
+fn is_wide(label: &[u8]) -> bool {
+    ["utf-16", "utf-32", "iso-10646-ucs-", "ucs-2", "ucs-4"].iter().any(|start| {
+        label.get(..start.len()).is_some_and(|label| label.eq_ignore_ascii_case(start.as_bytes()))
+    })
+}

@@ -1,0 +1,226 @@
+//! The names of the policies: for options and configuration files, and for documentation.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::bom::BomPolicy;
+use super::on_error::{Ascii, ErrorPolicy};
+
+impl ErrorPolicy {
+    /// A policy of each kind, in the order in which the documentation lists them. Those with a parameter have `?` as
+    /// their parameter.
+    pub const ALL: &'static [Self] = &[
+        Self::Strict,
+        Self::Replace,
+        Self::ReplaceWith('?'),
+        Self::Substitute(Ascii::QUESTION_MARK),
+        Self::Escape,
+        Self::Latin1,
+        Self::Windows1252,
+        Self::Skip,
+    ];
+
+    /// Returns the name of the policy, without its parameter.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Replace => "replace",
+            Self::ReplaceWith(_) => "replace-with",
+            Self::Substitute(_) => "substitute",
+            Self::Escape => "escape",
+            Self::Latin1 => "latin1",
+            Self::Windows1252 => "windows-1252",
+            Self::Skip => "skip",
+        }
+    }
+
+    /// Returns what the policy does, in one sentence for the help of an option.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Strict => "Reject them, and report an error",
+            Self::Replace => "Replace each ill-formed sequence by U+FFFD",
+            Self::ReplaceWith(_) => "Replace each ill-formed sequence by a character",
+            Self::Substitute(_) => "Replace each byte by an ASCII byte; the length does not change",
+            Self::Escape => "Replace each byte by `\\xNN`",
+            Self::Latin1 => "Decode each byte as ISO 8859-1",
+            Self::Windows1252 => "Decode each byte as windows-1252",
+            Self::Skip => "Discard the bytes. Dangerous: this joins the text before and after them",
+        }
+    }
+}
+
+impl BomPolicy {
+    /// All policies, in the order in which the documentation lists them.
+    pub const ALL: &'static [Self] = &[Self::Keep, Self::Strip, Self::Require, Self::Reject];
+
+    /// Returns the name of the policy.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Strip => "strip",
+            Self::Require => "require",
+            Self::Reject => "reject",
+        }
+    }
+
+    /// Returns what the policy does, in one sentence for the help of an option.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Keep => "Keep the BOM as text",
+            Self::Strip => "Discard the BOM",
+            Self::Require => "Discard the BOM; a stream without a BOM is an error",
+            Self::Reject => "A stream with a BOM is an error",
+        }
+    }
+}
+
+impl fmt::Display for ErrorPolicy {
+    /// Writes the name, and the parameter after `=`: `substitute=?`. [`FromStr`] parses it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::ReplaceWith(character) => write!(f, "{}={character}", self.name()),
+            Self::Substitute(ascii) => write!(f, "{}={}", self.name(), char::from(ascii.get())),
+            _ => f.pad(self.name()),
+        }
+    }
+}
+
+impl fmt::Display for BomPolicy {
+    /// Writes the name. [`FromStr`] parses it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The error for a name that is not a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownPolicy {
+    names: Names,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Error,
+    Bom,
+}
+
+impl fmt::Display for UnknownPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = |names: &mut dyn Iterator<Item = &'static str>| {
+            f.write_str("unknown policy; known are ")?;
+            for (index, name) in names.enumerate() {
+                write!(f, "{}{name}", if index > 0 { ", " } else { "" })?;
+            }
+            Ok(())
+        };
+        match self.names {
+            Names::Error => list(&mut ErrorPolicy::ALL.iter().map(|policy| policy.name())),
+            Names::Bom => list(&mut BomPolicy::ALL.iter().map(|policy| policy.name())),
+        }
+    }
+}
+
+impl core::error::Error for UnknownPolicy {}
+
+impl FromStr for ErrorPolicy {
+    type Err = UnknownPolicy;
+
+    /// Parses a name in lowercase, with the parameter after `=`. Without a parameter, `replace-with` and `substitute`
+    /// have `?`.
+    ///
+    /// ```
+    /// use utf8_codec::{Ascii, ErrorPolicy};
+    ///
+    /// assert_eq!("windows-1252".parse(), Ok(ErrorPolicy::Windows1252));
+    /// assert_eq!("substitute".parse(), Ok(ErrorPolicy::Substitute(Ascii::QUESTION_MARK)));
+    /// assert_eq!("replace-with=#".parse(), Ok(ErrorPolicy::ReplaceWith('#')));
+    /// assert!("strict=1".parse::<ErrorPolicy>().is_err());
+    /// ```
+    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+        let unknown = UnknownPolicy { names: Names::Error };
+        let (name, parameter) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let policy = *Self::ALL.iter().find(|policy| policy.name() == name).ok_or(unknown)?;
+        let Some(parameter) = parameter else { return Ok(policy) };
+        let mut characters = parameter.chars();
+        match (policy, characters.next(), characters.next()) {
+            (Self::ReplaceWith(_), Some(character), None) => Ok(Self::ReplaceWith(character)),
+            (Self::Substitute(_), Some(character), None) => {
+                let ascii = u8::try_from(character).ok().and_then(Ascii::new).ok_or(unknown)?;
+                Ok(Self::Substitute(ascii))
+            }
+            _ => Err(unknown),
+        }
+    }
+}
+
+impl FromStr for BomPolicy {
+    type Err = UnknownPolicy;
+
+    /// Parses a name in lowercase.
+    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
+        let unknown = UnknownPolicy { names: Names::Bom };
+        Self::ALL.iter().copied().find(|policy| policy.name() == name).ok_or(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn every_policy_is_listed() {
+        // A policy that is added does not compile here, and then has to be in `ALL`, too.
+        let index = |policy| match policy {
+            ErrorPolicy::Strict => 0,
+            ErrorPolicy::Replace => 1,
+            ErrorPolicy::ReplaceWith(_) => 2,
+            ErrorPolicy::Substitute(_) => 3,
+            ErrorPolicy::Escape => 4,
+            ErrorPolicy::Latin1 => 5,
+            ErrorPolicy::Windows1252 => 6,
+            ErrorPolicy::Skip => 7,
+        };
+        assert!(ErrorPolicy::ALL.iter().map(|&policy| index(policy)).eq(0..8));
+        let index = |policy| match policy {
+            BomPolicy::Keep => 0,
+            BomPolicy::Strip => 1,
+            BomPolicy::Require => 2,
+            BomPolicy::Reject => 3,
+        };
+        assert!(BomPolicy::ALL.iter().map(|&policy| index(policy)).eq(0..4));
+    }
+
+    /// The tables for users have a row for each policy.
+    #[test]
+    fn every_policy_is_in_the_tables_of_the_documentation() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+        let readme = std::fs::read_to_string(readme).expect("README.md");
+        let rustdoc =
+            include_str!("on_error.rs").split("pub enum ErrorPolicy").next().expect("documentation");
+        for policy in ErrorPolicy::ALL {
+            let debug = std::format!("{policy:?}");
+            let variant = debug.split('(').next().expect("a name");
+            assert!(readme.contains(&std::format!("`{variant}`")), "README.md has no row for {variant}");
+            let is_row = |line: &str| line.starts_with("/// | `") && line[6..].contains(variant);
+            assert!(rustdoc.lines().any(is_row), "the documentation of ErrorPolicy has no row for {variant}");
+        }
+    }
+
+    #[test]
+    fn names_are_parsed() {
+        for policy in ErrorPolicy::ALL {
+            assert_eq!(policy.to_string().parse(), Ok(*policy));
+            assert_eq!(policy.name().parse(), Ok(*policy));
+        }
+        for policy in BomPolicy::ALL {
+            assert_eq!(policy.to_string().parse(), Ok(*policy));
+        }
+        for unknown in ["", "Strict", "strict=", "substitute=é", "substitute=ab", "replace-with=", "=?"] {
+            assert!(unknown.parse::<ErrorPolicy>().is_err(), "{unknown}");
+        }
+        let error = "no".parse::<BomPolicy>().expect_err("not a policy");
+        assert_eq!(error.to_string(), "unknown policy; known are keep, strip, require, reject");
+    }
+}
