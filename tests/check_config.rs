@@ -25,8 +25,14 @@ fn errors(directory: &Directory, args: &[&str]) -> Vec<String> {
 fn the_bom_rule_depends_on_the_type_of_a_file() {
     let directory = Directory::new();
     for name in ["a.ps1", "b.json", "c.sh", "d.txt"] {
-        directory.write(name, "plain\n");
+        directory.write(name, "pl\u{E9}in\n");
         directory.write(&format!("bom/{name}"), "\u{FEFF}marked\n");
+    }
+    // A BOM is not asked for before ASCII and `#!`.
+    let without =
+        [("ascii.ps1", "plain\n"), ("empty.psm1", ""), ("run.ps1", "#!/usr/bin/env pwsh\n'\u{E9}'\n")];
+    for (name, content) in without {
+        directory.write(name, content);
     }
     assert_eq!(
         errors(&directory, &["--rule", "bom", "."]),
@@ -41,7 +47,10 @@ fn the_bom_rule_depends_on_the_type_of_a_file() {
     assert_eq!(errors(&directory, &["--rule", "bom", "--bom", "keep", "."]), [""; 0]);
     let fixed = run(program(&["check", "--fix", "--rule", "bom", "."]).current_dir(directory.root()), b"");
     assert_eq!(fixed.status.code(), Some(0), "{}", stdout(&fixed));
-    assert_eq!(directory.read("a.ps1"), "\u{FEFF}plain\n".as_bytes());
+    assert_eq!(directory.read("a.ps1"), "\u{FEFF}pl\u{E9}in\n".as_bytes());
+    for (name, content) in without {
+        assert_eq!(directory.read(name), content.as_bytes());
+    }
     assert_eq!(directory.read("bom/b.json"), b"marked\n");
     assert_eq!(directory.read("bom/d.txt"), "\u{FEFF}marked\n".as_bytes());
 }

@@ -22,8 +22,6 @@ fn utf_16(text: &str) -> Vec<u8> {
 /// Old content, options, new content.
 const FIXED: &[(&[u8], &[&str], &str)] = &[
     (b"caf\xE9 \x93noir\x94\n", &["--from", "windows-1252"], "café “noir”\n"),
-    (b"caf\xE9 \x93noir\x94\n", &["--from", "auto"], "café “noir”\n"),
-    (b"caf\xE9 noir\n", &["--from", "auto"], "café noir\n"),
     (b"caf\xE9 \x85\n", &["--from", "latin1"], "café \u{85}\n"),
     // UTF-8 that contains some windows-1252.
     ("café \u{20AC} ".as_bytes(), &["--from", "windows-1252"], "café € "),
@@ -73,11 +71,13 @@ fn a_guessed_encoding_is_not_used_for_a_fix() {
         (&b"caf\xE9 \x93noir\x94"[..], &[][..], "--from is missing"),
         (b"\0h\0i\0 \0\xE9\0\xE8\0a", &[], "--from is missing"),
         (b"\0h\0i\0 \0\xE9\0\xE8\0a", &["--from", "windows-1252"], "it is probably UTF-16BE"),
+        (b"caf\xE9 \x93noir\x94", &["--from", "auto"], "the encoding is not known"),
+        (b"\xCF\xF0\xE8\xE2\xE5\xF2", &[], "the encoding is not known, and --from is missing"),
         (b"cut \xE2\x82", &[], "its last character is incomplete"),
         (b"cut \xE2\x82", &["--from", "auto"], "its last character is incomplete"),
         (b"\xFF\xFEh\0\x00\xD8i\0", &[], "it is not utf-16 either"),
         (b"abcd\xFF", &["--from", "utf-16le"], "it is not utf-16le either"),
-        (b"\x89PNG\0\xFF", &["--from", "windows-1252"], "it contains NUL, and is probably binary"),
+        (b"\x89PNG\0\xFF", &["--from", "windows-1252"], "it is binary"),
         ("a\u{202E}".as_bytes(), &["--rule", "bidi"], "none of the violated rules has a fix"),
     ] {
         let directory = Directory::new();

@@ -5,6 +5,8 @@
 mod check;
 #[cfg(feature = "codec")]
 mod codec;
+#[cfg(all(feature = "cli", unix))]
+mod fix;
 #[cfg(feature = "http")]
 mod forms;
 #[cfg(feature = "tower")]

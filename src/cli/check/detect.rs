@@ -7,6 +7,7 @@ use std::thread;
 
 use serde_json::json;
 use utf8_codec::BomPolicy;
+use utf8_codec::declared::DocumentKind;
 use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
@@ -15,6 +16,7 @@ use super::super::files::{file_members, name_of, write_object};
 use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs, spawn};
+use super::declaration;
 use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path, github_value};
@@ -87,7 +89,9 @@ impl DetectArgs {
                 && let file = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(input) = inputs.get(file)
             {
-                let report = input.read().and_then(|mut content| detect(&mut content, !input.is_named));
+                let report = input.read().and_then(|mut content| {
+                    detect(&mut content, declaration::kind_of(&input.path), !input.is_named)
+                });
                 let mut lane = turn.lane((file, 0));
                 lane.push(report);
                 lane.end(true);
@@ -121,7 +125,7 @@ impl Read for Tee<'_> {
 }
 
 /// Detects the encoding of a file, and decodes the file with it.
-fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
+fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -> io::Result<Report> {
     let mut detector = Detector::new();
     let mut start = Vec::new();
     (&mut *input).take(PREFIX).read_to_end(&mut start)?;
@@ -133,6 +137,8 @@ fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
     let checks = Checks {
         encoding: detector.detection().encoding().unwrap_or(Encoding::Utf8).into(),
         bom: BomPolicy::Keep,
+        bom_if_needed: false,
+        kind,
         bom_rule: Rule::Bom,
         rules: Vec::new(),
         max_errors: None,
@@ -285,7 +291,8 @@ impl Report {
                 }
             }
             Detection::NotUtf8 { first } => {
-                let probably = self.summary.guess.map(|guess| format!("; probably {}", guess.in_words()));
+                let probably =
+                    self.summary.guess.as_ref().map(|guess| format!("; probably {}", guess.in_words()));
                 let reason = format!("not utf-8 at byte {}: {}", first.offset, first.kind);
                 (Confidence::None, reason + &probably.unwrap_or_default())
             }
@@ -318,7 +325,7 @@ impl Report {
             object["offset"] = json!(first.offset);
             object["kind"] = json!(first.kind.as_str());
             object["len"] = json!(first.len);
-            object["probably"] = json!(self.summary.guess.map(|guess| guess.in_words()));
+            object["probably"] = json!(self.summary.guess.as_ref().map(|guess| guess.in_words()));
         }
         object
     }

@@ -5,7 +5,9 @@ use core::num::NonZeroUsize;
 use utf8_codec::ErrorKind;
 use utf8_codec::locate::{Columns, Location};
 
+use super::declaration::Declared;
 use super::rules::Rule;
+use super::words::Guess;
 
 /// An ill-formed sequence, or text that violates a rule.
 #[derive(Clone, Debug)]
@@ -72,7 +74,11 @@ pub(super) struct Summary {
     pub(super) errors: u64,
     pub(super) kinds: Vec<(&'static str, u64)>,
     pub(super) end: FileStatus,
-    pub(super) guess: Option<super::words::Guess>,
+    pub(super) guess: Option<Guess>,
+    /// The encoding that the file declares, if it is not UTF-8.
+    pub(super) declared: Option<Declared>,
+    /// Whether much of the file is UTF-8, although it declares another encoding.
+    pub(super) is_mixed: bool,
     pub(super) fixed: Fixed,
 }
 

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
 
+use utf8_codec::declared::DocumentKind;
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy, Utf8Error};
 
@@ -18,11 +19,12 @@ use super::super::fingerprint::Fingerprinted;
 use super::super::identity::{Expected, check_unchanged};
 use super::super::replacement::Replacement;
 use super::super::walk::Input;
-use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
+use super::declaration;
+use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
 use super::mojibake;
 use super::rules::Rule;
-use super::scan::{Checks, scan, starts_binary};
+use super::scan::{Checks, scan};
 use super::words::Guess;
 
 /// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.
@@ -34,7 +36,8 @@ pub(super) struct FixArgs {
     /// Rewrite files that have errors, as UTF-8. A file whose encoding is a guess is only rewritten with --from
     #[arg(long, conflicts_with = "quiet")]
     fix: bool,
-    /// The encoding of text that is not UTF-8; `auto` is the probable encoding of each file
+    /// The encoding of text that is not UTF-8. `auto`: also UTF-16 without a BOM; other files whose encoding is a guess
+    /// are not changed
     #[arg(long, value_name = "ENCODING", requires = "fix")]
     from: Option<From>,
     /// Keep the old file under its name with SUFFIX appended
@@ -72,6 +75,8 @@ fn suffix(value: &str) -> Result<OsString, &'static str> {
 struct Plan {
     source: FixSource,
     bom: BomPolicy,
+    /// The kind of the file by its extension, for its declaration of an encoding.
+    kind: Option<DocumentKind>,
     /// Whether text that was encoded twice is decoded once.
     has_mojibake: bool,
 }
@@ -123,13 +128,16 @@ impl FixArgs {
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
+        let mut plan = self.plan(&summary, checks);
+        if checks.bom_if_needed {
+            opened.file.rewind()?;
+            plan = plan.and_then(|plan| plan.with_needed_bom(&mut opened.file));
+        }
         opened.file.rewind()?;
-        let is_binary = starts_binary(&mut opened.file)?;
-        opened.file.rewind()?;
-        let fixed = match self.plan(&summary, checks, is_binary) {
+        let fixed = match plan {
             Ok(plan) if self.dry_run => preview(&input.path, &opened, plan, show).map(|()| None),
             Ok(plan) => self.rewrite(input, &opened, plan, checks).map(Some),
-            Err(reason) => Err(Failed::NoFix(reason)),
+            Err(failed) => Err(failed),
         };
         let errors = summary.errors;
         let mut new = None;
@@ -152,55 +160,73 @@ impl FixArgs {
     }
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
-    fn plan(&self, summary: &Summary, checks: &Checks, is_binary: bool) -> Result<Plan, String> {
+    fn plan(&self, summary: &Summary, checks: &Checks) -> Result<Plan, Failed> {
         if checks.encoding != Encoding::Utf8.into() {
-            return Err(format!("it should be {}, and --fix writes UTF-8", checks.encoding));
+            return Err(Failed::NoFix(format!("it should be {}, and --fix writes UTF-8", checks.encoding)));
         }
-        let source = match summary.guess {
-            None => FixSource::Utf8(ErrorPolicy::Strict),
-            Some(Guess::Windows1252 | Guess::Latin1 | Guess::Cut) if is_binary => {
-                return Err("it contains NUL, and is probably binary".to_owned());
+        if summary.guess == Some(Guess::Binary) {
+            return Err(Failed::NoFix("it is binary".to_owned()));
+        }
+        let is_ill_formed = summary.has(ILL_FORMED);
+        let has_fix = |rule: &Rule| summary.has(rule.name());
+        if !is_ill_formed && ![Rule::Bom, Rule::Editorconfig, Rule::Mojibake].iter().any(has_fix) {
+            return Err(Failed::NoFix("none of the violated rules has a fix".to_owned()));
+        }
+        let source = match (&summary.declared, is_ill_formed) {
+            (_, true) => self.source(summary).map_err(Failed::NoFix)?,
+            (None, false) => FixSource::Utf8(ErrorPolicy::Strict),
+            (Some(declared), false) => {
+                return Err(Failed::NoFix(format!("it is UTF-8, and declares {}", declared.label())));
             }
-            Some(guess) => self.source(guess)?,
         };
         let has_mojibake = checks.rules.contains(&Rule::Mojibake);
-        let is_fixable = summary.guess.is_some()
-            || [Rule::Bom, Rule::Editorconfig, Rule::Mojibake].iter().any(|rule| summary.has(rule.name()));
-        match is_fixable {
-            true => Ok(Plan { source, bom: checks.bom, has_mojibake }),
-            false => Err("none of the violated rules has a fix".to_owned()),
-        }
+        Ok(Plan { source, bom: checks.bom, kind: checks.kind, has_mojibake })
     }
 
-    /// Returns how to decode a file with this probable encoding.
-    fn source(&self, guess: Guess) -> Result<FixSource, String> {
-        let probable = match guess {
-            Guess::Utf16 { has_bom: true, .. } => Some("utf-16"),
-            Guess::Utf16 { is_little: true, .. } => Some("utf-16le"),
-            Guess::Utf16 { .. } => Some("utf-16be"),
-            Guess::Utf32 { .. } => Some("utf-32"),
-            Guess::Cesu8 => Some("cesu-8"),
-            Guess::Java => Some("modified-utf-8"),
-            Guess::Windows1252 => Some("windows-1252"),
-            Guess::Latin1 => Some("latin1"),
-            Guess::Cut => None,
-        };
-        let is_wide = matches!(guess, Guess::Utf16 { .. });
-        let charset = match self.from {
-            // The encoding follows from a BOM or from sequences that no other encoding has, so `--from` is not used.
-            _ if guess.is_certain() => probable.and_then(|name| name.parse().ok()),
-            Some(From::Charset(charset)) if is_wide && policy_of(charset).is_some() => {
-                return Err(format!("it is probably {}, and not {charset}", guess.in_words()));
-            }
+    /// Returns how to decode a file that is not UTF-8, or why that cannot be decided.
+    fn source(&self, summary: &Summary) -> Result<FixSource, String> {
+        let named = match self.from {
             Some(From::Charset(charset)) => Some(charset),
-            Some(From::Auto) => probable.and_then(|name| name.parse().ok()),
-            None if guess == Guess::Cut => None,
-            None => {
-                return Err(format!("its encoding is a guess ({}), and --from is missing", guess.in_words()));
-            }
+            Some(From::Auto) | None => None,
         };
-        let charset = charset.ok_or("its last character is incomplete")?;
-        Ok(policy_of(charset).map_or(FixSource::Other(charset), FixSource::Utf8))
+        if let Some(declared) = &summary.declared {
+            return match (named, declared.charset()) {
+                (Some(named), _) if !declared.allows(named) => {
+                    Err(format!("it declares {}, and --from is {named}", declared.label()))
+                }
+                // UTF-8 sequences are kept if the user named the encoding.
+                (Some(named), _) if summary.is_mixed => Ok(source_of(named)),
+                (_, Some(_)) if summary.is_mixed => {
+                    Err(format!("it declares {}, and parts of it are UTF-8", declared.label()))
+                }
+                (named, Some(charset)) => Ok(FixSource::Other(named.unwrap_or(charset))),
+                (_, None) => Err(format!(
+                    "it declares {}, which cannot be its encoding or is not known",
+                    declared.label()
+                )),
+            };
+        }
+        let guess = summary.guess.as_ref();
+        let is_auto = self.from == Some(From::Auto);
+        // The encoding follows from a BOM or from sequences that no other encoding has, so `--from` is not used.
+        if let Some(charset) = guess.and_then(|guess| guess.decided(is_auto)) {
+            return Ok(FixSource::Other(charset));
+        }
+        match (named, guess) {
+            (Some(named), Some(guess @ Guess::Wide { .. })) if policy_of(named).is_some() => {
+                Err(format!("it is probably {}, and not {named}", guess.in_words()))
+            }
+            (Some(named), _) => Ok(source_of(named)),
+            (None, Some(Guess::Cut)) => Err("its last character is incomplete".to_owned()),
+            (None, Some(guess)) if is_auto => {
+                Err(format!("the encoding is not known: {} is a guess", guess.in_words()))
+            }
+            (None, Some(guess)) => {
+                Err(format!("its encoding is a guess ({}), and --from is missing", guess.in_words()))
+            }
+            (None, None) if is_auto => Err("the encoding is not known".to_owned()),
+            (None, None) => Err("the encoding is not known, and --from is missing".to_owned()),
+        }
     }
 
     /// Rewrites a file. Returns the new content and its summary.
@@ -233,6 +259,10 @@ fn policy_of(charset: NamedEncoding) -> Option<ErrorPolicy> {
     }
 }
 
+fn source_of(charset: NamedEncoding) -> FixSource {
+    policy_of(charset).map_or(FixSource::Other(charset), FixSource::Utf8)
+}
+
 /// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
 fn preview(path: &Path, opened: &Opened, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(), Failed> {
     let (mut old, mut new) = (&opened.file, tempfile::tempfile()?);
@@ -250,6 +280,18 @@ fn preview(path: &Path, opened: &Opened, plan: Plan, show: &mut dyn FnMut(Vec<u8
 }
 
 impl Plan {
+    /// Decides whether a BOM is written: only before text with characters beyond ASCII, and never before `#!`.
+    fn with_needed_bom(self, input: &mut dyn Read) -> Result<Self, Failed> {
+        let (mut start, mut is_ascii) = (Vec::<u8>::new(), true);
+        Self { bom: BomPolicy::Strip, ..self }.apply(input, &mut |bytes| {
+            start.extend(bytes.iter().take(2_usize.saturating_sub(start.len())));
+            is_ascii &= bytes.is_ascii();
+            Ok(())
+        })?;
+        let bom = if is_ascii || start == b"#!" { BomPolicy::Keep } else { BomPolicy::Require };
+        Ok(Self { bom, ..self })
+    }
+
     /// Converts the content in constant memory.
     fn apply(
         self,
@@ -258,7 +300,8 @@ impl Plan {
     ) -> Result<(), Failed> {
         let mut buffer = vec![0; BUFFER];
         let mut filled = 0;
-        while filled < 4 {
+        // Declarations are rewritten in the first part of the text.
+        while filled < declaration::PREFIX {
             match read(&mut &mut *input, &mut buffer[filled..])? {
                 0 => break,
                 more => filled += more,
@@ -286,8 +329,16 @@ impl Plan {
         };
         let mut text = String::new();
         let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
+        let is_repaired = self.source != FixSource::Utf8(ErrorPolicy::Strict) && charset.unit_len() == 1;
+        let mut is_start = true;
         while filled > 0 {
+            if is_repaired && memchr::memchr(0, &buffer[..filled]).is_some() {
+                return Err(Failed::NoFix("it contains NUL, and is probably binary".to_owned()));
+            }
             transcoder.feed(&buffer[..filled], &mut text).map_err(ill_formed)?;
+            if core::mem::take(&mut is_start) {
+                declaration::rewrite(self.kind, &mut text);
+            }
             let complete = complete_lines(&text);
             self.write(&text[..complete], write)?;
             text.drain(..complete);

@@ -1,10 +1,13 @@
 //! `utf8-codec check`: reports where and why files are ill-formed.
 
+mod binary;
 mod config;
+mod declaration;
 mod detect;
 mod diagnostic;
 mod diff;
 mod fix;
+mod legacy;
 mod mojibake;
 mod order;
 mod report;
@@ -15,6 +18,7 @@ mod scan;
 mod scanned;
 mod settings;
 mod split;
+mod wide;
 mod words;
 
 use core::cell::RefCell;
@@ -38,6 +42,7 @@ use super::log::Verbosity;
 use super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::progress::{Counted, Progress, Stdout};
 use super::walk::{Input, WalkArgs, spawn};
+use binary::Start;
 pub(super) use detect::DetectArgs;
 use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use fix::FixArgs;
@@ -46,7 +51,7 @@ use report::{Format, Reporter, Totals};
 use repository::Repository;
 use rules::Rule;
 use sarif::Notifications;
-use scan::{Checks, HISTORY, scan, scan_part, starts_binary};
+use scan::{Checks, HISTORY, scan, scan_part};
 use scanned::Scanned;
 use settings::{Settings, SettingsArgs};
 use split::{FilePart, PART, PartReader, Queue, Work};
@@ -56,9 +61,10 @@ use split::{FilePart, PART, PartReader, Queue, Work};
 /// Lines and columns count from 1. A column is a character or an ill-formed sequence. The comment `utf8-codec: allow
 /// RULE` switches a rule off for its line.
 ///
-/// With --fix, these files are rewritten: UTF-16 or UTF-32 with a BOM, CESU-8 or Java's UTF-8; files with a BOM that is
-/// not allowed, or without a BOM that is required; and text that was encoded twice (--rule mojibake). The report
-/// contains the remaining errors. Other files are rewritten only with --from.
+/// With --fix, these files are rewritten: UTF-16 or UTF-32 with a BOM, CESU-8 or Java's UTF-8; files that declare their
+/// encoding, with the declaration; files with a BOM that is not allowed, or without a BOM that is required; and text that
+/// was encoded twice (--rule mojibake). The report contains the remaining errors. Other text is rewritten only with
+/// --from, and binary files never.
 ///
 /// Exit status 0: no errors, or all were fixed. 1: errors. 2: some files could not be read or written.
 #[derive(Debug, clap::Args)]
@@ -124,6 +130,8 @@ impl Args {
         let common = Checks {
             encoding: self.settings.encoding(),
             bom: BomPolicy::Keep,
+            bom_if_needed: false,
+            kind: None,
             bom_rule: Rule::Bom,
             rules: Vec::new(),
             max_errors: self.max_errors,
@@ -231,12 +239,16 @@ impl Args {
         let Opened { mut file, metadata } = opened;
         let is_large = metadata.is_file() && metadata.len() > 2 * len;
         // In other encodings a character boundary cannot be found without the bytes before it.
-        let is_utf_8 =
-            || settings.of(&input.path).is_ok_and(|checks| checks.encoding == Encoding::Utf8.into());
+        let is_utf_8 = || {
+            settings.of(&input.path).is_ok_and(|it| it.encoding == Encoding::Utf8.into() && !it.bom_if_needed)
+        };
         if !is_large || !is_utf_8() {
             return (Vec::new(), file);
         }
-        let is_text = input.is_named || starts_binary(&mut file).is_ok_and(|is_binary| !is_binary);
+        // Whether wide text is well-formed is known only from its start to its end.
+        let start = Start::of(&file);
+        let is_text =
+            start.is_ok_and(|start| start == Start::Text || (start == Start::Binary && input.is_named));
         let parts = if is_text { split::parts(&mut file, len) } else { Ok(Vec::new()) };
         match file.rewind() {
             Ok(()) => (parts.unwrap_or_default(), file),

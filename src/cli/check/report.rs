@@ -11,9 +11,10 @@ use utf8_codec::locate::Columns;
 
 use super::super::escape;
 use super::super::files::{file_members, is_standard, name_of, write_object};
-use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, Problem, Summary};
+use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, ILL_FORMED, Problem, Summary};
 use super::repository::Repository;
 use super::sarif::{Notifications, sarif_end, sarif_result, sarif_start};
+use super::words::Guess;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -169,15 +170,20 @@ impl<W: Write> Reporter<W> {
                         writeln!(self.out, "{} is not fixed: {}\n", name_of(path), escape::text(reason))?;
                     }
                 }
-                let Some(guess) = summary.guess else { return Ok(()) };
                 let (bold, end) = self.style("1");
-                writeln!(self.out, "{bold}{}{end} is probably {}", name_of(path), guess.in_words())?;
-                if let Some(options) = guess.conversion() {
-                    let file = match shell_word(path) {
-                        name if name == "-" => String::new(),
-                        name => format!(" {name} -o {name}"),
-                    };
-                    writeln!(self.out, "  to fix it: utf8-codec convert {options}{file}")?;
+                let name = format!("{bold}{}{end}", name_of(path));
+                match &summary.guess {
+                    Some(Guess::Binary) => writeln!(self.out, "{name} is binary")?,
+                    Some(guess) => writeln!(self.out, "{name} is probably {}", guess.in_words())?,
+                    None if summary.has(ILL_FORMED) => {
+                        writeln!(self.out, "{name} is in an unknown encoding")?
+                    }
+                    None => return Ok(()),
+                }
+                let file = shell_word(path);
+                let file = Some(file.as_str()).filter(|_| !is_standard(path));
+                if let Some(command) = summary.guess.as_ref().and_then(|guess| guess.command(file)) {
+                    writeln!(self.out, "  to fix it: utf8-codec {command}")?;
                 }
                 writeln!(self.out)
             }
@@ -344,12 +350,12 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`.
+/// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`. A name that starts with `-` would
+/// be an option.
 fn shell_word(path: &Path) -> String {
     match path.to_str() {
+        Some(name) if name.starts_with('-') && name != "-" => shell_word(&Path::new(".").join(name)),
         Some(name) if escape::text(name) != name => "FILE".to_owned(),
-        // Otherwise it would be an option.
-        Some(name) if name.starts_with('-') && name != "-" => shell_word(&Path::new(".").join(path)),
         Some(name) if name.chars().all(|c| c.is_alphanumeric() || "./_-+@%:,=".contains(c)) => {
             name.to_owned()
         }
@@ -414,8 +420,10 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
                 Fixed::Rewritten(errors) => object["fixed"] = json!(errors),
                 Fixed::Not(reason) | Fixed::Failed(reason) => object["not_fixed"] = json!(reason),
             }
-            if let Some(guess) = summary.guess {
-                object["probably"] = json!(guess.in_words());
+            match &summary.guess {
+                Some(Guess::Binary) => object["binary"] = json!(true),
+                Some(guess) => object["probably"] = json!(guess.in_words()),
+                None => {}
             }
         }
         FileStatus::Binary => object["binary"] = json!(true),

@@ -26,7 +26,8 @@ pub(super) enum Rule {
     Xml,
     /// Legacy controls and noncharacters (RFC 9839, Unicode Assignables)
     Assignable,
-    /// A BOM that the type of the file forbids (.json, .sh), or a missing BOM that it requires (.ps1)
+    /// A BOM that the type of the file forbids (.json, .sh), or a missing BOM in a file of PowerShell with characters beyond
+    /// ASCII and without `#!`
     Bom,
     /// The `charset` of .editorconfig: utf-8, utf-8-bom, utf-16le, utf-16be or latin1
     Editorconfig,

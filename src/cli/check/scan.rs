@@ -3,9 +3,9 @@
 use core::cell::Cell;
 use core::num::NonZeroUsize;
 use core::ops::Range;
-use std::fs::File;
 use std::io::{self, Read};
 
+use utf8_codec::declared::DocumentKind;
 use utf8_codec::detect::{BomSniffer, Sniff};
 use utf8_codec::locate::{Columns, Location, Locator};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
@@ -13,6 +13,7 @@ use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
 use super::super::charset::NamedEncoding;
 use super::super::files::read;
+use super::binary::PREFIX;
 use super::diagnostic::{Context, Diagnostic, FileStatus, Problem, Summary};
 use super::rules::Rule;
 use super::scanned::Scanned;
@@ -39,14 +40,16 @@ const AHEAD: usize = 16;
 /// text these are characters.
 const SHOWN: usize = 60;
 
-/// A file is binary if its first 8000 bytes contain a NUL, as in git.
-const BINARY_PREFIX: usize = 8000;
-
 /// The settings of a scan.
 #[derive(Clone, Debug)]
 pub(super) struct Checks {
     pub(super) encoding: NamedEncoding,
     pub(super) bom: BomPolicy,
+    /// Whether [`BomPolicy::Require`] has an effect only on files that need a BOM: with characters beyond ASCII, and
+    /// without `#!` at the start.
+    pub(super) bom_if_needed: bool,
+    /// The kind of the file by its extension, for declarations of an encoding.
+    pub(super) kind: Option<DocumentKind>,
     /// The rule under which a BOM error is reported.
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
@@ -92,6 +95,7 @@ pub(super) fn scan_part(
         evidence: WordEvidence::default(),
         summary: Summary::default(),
         first_line: None,
+        needs_bom: false,
         encoding: checks.encoding.encoding(),
         converted: String::new(),
         allowed: Default::default(),
@@ -102,14 +106,13 @@ pub(super) fn scan_part(
     result?;
     let end = base + filled as u64;
     summary.bytes = part.end.map_or(end, |part_end| part_end.min(end)).saturating_sub(part.start);
-    Ok(Scanned { summary, evidence, locator, first_line, is_utf_8: encoding == Encoding::Utf8 })
-}
-
-/// Whether the first [`BINARY_PREFIX`] bytes of a file contain a NUL. Changes the position of the file.
-pub(super) fn starts_binary(file: &mut File) -> io::Result<bool> {
-    let mut start = Vec::new();
-    file.take(BINARY_PREFIX as u64).read_to_end(&mut start)?;
-    Ok(start.contains(&0))
+    Ok(Scanned {
+        summary,
+        evidence: Box::new(evidence),
+        locator,
+        first_line,
+        is_utf_8: encoding == Encoding::Utf8,
+    })
 }
 
 thread_local! {
@@ -135,6 +138,8 @@ struct Scan<'s> {
     summary: Summary,
     /// The length of the first line of the part in characters, if it has ended.
     first_line: Option<u64>,
+    /// Whether a BOM is missing if there is a character beyond ASCII.
+    needs_bom: bool,
     /// The encoding, with its byte order.
     encoding: Encoding,
     /// The last part of the current line so far, converted to UTF-8. Empty if the input is UTF-8.
@@ -152,7 +157,7 @@ enum Decoder {
 impl Scan<'_> {
     fn run(&mut self, input: &mut dyn Read, skip_binary: bool) -> io::Result<()> {
         let mut is_at_end = false;
-        while self.filled < BINARY_PREFIX && !is_at_end {
+        while self.filled < PREFIX && !is_at_end {
             let more = read(&mut &mut *input, &mut self.buffer[self.filled..])?;
             self.filled += more;
             is_at_end = more == 0;
@@ -185,10 +190,8 @@ impl Scan<'_> {
 
     /// Examines the start of the file. Returns whether the file is skipped because it is binary.
     fn is_binary(&mut self, skip_binary: bool) -> bool {
-        let start = &self.buffer[..self.filled];
-        self.evidence.start(start);
-        let is_binary = memchr::memchr(0, &start[..start.len().min(BINARY_PREFIX)]).is_some();
-        skip_binary && is_binary && !self.evidence.is_wide_text()
+        self.evidence.start(&self.buffer[..self.filled], self.checks.kind);
+        skip_binary && self.evidence.is_binary()
     }
 
     /// Creates the decoder of the part. Checks the BOM if it is the first part.
@@ -238,6 +241,10 @@ impl Scan<'_> {
         };
         let own = encoding.bom().filter(|bom| start.starts_with(bom));
         let (kind, bom) = match (self.checks.bom, own) {
+            (BomPolicy::Require, None) if self.checks.bom_if_needed => {
+                self.needs_bom = !start.starts_with(b"#!");
+                return;
+            }
             (BomPolicy::Require, None) => (ErrorKind::MissingBom, &[][..]),
             (BomPolicy::Reject, Some(bom)) => (ErrorKind::UnexpectedBom, bom),
             // The BOM of another encoding is reported as ill-formed by the UTF-8 decoder. Other decoders may decode it
@@ -251,12 +258,16 @@ impl Scan<'_> {
             Some(named) => format!("the BOM is that of {named}, and the encoding should be {encoding}"),
             None => describe(kind, &[], 0),
         };
+        let buffer = core::mem::take(&mut self.buffer);
+        self.found_bom(kind, bom, message, &buffer);
+        self.buffer = buffer;
+    }
+
+    fn found_bom(&mut self, kind: ErrorKind, bom: &[u8], message: String, buffer: &[u8]) {
         let mut width = Columns::of(" ");
         width.bytes = bom.len() as u64;
-        let buffer = core::mem::take(&mut self.buffer);
         let problem = Problem::Bom(kind, self.checks.bom_rule);
-        self.found(problem, Location::default(), width.bytes, width, message, &buffer);
-        self.buffer = buffer;
+        self.found(problem, Location::default(), width.bytes, width, message, buffer);
     }
 
     /// Scans the buffer up to `limit`.
@@ -265,6 +276,11 @@ impl Scan<'_> {
         // Taken out of `self`, because the calls below borrow both `self` and the buffer.
         let buffer = core::mem::take(&mut self.buffer);
         let chunk = &buffer[self.done..limit];
+        self.evidence.bytes(chunk);
+        if self.needs_bom && !chunk.is_ascii() {
+            self.needs_bom = false;
+            self.found_bom(ErrorKind::MissingBom, &[], describe(ErrorKind::MissingBom, &[], 0), &buffer);
+        }
         match decoder {
             Decoder::Utf8(decoder) => {
                 let has_rules = !self.checks.rules.is_empty();
@@ -297,6 +313,7 @@ impl Scan<'_> {
     }
 
     fn finish(&mut self, decoder: &mut Decoder) {
+        self.evidence.end();
         let buffer = core::mem::take(&mut self.buffer);
         match decoder {
             Decoder::Utf8(decoder) => {
@@ -368,6 +385,7 @@ impl Scan<'_> {
         if self.checks.wants_counts {
             self.count(text);
         }
+        self.evidence.text(text);
         self.locator.feed(text);
     }
 
@@ -405,7 +423,7 @@ impl Scan<'_> {
         tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
         let at = self.position(error.offset).min(buffer.len());
         let following = &buffer[at..self.filled.max(at)];
-        self.evidence.error(error.kind, &following[..following.len().min(8)]);
+        self.evidence.error(error.kind, &buffer[..self.filled.max(at)], at);
         self.summary.characters += 1;
         self.ill_formed(error, following, buffer);
         self.locator.feed_ill_formed(error.len.into());

@@ -3,13 +3,13 @@
 use utf8_codec::locate::Locator;
 
 use super::diagnostic::{Diagnostic, FileStatus, ILL_FORMED, Summary};
-use super::words::WordEvidence;
+use super::words::{Guess, WordEvidence};
 
 /// The result of a scan of a file or a part of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scanned {
     pub(super) summary: Summary,
-    pub(super) evidence: WordEvidence,
+    pub(super) evidence: Box<WordEvidence>,
     /// The lines and columns of the part.
     pub(super) locator: Locator,
     /// The length of the first line in characters, if it ends in the part.
@@ -56,8 +56,12 @@ impl Scanned {
         summary.lines = end.line + u64::from(end.columns.bytes > 0);
         let last_line = end.columns.characters;
         summary.longest_line = summary.longest_line.max(first_line.unwrap_or(0)).max(last_line);
-        if is_utf_8 && summary.has(ILL_FORMED) {
-            summary.guess = evidence.guess();
+        if is_utf_8 {
+            let guess = evidence.guess();
+            let is_ill_formed = summary.has(ILL_FORMED);
+            summary.guess = guess.filter(|guess| is_ill_formed || *guess == Guess::Binary);
+            summary.is_mixed = evidence.contradicts_declaration();
+            summary.declared = evidence.declared;
         }
         summary
     }

@@ -15,11 +15,13 @@ use super::super::charset::NamedEncoding;
 use super::super::files::{directory_of, open_regular, read_config};
 use super::super::walk::Input;
 use super::config::{Config, Configs, Options};
+use super::declaration::kind_of;
 use super::rules::Rule;
 use super::scan::Checks;
 
-/// Extensions of files that need a BOM: Windows PowerShell decodes scripts without a BOM with the ANSI code page of the
-/// machine.
+/// Extensions of files that need a BOM if they contain characters beyond ASCII: Windows PowerShell decodes scripts without
+/// a BOM with the ANSI code page of the machine. A script with `#!` is for PowerShell 7, and the kernel does not find `#!`
+/// after a BOM.
 const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
 
 /// Extensions of files that must not start with a BOM. RFC 8259 §8.1 forbids it in JSON. In scripts the kernel does not
@@ -98,11 +100,13 @@ impl Settings {
             && let Some(by_type) = by_type(path)
         {
             policy = by_type;
+            checks.bom_if_needed = by_type == BomPolicy::Require;
         }
         if checks.rules.contains(&Rule::Editorconfig)
             && let Some(charset) = charset_of(path)?
         {
             checks.bom_rule = Rule::Editorconfig;
+            checks.bom_if_needed = false;
             (expected, policy) = match charset {
                 EditorConfigCharset::Utf8 => (Encoding::Utf8.into(), BomPolicy::Reject),
                 EditorConfigCharset::Utf8Bom => (Encoding::Utf8.into(), BomPolicy::Require),
@@ -113,7 +117,9 @@ impl Settings {
         }
         if let Some(bom) = self.args.bom.or(bom) {
             (checks.bom_rule, policy) = (Rule::Bom, bom);
+            checks.bom_if_needed = false;
         }
+        checks.kind = kind_of(path);
         (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
         if checks.encoding.encoding() != Encoding::Utf8 {
             // Rules only support UTF-8.

@@ -3,7 +3,14 @@
 use core::fmt::Display;
 
 use utf8_codec::ErrorKind;
+use utf8_codec::declared::DocumentKind;
 use utf8_codec::transcode::Encoding;
+
+use super::super::charset::NamedEncoding;
+use super::binary::{self, Controls};
+use super::declaration::Declared;
+use super::legacy::Western;
+use super::wide::{Trial, Wide};
 
 /// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` also
 /// contains the input after it, if there is any.
@@ -103,10 +110,15 @@ pub(super) fn describe_in(
 }
 
 /// The probable encoding of a file with errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guess {
-    Utf16 { is_little: bool, has_bom: bool },
-    Utf32 { is_little: bool },
+    Binary,
+    /// UTF-16 or UTF-32. `is_broken` is whether some of it is ill-formed.
+    Wide {
+        wide: Wide,
+        is_broken: bool,
+    },
+    Declared(Declared),
     Cesu8,
     Java,
     Cut,
@@ -115,13 +127,15 @@ pub(super) enum Guess {
 }
 
 impl Guess {
-    pub(super) fn in_words(self) -> String {
+    pub(super) fn in_words(&self) -> String {
         match self {
-            Self::Utf16 { is_little, has_bom } => {
-                let order = if is_little { "LE" } else { "BE" };
-                format!("UTF-16{order} with{} a BOM", if has_bom { "" } else { "out" })
+            Self::Binary => "binary".to_owned(),
+            Self::Wide { wide: Wide { encoding, has_bom }, is_broken } => {
+                let with = if *has_bom { "with" } else { "without" };
+                let broken = if *is_broken { ", with errors" } else { "" };
+                format!("{} {with} a BOM{broken}", encoding.name().to_uppercase())
             }
-            Self::Utf32 { is_little } => format!("UTF-32{} with a BOM", if is_little { "LE" } else { "BE" }),
+            Self::Declared(declared) => declared.in_words(),
             Self::Cesu8 => "CESU-8: UTF-16 pairs, each half encoded separately".to_owned(),
             Self::Java => "Java's modified UTF-8: C0 80 is its NUL".to_owned(),
             Self::Cut => "UTF-8 that was cut in the middle of a character".to_owned(),
@@ -130,35 +144,63 @@ impl Guess {
         }
     }
 
-    /// Whether the encoding is certain: it follows from a BOM or from sequences that no other encoding has.
-    pub(super) fn is_certain(self) -> bool {
-        matches!(self, Self::Utf16 { has_bom: true, .. } | Self::Utf32 { .. } | Self::Cesu8 | Self::Java)
+    /// Returns the encoding if it can be decided. It follows from a BOM, from a declaration in the file, or from sequences
+    /// that no other encoding has. `auto` is whether UTF-16 without a BOM is also decided.
+    pub(super) fn decided(&self, auto: bool) -> Option<NamedEncoding> {
+        match self {
+            Self::Wide { wide, .. } if wide.has_bom => {
+                let is_16 = matches!(wide.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+                if is_16 { "utf-16" } else { "utf-32" }.parse().ok()
+            }
+            Self::Wide { wide, .. } => auto.then(|| wide.encoding.into()),
+            Self::Declared(declared) => declared.charset(),
+            Self::Cesu8 => Some(Encoding::Cesu8.into()),
+            Self::Java => Some(Encoding::ModifiedUtf8.into()),
+            Self::Binary | Self::Cut | Self::Windows1252 | Self::Latin1 => None,
+        }
     }
 
-    /// Returns the options of `utf8-codec convert` that convert the file to UTF-8, or `None` if no conversion repairs
-    /// it.
-    pub(super) fn conversion(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Utf16 { has_bom: true, .. } => "--from utf-16",
-            Self::Utf16 { is_little: true, .. } => "--from utf-16le",
-            Self::Utf16 { .. } => "--from utf-16be",
-            Self::Utf32 { .. } => "--from utf-32",
-            Self::Cesu8 => "--from cesu-8",
-            Self::Java => "--from modified-utf-8 --switch lenient-java",
-            Self::Windows1252 => "--on-error windows-1252",
-            Self::Latin1 => "--on-error latin1",
-            Self::Cut => return None,
-        })
+    /// Returns the arguments of the command that converts a file to UTF-8, or `None` if no conversion repairs it. `file`
+    /// is its name, quoted for a shell, or `None` for stdin.
+    pub(super) fn command(&self, file: Option<&str>) -> Option<String> {
+        let convert = |options: &str| {
+            let file = file.map_or(String::new(), |file| format!(" {file} -o {file}"));
+            Some(format!("convert {options}{file}"))
+        };
+        match self {
+            Self::Wide { wide: Wide { encoding, has_bom }, is_broken } => {
+                let name = match encoding {
+                    Encoding::Utf32Le | Encoding::Utf32Be => "utf-32",
+                    _ if *has_bom => "utf-16",
+                    other => other.name(),
+                };
+                let replace = if *is_broken { " --on-error replace" } else { "" };
+                convert(&format!("--from {name}{replace}"))
+            }
+            // The declaration is rewritten as well.
+            Self::Declared(declared) => {
+                let file = file.filter(|_| declared.charset().is_some())?;
+                Some(format!("check --fix {file}"))
+            }
+            Self::Cesu8 => convert("--from cesu-8"),
+            Self::Java => convert("--from modified-utf-8 --switch lenient-java"),
+            Self::Windows1252 => convert("--on-error windows-1252"),
+            Self::Latin1 => convert("--on-error latin1"),
+            Self::Binary | Self::Cut => None,
+        }
     }
 }
 
 /// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WordEvidence {
-    start: [u8; 4],
-    /// The number of NULs at even and at odd offsets of the first `looked_at` bytes.
-    nuls: [u32; 2],
-    looked_at: u32,
+    wide: Option<Wide>,
+    /// Decodes the file as wide text.
+    trial: Option<Box<Trial>>,
+    starts_binary: bool,
+    pub(super) declared: Option<Declared>,
+    /// The number of characters beyond ASCII that are well-formed UTF-8, if the file declares another encoding.
+    well_formed: u64,
     errors: u64,
     pairs: u64,
     java_nuls: u64,
@@ -166,17 +208,36 @@ pub(super) struct WordEvidence {
     /// The number of errors that start with a byte 80 to 9F. These bytes are control characters in ISO 8859-1, and most
     /// are letters or signs in windows-1252.
     windows: u64,
+    western: Western,
+    controls: Controls,
 }
 
 impl WordEvidence {
-    /// Records the first bytes of the file.
-    pub(super) fn start(&mut self, bytes: &[u8]) {
-        let len = bytes.len().min(4);
-        self.start[..len].copy_from_slice(&bytes[..len]);
-        let bytes = &bytes[..bytes.len().min(4096)];
-        self.looked_at = bytes.len() as u32;
-        for at in memchr::memchr_iter(0, bytes) {
-            self.nuls[at % 2] += 1;
+    /// Records the first bytes of the file. `kind` is its kind by its extension.
+    pub(super) fn start(&mut self, bytes: &[u8], kind: Option<DocumentKind>) {
+        self.wide = Wide::of(bytes);
+        self.trial = self.wide.map(|wide| Box::new(Trial::new(wide.encoding)));
+        self.starts_binary = self.wide.is_none() && binary::is_binary(bytes);
+        self.declared = if self.wide.is_none() { Declared::of(kind, bytes) } else { None };
+    }
+
+    /// Records the bytes of the file, from its start.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        if let Some(trial) = &mut self.trial {
+            trial.feed(bytes);
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        if let Some(trial) = &mut self.trial {
+            trial.finish();
+        }
+    }
+
+    /// Records well-formed text.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.declared.is_some() {
+            self.well_formed += text.chars().filter(|character| !character.is_ascii()).count() as u64;
         }
     }
 
@@ -187,65 +248,61 @@ impl WordEvidence {
         self.java_nuls += next.java_nuls;
         self.is_cut |= next.is_cut;
         self.windows += next.windows;
+        self.western.join(&next.western);
+        self.controls.join(&next.controls);
     }
 
-    /// Whether the file starts with a BOM of UTF-16 or UTF-32, or most bytes at even or at odd offsets are NUL, as in
-    /// UTF-16 text of a Latin script.
-    pub(super) fn is_wide_text(&self) -> bool {
-        self.wide().is_some()
+    /// Whether the file starts with a signature of a binary format, contains NUL near its start, or has control
+    /// characters like compressed data.
+    pub(super) fn is_binary(&self) -> bool {
+        self.starts_binary
     }
 
-    /// Records an error. `bytes` starts with the ill-formed sequence and contains some bytes after it.
-    pub(super) fn error(&mut self, kind: ErrorKind, bytes: &[u8]) {
+    /// Records an error at a position of `bytes`, with some bytes around it.
+    pub(super) fn error(&mut self, kind: ErrorKind, bytes: &[u8], position: usize) {
         self.errors += 1;
-        match (kind, bytes) {
+        let rest = &bytes[position..bytes.len().min(position + 8)];
+        self.controls.look_at(rest);
+        match (kind, rest) {
             (ErrorKind::Surrogate, [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..]) => self.pairs += 1,
             (ErrorKind::Overlong, [0xC0, 0x80, ..]) => self.java_nuls += 1,
             (ErrorKind::Truncated, _) => self.is_cut = true,
             (_, [0x80..=0x9F, ..]) => self.windows += 1,
             _ => {}
         }
+        self.western.error(bytes, position);
     }
 
-    fn wide(&self) -> Option<Guess> {
-        match self.start {
-            [0xFF, 0xFE, 0, 0] => return Some(Guess::Utf32 { is_little: true }),
-            [0, 0, 0xFE, 0xFF] => return Some(Guess::Utf32 { is_little: false }),
-            [0xFF, 0xFE, ..] => return Some(Guess::Utf16 { is_little: true, has_bom: true }),
-            [0xFE, 0xFF, ..] => return Some(Guess::Utf16 { is_little: false, has_bom: true }),
-            _ => {}
-        }
-        let [even, odd] = self.nuls;
-        let half = self.looked_at / 2;
-        let is_most = |nuls: u32| half > 1 && nuls * 10 >= half * 7;
-        match (is_most(even), is_most(odd)) {
-            (false, true) if even * 20 <= half => Some(Guess::Utf16 { is_little: true, has_bom: false }),
-            (true, false) if odd * 20 <= half => Some(Guess::Utf16 { is_little: false, has_bom: false }),
-            _ => None,
-        }
+    /// Whether the file declares another encoding, and most of it is UTF-8.
+    pub(super) fn contradicts_declaration(&self) -> bool {
+        self.well_formed * 4 > self.errors
     }
 
     pub(super) fn guess(&self) -> Option<Guess> {
-        if let Some(wide) = self.wide() {
-            return Some(wide);
+        let is_readable = self.trial.as_ref().is_none_or(|trial| trial.is_text());
+        if let Some(wide) = self.wide.filter(|_| is_readable) {
+            let is_broken = self.trial.as_ref().is_some_and(|trial| !trial.is_well_formed());
+            return Some(Guess::Wide { wide, is_broken });
+        }
+        if self.starts_binary || self.controls.are_binary() || !is_readable {
+            return Some(Guess::Binary);
+        }
+        if let Some(declared) = &self.declared
+            && self.errors > 0
+        {
+            return (!self.contradicts_declaration()).then(|| Guess::Declared(declared.clone()));
         }
         // A surrogate pair causes six errors, because each byte of ED A0 80 ED B0 80 is ill-formed. C0 80 causes two.
-        // Up to two other errors are tolerated.
-        Some(match self.errors {
-            0 => return None,
-            1 if self.is_cut => Guess::Cut,
-            errors
-                if self.pairs + self.java_nuls > 0 && errors <= 6 * self.pairs + 2 * self.java_nuls + 2 =>
-            {
-                if self.java_nuls > 0 {
-                    Guess::Java
-                } else {
-                    Guess::Cesu8
-                }
+        match self.errors {
+            0 => None,
+            1 if self.is_cut => Some(Guess::Cut),
+            errors if errors == 6 * self.pairs + 2 * self.java_nuls => {
+                Some(if self.java_nuls > 0 { Guess::Java } else { Guess::Cesu8 })
             }
-            _ if self.windows > 0 => Guess::Windows1252,
-            _ => Guess::Latin1,
-        })
+            _ if !self.western.is_probable() => None,
+            _ if self.windows > 0 => Some(Guess::Windows1252),
+            _ => Some(Guess::Latin1),
+        }
     }
 }
 
@@ -323,15 +380,5 @@ mod tests {
         ] {
             assert_eq!(describe_in(encoding, "NAME", kind, bytes, len), words);
         }
-    }
-
-    #[test]
-    fn utf_16_is_detected_by_its_nuls() {
-        let mut evidence = WordEvidence::default();
-        evidence.start(b"h\0e\0l\0l\0o\0 \0\x34\x12");
-        assert_eq!(evidence.guess(), Some(Guess::Utf16 { is_little: true, has_bom: false }));
-        let mut evidence = WordEvidence::default();
-        evidence.start(b"plain text, and a NUL\0");
-        assert!(!evidence.is_wide_text());
     }
 }

@@ -21,6 +21,8 @@ fn the_report_does_not_depend_on_where_reads_end() {
     let checks = Checks {
         encoding: Encoding::Utf8.into(),
         bom: BomPolicy::Keep,
+        bom_if_needed: false,
+        kind: None,
         bom_rule: Rule::Bom,
         rules: vec![Rule::Control],
         max_errors: None,
@@ -34,7 +36,7 @@ fn the_report_does_not_depend_on_where_reads_end() {
         found.push(format!("{summary:?}"));
         found
     };
-    let start = "text\n".repeat(BINARY_PREFIX / 5);
+    let start = "text\n".repeat(PREFIX / 5);
     // In the third one, the bytes after the first line are examined for the guess of the encoding.
     for end in [
         &b"a\xFF\nmore text after it\n"[..],

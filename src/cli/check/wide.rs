@@ -1,0 +1,127 @@
+//! Text in UTF-16 and UTF-32, which contains NUL and is not binary.
+
+use utf8_codec::detect::{Detection, Detector};
+use utf8_codec::transcode::{Encoding, Status, Transcoder};
+
+/// The number of bytes that [`Detector`] examines as UTF-16.
+const DETECTED: usize = 4096;
+
+/// The encoding of wide text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wide {
+    pub(super) encoding: Encoding,
+    pub(super) has_bom: bool,
+}
+
+impl Wide {
+    /// Returns the encoding if the start of a file is UTF-16 or UTF-32 with a BOM, or looks like UTF-16.
+    pub(super) fn of(start: &[u8]) -> Option<Self> {
+        let encoding = match *start {
+            // `FF FE 00 00` is also the BOM of UTF-16LE and a NUL, which text does not contain.
+            [0xFF, 0xFE, 0, 0, ..] => Encoding::Utf32Le,
+            [0, 0, 0xFE, 0xFF, ..] => Encoding::Utf32Be,
+            [0xFF, 0xFE, ..] => Encoding::Utf16Le,
+            [0xFE, 0xFF, ..] => Encoding::Utf16Be,
+            _ if has_evidence(&start[..start.len().min(DETECTED)]) => {
+                let mut detector = Detector::new();
+                detector.feed(&start[..start.len().min(DETECTED)]);
+                let Detection::LooksLikeUtf16 { encoding, .. } = detector.finish() else { return None };
+                return Some(Self { encoding, has_bom: false });
+            }
+            _ => return None,
+        };
+        let mut trial = Trial::new(encoding);
+        trial.feed(&start[..start.len() & !3]);
+        // Few other files consist of units below 110000, so UTF-32 must have one after the BOM, and no other units.
+        let is_32 = matches!(encoding, Encoding::Utf32Le | Encoding::Utf32Be);
+        let is_exact = trial.is_well_formed() && (trial.characters > 1 || start.len() == 4);
+        (trial.is_text() && (!is_32 || is_exact)).then_some(Self { encoding, has_bom: true })
+    }
+}
+
+/// Whether the bytes contain one of those that every code unit contains which the detector counts as evidence.
+fn has_evidence(bytes: &[u8]) -> bool {
+    memchr::memchr3(0, 1, 2, bytes).is_some() || memchr::memchr(0xFF, bytes).is_some()
+}
+
+/// Decodes a file without keeping the text, in order to know whether a conversion succeeds.
+#[derive(Clone, Debug)]
+pub(super) struct Trial {
+    transcoder: Transcoder,
+    characters: u64,
+    errors: u64,
+    has_nul: bool,
+}
+
+impl Trial {
+    pub(super) fn new(encoding: Encoding) -> Self {
+        let transcoder = Transcoder::new(encoding, Encoding::Utf8);
+        Self { transcoder, characters: 0, errors: 0, has_nul: false }
+    }
+
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.run(Some(bytes));
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.run(None);
+    }
+
+    fn run(&mut self, chunk: Option<&[u8]>) {
+        let mut room = [0; 8 * 1024];
+        let mut rest = chunk.unwrap_or_default();
+        loop {
+            let progress = match chunk {
+                Some(_) => self.transcoder.feed_into(rest, &mut room),
+                None => self.transcoder.finish_into(&mut room),
+            };
+            rest = &rest[progress.read..];
+            let text = &room[..progress.written];
+            self.characters += text.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count() as u64;
+            self.has_nul |= text.contains(&0);
+            match progress.status {
+                Status::InputEmpty => return,
+                Status::OutputFull => {}
+                Status::IllFormed(_) => self.errors += 1,
+            }
+        }
+    }
+
+    /// Whether every byte was decoded.
+    pub(super) fn is_well_formed(&self) -> bool {
+        self.errors == 0
+    }
+
+    /// Whether the content is text, in which up to one character in 20 is ill-formed.
+    pub(super) fn is_text(&self) -> bool {
+        !self.has_nul && self.errors <= 1 + self.characters / 20
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_text_is_recognized() {
+        let wide = |encoding, has_bom| Some(Wide { encoding, has_bom });
+        for (start, expected) in [
+            (&b"\xFF\xFEh\0i\0"[..], wide(Encoding::Utf16Le, true)),
+            (b"\xFE\xFF\0h", wide(Encoding::Utf16Be, true)),
+            (b"\xFF\xFE\0\0h\0\0\0", wide(Encoding::Utf32Le, true)),
+            (b"\0\0\xFE\xFF\0\0\0h", wide(Encoding::Utf32Be, true)),
+            (b"\0h\0i\0 \0\xE9\0\xE8\0a", wide(Encoding::Utf16Be, false)),
+            // A lone surrogate, and a file that ends inside a character.
+            (b"\xFF\xFEh\0\0\xD8i\0", wide(Encoding::Utf16Le, true)),
+            (b"\xFF\xFEh\0i", wide(Encoding::Utf16Le, true)),
+            (b"\xFF\xFE\0\0\x30\0", None),
+            (b"\xFF\xFE\0\0\x30\0\x30\0\x30\0", None),
+            (b"\xFF\xFEa\0\0\0b\0", None),
+            (b"h\0\xE9\0", None),
+            (b"plain text, and a NUL\0", None),
+            (b"caf\xE9", None),
+        ] {
+            assert_eq!(Wide::of(start), expected, "{}", start.escape_ascii());
+        }
+    }
+}
