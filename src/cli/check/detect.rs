@@ -16,6 +16,7 @@ use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs, spawn};
 use super::diagnostic::{FileStatus, Summary};
+use super::mojibake::Survey;
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_value, name_of, sarif_end, sarif_start, uri};
 use super::rules::Rule;
@@ -129,6 +130,7 @@ fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
         bom: BomPolicy::Keep,
         bom_rule: Rule::Bom,
         rules: Vec::new(),
+        survey: Survey::default(),
         max_errors: None,
         wants_context: false,
         wants_counts: true,

@@ -17,7 +17,7 @@ use super::super::charset::NamedEncoding;
 use super::super::files::read;
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use super::diff::{self, DiffLines};
-use super::mojibake;
+use super::mojibake::{self, Survey, first_len, long_segments};
 use super::rules::Rule;
 use super::scan::{Checks, scan, starts_binary};
 use super::words::Guess;
@@ -66,11 +66,11 @@ fn suffix(value: &str) -> Result<OsString, &'static str> {
 
 /// The plan to fix one file.
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct Plan<'c> {
     source: FixSource,
     bom: BomPolicy,
-    /// Whether text that was encoded twice is decoded once.
-    has_mojibake: bool,
+    /// The evidence for text that was encoded twice. `None` if it is kept.
+    survey: Option<&'c Survey>,
 }
 
 /// How the old content is decoded.
@@ -118,17 +118,21 @@ impl FixArgs {
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
-        let mut summary = scan(&mut File::open(path)?, checks, skip_binary, &mut |_| {})?;
+        let surveyed = checks.surveyed(&mut File::open(path)?)?;
+        let mut summary = scan(&mut File::open(path)?, &surveyed, skip_binary, &mut |_| {})?;
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
         let is_binary = starts_binary(&mut File::open(path)?)?;
-        let fixed = match self.plan(&summary, checks, is_binary) {
+        let fixed = match self.plan(&summary, &surveyed, is_binary) {
             Ok(plan) if self.dry_run => preview(path, plan, show).map(|()| None),
-            Ok(plan) => self.rewrite(path, plan, checks).map(Some),
+            Ok(plan) => self.rewrite(path, plan, &surveyed).map(Some),
             Err(reason) => Err(Failed::NoFix(reason)),
         };
-        let errors = summary.errors;
+        let (errors, mut checks) = (summary.errors, surveyed.clone());
+        if matches!(fixed, Ok(Some(_))) {
+            checks.survey = surveyed.survey.after_fix();
+        }
         match fixed {
             Ok(None) => {}
             Ok(Some(left)) => {
@@ -139,13 +143,13 @@ impl FixArgs {
             Err(Failed::Io(error)) => summary.fixed = Fixed::Failed(error.to_string()),
         }
         if !self.dry_run && summary.errors > 0 {
-            scan(&mut File::open(path)?, checks, skip_binary, report)?;
+            scan(&mut File::open(path)?, &checks, skip_binary, report)?;
         }
         Ok(summary)
     }
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
-    fn plan(&self, summary: &Summary, checks: &Checks, is_binary: bool) -> Result<Plan, String> {
+    fn plan<'c>(&self, summary: &Summary, checks: &'c Checks, is_binary: bool) -> Result<Plan<'c>, String> {
         if checks.encoding != Encoding::Utf8.into() {
             return Err(format!("it should be {}, and --fix writes UTF-8", checks.encoding));
         }
@@ -156,11 +160,11 @@ impl FixArgs {
             }
             Some(guess) => self.source(guess)?,
         };
-        let has_mojibake = checks.rules.contains(&Rule::Mojibake);
+        let survey = checks.needs_survey().then_some(&checks.survey);
         let is_fixable = summary.guess.is_some()
             || [Rule::Bom, Rule::Editorconfig, Rule::Mojibake].iter().any(|rule| summary.has(rule.name()));
         match is_fixable {
-            true => Ok(Plan { source, bom: checks.bom, has_mojibake }),
+            true => Ok(Plan { source, bom: checks.bom, survey }),
             false => Err("none of the violated rules has a fix".to_owned()),
         }
     }
@@ -197,9 +201,10 @@ impl FixArgs {
     }
 
     /// Rewrites a file. Returns the summary of the new content.
-    fn rewrite(&self, path: &Path, plan: Plan, checks: &Checks) -> Result<Summary, Failed> {
+    fn rewrite(&self, path: &Path, plan: Plan<'_>, checks: &Checks) -> Result<Summary, Failed> {
         let (mut content, replacement) = Replacement::of_content(path)?;
         plan.apply(&mut content, &mut |bytes| replacement.write(bytes))?;
+        let checks = &Checks { survey: checks.survey.after_fix(), ..checks.clone() };
         let left = scan(&mut replacement.new_content()?, checks, false, &mut |_| {})?;
         replacement.commit_content(self.backup.as_deref())?;
         Ok(left)
@@ -220,7 +225,7 @@ fn policy_of(charset: NamedEncoding) -> Option<ErrorPolicy> {
 }
 
 /// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
-fn preview(path: &Path, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(), Failed> {
+fn preview(path: &Path, plan: Plan<'_>, show: &mut dyn FnMut(Vec<u8>)) -> Result<(), Failed> {
     let (mut old, mut new) = (File::open(path)?, tempfile::tempfile()?);
     plan.apply(&mut old, &mut |bytes| new.write_all(bytes))?;
     old.rewind()?;
@@ -233,7 +238,7 @@ fn preview(path: &Path, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(),
     Ok(())
 }
 
-impl Plan {
+impl Plan<'_> {
     /// Converts the content in constant memory.
     fn apply(
         self,
@@ -301,27 +306,30 @@ impl Plan {
     }
 
     fn write(self, text: &str, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        if !self.has_mojibake || text.is_ascii() {
-            return write(text.as_bytes());
-        }
+        let Some(survey) = self.survey.filter(|_| !text.is_ascii()) else { return write(text.as_bytes()) };
         for line in text.split_inclusive('\n') {
-            let original = match Rule::Mojibake.is_allowed_by(line.as_bytes()) {
-                true => None,
-                false => mojibake::undo(line),
-            };
-            write(original.as_deref().unwrap_or(line).as_bytes())?;
+            if Rule::Mojibake.is_allowed_by(line.as_bytes()) {
+                write(line.as_bytes())?;
+                continue;
+            }
+            let mut rest = line;
+            while !rest.is_empty() {
+                let (segment, after) = rest.split_at(first_len(rest));
+                let original = mojibake::undo(segment, survey);
+                write(original.as_deref().unwrap_or(segment).as_bytes())?;
+                rest = after;
+            }
         }
         Ok(())
     }
 }
 
 /// Returns the length of the prefix that can be written: all complete lines. If there is no line break and the text is
-/// at least as long as the buffer, the prefix ends after the last ASCII character, because mojibake contains no ASCII.
+/// at least as long as the buffer, the prefix has complete segments of the line.
 fn complete_lines(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    match memchr::memrchr(b'\n', bytes) {
+    match memchr::memrchr(b'\n', text.as_bytes()) {
         Some(at) => at + 1,
-        None if bytes.len() < BUFFER => 0,
-        None => bytes.iter().rposition(u8::is_ascii).map_or(bytes.len(), |at| at + 1),
+        None if text.len() < BUFFER => 0,
+        None => long_segments(text.as_bytes()),
     }
 }

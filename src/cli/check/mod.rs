@@ -18,10 +18,11 @@ mod words;
 use core::cell::RefCell;
 use core::fmt::Display;
 use core::num::NonZeroUsize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Seek, Write};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anstream::AutoStream;
@@ -39,6 +40,7 @@ use super::walk::{Input, WalkArgs, spawn};
 pub(super) use detect::DetectArgs;
 use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use fix::FixArgs;
+use mojibake::{Survey, spool};
 use order::{Receive, Turn};
 use report::{Format, Reporter, Totals};
 use rules::Rule;
@@ -126,6 +128,7 @@ impl Args {
             bom: BomPolicy::Keep,
             bom_rule: Rule::Bom,
             rules: Vec::new(),
+            survey: Survey::default(),
             max_errors: self.max_errors,
             wants_context: self.format == Format::Human && !self.quiet,
             wants_counts: self.stats,
@@ -145,6 +148,8 @@ impl Args {
         let progress = self.progress(inputs.len());
         let turn = Turn::new(Receiver { inputs: &inputs, reporter, progress, split: None, reported: 0 });
         let queue = Queue::new(inputs.len());
+        // The surveys of files that are split.
+        let surveys = Mutex::new(HashMap::new());
         let jobs = self.walk.jobs().get();
         let work = || {
             while let Some(work) = queue.next() {
@@ -153,7 +158,10 @@ impl Args {
                         let opened = inputs.get(file).and_then(|input| self.open(input));
                         let (parts, opened) = match (inputs.get(file), opened) {
                             (Some(input), Some(Ok(opened))) => {
-                                let (parts, opened) = self.split(input, &settings, opened);
+                                let (parts, opened, survey) = self.split(input, &settings, opened);
+                                if !parts.is_empty() {
+                                    lock(&surveys).insert(file, survey);
+                                }
                                 (parts, Some(Ok(opened)))
                             }
                             (_, opened) => (Vec::new(), opened),
@@ -168,7 +176,10 @@ impl Args {
                 let is_last = part.is_none_or(|part| part.is_last());
                 let mut push = |event| lane.push(event);
                 let end = match part {
-                    Some(part) => Event::Part(self.check_part(input, part, &settings, &mut push), is_last),
+                    Some(part) => {
+                        let survey = lock(&surveys).get(&file).cloned().unwrap_or_default();
+                        Event::Part(self.check_part(input, part, survey, &settings, &mut push), is_last)
+                    }
                     None => Event::End(self.check(input, opened, &settings, &mut push)),
                 };
                 lane.push(end);
@@ -210,21 +221,26 @@ impl Args {
         is_opened.then(|| File::open(&input.path))
     }
 
-    /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it.
-    fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<FilePart>, File) {
+    /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it, and its
+    /// survey if it is split.
+    fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<FilePart>, File, Survey) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
         let is_large = file.metadata().is_ok_and(|file| file.is_file() && file.len() > 2 * len);
         // In other encodings a character boundary cannot be found without the bytes before it.
         let is_utf_8 =
             || settings.of(&input.path).is_ok_and(|checks| checks.encoding == Encoding::Utf8.into());
         if !is_large || !is_utf_8() {
-            return (Vec::new(), file);
+            return (Vec::new(), file, Survey::default());
         }
         let is_text = input.is_named || starts_binary(&mut file).is_ok_and(|is_binary| !is_binary);
         let parts = if is_text { split::parts(&mut file, len) } else { Ok(Vec::new()) };
-        match file.rewind() {
-            Ok(()) => (parts.unwrap_or_default(), file),
-            Err(_) => (Vec::new(), file),
+        let survey = file.rewind().and_then(|()| match settings.of(&input.path) {
+            Ok(checks) => Ok(checks.surveyed(&mut file)?.survey),
+            Err(_) => Ok(Survey::default()),
+        });
+        match survey {
+            Ok(survey) => (parts.unwrap_or_default(), file, survey),
+            Err(_) => (Vec::new(), file, Survey::default()),
         }
     }
 
@@ -232,10 +248,11 @@ impl Args {
         &self,
         input: &Input,
         part: FilePart,
+        survey: Survey,
         settings: &Settings,
         push: &mut dyn FnMut(Event),
     ) -> io::Result<Scanned> {
-        let checks = settings.of(&input.path).map_err(io::Error::other)?;
+        let checks = Checks { survey, ..settings.of(&input.path).map_err(io::Error::other)? };
         let (from, mut file) = open_part(File::open(&input.path)?, part, HISTORY as u64)?;
         scan_part(&mut file, from, part, &checks, false, &mut |diagnostic| {
             push(Event::Diagnostic(diagnostic))
@@ -262,8 +279,11 @@ impl Args {
                 self.fix.run(path, &checks, !is_named, report, show)
             }
             false => match opened {
-                Some(file) => file.and_then(|mut file| scan(&mut file, &checks, !is_named, report)),
-                None => open(path).and_then(|mut input| scan(&mut input, &checks, !is_named, report)),
+                Some(file) => file.and_then(|mut file| scan_whole(&mut file, &checks, !is_named, report)),
+                None => open(path).and_then(|mut input| match checks.needs_survey() {
+                    true => scan_whole(&mut spool(&mut input)?, &checks, !is_named, report),
+                    false => scan(&mut input, &checks, !is_named, report),
+                }),
             },
         };
         summary.unwrap_or_else(|error| Summary {
@@ -291,6 +311,29 @@ impl Args {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar
     }
+}
+
+/// Scans a file after its survey. Copies a file that can be read only once.
+fn scan_whole(
+    file: &mut File,
+    checks: &Checks,
+    skip_binary: bool,
+    report: &mut dyn FnMut(Diagnostic),
+) -> io::Result<Summary> {
+    if !checks.needs_survey() {
+        return scan(file, checks, skip_binary, report);
+    }
+    if !file.metadata()?.is_file() {
+        let mut copy = spool(file)?;
+        let checks = checks.surveyed(&mut copy)?;
+        return scan(&mut copy, &checks, skip_binary, report);
+    }
+    let checks = checks.surveyed(file)?;
+    scan(file, &checks, skip_binary, report)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unreadable(error: &dyn Display) -> Summary {
