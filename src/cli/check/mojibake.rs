@@ -37,9 +37,8 @@ pub(super) fn find(text: &str, survey: &Survey) -> Vec<Found> {
 
 /// Returns the text of a segment before it was encoded again, or `None` if it was not.
 pub(super) fn undo(segment: &str, survey: &Survey) -> Option<String> {
-    if memchr::memchr(0xC3, segment.as_bytes()).is_none() {
-        return None;
-    }
+    // The first byte of each sequence.
+    memchr::memchr(0xC3, segment.as_bytes())?;
     let mut fixed: Option<String> = None;
     for round in 0..MAX_ROUNDS {
         match undo_once(fixed.as_deref().unwrap_or(segment), &survey.round(round)) {
