@@ -13,6 +13,8 @@ mod forms;
 mod http;
 #[cfg(feature = "mime")]
 mod mail;
+#[cfg(all(feature = "cli", unix))]
+mod mojibake;
 #[cfg(feature = "transcode")]
 mod text;
 

@@ -18,6 +18,7 @@ use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_er
 use super::super::walk::{Input, WalkArgs, spawn};
 use super::declaration;
 use super::diagnostic::{FileStatus, Summary};
+use super::mojibake::Survey;
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path, github_value};
 use super::repository::Repository;
@@ -141,6 +142,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
         kind,
         bom_rule: Rule::Bom,
         rules: Vec::new(),
+        survey: Survey::default(),
         max_errors: None,
         wants_context: false,
         wants_counts: true,

@@ -22,7 +22,7 @@ use super::super::walk::Input;
 use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
-use super::mojibake;
+use super::mojibake::{self, Survey, first_len, long_segments};
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 use super::words::Guess;
@@ -72,13 +72,13 @@ fn suffix(value: &str) -> Result<OsString, &'static str> {
 
 /// The plan to fix one file.
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct Plan<'c> {
     source: FixSource,
     bom: BomPolicy,
     /// The kind of the file by its extension, for its declaration of an encoding.
     kind: Option<DocumentKind>,
-    /// Whether text that was encoded twice is decoded once.
-    has_mojibake: bool,
+    /// The evidence for text that was encoded twice. `None` if it is kept.
+    survey: Option<&'c Survey>,
 }
 
 /// How the old content is decoded.
@@ -124,11 +124,12 @@ impl FixArgs {
         // A fix reads the file several times. The content of a pipe would be lost.
         let mut opened = input.open_regular()?;
         let skip_binary = !input.is_named;
-        let mut summary = scan(&mut opened.file, checks, skip_binary, &mut |_| {})?;
+        let mut checks = checks.surveyed(&mut opened.file)?;
+        let mut summary = scan(&mut opened.file, &checks, skip_binary, &mut |_| {})?;
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
-        let mut plan = self.plan(&summary, checks);
+        let mut plan = self.plan(&summary, &checks);
         if checks.bom_if_needed {
             opened.file.rewind()?;
             plan = plan.and_then(|plan| plan.with_needed_bom(&mut opened.file));
@@ -136,9 +137,12 @@ impl FixArgs {
         opened.file.rewind()?;
         let fixed = match plan {
             Ok(plan) if self.dry_run => preview(&input.path, &opened, plan, show).map(|()| None),
-            Ok(plan) => self.rewrite(input, &opened, plan, checks).map(Some),
+            Ok(plan) => self.rewrite(input, &opened, plan, &checks).map(Some),
             Err(failed) => Err(failed),
         };
+        if matches!(fixed, Ok(Some(_))) {
+            checks.survey = checks.survey.after_fix();
+        }
         let errors = summary.errors;
         let mut new = None;
         match fixed {
@@ -154,13 +158,13 @@ impl FixArgs {
         if !self.dry_run && summary.errors > 0 {
             opened.file.rewind()?;
             let mut content = new.as_ref().map_or(Ok(&opened.file), Replacement::new_content)?;
-            scan(&mut content, checks, skip_binary, report)?;
+            scan(&mut content, &checks, skip_binary, report)?;
         }
         Ok(summary)
     }
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
-    fn plan(&self, summary: &Summary, checks: &Checks) -> Result<Plan, Failed> {
+    fn plan<'c>(&self, summary: &Summary, checks: &'c Checks) -> Result<Plan<'c>, Failed> {
         if checks.encoding != Encoding::Utf8.into() {
             return Err(Failed::NoFix(format!("it should be {}, and --fix writes UTF-8", checks.encoding)));
         }
@@ -179,8 +183,8 @@ impl FixArgs {
                 return Err(Failed::NoFix(format!("it is UTF-8, and declares {}", declared.label())));
             }
         };
-        let has_mojibake = checks.rules.contains(&Rule::Mojibake);
-        Ok(Plan { source, bom: checks.bom, kind: checks.kind, has_mojibake })
+        let survey = checks.needs_survey().then_some(&checks.survey);
+        Ok(Plan { source, bom: checks.bom, kind: checks.kind, survey })
     }
 
     /// Returns how to decode a file that is not UTF-8, or why that cannot be decided.
@@ -234,12 +238,13 @@ impl FixArgs {
         &self,
         input: &Input,
         opened: &Opened,
-        plan: Plan,
+        plan: Plan<'_>,
         checks: &Checks,
     ) -> Result<(Summary, Replacement), Failed> {
         let mut replacement = Replacement::of_input(input, opened)?;
         let mut content = Fingerprinted::new(&opened.file);
         plan.apply(&mut content, &mut |bytes| replacement.write(bytes))?;
+        let checks = &Checks { survey: checks.survey.after_fix(), ..checks.clone() };
         let left = scan(&mut replacement.new_content()?, checks, false, &mut |_| {})?;
         replacement.commit_content(content.fingerprint(), self.backup.as_deref())?;
         Ok((left, replacement))
@@ -264,7 +269,12 @@ fn source_of(charset: NamedEncoding) -> FixSource {
 }
 
 /// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
-fn preview(path: &Path, opened: &Opened, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(), Failed> {
+fn preview(
+    path: &Path,
+    opened: &Opened,
+    plan: Plan<'_>,
+    show: &mut dyn FnMut(Vec<u8>),
+) -> Result<(), Failed> {
     let (mut old, mut new) = (&opened.file, tempfile::tempfile()?);
     plan.apply(&mut old, &mut |bytes| new.write_all(bytes))?;
     old.rewind()?;
@@ -279,7 +289,7 @@ fn preview(path: &Path, opened: &Opened, plan: Plan, show: &mut dyn FnMut(Vec<u8
     Ok(())
 }
 
-impl Plan {
+impl Plan<'_> {
     /// Decides whether a BOM is written: only before text with characters beyond ASCII, and never before `#!`.
     fn with_needed_bom(self, input: &mut dyn Read) -> Result<Self, Failed> {
         let (mut start, mut is_ascii) = (Vec::<u8>::new(), true);
@@ -368,27 +378,30 @@ impl Plan {
     }
 
     fn write(self, text: &str, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        if !self.has_mojibake || text.is_ascii() {
-            return write(text.as_bytes());
-        }
+        let Some(survey) = self.survey.filter(|_| !text.is_ascii()) else { return write(text.as_bytes()) };
         for line in text.split_inclusive('\n') {
-            let original = match Rule::Mojibake.is_allowed_by(line.as_bytes()) {
-                true => None,
-                false => mojibake::undo(line),
-            };
-            write(original.as_deref().unwrap_or(line).as_bytes())?;
+            if Rule::Mojibake.is_allowed_by(line.as_bytes()) {
+                write(line.as_bytes())?;
+                continue;
+            }
+            let mut rest = line;
+            while !rest.is_empty() {
+                let (segment, after) = rest.split_at(first_len(rest));
+                let original = mojibake::undo(segment, survey);
+                write(original.as_deref().unwrap_or(segment).as_bytes())?;
+                rest = after;
+            }
         }
         Ok(())
     }
 }
 
 /// Returns the length of the prefix that can be written: all complete lines. If there is no line break and the text is
-/// at least as long as the buffer, the prefix ends after the last ASCII character, because mojibake contains no ASCII.
+/// at least as long as the buffer, the prefix has complete segments of the line.
 fn complete_lines(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    match memchr::memrchr(b'\n', bytes) {
+    match memchr::memrchr(b'\n', text.as_bytes()) {
         Some(at) => at + 1,
-        None if bytes.len() < BUFFER => 0,
-        None => bytes.iter().rposition(u8::is_ascii).map_or(bytes.len(), |at| at + 1),
+        None if text.len() < BUFFER => 0,
+        None => long_segments(text.as_bytes()),
     }
 }

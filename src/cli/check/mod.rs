@@ -24,11 +24,11 @@ mod words;
 use core::cell::RefCell;
 use core::fmt::Display;
 use core::num::NonZeroUsize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::path::Path;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use anstream::AutoStream;
@@ -46,6 +46,7 @@ use binary::Start;
 pub(super) use detect::DetectArgs;
 use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use fix::FixArgs;
+use mojibake::{Survey, spool};
 use order::{Receive, Turn};
 use report::{Format, Reporter, Totals};
 use repository::Repository;
@@ -134,6 +135,7 @@ impl Args {
             kind: None,
             bom_rule: Rule::Bom,
             rules: Vec::new(),
+            survey: Survey::default(),
             max_errors: self.max_errors,
             wants_context: self.format == Format::Human && !self.quiet,
             wants_counts: self.stats,
@@ -156,6 +158,8 @@ impl Args {
         let turn =
             Turn::new(Receiver { inputs: &inputs, reporter, progress: &progress, split: None, reported: 0 });
         let queue = Queue::new(inputs.len());
+        // The surveys of files that are split.
+        let surveys = Mutex::new(HashMap::new());
         let jobs = self.walk.jobs().get();
         let work = || {
             while let Some(work) = queue.next() {
@@ -164,7 +168,10 @@ impl Args {
                         let opened = inputs.get(file).and_then(|input| self.open(input));
                         let (parts, opened) = match (inputs.get(file), opened) {
                             (Some(input), Some(Ok(opened))) => {
-                                let (parts, opened) = self.split(input, &settings, opened);
+                                let (parts, opened, survey) = self.split(input, &settings, opened);
+                                if !parts.is_empty() {
+                                    lock(&surveys).insert(file, survey);
+                                }
                                 (parts, Some(Ok(Arc::new(opened))))
                             }
                             (_, opened) => {
@@ -182,10 +189,12 @@ impl Args {
                 let is_last = part.is_none_or(|part| part.is_last());
                 let mut push = |event| lane.push(event);
                 let end = match (part, &opened) {
-                    (Some(part), Some(Ok(opened))) => Event::Part(
-                        self.check_part(input, part, opened, &settings, &progress, &mut push),
-                        is_last,
-                    ),
+                    (Some(part), Some(Ok(opened))) => {
+                        let survey = lock(&surveys).get(&file).cloned().unwrap_or_default();
+                        let scanned =
+                            self.check_part(input, part, opened, survey, &settings, &progress, &mut push);
+                        Event::Part(scanned, is_last)
+                    }
                     _ => Event::End(self.check(input, opened, &settings, &progress, &mut push)),
                 };
                 lane.push(end);
@@ -233,8 +242,9 @@ impl Args {
         is_opened.then(|| input.open())
     }
 
-    /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it.
-    fn split(&self, input: &Input, settings: &Settings, opened: Opened) -> (Vec<FilePart>, File) {
+    /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it, and its
+    /// survey if it is split.
+    fn split(&self, input: &Input, settings: &Settings, opened: Opened) -> (Vec<FilePart>, File, Survey) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
         let Opened { mut file, metadata } = opened;
         let is_large = metadata.is_file() && metadata.len() > 2 * len;
@@ -243,16 +253,20 @@ impl Args {
             settings.of(&input.path).is_ok_and(|it| it.encoding == Encoding::Utf8.into() && !it.bom_if_needed)
         };
         if !is_large || !is_utf_8() {
-            return (Vec::new(), file);
+            return (Vec::new(), file, Survey::default());
         }
         // Whether wide text is well-formed is known only from its start to its end.
         let start = Start::of(&file);
         let is_text =
             start.is_ok_and(|start| start == Start::Text || (start == Start::Binary && input.is_named));
         let parts = if is_text { split::parts(&mut file, len) } else { Ok(Vec::new()) };
-        match file.rewind() {
-            Ok(()) => (parts.unwrap_or_default(), file),
-            Err(_) => (Vec::new(), file),
+        let survey = file.rewind().and_then(|()| match settings.of(&input.path) {
+            Ok(checks) => Ok(checks.surveyed(&mut file)?.survey),
+            Err(_) => Ok(Survey::default()),
+        });
+        match survey {
+            Ok(survey) => (parts.unwrap_or_default(), file, survey),
+            Err(_) => (Vec::new(), file, Survey::default()),
         }
     }
 
@@ -261,11 +275,12 @@ impl Args {
         input: &Input,
         part: FilePart,
         file: &File,
+        survey: Survey,
         settings: &Settings,
         progress: &Progress,
         push: &mut dyn FnMut(Event),
     ) -> io::Result<Scanned> {
-        let checks = settings.of(&input.path).map_err(io::Error::other)?;
+        let checks = Checks { survey, ..settings.of(&input.path).map_err(io::Error::other)? };
         let reader = PartReader::new(file, part, HISTORY as u64);
         let from = reader.at;
         scan_part(&mut Counted::new(reader, progress), from, part, &checks, false, &mut |diagnostic| {
@@ -297,11 +312,7 @@ impl Args {
                 summary
             }
             false => {
-                let opened = match opened {
-                    Some(file) => file.map(|file| Box::new(file) as Box<dyn Read>),
-                    None => input.read(),
-                };
-                opened.and_then(|content| {
+                content_of(input, opened, &checks).and_then(|(checks, content)| {
                     let mut content = Counted::new(content, progress);
                     let summary = scan(&mut content, &checks, !is_named, report);
                     if progress.is_on() {
@@ -342,6 +353,32 @@ fn len_of(input: &Input) -> Option<u64> {
 /// Returns the length of all files, or `None` if it is not known.
 fn total_len(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(len_of).sum()
+}
+
+/// Returns the content of a file that is not fixed, and the checks with its survey. What can be read only once is copied
+/// if there is a survey.
+fn content_of(
+    input: &Input,
+    opened: Option<io::Result<Arc<File>>>,
+    checks: &Checks,
+) -> io::Result<(Checks, Box<dyn Read>)> {
+    if !checks.needs_survey() {
+        let content = match opened {
+            Some(file) => Box::new(file?),
+            None => input.read()?,
+        };
+        return Ok((checks.clone(), content));
+    }
+    let mut file = match opened.transpose()? {
+        Some(file) if file.metadata()?.is_file() => file,
+        Some(mut file) => Arc::new(spool(&mut file)?),
+        None => Arc::new(spool(&mut input.read()?)?),
+    };
+    Ok((checks.surveyed(&mut file)?, Box::new(file)))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unreadable(error: &dyn Display) -> Summary {

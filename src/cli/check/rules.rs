@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::mojibake;
+use super::mojibake::{self, Survey};
 
 /// The start of a comment that switches rules off for its line.
 const ALLOW: &[u8] = b"utf8-codec: allow ";
@@ -50,12 +50,12 @@ impl Rule {
     }
 
     /// Calls `found` with the position, the length and a message for each violation of the rule in a text. `Bom` and
-    /// `Editorconfig` are not checked here, but at the start of a scan.
-    pub(super) fn check(self, text: &str, mut found: impl FnMut(usize, usize, String)) {
+    /// `Editorconfig` are not checked here, but at the start of a scan. `survey` is that of the file.
+    pub(super) fn check(self, text: &str, survey: &Survey, mut found: impl FnMut(usize, usize, String)) {
         if self == Self::Mojibake {
-            mojibake::find(text, |at, len, original| {
-                found(at, len, format!("text that was encoded twice: it was {original}"));
-            });
+            for each in mojibake::find(text, survey) {
+                found(each.range.start, each.range.len(), each.message());
+            }
             return;
         }
         for (at, character) in text.char_indices().filter(|&(_, character)| self.forbids(character)) {
@@ -135,7 +135,7 @@ mod tests {
             (Rule::Assignable, 6),
         ] {
             let mut found = 0;
-            rule.check(text, |at, len, _| {
+            rule.check(text, &Survey::default(), |at, len, _| {
                 assert!(text.is_char_boundary(at) && text.is_char_boundary(at + len));
                 found += 1;
             });

@@ -3,7 +3,7 @@
 use core::cell::Cell;
 use core::num::NonZeroUsize;
 use core::ops::Range;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 
 use utf8_codec::declared::DocumentKind;
 use utf8_codec::detect::{BomSniffer, Sniff};
@@ -15,6 +15,7 @@ use super::super::charset::NamedEncoding;
 use super::super::files::read;
 use super::binary::PREFIX;
 use super::diagnostic::{Context, Diagnostic, FileStatus, Problem, Summary};
+use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
 use super::scanned::Scanned;
 use super::split::FilePart;
@@ -53,11 +54,28 @@ pub(super) struct Checks {
     /// The rule under which a BOM error is reported.
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
+    /// The evidence of the file for the rule `mojibake`.
+    pub(super) survey: Survey,
     pub(super) max_errors: Option<NonZeroUsize>,
     /// Whether a diagnostic contains the line and the bytes around the error.
     pub(super) wants_context: bool,
     /// Whether lines and characters of the whole input are counted, not only those before an error.
     pub(super) wants_counts: bool,
+}
+
+impl Checks {
+    /// Returns the settings with the survey of a file, if a rule needs one.
+    pub(super) fn surveyed<F: Read + Seek>(&self, file: &mut F) -> io::Result<Self> {
+        let mut checks = self.clone();
+        if self.needs_survey() {
+            checks.survey = Survey::of(file)?;
+        }
+        Ok(checks)
+    }
+
+    pub(super) fn needs_survey(&self) -> bool {
+        self.rules.contains(&Rule::Mojibake)
+    }
 }
 
 /// Scans an input. `report` is called for each error up to the limit, in input order.
@@ -212,12 +230,15 @@ impl Scan<'_> {
     }
 
     /// Returns the position after the last complete line that is followed by [`AHEAD`] bytes. Without such a line it is
-    /// `done`. In a full buffer in which no more than [`HISTORY`] bytes would be scanned, it is [`HISTORY`] bytes before
-    /// the end, so that the context after an error is available: [`make_room`](Self::make_room) would otherwise make no
+    /// `done`. In a full buffer in which no more than [`HISTORY`] bytes would be scanned, it is the end of a segment of
+    /// the line if the rule `mojibake` is checked, and otherwise [`HISTORY`] bytes before the end, so that the context after an error is available: [`make_room`](Self::make_room) would otherwise make no
     /// room.
     fn end_of_lines(&self) -> usize {
         let bytes = &self.buffer[self.done..self.filled.saturating_sub(AHEAD).max(self.done)];
         let whole = memchr::memrchr(b'\n', bytes).map_or(self.done, |at| self.done + at + 1);
+        if self.filled == self.buffer.len() && whole <= HISTORY && self.checks.needs_survey() {
+            return self.done + long_segments(bytes);
+        }
         if self.filled == self.buffer.len() && whole <= HISTORY {
             return self.filled.saturating_sub(HISTORY).max(self.done);
         }
@@ -365,7 +386,7 @@ impl Scan<'_> {
     fn text(&mut self, text: &str, buffer: &[u8]) {
         let mut found = Vec::new();
         for &rule in &self.checks.rules {
-            rule.check(text, |at, len, message| found.push((at, rule, len, message)));
+            rule.check(text, &self.checks.survey, |at, len, message| found.push((at, rule, len, message)));
         }
         if !found.is_empty() {
             found.sort_by_key(|&(at, ..)| at);

@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::super::files::read;
+use super::mojibake::is_inside;
 
 /// The default length of a part. The overhead of a part is a few small reads, less than 50 microseconds.
 pub(super) const PART: u64 = 32 << 20;
@@ -73,15 +74,18 @@ fn border(bytes: &[u8]) -> Option<usize> {
         .or_else(|| {
             // A byte that is not a continuation byte starts a character or an ill-formed sequence.
             let first = bytes.iter().position(|byte| !(0x80..0xC0).contains(byte))?;
-            let mut chunks = bytes[first..].utf8_chunks();
-            let mut at = first;
-            chunks.find_map(|chunk| match chunk.valid().chars().next() {
-                Some(character) => Some(at + character.len_utf8()),
-                None => {
-                    at += chunk.invalid().len();
-                    None
+            let (mut at, mut fallback) = (first, None);
+            for chunk in bytes[first..].utf8_chunks() {
+                let characters = chunk.valid().char_indices().map(|(from, character)| (at + from, character));
+                let (starts, next) = (characters.clone(), characters.skip(1));
+                fallback = fallback.or(starts.map(|(from, character)| from + character.len_utf8()).next());
+                // Not in a sequence that is mojibake.
+                if let Some((from, _)) = next.into_iter().find(|&(_, character)| !is_inside(character)) {
+                    return Some(from);
                 }
-            })
+                at += chunk.valid().len() + chunk.invalid().len();
+            }
+            fallback
         })
         .filter(|&at| at < bytes.len())
 }

@@ -25,6 +25,7 @@ fn the_report_does_not_depend_on_where_reads_end() {
         kind: None,
         bom_rule: Rule::Bom,
         rules: vec![Rule::Control],
+        survey: Survey::default(),
         max_errors: None,
         wants_context: true,
         wants_counts: true,

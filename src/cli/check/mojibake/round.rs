@@ -1,0 +1,123 @@
+//! One round: reverses one encoding in a line.
+
+use core::ops::Range;
+
+use super::sequence::Sequence;
+use super::sequences::Sequences;
+
+/// One in this number of lines may contain correct text in a file that was encoded twice as a whole.
+const EXCEPTIONS: u64 = 20;
+
+/// The evidence that a file was encoded twice.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Evidence {
+    /// The first characters of the strong sequences, as a set of [`Sequence::lead`].
+    pub(super) leads: u64,
+    /// The number of lines with a strong sequence in which all non-ASCII characters are in sequences.
+    pub(super) twice: u64,
+    /// The number of lines in which other non-ASCII characters are.
+    pub(super) others: u64,
+    /// Whether the text was fixed as a whole, so that no weak sequence is left.
+    pub(super) is_fixed: bool,
+}
+
+impl Evidence {
+    pub(super) fn add(&mut self, line: &str) {
+        if line.is_ascii() {
+            return;
+        }
+        let Sequences { list, has_others, .. } = Sequences::of(line);
+        let mut leads = 0;
+        for sequence in list.iter().filter(|sequence| sequence.is_strong) {
+            leads |= sequence.lead();
+        }
+        self.leads |= leads;
+        self.twice += u64::from(leads != 0 && !has_others);
+        self.others += u64::from(has_others);
+    }
+
+    /// Whether the whole file was encoded twice.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.is_fixed && self.twice > 0 && self.others * EXCEPTIONS <= self.twice
+    }
+
+    /// Whether some text was certainly encoded twice.
+    pub(super) fn is_proven(&self) -> bool {
+        self.leads != 0 || self.is_fixed
+    }
+}
+
+/// A run of sequences that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The range in the text.
+    pub(crate) range: Range<usize>,
+    /// The text before it was encoded again. Empty if a byte of it is lost.
+    pub(crate) original: String,
+    /// Whether the run is decoded. Otherwise it is reported, because it may be correct.
+    pub(crate) is_certain: bool,
+}
+
+impl Found {
+    pub(crate) fn message(&self) -> String {
+        match self.original.as_str() {
+            "" => "text that was encoded twice, and then a byte of it was replaced".to_owned(),
+            original if self.is_certain => format!("text that was encoded twice: it was {original}"),
+            original => {
+                format!(
+                    "text that may have been encoded twice, like other text in the file: it may have been {original}"
+                )
+            }
+        }
+    }
+}
+
+/// Returns the runs of a line that were encoded twice.
+pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
+    let Sequences { list, has_others, damaged } = Sequences::of(line);
+    let mut leads = 0;
+    for sequence in list.iter().filter(|sequence| sequence.is_strong) {
+        leads |= sequence.lead();
+    }
+    let is_whole = !has_others && (leads != 0 || evidence.is_whole());
+    leads |= evidence.leads;
+    let mut found: Vec<Found> = Vec::new();
+    let is_found = |sequence: &&Sequence| {
+        sequence.is_strong || is_whole && sequence.is_reversible || leads & sequence.lead() != 0
+    };
+    for sequence in list.iter().filter(is_found) {
+        let is_certain = sequence.is_strong || is_whole && sequence.is_reversible;
+        match found.last_mut() {
+            Some(last) if last.range.end == sequence.range.start && last.is_certain == is_certain => {
+                last.range.end = sequence.range.end;
+                last.original.push(sequence.original);
+            }
+            _ => found.push(Found {
+                range: sequence.range.clone(),
+                original: sequence.original.to_string(),
+                is_certain,
+            }),
+        }
+    }
+    if (leads != 0 || evidence.is_proven()) && !damaged.is_empty() {
+        found.extend(damaged.into_iter().map(|range| Found {
+            range,
+            original: String::new(),
+            is_certain: false,
+        }));
+        found.sort_by_key(|found| found.range.start);
+    }
+    found
+}
+
+pub(super) fn undo_once(line: &str, evidence: &Evidence) -> Option<String> {
+    let (mut out, mut from) = (String::new(), 0);
+    for Found { range, original, .. } in
+        find_once(line, evidence).into_iter().filter(|found| found.is_certain)
+    {
+        out.push_str(&line[from..range.start]);
+        out.push_str(&original);
+        from = range.end;
+    }
+    (from > 0).then(|| out + &line[from..])
+}

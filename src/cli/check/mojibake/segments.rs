@@ -1,0 +1,48 @@
+//! Splits text into segments for which the rule is applied, in constant memory. The split depends only on the text, not
+//! on the boundaries of reads.
+
+use super::sequence::byte_of;
+
+/// The length of the longest segment. A line that is not longer is one segment.
+pub(super) const SEGMENT: usize = 64 * 1024;
+
+/// Returns the length of the first segment of `text`: a line, or the start of a longer line. `text` is the rest of the
+/// input, or has at least [`SEGMENT`] bytes.
+pub(crate) fn first_len(text: &str) -> usize {
+    let window = &text.as_bytes()[..text.len().min(SEGMENT)];
+    if let Some(at) = memchr::memchr(b'\n', window) {
+        return at + 1;
+    }
+    if text.len() < SEGMENT {
+        return text.len();
+    }
+    // A sequence has no ASCII.
+    if let Some(at) = window.iter().rposition(u8::is_ascii) {
+        return at + 1;
+    }
+    // The first character of a sequence is none of the others.
+    let characters = || text.char_indices().take_while(|&(at, _)| at <= SEGMENT - 4);
+    let is_start =
+        |&(at, character): &(usize, char)| at > 0 && !matches!(byte_of(character), Some(0x80..=0xBF));
+    characters().filter(is_start).last().or_else(|| characters().last()).map_or(text.len(), |(at, _)| at)
+}
+
+/// Returns the length of the segments at the start of a line that is longer than `bytes`, up to the last one that is
+/// certainly complete. It is not 0 if `bytes` has at least twice [`SEGMENT`] bytes.
+pub(crate) fn long_segments(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    // An ill-formed sequence separates segments.
+    while bytes.len() - at > SEGMENT + 4 {
+        let Some(chunk) = bytes[at..].utf8_chunks().next() else { break };
+        at += match chunk.valid() {
+            valid if valid.len() >= SEGMENT => first_len(valid),
+            valid => valid.len() + chunk.invalid().len(),
+        };
+    }
+    at
+}
+
+/// Whether a sequence may contain the character after its first one.
+pub(crate) fn is_inside(character: char) -> bool {
+    matches!(byte_of(character), Some(0x80..=0xBF))
+}

@@ -1,0 +1,58 @@
+//! A sequence of characters that is one character if it is read back, and the bytes of its characters.
+
+use core::ops::Range;
+use std::sync::LazyLock;
+
+use utf8_codec::transcode::{Encoding, Transcoder};
+
+/// Characters that are well-formed UTF-8 of one character if they are read back.
+#[derive(Clone, Debug)]
+pub(super) struct Sequence {
+    /// The range in the text.
+    pub(super) range: Range<usize>,
+    /// The character that the sequence is read back as.
+    pub(super) original: char,
+    pub(super) bytes: [u8; 4],
+    /// Whether no correct text contains the sequence in this context.
+    pub(super) is_strong: bool,
+    /// Whether a single encoding decodes the bytes of the whole run to its characters. Otherwise, a fix could not be
+    /// undone.
+    pub(super) is_reversible: bool,
+    /// Whether a character of the sequence is a control character U+0080 to U+009F.
+    pub(super) has_control: bool,
+}
+
+impl Sequence {
+    /// The first character of the sequence, as a bit of a set.
+    pub(super) fn lead(&self) -> u64 {
+        1 << (self.bytes[0] & 0x3F)
+    }
+
+    /// The bytes after the first.
+    pub(super) fn trails(&self) -> &[u8] {
+        &self.bytes[1..self.original.len_utf8()]
+    }
+}
+
+/// The control characters that windows-1252 decoders return for the bytes that it does not define.
+pub(super) const UNDEFINED: [char; 5] = ['\u{81}', '\u{8D}', '\u{8F}', '\u{90}', '\u{9D}'];
+
+/// Returns the byte that this character was decoded from: in windows-1252, or in ISO 8859-1 for a control character.
+pub(super) fn byte_of(character: char) -> Option<u8> {
+    match character {
+        '\u{80}'..='\u{FF}' => u8::try_from(u32::from(character)).ok(),
+        '\u{152}'..='\u{2122}' => {
+            let at = WINDOWS_1252.iter().position(|&own| own == character)?;
+            u8::try_from(0x80 + at).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The characters of the bytes 80 to 9F in windows-1252.
+static WINDOWS_1252: LazyLock<Vec<char>> = LazyLock::new(|| {
+    let mut text = String::new();
+    let bytes: Vec<u8> = (0x80..=0x9F).collect();
+    let _ = Transcoder::new(Encoding::Windows1252, Encoding::Utf8).feed(&bytes, &mut text);
+    text.chars().collect()
+});

@@ -1,0 +1,117 @@
+//! The evidence in a whole file that it was encoded twice.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+
+use super::round::{Evidence, undo_once};
+use super::segments::{SEGMENT, first_len, long_segments};
+
+/// The maximum number of rounds.
+pub(super) const MAX_ROUNDS: usize = 8;
+
+/// The size of the read buffer.
+const BUFFER: usize = 4 * SEGMENT;
+
+/// A file with a NUL in its first bytes is binary or UTF-16.
+const BINARY_PREFIX: usize = 8000;
+
+/// What is known about a file: the evidence before each round.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survey {
+    rounds: Vec<Evidence>,
+}
+
+impl Survey {
+    /// Reads the file once, and once more for each round in which text was encoded twice, and rewinds it. A file with a
+    /// NUL in its first bytes has no evidence.
+    pub(crate) fn of<F: Read + Seek>(file: &mut F) -> io::Result<Self> {
+        let mut survey = Self::default();
+        while survey.rounds.len() < MAX_ROUNDS {
+            file.rewind()?;
+            let mut evidence = Evidence::default();
+            segments_of(file, &mut |segment| match survey.rounds.is_empty() {
+                true => evidence.add(segment),
+                false => evidence.add(&survey.undo_rounds(segment)),
+            })?;
+            if evidence.leads == 0 {
+                break;
+            }
+            survey.rounds.push(evidence);
+        }
+        file.rewind()?;
+        Ok(survey)
+    }
+
+    /// Returns the survey with which the result of a fix is checked: what was left is reported.
+    pub(crate) fn after_fix(&self) -> Self {
+        if self.rounds.is_empty() {
+            return Self::default();
+        }
+        let is_fixed = self.rounds.iter().all(Evidence::is_whole);
+        let leads = self.rounds.iter().fold(0, |leads, round| leads | round.leads);
+        let evidence = Evidence { leads: if is_fixed { 0 } else { leads }, twice: 0, others: 0, is_fixed };
+        Self { rounds: vec![evidence] }
+    }
+
+    /// The number of rounds in which text was encoded twice.
+    pub(super) fn len(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// The evidence before a round.
+    pub(super) fn round(&self, number: usize) -> Evidence {
+        self.rounds.get(number).copied().unwrap_or_default()
+    }
+
+    /// Applies the rounds of the survey.
+    fn undo_rounds(&self, line: &str) -> String {
+        let mut text = line.to_owned();
+        for evidence in &self.rounds {
+            text = undo_once(&text, evidence).unwrap_or(text);
+        }
+        text
+    }
+}
+
+/// Copies an input that can be read only once, such as a pipe, to an unnamed file.
+pub(crate) fn spool(input: &mut dyn Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(input, &mut file)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Calls `each` with the segments of a file. Ill-formed sequences separate segments.
+fn segments_of(input: &mut dyn Read, each: &mut dyn FnMut(&str)) -> io::Result<()> {
+    let mut buffer = Vec::with_capacity(BUFFER);
+    let mut is_start = true;
+    loop {
+        (&mut *input).take((BUFFER - buffer.len()) as u64).read_to_end(&mut buffer)?;
+        if core::mem::take(&mut is_start)
+            && memchr::memchr(0, &buffer[..buffer.len().min(BINARY_PREFIX)]).is_some()
+        {
+            return Ok(());
+        }
+        let is_end = buffer.len() < BUFFER;
+        let end = match (is_end, memchr::memrchr(b'\n', &buffer)) {
+            (true, _) => buffer.len(),
+            (false, Some(at)) => at + 1,
+            (false, None) => long_segments(&buffer),
+        };
+        // Most files have long ranges of ASCII, in which nothing is found.
+        if !buffer[..end].is_ascii() {
+            for chunk in buffer[..end].utf8_chunks() {
+                let mut rest = chunk.valid();
+                while !rest.is_empty() {
+                    let (segment, after) = rest.split_at(first_len(rest));
+                    each(segment);
+                    rest = after;
+                }
+            }
+        }
+        buffer.drain(..end);
+        if is_end {
+            return Ok(());
+        }
+    }
+}

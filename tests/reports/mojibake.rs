@@ -1,0 +1,59 @@
+//! Text that was encoded twice, and correct text that looks like it.
+
+use crate::support::program::{Directory, program, run, stdout};
+
+/// The reports, the text, and the text after a fix. `None` is correct text, which is not reported.
+const CASES: &[(&str, &str, Option<&str>)] = &[
+    ("joliTypo 17, mastodon 4404", "« Il a été\u{A0}» dit-il. «\u{A0}Voilà\u{A0}»\n", None),
+    ("les-emplois 8685", "(été\u{A0}– hiver)\n", None),
+    ("obsidian-smart-typography 21", "é” é’ é— é®…\n", None),
+    ("words in Northern Sámi", "láktasit áššái\n", None),
+    ("mempalace 2148", "1200 Å², 12 Å³, 2.1 Å±0.1\n", None),
+    ("hermes-agent 96664", "Â« Il a Ã©tÃ©Â\u{A0}Â» dit-il.\n", Some("« Il a été\u{A0}» dit-il.\n")),
+    (
+        "ftfy 184",
+        "Ð’Ð¾Ð¹Ð½Ð° Ð¸ Ð¼Ð¸Ñ€, Ñ\u{81} 1 Ñ\u{8F}Ð½Ð²Ð°Ñ€Ñ\u{8F} Ð² 2024 Ð³.\n",
+        Some("Война и мир, с 1 января в 2024 г.\n"),
+    ),
+    ("ftfy 88", "Fetele È™i bÄƒieÈ›ii au Ã®nvÄƒÈ›at.\n", Some("Fetele și băieții au învățat.\n")),
+    ("bots 268", "NIÃ‘OS, AÃ‘O, ESPAÃ‘OL\n", Some("NIÑOS, AÑO, ESPAÑOL\n")),
+    ("leopardo-hr 2296", "5 Ã— 3, 1920Ã—1080\n", Some("5 × 3, 1920×1080\n")),
+    ("ftfy's README", "cafeÌ\u{81} ninÌƒo\n", Some("cafe\u{301} nin\u{303}o\n")),
+];
+
+#[test]
+fn correct_text_is_kept_and_the_other_is_fixed() {
+    for &(reports, text, expected) in CASES {
+        let directory = Directory::new();
+        directory.write("file", text);
+        let run = |args: &[&str]| run(program(args).current_dir(directory.root()), b"");
+        let checked = run(&["check", "--rule", "mojibake", "file"]);
+        assert_eq!(
+            checked.status.code(),
+            Some(i32::from(expected.is_some())),
+            "{reports}: {}",
+            stdout(&checked)
+        );
+        for _ in 0..2 {
+            let fixed = run(&["check", "--rule", "mojibake", "--fix", "file"]);
+            assert_eq!(fixed.status.code(), Some(0), "{reports}: {}", stdout(&fixed));
+            assert_eq!(
+                String::from_utf8_lossy(&directory.read("file")),
+                expected.unwrap_or(text),
+                "{reports}"
+            );
+        }
+    }
+}
+
+/// pandas 43540.
+#[test]
+fn a_sequence_across_256_kib_inside_a_line_is_found() {
+    let directory = Directory::new();
+    let text = "x".repeat(256 * 1024 + 14) + "Ã©" + &"x".repeat(1000);
+    directory.write("file", &text);
+    let run = |args: &[&str]| run(program(args).current_dir(directory.root()), b"");
+    assert_eq!(run(&["check", "--rule", "mojibake", "file"]).status.code(), Some(1));
+    assert_eq!(run(&["check", "--rule", "mojibake", "--fix", "file"]).status.code(), Some(0));
+    assert!(directory.read("file") == text.replace("Ã©", "é").as_bytes());
+}
