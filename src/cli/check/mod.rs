@@ -191,8 +191,11 @@ impl Args {
                 let end = match (part, &opened) {
                     (Some(part), Some(Ok(opened))) => {
                         let survey = lock(&surveys).get(&file).cloned().unwrap_or_default();
-                        let scanned =
-                            self.check_part(input, part, opened, survey, &settings, &progress, &mut push);
+                        let checks = settings.of(&input.path).map_err(io::Error::other);
+                        let scanned = checks.and_then(|checks| {
+                            let checks = Checks { survey, ..checks };
+                            check_part(part, opened, &checks, &progress, &mut push)
+                        });
                         Event::Part(scanned, is_last)
                     }
                     _ => Event::End(self.check(input, opened, &settings, &progress, &mut push)),
@@ -270,24 +273,6 @@ impl Args {
         }
     }
 
-    fn check_part(
-        &self,
-        input: &Input,
-        part: FilePart,
-        file: &File,
-        survey: Survey,
-        settings: &Settings,
-        progress: &Progress,
-        push: &mut dyn FnMut(Event),
-    ) -> io::Result<Scanned> {
-        let checks = Checks { survey, ..settings.of(&input.path).map_err(io::Error::other)? };
-        let reader = PartReader::new(file, part, HISTORY as u64);
-        let from = reader.at;
-        scan_part(&mut Counted::new(reader, progress), from, part, &checks, false, &mut |diagnostic| {
-            push(Event::Diagnostic(diagnostic))
-        })
-    }
-
     fn check(
         &self,
         input: &Input,
@@ -353,6 +338,20 @@ fn len_of(input: &Input) -> Option<u64> {
 /// Returns the length of all files, or `None` if it is not known.
 fn total_len(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(len_of).sum()
+}
+
+fn check_part(
+    part: FilePart,
+    file: &File,
+    checks: &Checks,
+    progress: &Progress,
+    push: &mut dyn FnMut(Event),
+) -> io::Result<Scanned> {
+    let reader = PartReader::new(file, part, HISTORY as u64);
+    let from = reader.at;
+    scan_part(&mut Counted::new(reader, progress), from, part, checks, false, &mut |diagnostic| {
+        push(Event::Diagnostic(diagnostic))
+    })
 }
 
 /// Returns the content of a file that is not fixed, and the checks with its survey. What can be read only once is copied
