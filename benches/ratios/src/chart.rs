@@ -34,7 +34,7 @@ pub fn draw(corpus: Corpus, effort: Effort, svg: &Path) -> Result<(), Box<dyn st
                 corpus.name(),
                 cpu::model()
             ),
-            ("sans-serif", 14),
+            ("sans-serif", 12),
         )
         .margin(12)
         .x_label_area_size(40)
