@@ -55,13 +55,14 @@ fn the_hooks_check_files_whose_names_look_like_options() {
         }
     }
     // The command that the report names works.
+    directory.write("-q", b"Die Stra\xDFe f\xFChrt \xFCber die Br\xFCcke nach M\xFCnchen.\n");
     let report = stdout(&run_in(&directory, "", &["check", "--", "-q"], b""));
     let hint =
         report.lines().find_map(|line| line.trim().strip_prefix("to fix it: utf8-codec ")).expect("a hint");
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("\"$0\" {hint}"), PROGRAM]).current_dir(directory.root());
     assert_eq!(stderr(&run(&mut shell, b"")), "");
-    assert_eq!(directory.read("-q"), "é\n".as_bytes());
+    assert_eq!(directory.read("-q"), "Die Straße führt über die Brücke nach München.\n".as_bytes());
 }
 
 // codeql-action 2829, typos 1496, ruff 17435, jscpd 827
