@@ -219,7 +219,11 @@ fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
     });
     some_partitions(b"data: 1\n\ndata: 2345678\n\ndata: 9\n\n", 200, |chunks| {
         let got = decode(&mut SseCodec::new().max_event_length(6), chunks);
-        assert_eq!(got[1], Err("event at line 3, byte 9, or its ID, is longer than 6 bytes".to_owned()), "{chunks:?}");
+        assert_eq!(
+            got[1],
+            Err("event at line 3, byte 9, or its ID, is longer than 6 bytes".to_owned()),
+            "{chunks:?}"
+        );
         assert!(matches!(&got[2..], [Ok(event)] if event.data == "9"), "{chunks:?}");
     });
     // An LF between two lines counts.
