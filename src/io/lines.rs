@@ -8,7 +8,7 @@ use super::reader::Utf8Reader;
 use super::reading::not_text;
 use crate::error::{ByteCount, Utf8Error};
 use crate::from_utf8;
-use crate::text::Counters;
+use crate::policy::Counters;
 
 /// The lines of a [`Utf8Reader`](super::Utf8Reader), returned by
 /// [`Utf8Reader::bounded_lines`](super::Utf8Reader::bounded_lines).
