@@ -207,8 +207,8 @@ impl BodyRules {
     /// multipart types are not checked.
     ///
     /// A part with a `filename` is a file. A part without one is a field, whatever its own `Content-Type`
-    /// ([`field_types`](Self::field_types)). If the `filename` is empty, it is a field if it has no `Content-Type` or
-    /// that of a [text](Self::text_types).
+    /// ([`field_types`](Self::field_types)). A part with an empty `filename`, which browsers send for an input without a
+    /// file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
     /// ([`MultipartError::Malformed`]). For example, Werkzeug and PHP find a delimiter after a bare LF inside a file, and
@@ -385,10 +385,9 @@ impl BodyRules {
     pub(crate) fn is_field(&self, content_type: Option<&ContentType<'_>>, file_name: Option<&[u8]>) -> bool {
         match (content_type, file_name) {
             (_, Some([_, ..])) => false,
-            (None, _) => true,
+            // Browsers send an empty `filename` for an input without a file. Django and busboy find a field there.
+            (None, _) | (Some(_), Some([])) => true,
             (Some(given), None) => self.field_types.as_ref().is_none_or(|is_field| is_field(given)),
-            // Browsers send an empty `filename` for an input without a file. Some readers find a field there.
-            (Some(given), Some([])) => self.is_text(given),
         }
     }
 
