@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use super::error::ContentTypeError;
 use super::grammar::{Cursor, Dialect, is_token};
-use super::rfc2231::Parameter;
 
 /// The parameters of a `Content-Disposition` in a form (RFC 7578 §4.2).
 #[derive(Debug)]

@@ -211,9 +211,17 @@ impl BodyRules {
     /// file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
-    /// ([`MultipartError::Malformed`]). For example, Werkzeug and PHP find a delimiter after a bare LF inside a file, and
-    /// a field after it. A file name that ends with a backslash is accepted as browsers send it (`filename="a\"`, HTML
-    /// §4.10.21.8), although Werkzeug ignores it and reads the file as a field.
+    /// ([`MultipartError::Malformed`]):
+    ///
+    /// - `--boundary` is only in delimiters, which RFC 2046 §5.1.1 also requires of the parts. Werkzeug and PHP find a
+    ///   delimiter after a bare LF, Django in the middle of a line, in header fields, and before and after the parts.
+    /// - Before and after the parts there are no header fields with an empty line after them: Django reads a part there.
+    /// - A part has header fields (RFC 7578 §4.2), none of them folded or repeated.
+    /// - A backslash before a quote (RFC 9110 §5.6.4, HTML §4.10.21.8) and a `filename*` (RFC 8187) do not decide whether
+    ///   the part is a file.
+    ///
+    /// There is one exception: a file name that ends with a backslash is accepted as browsers send it (`filename="a\"`,
+    /// HTML §4.10.21.8), although Werkzeug ignores it and reads the file as a field.
     ///
     /// A subset of the decoder must have CR and LF, because headers and delimiters end with them.
     #[must_use]

@@ -54,13 +54,13 @@ const FORMS: [(&str, &str, &[Part], Option<&str>); 9] = [
             "form-data; name=\"f\"; filename=\"x\"",
             b"AA--b\r\nContent-Disposition: form-data; name=x\r\n\r\n\xFF",
         )],
-        Some("Malformed { offset: 66 }"),
+        Some("Malformed { offset: 65 }"),
     ),
     (
         "ModSecurity#460",
         "an empty file name does not make a part a file",
         &[("form-data; name=\"f\"; filename=\"\"\r\nContent-Type: image/png", b"\xFF")],
-        Some("InvalidLead@88"),
+        Some("InvalidLead@87"),
     ),
     (
         "rstudio#18726, whatwg/html#6282",

@@ -15,8 +15,10 @@ impl DashedSearch {
     pub(super) fn new(dashed: &[u8]) -> Self {
         let finder = Finder::new(dashed).into_owned();
         let mut this = Self { finder, borders: vec![0; dashed.len()].into() };
-        for at in 1..dashed.len() {
-            this.borders[at] = this.step(this.borders[at - 1], dashed[at]);
+        let mut border = 0;
+        for (at, &byte) in dashed.iter().enumerate().skip(1) {
+            border = this.step(border, byte);
+            this.borders[at] = border;
         }
         this
     }
