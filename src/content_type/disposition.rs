@@ -17,17 +17,23 @@ impl<'h> FormDisposition<'h> {
     /// Parses the value.
     ///
     /// Browsers escape quotes, but not backslashes (HTML §4.10.21.8), so a backslash before a quote is either an escape
-    /// (RFC 9110 §5.6.4) or the last character of a value. A value is accepted if one of these readings follows the
-    /// grammar, and both find a file name, both an empty one, or both none.
+    /// (RFC 9110 §5.6.4) or the last character of a value. Django, by the `email` package of Python, reads it as an escape
+    /// also after an escaped backslash. A value is accepted if one of the first two readings follows the grammar, and all
+    /// three find a file name, an empty one, or none.
+    ///
+    /// For an extended `filename*` (RFC 8187), which RFC 7578 §4.2 forbids, some readers ignore `filename`. It may not be
+    /// empty, in another charset or continued if `filename` is a name.
     ///
     /// # Errors
     ///
     /// Returns the position of the first byte that the grammar does not allow, of a backslash that decides whether the part
-    /// is a file, or 0 if a parameter occurs twice.
+    /// is a file, or 0 if a parameter occurs twice or an extended value decides it.
     pub(crate) fn parse(value: &'h [u8]) -> Result<Self, ContentTypeError> {
         let parsed = Self::parse_as(value, Dialect::Http);
         let Some(position) = value.windows(2).position(|pair| pair == b"\\\"") else { return parsed };
-        if is_empty_file_name(value, true) != is_empty_file_name(value, false) {
+        let found = file_name(value, Backslash::Escapes);
+        if [Backslash::IsText, Backslash::EscapesQuote].iter().any(|other| file_name(value, *other) != found)
+        {
             return Err(ContentTypeError { position });
         }
         parsed.or_else(|error| Self::parse_as(value, Dialect::Html).map_err(|_| error))
@@ -40,6 +46,7 @@ impl<'h> FormDisposition<'h> {
         let mut parameters = Vec::new();
         cursor.parameters(&mut parameters)?;
         let mut disposition = Self { name: None, file_name: None };
+        let may_be_empty = parameters.iter().any(|(name, value)| may_empty_file_name(name, value));
         for (name, value) in parameters {
             let place = if name.eq_ignore_ascii_case("name") {
                 &mut disposition.name
@@ -53,25 +60,71 @@ impl<'h> FormDisposition<'h> {
                 return Err(ContentTypeError { position: 0 });
             }
         }
+        if may_be_empty && disposition.file_name.as_deref().is_some_and(|name| !name.is_empty()) {
+            return Err(ContentTypeError { position: 0 });
+        }
         Ok(disposition)
     }
 }
 
-/// Whether the first `filename` is empty, for a reader that ignores what the grammar does not allow. Returns `None` if there
-/// is none.
-fn is_empty_file_name(value: &[u8], escapes: bool) -> Option<bool> {
+/// Whether the parameter is a `filename*` or a continuation such as `filename*0` (RFC 2231 §3) in which a reader may find an
+/// empty name.
+fn may_empty_file_name(name: &str, value: &[u8]) -> bool {
+    let Some((base, rest)) = name.split_once('*') else { return false };
+    let has_charset =
+        |label: &[u8]| label.eq_ignore_ascii_case(b"UTF-8") || label.eq_ignore_ascii_case(b"ISO-8859-1");
+    let mut parts = value.splitn(3, |byte| *byte == b'\'');
+    let is_name = rest.is_empty()
+        && parts.next().is_some_and(has_charset)
+        && parts.nth(1).is_some_and(|text| !text.is_empty());
+    base.eq_ignore_ascii_case("filename") && !is_name
+}
+
+/// How a reader reads a backslash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Backslash {
+    /// In a quoted string it escapes the next character (RFC 9110 §5.6.4).
+    Escapes,
+    /// It is a character like others (HTML §4.10.21.8).
+    IsText,
+    /// It escapes a quote, also after another backslash and outside of a quoted string (Python, `email`).
+    EscapesQuote,
+}
+
+/// What a reader finds that ignores what the grammar does not allow.
+#[derive(PartialEq, Eq)]
+enum FileName {
+    Missing,
+    Empty,
+    Present,
+    Repeated,
+}
+
+fn file_name(value: &[u8], backslash: Backslash) -> FileName {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let mut is_end = |byte: &u8| {
-        if core::mem::take(&mut is_escaped) {
-            return false;
-        }
-        is_quoted ^= *byte == b'"';
-        is_escaped = escapes && is_quoted && *byte == b'\\';
+        let was_escaped = core::mem::take(&mut is_escaped);
+        is_escaped = *byte == b'\\'
+            && match backslash {
+                Backslash::Escapes => is_quoted && !was_escaped,
+                Backslash::IsText => false,
+                Backslash::EscapesQuote => true,
+            };
+        is_quoted ^= *byte == b'"' && !was_escaped;
         *byte == b';' && !is_quoted
     };
-    value.split(|byte| is_end(byte)).find_map(|parameter| {
+    let mut found = FileName::Missing;
+    for parameter in value.split(|byte| is_end(byte)) {
         let mut parts = parameter.splitn(2, |byte| *byte == b'=').map(<[u8]>::trim_ascii);
-        parts.next().filter(|name| name.eq_ignore_ascii_case(b"filename"))?;
-        parts.next().map(|value| matches!(value, b"" | b"\"\""))
-    })
+        if !parts.next().is_some_and(|name| name.eq_ignore_ascii_case(b"filename")) {
+            continue;
+        }
+        found = match (found, parts.next()) {
+            (found, None) => found,
+            (FileName::Missing, Some(b"" | b"\"\"")) => FileName::Empty,
+            (FileName::Missing, Some(_)) => FileName::Present,
+            _ => FileName::Repeated,
+        };
+    }
+    found
 }

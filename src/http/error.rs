@@ -80,9 +80,9 @@ pub enum MultipartError {
     /// §5.1.1.
     Boundary,
     /// Bytes that are not allowed after a delimiter or in the header fields of a part, or that readers parse
-    /// differently: a delimiter after a bare CR or LF in a part that is not checked, a part that is not checked after a
-    /// text field without a body, ill-formed bytes whose repair would make a delimiter, and a text field with a
-    /// `Content-Transfer-Encoding` such as `base64`, which some readers decode.
+    /// differently: `--boundary` that is not in a delimiter, also if a repair would make it, a part without header fields,
+    /// header fields before or after the parts, a part that is not checked after a text field without a body, and a text
+    /// field with a `Content-Transfer-Encoding` such as `base64`, which some readers decode.
     Malformed {
         /// The absolute position in the body, in bytes.
         offset: u64,

@@ -207,13 +207,21 @@ impl BodyRules {
     /// multipart types are not checked.
     ///
     /// A part with a `filename` is a file. A part without one is a field, whatever its own `Content-Type`
-    /// ([`field_types`](Self::field_types)). If the `filename` is empty, it is a field if it has no `Content-Type` or
-    /// that of a [text](Self::text_types).
+    /// ([`field_types`](Self::field_types)). A part with an empty `filename`, which browsers send for an input without a
+    /// file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
-    /// ([`MultipartError::Malformed`]). For example, Werkzeug and PHP find a delimiter after a bare LF inside a file, and
-    /// a field after it. A file name that ends with a backslash is accepted as browsers send it (`filename="a\"`, HTML
-    /// §4.10.21.8), although Werkzeug ignores it and reads the file as a field.
+    /// ([`MultipartError::Malformed`]):
+    ///
+    /// - `--boundary` is only in delimiters, which RFC 2046 §5.1.1 also requires of the parts. Werkzeug and PHP find a
+    ///   delimiter after a bare LF, Django in the middle of a line, in header fields, and before and after the parts.
+    /// - Before and after the parts there are no header fields with an empty line after them: Django reads a part there.
+    /// - A part has header fields (RFC 7578 §4.2), none of them folded or repeated.
+    /// - A backslash before a quote (RFC 9110 §5.6.4, HTML §4.10.21.8) and a `filename*` (RFC 8187) do not decide whether
+    ///   the part is a file.
+    ///
+    /// There is one exception: a file name that ends with a backslash is accepted as browsers send it (`filename="a\"`,
+    /// HTML §4.10.21.8), although Werkzeug ignores it and reads the file as a field.
     ///
     /// A subset of the decoder must have CR and LF, because headers and delimiters end with them.
     #[must_use]
@@ -385,10 +393,9 @@ impl BodyRules {
     pub(crate) fn is_field(&self, content_type: Option<&ContentType<'_>>, file_name: Option<&[u8]>) -> bool {
         match (content_type, file_name) {
             (_, Some([_, ..])) => false,
-            (None, _) => true,
+            // Browsers send an empty `filename` for an input without a file. Django and busboy find a field there.
+            (None, _) | (Some(_), Some([])) => true,
             (Some(given), None) => self.field_types.as_ref().is_none_or(|is_field| is_field(given)),
-            // Browsers send an empty `filename` for an input without a file. Some readers find a field there.
-            (Some(given), Some([])) => self.is_text(given),
         }
     }
 

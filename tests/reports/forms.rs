@@ -10,7 +10,7 @@ use crate::support::some_partitions;
 type Part = (&'static str, &'static [u8]);
 
 /// The numbers of reports, what is tested, the parts of the form, and the error as [`shown`].
-const FORMS: [(&str, &str, &[Part], Option<&str>); 6] = [
+const FORMS: [(&str, &str, &[Part], Option<&str>); 9] = [
     (
         "jshttp/content-disposition#138, hoppscotch#6605",
         "an ill-formed file name in UTF-8 (RFC 8187 section 3.2.1)",
@@ -45,7 +45,28 @@ const FORMS: [(&str, &str, &[Part], Option<&str>); 6] = [
             "form-data; name=\"f\"; filename=\"x\"\r\nContent-Type: image/png",
             b"AA\n--b\r\nContent-Disposition: form-data; name=\"h\"\r\n\r\n\xFF",
         )],
-        Some("Malformed { offset: 90 }"),
+        Some("Malformed { offset: 91 }"),
+    ),
+    (
+        "python-multipart#306",
+        "a delimiter in the middle of a line in a file, for readers that search only its hyphens",
+        &[(
+            "form-data; name=\"f\"; filename=\"x\"",
+            b"AA--b\r\nContent-Disposition: form-data; name=x\r\n\r\n\xFF",
+        )],
+        Some("Malformed { offset: 65 }"),
+    ),
+    (
+        "ModSecurity#460",
+        "an empty file name does not make a part a file",
+        &[("form-data; name=\"f\"; filename=\"\"\r\nContent-Type: image/png", b"\xFF")],
+        Some("InvalidLead@87"),
+    ),
+    (
+        "rstudio#18726, whatwg/html#6282",
+        "an escaped backslash before a quote, which Django reads as an escaped quote",
+        &[("form-data; name=\"f\\\\\"; filename=\"x\"", b"\xFF")],
+        Some("Malformed { offset: 45 }"),
     ),
     (
         "python-multipart#306",

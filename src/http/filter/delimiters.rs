@@ -1,69 +1,112 @@
-//! Delimiters that are not those of the input: made by a repair, or found only by some readers.
+//! `--boundary` where RFC 2046 §5.1.1 has no delimiter, but some readers find one.
 
-use memchr::{memmem, memrchr, memrchr2};
+use memchr::memmem::Finder;
 
-/// A delimiter in the output of a text that is not one in the input: repairs have completed or uncovered it, or a BOM
-/// before it was removed. The sender chooses the boundary, so a replacement may be a part of it.
+/// Searches `--boundary` in bytes that come in pieces. The work is linear (Knuth, Morris and Pratt).
 #[derive(Debug)]
+pub(super) struct DashedSearch {
+    finder: Finder<'static>,
+    /// For each prefix, the length of its longest border: a shorter prefix that is also its suffix.
+    borders: Box<[usize]>,
+}
+
+impl DashedSearch {
+    /// `dashed` is `--boundary`.
+    pub(super) fn new(dashed: &[u8]) -> Self {
+        let finder = Finder::new(dashed).into_owned();
+        let mut this = Self { finder, borders: vec![0; dashed.len()].into() };
+        let mut border = 0;
+        for (at, &byte) in dashed.iter().enumerate().skip(1) {
+            border = this.step(border, byte);
+            this.borders[at] = border;
+        }
+        this
+    }
+
+    pub(super) fn dashed(&self) -> &[u8] {
+        self.finder.needle()
+    }
+
+    /// Returns the position of the first `--boundary` in the bytes.
+    pub(super) fn find(&self, bytes: &[u8]) -> Option<usize> {
+        self.finder.find(bytes)
+    }
+
+    /// Reads the next bytes, which have no whole `--boundary`. `matched` is the number of bytes of one at the end of the
+    /// bytes before, and after the call at the end of these. Returns the position of the byte that completes one.
+    pub(super) fn find_across(&self, matched: &mut usize, bytes: &[u8]) -> Option<usize> {
+        let longest = self.dashed().len() - 1;
+        if *matched > 0 {
+            for (at, &byte) in bytes.iter().take(longest).enumerate() {
+                *matched = self.step(*matched, byte);
+                if *matched > longest {
+                    *matched = 0;
+                    return Some(at);
+                }
+            }
+            if bytes.len() <= longest {
+                return None;
+            }
+        }
+        let end = &bytes[bytes.len().saturating_sub(longest)..];
+        let start = memchr::memchr(b'-', end).unwrap_or(end.len());
+        *matched = end[start..].iter().fold(0, |matched, &byte| self.step(matched, byte));
+        None
+    }
+
+    /// Returns the number of matched bytes after the next byte. `matched` is less than the length of `--boundary`.
+    fn step(&self, mut matched: usize, byte: u8) -> usize {
+        loop {
+            if self.dashed().get(matched) == Some(&byte) {
+                return matched + 1;
+            }
+            let Some(last) = matched.checked_sub(1) else { return 0 };
+            matched = self.borders[last];
+        }
+    }
+}
+
+/// `--boundary` in the output of a text that is not one in the input: repairs have completed or uncovered it. The sender
+/// chooses the boundary, so a replacement may be a part of it.
+#[derive(Debug, Default)]
 pub(super) struct MadeDelimiter {
-    /// The number of bytes of a delimiter at the end of the output.
-    matched: usize,
+    /// The number of bytes of `--boundary` at the end of the output.
+    pub(super) matched: usize,
     /// The offset of the last repair.
     pub(super) repair: u64,
 }
 
-impl MadeDelimiter {
-    /// At the start of a text, after a line break.
-    pub(super) const START: Self = Self { matched: 2, repair: 0 };
-
-    /// Reads the next text of the output. Returns the position of its byte that completes a delimiter.
-    pub(super) fn find(&mut self, delimiter: &[u8], text: &[u8]) -> Option<usize> {
-        let more = common_prefix(&delimiter[self.matched..], text);
-        if self.matched + more == delimiter.len() {
-            return more.checked_sub(1);
-        }
-        if more == text.len() {
-            self.matched += more;
-            return None;
-        }
-        // A delimiter has a CR only at its start. None is complete in the text, as it would be one in the input.
-        let end = &text[text.len().saturating_sub(delimiter.len() - 1)..];
-        let start = memrchr(b'\r', end).map(|at| &end[at..]);
-        self.matched = start.filter(|start| delimiter.starts_with(start)).map_or(0, <[u8]>::len);
-        None
-    }
-}
-
-/// A delimiter after a bare CR or LF in a content. By RFC 2046 §5.1.1 it is content, but Werkzeug and PHP find a
-/// delimiter there.
-#[derive(Debug, Default)]
-pub(super) struct BareDelimiter {
-    /// The number of bytes of a bare line break and `--boundary` at the end of what was read.
+/// Searches header fields in the bytes before the first delimiter or after the last one. By RFC 2046 §5.1.1 these bytes
+/// are ignored, but Django reads them as a part: fields up to the first empty line, then a content.
+#[derive(Debug)]
+pub(super) struct FieldsSearch {
+    /// The number of bytes of CRLF CRLF at the end of what was read. 4 if nothing is searched anymore.
     matched: usize,
+    has_colon: bool,
 }
 
-impl BareDelimiter {
-    /// Reads the next bytes of a content, which has no delimiter after CRLF. `dashed` is `--boundary`. Returns the
-    /// position of the byte that completes a delimiter.
-    pub(super) fn find(&mut self, dashed: &[u8], bytes: &[u8]) -> Option<usize> {
-        if let Some(matched) = self.matched.checked_sub(1) {
-            let rest = &dashed[matched..];
-            let more = common_prefix(rest, bytes);
-            if more == rest.len() {
-                return more.checked_sub(1);
-            }
-            if more == bytes.len() {
-                self.matched += more;
+impl FieldsSearch {
+    /// `is_after_break` is whether CRLF precedes the first byte.
+    pub(super) const fn new(is_after_break: bool) -> Self {
+        Self { matched: if is_after_break { 2 } else { 0 }, has_colon: false }
+    }
+
+    /// Reads the next bytes. Returns the position of the last byte of an empty line after fields.
+    pub(super) fn find(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.matched == 4 {
                 return None;
             }
+            self.has_colon |= byte == b':';
+            self.matched = match (byte, self.matched) {
+                (b'\r', 2) | (b'\n', 1 | 3) => self.matched + 1,
+                (b'\r', _) => 1,
+                _ => 0,
+            };
+            if self.matched == 4 && self.has_colon {
+                return Some(at);
+            }
         }
-        let is_after_break = |at: &usize| *at > 0 && matches!(bytes[at - 1], b'\r' | b'\n');
-        if let Some(at) = memmem::find_iter(bytes, dashed).find(is_after_break) {
-            return Some(at + dashed.len() - 1);
-        }
-        let end = &bytes[bytes.len().saturating_sub(dashed.len())..];
-        let start = memrchr2(b'\r', b'\n', end).map(|at| &end[at..]);
-        self.matched = start.filter(|start| dashed.starts_with(&start[1..])).map_or(0, <[u8]>::len);
         None
     }
 }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use bytes::Bytes;
 
-use super::delimiters::{MadeDelimiter, common_prefix};
+use super::delimiters::{DashedSearch, FieldsSearch, MadeDelimiter, common_prefix};
 use super::field::{error_in, shown};
 use super::frames::FrameQueue;
 use super::part::{FormPart, LABEL_LIMIT, PartHeaders, PartHeadersError};
@@ -26,21 +26,28 @@ use crate::text::{TextDecoder, TextPiece};
 /// it is not returned, so a reader that counts to `Content-Length` polls again and receives the error.
 ///
 /// If another parser could find a field where this one finds a file, the form is rejected under every policy. The cases
-/// are: other bytes after a delimiter, a delimiter among the header fields of a part, one that a repair would make, bare
-/// line breaks or repeated fields in the header of a part, and a delimiter after a bare CR or LF in a part that is not
-/// checked ([`BareDelimiter`](super::delimiters::BareDelimiter)). A text field in a transfer encoding is rejected too,
-/// because some readers decode it.
+/// are:
+/// - `--boundary` anywhere but in a delimiter, also if a repair would make it. RFC 2046 §5.1.1 forbids it in a part.
+///   Django finds a delimiter in the middle of a line, Werkzeug and PHP after a bare line break;
+/// - other bytes after a delimiter;
+/// - a part without header fields, bare line breaks or repeated fields there;
+/// - header fields before the first delimiter or after the last one ([`FieldsSearch`]).
+///
+/// A text field in a transfer encoding is rejected too, because some readers decode it.
 ///
 /// The delimiter after a part without a body has no line break of its own (RFC 2046 §5.1.1, `body-part`). Some readers
 /// do not find it: for them the next part is content of the field. So a text field without a body is accepted, but not a
 /// part after it that is not checked.
 ///
-/// The bytes before the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers ignore
-/// them, but some readers find delimiters in the middle of a line there.
+/// The bytes before the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 they are ignored,
+/// but Django reads them as parts.
 #[derive(Debug)]
 pub(super) struct FormFilter {
     /// `CRLF -- boundary`, in bytes.
     delimiter: Bytes,
+    search: DashedSearch,
+    /// The number of bytes of `--boundary` at the end of what was read as content or outside of the parts.
+    matched: usize,
     rules: BodyRules,
     /// The text of the field `_charset_`, which applies to the fields after it (RFC 7578 §4.6).
     default_charset: Option<Vec<u8>>,
@@ -82,9 +89,11 @@ enum Run<'o> {
 
 impl FormFilter {
     pub(super) fn new(boundary: &Boundary, rules: BodyRules) -> Self {
-        let part = frame(&rules, 0);
+        let part = outside(&rules, 0, FieldsSearch::new(false));
         Self {
             delimiter: [b"\r\n", boundary.dashed()].concat().into(),
+            search: DashedSearch::new(boundary.dashed()),
+            matched: 0,
             rules,
             default_charset: None,
             position: Position::Content { matched: 2, lacks_crlf: true },
@@ -94,7 +103,7 @@ impl FormFilter {
             last: Vec::new(),
             error: None,
             repaired: 0,
-            made: MadeDelimiter::START,
+            made: MadeDelimiter::default(),
             missed: None,
         }
     }
@@ -116,10 +125,7 @@ impl FormFilter {
                     self.rest_of_delimiter(chunk, at, tail)
                 }
                 Position::Headers(_) => self.headers(chunk, at),
-                Position::Epilogue => {
-                    self.check(chunk, Run::Span(at..chunk.len()));
-                    chunk.len()
-                }
+                Position::Epilogue => self.epilogue(chunk, at),
             };
             self.offset += (next - at) as u64;
             at = next;
@@ -155,7 +161,7 @@ impl FormFilter {
         self.out.end_chunk(&none);
         if self.is_closed() {
             // More bytes may be fed after `finish`.
-            self.part = frame(&self.rules, self.offset);
+            self.part = outside(&self.rules, self.offset, FieldsSearch::new(false));
         } else if self.error.is_none() {
             self.out.take_last(is_text, &mut Vec::new());
             self.fail(MultipartError::Unterminated { offset: self.offset });
@@ -239,31 +245,48 @@ impl FormFilter {
             }
         }
         self.position = Position::Content { matched: 0, lacks_crlf: false };
-        loop {
-            let Some(distance) = memchr::memchr(b'\r', &chunk[next..]) else {
-                self.check(chunk, Run::Span(at..chunk.len()));
-                return chunk.len();
-            };
-            let candidate = next + distance;
-            // A delimiter has a CR only at its start, so no candidate starts inside another.
-            let len = common_prefix(&delimiter, &chunk[candidate..]);
-            next = candidate + len;
-            if len == delimiter.len() {
-                self.check(chunk, Run::Span(at..candidate));
-                self.missed = None;
-                self.end_part(chunk);
-                if self.error.is_none() {
-                    self.out.span(chunk, candidate..next);
-                    self.position = Position::Delimiter(Tail::Boundary);
-                }
-                return next;
-            }
-            if next == chunk.len() {
-                self.check(chunk, Run::Span(at..candidate));
-                self.position = Position::Content { matched: len, lacks_crlf: false };
-                return next;
-            }
+        let bytes = &chunk[at..];
+        let Some(start) = self.search.find(bytes) else {
+            // A delimiter has a CR only at its start.
+            let end = &bytes[bytes.len().saturating_sub(delimiter.len() - 1)..];
+            let held = memchr::memrchr(b'\r', end).map(|start| &end[start..]);
+            let matched = held.filter(|held| delimiter.starts_with(held)).map_or(0, <[u8]>::len);
+            self.check(chunk, Run::Span(at..chunk.len() - matched));
+            self.position = Position::Content { matched, lacks_crlf: false };
+            return chunk.len();
+        };
+        if !bytes[..start].ends_with(b"\r\n") {
+            return self.misplaced(chunk, at, start);
         }
+        let candidate = at + start - 2;
+        let next = candidate + delimiter.len();
+        self.check(chunk, Run::Span(at..candidate));
+        self.missed = None;
+        self.end_part(chunk);
+        if self.error.is_none() {
+            self.out.span(chunk, candidate..next);
+            self.position = Position::Delimiter(Tail::Boundary);
+        }
+        next
+    }
+
+    /// Reads `chunk[at..]` after the closing delimiter.
+    fn epilogue(&mut self, chunk: &Bytes, at: usize) -> usize {
+        if let Some(start) = self.search.find(&chunk[at..]) {
+            return self.misplaced(chunk, at, start);
+        }
+        self.check(chunk, Run::Span(at..chunk.len()));
+        chunk.len()
+    }
+
+    /// Rejects `--boundary` at `chunk[at + start..]`, which is not in a delimiter. Its last byte is not returned.
+    fn misplaced(&mut self, chunk: &Bytes, at: usize, start: usize) -> usize {
+        let end = at + start + self.search.dashed().len();
+        self.check(chunk, Run::Span(at..end - 1));
+        if self.error.is_none() {
+            self.fail(MultipartError::Malformed { offset: self.offset + start as u64 });
+        }
+        end
     }
 
     /// Checks matched bytes of earlier chunks as content, because they are not a delimiter.
@@ -278,8 +301,9 @@ impl FormFilter {
         self.position = match tail.step(chunk[at]) {
             TailStep::More(next) => Position::Delimiter(next),
             TailStep::Line(Delimiter::Part, LineBreak::CrLf) => Position::Headers(Vec::new()),
-            TailStep::Line(Delimiter::Close, _) => {
-                self.part = frame(&self.rules, self.offset + 1);
+            TailStep::Line(Delimiter::Close, line_break) => {
+                let fields = FieldsSearch::new(line_break == LineBreak::CrLf);
+                self.part = outside(&self.rules, self.offset + 1, fields);
                 Position::Epilogue
             }
             TailStep::Line(Delimiter::Part, LineBreak::Lf) | TailStep::Malformed => {
@@ -331,7 +355,7 @@ impl FormFilter {
         // `Content-Length` does not miss the error.
         let (before, last) = text.split_at(text.char_indices().next_back().map_or(0, |(at, _)| at));
         self.out.copy(chunk, before.as_bytes());
-        let fields = match PartHeaders::parse(text.as_bytes(), &self.delimiter[2..]) {
+        let fields = match PartHeaders::parse(text.as_bytes(), &self.search) {
             Ok(fields) => fields,
             Err(PartHeadersError::Malformed(at)) => return self.fail(malformed(at)),
             Err(PartHeadersError::IllFormed(error)) => {
@@ -340,7 +364,7 @@ impl FormFilter {
                 return;
             }
         };
-        self.part = FormPart::untouched(content);
+        self.part = FormPart::Untouched;
         self.position = Position::Content { matched: 2, lacks_crlf: true };
         if self.rules.is_field(fields.content_type.as_ref(), fields.file_name.as_deref()) {
             let default = self.default_charset.as_deref().map_or(Charset::Missing, Charset::for_label);
@@ -364,39 +388,53 @@ impl FormFilter {
         self.out.copy(chunk, last.as_bytes());
     }
 
-    /// Checks bytes of the current part and queues them.
+    /// Checks bytes of the current part and queues them. A span starts at the offset of the filter, other bytes end there.
+    /// They have no whole `--boundary`, but may complete one.
     fn check(&mut self, chunk: &Bytes, bytes: Run<'_>) {
-        let (bytes, span) = match bytes {
-            Run::Span(span) => (&chunk[span.clone()], Some(span)),
-            Run::Others(bytes) => (bytes, None),
+        let (bytes, span, start) = match bytes {
+            Run::Span(span) => (&chunk[span.clone()], Some(span), self.offset),
+            Run::Others(bytes) => (bytes, None, self.offset - bytes.len() as u64),
         };
-        // Readers ignore what follows the closing delimiter, also another delimiter.
-        let is_closed = self.is_closed();
+        let dashed = self.search.find_across(&mut self.matched, bytes);
+        let fields = match &mut self.part {
+            FormPart::Text { fields: Some(fields), .. } => fields.find(bytes),
+            _ => None,
+        };
+        let malformed = match (dashed, fields) {
+            (Some(end), _) if fields.is_none_or(|fields| end < fields) => {
+                Some((end, start + end as u64 + 1 - self.search.dashed().len() as u64))
+            }
+            // The empty line.
+            (_, Some(end)) => Some((end, start + end as u64 - 1)),
+            (_, None) => None,
+        };
+        self.check_text(
+            chunk,
+            &bytes[..malformed.map_or(bytes.len(), |(end, _)| end)],
+            span.map(|span| span.start),
+        );
+        if let Some((_, offset)) = malformed
+            && self.error.is_none()
+        {
+            self.fail(MultipartError::Malformed { offset });
+        }
+    }
+
+    /// Checks bytes of the current part and queues them. They are `chunk[at..]` if there is an `at`.
+    fn check_text(&mut self, chunk: &Bytes, bytes: &[u8], at: Option<usize>) {
         let out = &mut self.out;
-        let mut put = |text: &[u8], is_borrowed: bool| match &span {
-            Some(span) if is_borrowed => {
-                let start = span.start + (text.as_ptr() as usize - bytes.as_ptr() as usize);
+        let mut put = |text: &[u8], is_borrowed: bool| match at {
+            Some(at) if is_borrowed => {
+                let start = at + (text.as_ptr() as usize - bytes.as_ptr() as usize);
                 out.span(chunk, start..start + text.len());
             }
             _ => out.copy(chunk, text),
         };
-        let (decoder, start, field, label) = match &mut self.part {
-            FormPart::Text { decoder, start, field, label } => (decoder, start, field, label),
-            FormPart::Untouched { next, bare } => {
-                let dashed = &self.delimiter[2..];
-                let Some(end) = bare.find(dashed, bytes) else {
-                    *next += bytes.len() as u64;
-                    return put(bytes, true);
-                };
-                put(&bytes[..end], true);
-                let offset = *next + end as u64 - dashed.len() as u64;
-                self.error = Some(MultipartError::Malformed { offset }.into());
-                return;
-            }
+        let FormPart::Text { decoder, start, field, label, .. } = &mut self.part else {
+            return put(bytes, true);
         };
         let changes = decoder.error_policy() != ErrorPolicy::Strict
             || matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require);
-        let may_make = changes && !is_closed;
         for piece in decoder.feed(bytes) {
             if let TextPiece::Repaired(_, error) = piece {
                 self.made.repair = *start + error.offset;
@@ -404,8 +442,10 @@ impl FormFilter {
             match piece.text() {
                 Ok(text) => {
                     let is_borrowed = matches!(piece, TextPiece::Text(_));
-                    if may_make && let Some(at) = self.made.find(&self.delimiter, text.as_bytes()) {
-                        put(&text.as_bytes()[..at], is_borrowed);
+                    if changes
+                        && let Some(end) = self.search.find_across(&mut self.made.matched, text.as_bytes())
+                    {
+                        put(&text.as_bytes()[..end], is_borrowed);
                         self.error =
                             Some(MultipartError::Malformed { offset: self.made.repair.max(*start) }.into());
                         return;
@@ -431,22 +471,20 @@ impl FormFilter {
             return;
         }
         self.repaired += self.part.repaired();
-        let next = FormPart::untouched(self.offset);
-        let FormPart::Text { mut decoder, start, field, label } = core::mem::replace(&mut self.part, next)
-        else {
-            return;
-        };
+        self.matched = 0;
+        let mut made = core::mem::take(&mut self.made);
+        let part = core::mem::replace(&mut self.part, FormPart::Untouched);
+        let FormPart::Text { mut decoder, start, field, label, .. } = part else { return };
         if let Some(label) = label {
             self.default_charset = Some(label);
         }
         let before = decoder.counters().total();
         let repair = start + decoder.offset() - decoder.pending().len() as u64;
-        let mut made = core::mem::replace(&mut self.made, MadeDelimiter::START);
         match decoder.finish().map(|end| end.text().map(str::to_owned)) {
             Some(Err(error)) => {
                 self.error = Some(in_part(start, field, error));
             }
-            Some(Ok(text)) if !self.is_closed() && made.find(&self.delimiter, text.as_bytes()).is_some() => {
+            Some(Ok(text)) if self.search.find_across(&mut made.matched, text.as_bytes()).is_some() => {
                 self.fail(MultipartError::Malformed { offset: repair });
             }
             Some(Ok(text)) => {
@@ -462,10 +500,9 @@ impl FormFilter {
     }
 }
 
-/// Creates the check for text outside of contents: header fields, and the bytes before and after the parts. A BOM there
-/// is kept.
-fn frame(rules: &BodyRules, start: u64) -> FormPart {
-    FormPart::frame(rules.text_decoder().bom(BomPolicy::Keep), start)
+/// Creates the check for the bytes before the first part or after the last one. A BOM there is kept.
+fn outside(rules: &BodyRules, start: u64, fields: FieldsSearch) -> FormPart {
+    FormPart::outside(rules.text_decoder().bom(BomPolicy::Keep), start, fields)
 }
 
 /// Returns the error of a text that starts at the offset `start`. `field` is the name of the field, if it is one.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use http::HeaderName;
 
-use super::delimiters::BareDelimiter;
+use super::delimiters::{DashedSearch, FieldsSearch};
 use super::text::repaired;
 use crate::content_type::{ContentType, FormDisposition, check_extended};
 use crate::error::Utf8Error;
@@ -17,11 +17,7 @@ pub(super) const LABEL_LIMIT: usize = 64;
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "a form has one at a time")]
 pub(super) enum FormPart {
-    Untouched {
-        /// The offset in the body of the next byte.
-        next: u64,
-        bare: BareDelimiter,
-    },
+    Untouched,
     Text {
         decoder: TextDecoder,
         /// The offset in the body of the first byte.
@@ -30,21 +26,19 @@ pub(super) enum FormPart {
         field: Option<Option<Box<str>>>,
         /// The text of the part if it is the field `_charset_`.
         label: Option<Vec<u8>>,
+        /// The search of header fields if the text is outside of the parts.
+        fields: Option<FieldsSearch>,
     },
 }
 
 impl FormPart {
-    /// Text outside of contents.
-    pub(super) const fn frame(decoder: TextDecoder, start: u64) -> Self {
-        Self::Text { decoder, start, field: None, label: None }
+    /// Text before the first part or after the last one.
+    pub(super) const fn outside(decoder: TextDecoder, start: u64, fields: FieldsSearch) -> Self {
+        Self::Text { decoder, start, field: None, label: None, fields: Some(fields) }
     }
 
     pub(super) fn field(decoder: TextDecoder, start: u64, name: Option<Box<str>>, is_charset: bool) -> Self {
-        Self::Text { decoder, start, field: Some(name), label: is_charset.then(Vec::new) }
-    }
-
-    pub(super) fn untouched(start: u64) -> Self {
-        Self::Untouched { next: start, bare: BareDelimiter::default() }
+        Self::Text { decoder, start, field: Some(name), label: is_charset.then(Vec::new), fields: None }
     }
 
     pub(super) const fn is_text(&self) -> bool {
@@ -55,7 +49,7 @@ impl FormPart {
     pub(super) fn pending(&self) -> usize {
         match self {
             Self::Text { decoder, .. } => decoder.pending().len(),
-            Self::Untouched { .. } => 0,
+            Self::Untouched => 0,
         }
     }
 
@@ -63,7 +57,7 @@ impl FormPart {
     pub(super) fn repaired(&self) -> u64 {
         match self {
             Self::Text { decoder, .. } => repaired(decoder),
-            Self::Untouched { .. } => 0,
+            Self::Untouched => 0,
         }
     }
 }
@@ -96,11 +90,11 @@ impl<'f> PartHeaders<'f> {
     ///
     /// # Errors
     ///
-    /// Returns the position of a line that is not a field, starts with `dashed` (`--boundary`), is folded or repeats a
-    /// field, the position of a bare CR or LF, or the position in a value of the first byte that the grammar does not
-    /// allow. An extended value (RFC 8187), which RFC 7578 §4.2 does not allow, must be well-formed, because some readers
-    /// decode it.
-    pub(super) fn parse(fields: &'f [u8], dashed: &[u8]) -> Result<Self, PartHeadersError> {
+    /// Returns the position of a line that is not a field, is folded or repeats a field, the position of `--boundary` or
+    /// of a bare CR or LF, or the position in a value of the first byte that the grammar does not allow. It is 0 if there
+    /// is no field: RFC 7578 §4.2 requires one, and Werkzeug searches it in the content. An extended value (RFC 8187),
+    /// which RFC 7578 §4.2 does not allow, must be well-formed, because some readers decode it.
+    pub(super) fn parse(fields: &'f [u8], search: &DashedSearch) -> Result<Self, PartHeadersError> {
         use PartHeadersError::Malformed;
 
         let mut headers = Self::default();
@@ -114,10 +108,12 @@ impl<'f> PartHeaders<'f> {
                 return Err(Malformed(start + len));
             }
             if line.is_empty() {
-                return if rest.len() == 2 { Ok(headers) } else { Err(Malformed(start)) };
+                return if start > 0 && rest.len() == 2 { Ok(headers) } else { Err(Malformed(start)) };
             }
-            let colon = memchr::memchr(b':', line).filter(|_| !line.starts_with(dashed));
-            let colon = colon.ok_or(Malformed(start))?;
+            if let Some(at) = search.find(line) {
+                return Err(Malformed(start + at));
+            }
+            let colon = memchr::memchr(b':', line).ok_or(Malformed(start))?;
             let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| Malformed(start))?;
             let (value, at) = (&line[colon + 1..], start + colon + 1);
             match name.as_str() {
