@@ -245,6 +245,60 @@ fn ascii_is_checked_under_every_policy_and_not_refused() {
 }
 
 #[test]
+fn labels_of_iana_and_python_are_checked_as_the_encoding_that_they_mean() {
+    let rules = BodyRules::new();
+    for label in ["utf_8", "csUTF8", "cp65001"] {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let content_type = format!("text/plain; charset={label}");
+            assert_eq!(plan(&rules, &content_type).unwrap().kind(), BodyKind::Text, "{label}");
+            let (passed, reason) = check(&rules, &content_type, b"\xC3\xA9\xE9");
+            assert_eq!((&passed[..], reason.unwrap().kind()), (&b"\xC3\xA9"[..], "Truncated"), "{label}");
+            let declared = format!("<?xml encoding='{label}'?>");
+            let document = [declared.as_bytes(), b"\xFF"].concat();
+            let (passed, reason) = check(&rules, "text/xml", &document);
+            assert_eq!(
+                (&passed[..], reason.unwrap().kind()),
+                (declared.as_bytes(), "InvalidLead"),
+                "{label}"
+            );
+        }
+    }
+    for label in ["646", "ansi_x3_4_1968"] {
+        let content_type = format!("text/plain; charset={label}");
+        assert_eq!(check(&rules, &content_type, b"a\xC3\xA9").1.unwrap().kind(), "OutsideSubset", "{label}");
+    }
+}
+
+/// A label is compared as a whole, and only in XML, for the strings of .NET. HTML and CSS have rules of their own for UTF-16,
+/// and no label for UTF-32.
+#[test]
+fn a_declaration_of_a_wide_encoding_in_ascii_means_utf_8() {
+    for label in
+        ["utf-16", "UTF-16LE", "utf-16be", "utf-32", "Unicode", "ucs-2", "iso-10646-ucs-2", "ISO-10646-UCS-4"]
+    {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let declared = format!("<?xml encoding='{label}'?>");
+            let document = [declared.as_bytes(), b"\xFF"].concat();
+            let (passed, reason) = check(&rules, "text/xml", &document);
+            assert_eq!(
+                (&passed[..], reason.unwrap().kind()),
+                (declared.as_bytes(), "InvalidLead"),
+                "{label}"
+            );
+        }
+    }
+    for label in ["utf-16x", "ucs-2-internal", "utf-32-custom"] {
+        let document = format!("<?xml encoding='{label}'?>").into_bytes();
+        assert_eq!(
+            check(&BodyRules::new(), "text/xml", &document).1.unwrap().kind(),
+            "UnsupportedCharset",
+            "{label}"
+        );
+        assert_eq!(check(&BodyRules::for_responses(), "text/xml", &document), (document, None));
+    }
+}
+
+#[test]
 fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
     for content_type in [
         "application/json; charset=iso-8859-1",
