@@ -46,7 +46,7 @@ use alloc::vec::Vec;
 pub(crate) use disposition::FormDisposition;
 pub use error::ContentTypeError;
 #[cfg(feature = "http-rules")]
-pub(crate) use extended::check_extended;
+pub(crate) use extended::{FieldSyntax, check_extended};
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
 #[cfg(feature = "http-rules")]
