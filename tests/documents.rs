@@ -9,7 +9,8 @@ use http_body::Body as _;
 use support::bodies::{EndHint, Script, drain};
 use support::{every_partition, policies, some_partitions};
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MissingCharset, OtherCharset, Reason, Utf8Body,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, MissingCharset, OtherCharset, Reason,
+    Rejection, Utf8Body,
 };
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
@@ -125,20 +126,29 @@ fn every_end_and_every_partition_of_a_document_has_one_result() {
 #[test]
 fn a_declared_charset_is_rejected_before_anything_passes_and_no_repair_touches_it() {
     let utf_16: &[u8] = b"\xFE\xFF\0<\0a\0/\0>";
-    for (content_type, document) in [
-        ("text/xml", &b"<?xml version=\"1.0\" encoding = 'KOI8-R' ?><a>\xC1</a>"[..]),
-        ("application/atom+xml", utf_16),
-        ("application/xml-dtd", b"<?xml encoding='shift_jis'?>"),
-        ("text/html", b"<!DOCTYPE html><p>\xC1<meta charset='koi8-r'>"),
-        ("text/html", b"<meta content='text/html; charset=big5' http-equiv=Content-Type>"),
-        ("text/html", utf_16),
-        ("text/css", b"@charset \"gbk\";"),
-        ("text/css", utf_16),
+    for (content_type, document, offset) in [
+        ("text/xml", &b"<?xml version=\"1.0\" encoding = 'KOI8-R' ?><a>\xC1</a>"[..], 32),
+        ("application/atom+xml", utf_16, 0),
+        ("application/xml-dtd", b"<?xml encoding='shift_jis'?>", 16),
+        ("text/html", b"<!DOCTYPE html><p>\xC1<meta charset='koi8-r'>", 34),
+        ("text/html", b"<meta content='text/html; charset=big5' http-equiv=Content-Type>", 34),
+        ("text/html", utf_16, 0),
+        ("text/css", b"@charset \"gbk\";", 10),
+        ("text/css", utf_16, 0),
     ] {
+        let rejection = Rejection::new(Message::Request, Reason::DeclaredCharset { offset });
+        assert_eq!(rejection.status(), 415);
+        let problem = rejection.problem_json();
+        let detail = format!("the encoding that the body declares at byte {offset} is not UTF-8");
+        assert!(
+            problem.contains(&format!(r#""detail":"{detail}","kind":"UnsupportedCharset""#)),
+            "{problem}"
+        );
+        assert!(problem.ends_with(&format!(r#","offset":{offset},"len":0}}"#)), "{problem}");
         for policy in policies() {
             let decoder = TextDecoder::new().on_error(policy);
             let requests = BodyRules::new().decoder(decoder);
-            let rejected = (Vec::new(), Some(Reason::UnsupportedCharset));
+            let rejected = (Vec::new(), Some(rejection.reason.clone()));
             assert_eq!(check(&requests, content_type, document), rejected, "{content_type} {policy:?}");
             let responses = BodyRules::for_responses().decoder(decoder);
             assert_eq!(
@@ -339,7 +349,8 @@ fn a_transcoded_document_has_a_charset_parameter() {
         assert_eq!(check(&rules, content_type, document), (expected.into(), None));
     }
     let unknown = b"<?xml version='1.0' encoding='klingon'?>";
-    assert_eq!(check(&rules, "text/xml", unknown), (Vec::new(), Some(Reason::UnsupportedCharset)));
+    let reason = Reason::DeclaredCharset { offset: 30 };
+    assert_eq!(check(&rules, "text/xml", unknown), (Vec::new(), Some(reason)));
     // A BOM has precedence over the parameter in documents, and not in plain text.
     let bom = b"\xFF\xFEa\0\xE9\0";
     assert_eq!(check(&rules, "text/html; charset=sjis", bom), ("aé".into(), None));
