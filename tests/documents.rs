@@ -203,6 +203,33 @@ fn a_document_in_utf_8_is_checked_and_repaired_with_the_offsets_of_the_body() {
     assert_eq!((&passed[..], reason), ("<?xml version='1.0'?>\u{FFFD}".as_bytes(), None));
 }
 
+/// HTML §13.2.3.2 and CSS Syntax §3.2 ignore labels that the WHATWG Encoding Standard does not have. XML has no such rule.
+#[test]
+fn an_unknown_label_in_html_or_css_does_not_switch_the_check_off() {
+    for (content_type, document) in [
+        ("text/html", &b"<meta charset=klingon>"[..]),
+        ("text/html", b"<meta charset=utf-32><meta http-equiv=content-type content='charset=utf_7'>"),
+        ("text/html", b"<meta charset=klingon><meta charset=utf8>"),
+        ("text/html", b"<?xml encoding='klingon'?>"),
+        ("text/css", b"@charset \"klingon\";"),
+    ] {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let (passed, reason) = check(&rules, content_type, &[document, b"\xC3\xA9\xFF"].concat());
+            let reason = reason.unwrap();
+            let offset = document.len() as u64 + 2;
+            assert_eq!((reason.kind(), reason.offset_and_len()), ("InvalidLead", Some((offset, 1))));
+            assert_eq!(passed, [document, b"\xC3\xA9"].concat());
+        }
+    }
+    // The next declaration counts.
+    let document = b"<meta charset=klingon><meta charset=koi8-r>\xC1";
+    let rejected = (Vec::new(), Some(Reason::DeclaredCharset { offset: 36 }));
+    assert_eq!(check(&BodyRules::new(), "text/html", document), rejected);
+    assert_eq!(check(&BodyRules::for_responses(), "text/html", document), (document.to_vec(), None));
+    let document = b"<?xml encoding='klingon'?>\xC1";
+    assert_eq!(check(&BodyRules::for_responses(), "text/xml", document), (document.to_vec(), None));
+}
+
 #[test]
 fn documents_without_a_declaration_are_not_held() {
     for (content_type, start) in [("text/xml", "<a>"), ("text/xml", "<?xml-model?>"), ("text/css", "@import")]
