@@ -1,8 +1,9 @@
 //! Encodings that a document declares inside itself: XML, HTML, CSS, Python and gettext catalogs.
 //!
 //! For programs that decide how to decode a document whose encoding no protocol and no user names. [`find`] reads the
-//! start of a document and returns the declaration. It does not decode anything, and it does not know which labels exist:
-//! that is a question for the decoder.
+//! start of a document and returns the declaration. It does not decode anything. In HTML and CSS a declaration with a
+//! label that the WHATWG Encoding Standard does not have is ignored, as these standards require. In the other kinds the
+//! decoder has to know which labels exist.
 //!
 //! ```
 //! use utf8_codec::declared::{DocumentKind, Search, find};
@@ -32,6 +33,7 @@
 //! At most [`DocumentKind::max_prefix`] bytes are read, each a bounded number of times. Nothing is allocated.
 
 mod html;
+mod labels;
 mod lines;
 #[cfg(test)]
 mod tests;
@@ -84,7 +86,7 @@ pub enum Source {
 #[non_exhaustive]
 pub struct Declaration<'p> {
     /// The label of the encoding: `UTF-8`, `UTF-16LE` or `UTF-16BE` for a BOM and a byte order, otherwise the label as
-    /// it is in the document, without white space around it. It may be unknown.
+    /// it is in the document, without white space around it. It may be unknown, except in HTML and CSS.
     ///
     /// A declaration of UTF-16 in an HTML document or a style sheet means UTF-8, because the declaration could be read
     /// as ASCII (HTML §13.2.3.2, CSS Syntax §3.2). The label is then `UTF-8`.
@@ -214,14 +216,16 @@ fn xml(prefix: &[u8]) -> Found<'_> {
     }
 }
 
-/// Returns the encoding of a style sheet. Other quotes, other white space and upper case do not declare an encoding.
+/// Returns the encoding of a style sheet. Other quotes, other white space, upper case and unknown labels do not declare an
+/// encoding.
 fn css(prefix: &[u8]) -> Found<'_> {
     let mut cursor = Cursor { prefix, position: 0 };
     if !cursor.skip_exact(b"@charset \"")? {
         return Ok(None);
     }
     let label = cursor.skip(|byte| byte != b'"')?;
-    Ok(cursor.skip_exact(b"\";")?.then(|| declaration(prefix, label).read_as_ascii()))
+    let found = cursor.skip_exact(b"\";")?.then(|| declaration(prefix, label));
+    Ok(found.filter(|found| labels::is_known(found.label)).map(|found| found.read_as_ascii()))
 }
 
 /// Returns the declaration with the label at `range`, without white space around it.

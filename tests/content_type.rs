@@ -2,7 +2,7 @@
 #![cfg(feature = "alloc")]
 #![allow(missing_docs)]
 
-use utf8_codec::content_type::{Charset, ContentType, is_utf8_label};
+use utf8_codec::content_type::{Charset, ContentType, is_ascii_label, is_utf8_label};
 
 fn charset(value: &str) -> String {
     match ContentType::parse(value.as_bytes()).expect(value).charset() {
@@ -25,6 +25,30 @@ fn every_label_of_utf_8_is_recognized_in_any_case_and_quoted_or_not() {
     }
     for label in ["", "utf-7", "utf_8", "utf-8x", "xutf-8", "utf 8", "utf-16", "us-ascii"] {
         assert!(!is_utf8_label(label.as_bytes()), "{label}");
+    }
+}
+
+/// The IANA registry of character sets, the WHATWG Encoding Standard, and `encodings/aliases.py` of Python, which ignores
+/// case and punctuation.
+#[test]
+fn the_labels_of_iana_and_python_are_recognized_in_http_and_in_mail() {
+    for label in ["utf_8", "csUTF8", "cp65001", "U8", "UTF", "utf-8-sig", "utf8_ucs4", "X-unicode20utf8"] {
+        assert_eq!(Charset::for_label(label.as_bytes()), Charset::Utf8, "{label}");
+        let value = format!("text/plain; charset={label}");
+        for parse in [ContentType::parse, ContentType::parse_mail] {
+            assert_eq!(parse(value.as_bytes()).unwrap().charset(), Charset::Utf8, "{label}");
+        }
+        assert!(!is_ascii_label(label.as_bytes()), "{label}");
+    }
+    for label in
+        ["646", "ansi_x3_4_1968", "ANSI_X3.4-1968", "us_ascii", "us ascii", "ISO_646.irv:1991", "csASCII"]
+    {
+        assert!(is_ascii_label(label.as_bytes()), "{label}");
+        assert_eq!(Charset::for_label(label.as_bytes()), Charset::Other(label.as_bytes()));
+    }
+    for label in ["", "-", "utf-7", "utf-16", "u-8", "utf-8-x", "iso-8859-1", "ascii-8", "us-646"] {
+        assert!(!is_ascii_label(label.as_bytes()), "{label}");
+        assert_eq!(Charset::for_label(label.as_bytes()), Charset::Other(label.as_bytes()));
     }
 }
 

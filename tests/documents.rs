@@ -9,7 +9,8 @@ use http_body::Body as _;
 use support::bodies::{EndHint, Script, drain};
 use support::{every_partition, policies, some_partitions};
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MissingCharset, OtherCharset, Reason, Utf8Body,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, MissingCharset, OtherCharset, Reason,
+    Rejection, Utf8Body,
 };
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
@@ -125,20 +126,29 @@ fn every_end_and_every_partition_of_a_document_has_one_result() {
 #[test]
 fn a_declared_charset_is_rejected_before_anything_passes_and_no_repair_touches_it() {
     let utf_16: &[u8] = b"\xFE\xFF\0<\0a\0/\0>";
-    for (content_type, document) in [
-        ("text/xml", &b"<?xml version=\"1.0\" encoding = 'KOI8-R' ?><a>\xC1</a>"[..]),
-        ("application/atom+xml", utf_16),
-        ("application/xml-dtd", b"<?xml encoding='shift_jis'?>"),
-        ("text/html", b"<!DOCTYPE html><p>\xC1<meta charset='koi8-r'>"),
-        ("text/html", b"<meta content='text/html; charset=big5' http-equiv=Content-Type>"),
-        ("text/html", utf_16),
-        ("text/css", b"@charset \"gbk\";"),
-        ("text/css", utf_16),
+    for (content_type, document, offset) in [
+        ("text/xml", &b"<?xml version=\"1.0\" encoding = 'KOI8-R' ?><a>\xC1</a>"[..], 32),
+        ("application/atom+xml", utf_16, 0),
+        ("application/xml-dtd", b"<?xml encoding='shift_jis'?>", 16),
+        ("text/html", b"<!DOCTYPE html><p>\xC1<meta charset='koi8-r'>", 34),
+        ("text/html", b"<meta content='text/html; charset=big5' http-equiv=Content-Type>", 34),
+        ("text/html", utf_16, 0),
+        ("text/css", b"@charset \"gbk\";", 10),
+        ("text/css", utf_16, 0),
     ] {
+        let rejection = Rejection::new(Message::Request, Reason::DeclaredCharset { offset });
+        assert_eq!(rejection.status(), 415);
+        let problem = rejection.problem_json();
+        let detail = format!("the encoding that the body declares at byte {offset} is not UTF-8");
+        assert!(
+            problem.contains(&format!(r#""detail":"{detail}","kind":"UnsupportedCharset""#)),
+            "{problem}"
+        );
+        assert!(problem.ends_with(&format!(r#","offset":{offset},"len":0}}"#)), "{problem}");
         for policy in policies() {
             let decoder = TextDecoder::new().on_error(policy);
             let requests = BodyRules::new().decoder(decoder);
-            let rejected = (Vec::new(), Some(Reason::UnsupportedCharset));
+            let rejected = (Vec::new(), Some(rejection.reason.clone()));
             assert_eq!(check(&requests, content_type, document), rejected, "{content_type} {policy:?}");
             let responses = BodyRules::for_responses().decoder(decoder);
             assert_eq!(
@@ -193,6 +203,33 @@ fn a_document_in_utf_8_is_checked_and_repaired_with_the_offsets_of_the_body() {
     assert_eq!((&passed[..], reason), ("<?xml version='1.0'?>\u{FFFD}".as_bytes(), None));
 }
 
+/// HTML §13.2.3.2 and CSS Syntax §3.2 ignore labels that the WHATWG Encoding Standard does not have. XML has no such rule.
+#[test]
+fn an_unknown_label_in_html_or_css_does_not_switch_the_check_off() {
+    for (content_type, document) in [
+        ("text/html", &b"<meta charset=klingon>"[..]),
+        ("text/html", b"<meta charset=utf-32><meta http-equiv=content-type content='charset=utf_7'>"),
+        ("text/html", b"<meta charset=klingon><meta charset=utf8>"),
+        ("text/html", b"<?xml encoding='klingon'?>"),
+        ("text/css", b"@charset \"klingon\";"),
+    ] {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let (passed, reason) = check(&rules, content_type, &[document, b"\xC3\xA9\xFF"].concat());
+            let reason = reason.unwrap();
+            let offset = document.len() as u64 + 2;
+            assert_eq!((reason.kind(), reason.offset_and_len()), ("InvalidLead", Some((offset, 1))));
+            assert_eq!(passed, [document, b"\xC3\xA9"].concat());
+        }
+    }
+    // The next declaration counts.
+    let document = b"<meta charset=klingon><meta charset=koi8-r>\xC1";
+    let rejected = (Vec::new(), Some(Reason::DeclaredCharset { offset: 36 }));
+    assert_eq!(check(&BodyRules::new(), "text/html", document), rejected);
+    assert_eq!(check(&BodyRules::for_responses(), "text/html", document), (document.to_vec(), None));
+    let document = b"<?xml encoding='klingon'?>\xC1";
+    assert_eq!(check(&BodyRules::for_responses(), "text/xml", document), (document.to_vec(), None));
+}
+
 #[test]
 fn documents_without_a_declaration_are_not_held() {
     for (content_type, start) in [("text/xml", "<a>"), ("text/xml", "<?xml-model?>"), ("text/css", "@import")]
@@ -245,6 +282,60 @@ fn ascii_is_checked_under_every_policy_and_not_refused() {
 }
 
 #[test]
+fn labels_of_iana_and_python_are_checked_as_the_encoding_that_they_mean() {
+    let rules = BodyRules::new();
+    for label in ["utf_8", "csUTF8", "cp65001"] {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let content_type = format!("text/plain; charset={label}");
+            assert_eq!(plan(&rules, &content_type).unwrap().kind(), BodyKind::Text, "{label}");
+            let (passed, reason) = check(&rules, &content_type, b"\xC3\xA9\xE9");
+            assert_eq!((&passed[..], reason.unwrap().kind()), (&b"\xC3\xA9"[..], "Truncated"), "{label}");
+            let declared = format!("<?xml encoding='{label}'?>");
+            let document = [declared.as_bytes(), b"\xFF"].concat();
+            let (passed, reason) = check(&rules, "text/xml", &document);
+            assert_eq!(
+                (&passed[..], reason.unwrap().kind()),
+                (declared.as_bytes(), "InvalidLead"),
+                "{label}"
+            );
+        }
+    }
+    for label in ["646", "ansi_x3_4_1968"] {
+        let content_type = format!("text/plain; charset={label}");
+        assert_eq!(check(&rules, &content_type, b"a\xC3\xA9").1.unwrap().kind(), "OutsideSubset", "{label}");
+    }
+}
+
+/// A label is compared as a whole, and only in XML, for the strings of .NET. HTML and CSS have rules of their own for UTF-16,
+/// and no label for UTF-32.
+#[test]
+fn a_declaration_of_a_wide_encoding_in_ascii_means_utf_8() {
+    for label in
+        ["utf-16", "UTF-16LE", "utf-16be", "utf-32", "Unicode", "ucs-2", "iso-10646-ucs-2", "ISO-10646-UCS-4"]
+    {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let declared = format!("<?xml encoding='{label}'?>");
+            let document = [declared.as_bytes(), b"\xFF"].concat();
+            let (passed, reason) = check(&rules, "text/xml", &document);
+            assert_eq!(
+                (&passed[..], reason.unwrap().kind()),
+                (declared.as_bytes(), "InvalidLead"),
+                "{label}"
+            );
+        }
+    }
+    for label in ["utf-16x", "ucs-2-internal", "utf-32-custom"] {
+        let document = format!("<?xml encoding='{label}'?>").into_bytes();
+        assert_eq!(
+            check(&BodyRules::new(), "text/xml", &document).1.unwrap().kind(),
+            "UnsupportedCharset",
+            "{label}"
+        );
+        assert_eq!(check(&BodyRules::for_responses(), "text/xml", &document), (document, None));
+    }
+}
+
+#[test]
 fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
     for content_type in [
         "application/json; charset=iso-8859-1",
@@ -285,7 +376,8 @@ fn a_transcoded_document_has_a_charset_parameter() {
         assert_eq!(check(&rules, content_type, document), (expected.into(), None));
     }
     let unknown = b"<?xml version='1.0' encoding='klingon'?>";
-    assert_eq!(check(&rules, "text/xml", unknown), (Vec::new(), Some(Reason::UnsupportedCharset)));
+    let reason = Reason::DeclaredCharset { offset: 30 };
+    assert_eq!(check(&rules, "text/xml", unknown), (Vec::new(), Some(reason)));
     // A BOM has precedence over the parameter in documents, and not in plain text.
     let bom = b"\xFF\xFEa\0\xE9\0";
     assert_eq!(check(&rules, "text/html; charset=sjis", bom), ("aé".into(), None));

@@ -416,7 +416,32 @@ fn the_text_of_an_extended_value_is_checked() {
         ("content-disposition", "x; f*0*=UTF-8''a%C3; f*1*=%A9", Some((16, Truncated, 1))),
         ("content-disposition", "x; f*0*=UTF-8''a; f*1*=%FF", Some((23, InvalidLead, 1))),
         ("content-disposition", "x; f*0*=iso-8859-1''a; f*1*=%FF", None),
-        ("content-disposition", "x; f*1*=%FF", None),
+        ("content-disposition", "x; f*1*=%FF", Some((8, InvalidLead, 1))),
+        ("content-disposition", "x; f*0*=UTF-8''a; b*=koi8-r''y; F*1*=%FF", Some((37, InvalidLead, 1))),
+        ("content-disposition", "x; f*0*=koi8-r''a; b*0*=UTF-8''y; c*=koi8-r''; f*1*=%FF; b*1*=c", None),
+        ("content-disposition", "x; f*0*=utf-8''a; f*0*=koi8-r''; f*1*=%FF", Some((38, InvalidLead, 1))),
+        ("content-disposition", "x; f*0*=koi8-r''a; f*0*=utf-8''; f*1*=%FF", Some((38, InvalidLead, 1))),
+        (
+            "content-disposition",
+            "x; f*0*=us-ascii''a; b*=koi8-r''; f*1*=%C3%A9",
+            Some((39, OutsideSubset, 1)),
+        ),
+        // Werkzeug decodes a section in the charset of the value before it, whatever its name.
+        ("content-disposition", "x; f*0*=koi8-r''a; b*=UTF-8''y; f*1*=%FF", Some((37, InvalidLead, 1))),
+        // The labels of IANA and of Python, which Django decodes.
+        ("content-disposition", "x; f*=U8''%FF", Some((10, InvalidLead, 1))),
+        ("content-disposition", "x; f*=utf_8''%FF", Some((13, InvalidLead, 1))),
+        ("content-disposition", "x; f*=cp65001''%FF", Some((15, InvalidLead, 1))),
+        ("content-disposition", "x; f*=646''%C3%A9", Some((11, OutsideSubset, 1))),
+        // Without a charset, where a parameter can start.
+        ("content-disposition", "attachment; filename*=caf%FF", Some((25, InvalidLead, 1))),
+        ("content-disposition", "x;f*=\"caf%FF\"", Some((9, InvalidLead, 1))),
+        ("content-disposition", "x; f*0*=%FF", Some((8, InvalidLead, 1))),
+        ("content-disposition", "x; f*=caf%C3%A9; g*=100%", None),
+        ("content-disposition", "x; filename=\"a*=b%E9.txt\"", None),
+        ("content-disposition", "x; filename=\"a 5*1*=b%E9.txt\"", None),
+        ("authorization", "Digest username*=%FF, a*=b", Some((17, InvalidLead, 1))),
+        ("authorization", "Digest uri=\"/?a*=%FF\",a*=%FF", Some((25, InvalidLead, 1))),
         // Readers differ in where the first value ends.
         (
             "content-disposition",
@@ -428,10 +453,22 @@ fn the_text_of_an_extended_value_is_checked() {
         ("content-disposition", "x; f*=ISO646-US''a%C3%A9", Some((18, OutsideSubset, 1))),
         // Other charsets, values that are not extended, and fields that have none.
         ("content-disposition", "x; f*=iso-8859-1'en'%A3; g*=windows-1252''%FF", None),
-        ("content-disposition", "x; filename=UTF-8''%FF; f*=%FF; f*=a'%FF", None),
+        ("content-disposition", "x; filename=UTF-8''%FF", None),
+        ("content-disposition", "x; f*=a'%FF", Some((8, InvalidLead, 1))),
         ("x-other", "x; filename*=UTF-8''%FF", None),
         ("link", "<a>; title*=UTF-8''%C3%A9, </%FF>; rel=next", None),
         ("Link", "<a>; rel=b; title*=UTF-8'de'%FC", Some((28, AboveMax, 1))),
+        // The URI of a link is not a value (RFC 8288 section 3).
+        ("link", "</search?q*=UTF-8''%E9>; rel=next", None),
+        ("link", "<a>; rel=a, \t<;q*=UTF-8''%E9>; rel=b,<,q*=UTF-8''%FF>", None),
+        ("link-template", "\"/{?q}\"; a=b, <{q*=UTF-8''%E9}>", None),
+        ("link", "</?q*=UTF-8''%E9>; title*=UTF-8''%FF", Some((33, InvalidLead, 1))),
+        // Not a URI.
+        ("link", "<a>; title=\", <\"; t*=UTF-8''%FF; x=\">\"", Some((28, InvalidLead, 1))),
+        ("link", "<a>; title=<;t*=UTF-8''%FF>", Some((23, InvalidLead, 1))),
+        ("link", "<a;t*=UTF-8''%FF", Some((13, InvalidLead, 1))),
+        ("link", "<a<;t*=UTF-8''%FF>", Some((14, InvalidLead, 1))),
+        ("content-disposition", "<q*=UTF-8''%FF>", Some((11, InvalidLead, 1))),
         ("authorization", "Digest username*=UTF-8''J%E4s, realm=x", Some((25, MissingContinuation, 1))),
         ("content-type", "text/plain; name*=utf-8''%ff", Some((25, InvalidLead, 1))),
     ] {
@@ -440,6 +477,12 @@ fn the_text_of_an_extended_value_is_checked() {
     }
     let error = check_field("x-name", b"Ren\xE9").unwrap_err();
     assert_eq!((error.offset, error.kind), (3, Truncated));
+    // The charsets of the first few names are known. Sections of others are checked.
+    for (names, is_checked) in [(7, false), (8, true), (100, true)] {
+        let first = (0..names).map(|name| format!("; p{name}*0*=koi8-r''a")).collect::<String>();
+        let value = format!("x{first}; f*0*=koi8-r''a; f*1*=%FF");
+        assert_eq!(check_field("content-disposition", value.as_bytes()).is_err(), is_checked, "{names}");
+    }
     // Escaped and other bytes of a value are text together.
     assert!(check_field("link", "<a>; title*=UTF-8''\u{E9}%C3%A9".as_bytes()).is_ok());
 }

@@ -50,6 +50,7 @@ async fn every_rejection_has_a_problem_document() {
         (Reason::MissingContentType, 415, "MissingContentType", None),
         (Reason::MissingCharset, 415, "MissingCharset", None),
         (Reason::UnsupportedCharset, 415, "UnsupportedCharset", None),
+        (Reason::DeclaredCharset { offset: 15 }, 415, "UnsupportedCharset", Some(15)),
         (Reason::ContentCoding, 415, "ContentCoding", None),
         (Reason::LengthPrefixed, 415, "LengthPrefixed", None),
         (Reason::TooLong { limit: 9 }, 413, "TooLong", None),

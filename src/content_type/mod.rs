@@ -36,6 +36,7 @@ mod error;
 #[cfg(feature = "http-rules")]
 mod extended;
 mod grammar;
+pub(crate) mod labels;
 mod rfc2231;
 mod text_types;
 
@@ -45,7 +46,7 @@ use alloc::vec::Vec;
 pub(crate) use disposition::FormDisposition;
 pub use error::ContentTypeError;
 #[cfg(feature = "http-rules")]
-pub(crate) use extended::check_extended;
+pub(crate) use extended::{FieldSyntax, check_extended};
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
 #[cfg(feature = "http-rules")]
@@ -81,7 +82,7 @@ pub struct ContentType<'h> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Charset<'h> {
-    /// UTF-8 by one or more labels of the WHATWG Encoding Standard ([`is_utf8_label`]).
+    /// UTF-8 by one or more labels ([`for_label`](Self::for_label)).
     Utf8,
     /// Another charset, with its label.
     Other(&'h [u8]),
@@ -209,8 +210,12 @@ impl<'h> ContentType<'h> {
 
 impl<'h> Charset<'h> {
     /// Returns the charset of a label.
+    ///
+    /// It is [`Utf8`](Self::Utf8) for the labels of the WHATWG Encoding Standard ([`is_utf8_label`]), the names and
+    /// aliases in the IANA registry of character sets, such as `csUTF8`, and those of Python, such as `u8` and `cp65001`,
+    /// because some reader decodes the text as UTF-8. Case is ignored, and so is punctuation, as in Python: `utf_8`.
     pub fn for_label(label: &'h [u8]) -> Self {
-        if is_utf8_label(label) { Self::Utf8 } else { Self::Other(label) }
+        if labels::is_utf8(label) { Self::Utf8 } else { Self::Other(label) }
     }
 
     /// Combines the charsets of two parameters.
@@ -227,42 +232,31 @@ impl<'h> Charset<'h> {
 /// Whether a label means UTF-8 in the [WHATWG Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels).
 /// Case and white space around the label are ignored.
 ///
+/// [`Charset::for_label`] also knows the labels of IANA and of Python.
+///
 /// ```
-/// assert!(utf8_codec::content_type::is_utf8_label(b"Unicode-1-1-UTF-8"));
-/// assert!(!utf8_codec::content_type::is_utf8_label(b"utf-16"));
+/// use utf8_codec::content_type::{Charset, is_utf8_label};
+///
+/// assert!(is_utf8_label(b"Unicode-1-1-UTF-8"));
+/// assert!(!is_utf8_label(b"utf-16"));
+/// assert!(!is_utf8_label(b"utf_8"));
+/// assert_eq!(Charset::for_label(b"utf_8"), Charset::Utf8);
 /// ```
 pub fn is_utf8_label(label: &[u8]) -> bool {
-    const LABELS: [&str; 6] =
-        ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
-    let label = label.trim_ascii();
-    LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
+    labels::is_whatwg_utf8(label)
 }
 
-/// Whether a label means ASCII: `US-ASCII` and its aliases in the IANA registry of character sets, and `ascii`. Case and
-/// white space around the label are ignored.
+/// Whether a label means ASCII: `US-ASCII` and its aliases in the IANA registry of character sets, `ascii`, and the aliases
+/// of Python, such as `646`. Case is ignored, and so is punctuation, as in Python: `us_ascii`, `ANSI_X3_4_1968`.
 ///
-/// In the WHATWG Encoding Standard these labels mean windows-1252.
+/// In the WHATWG Encoding Standard most of these labels mean windows-1252.
 ///
 /// ```
 /// assert!(utf8_codec::content_type::is_ascii_label(b"ANSI_X3.4-1968"));
 /// assert!(!utf8_codec::content_type::is_ascii_label(b"iso-8859-1"));
 /// ```
 pub fn is_ascii_label(label: &[u8]) -> bool {
-    const LABELS: [&str; 11] = [
-        "us-ascii",
-        "ascii",
-        "ansi_x3.4-1968",
-        "ansi_x3.4-1986",
-        "iso-ir-6",
-        "iso_646.irv:1991",
-        "iso646-us",
-        "us",
-        "ibm367",
-        "cp367",
-        "csascii",
-    ];
-    let label = label.trim_ascii();
-    LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
+    labels::is_ascii(label)
 }
 
 /// Whether `name` is `base`, or one of the names with which RFC 2231 declares `base`: `base*`, `base*0` and `base*0*`.

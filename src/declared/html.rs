@@ -2,11 +2,12 @@
 
 use core::ops::Range;
 
-use super::{Cursor, End, Found, declaration, or_else, xml, xml_byte_order};
+use super::labels::is_known;
+use super::{Cursor, End, Found, declaration, xml, xml_byte_order};
 
 /// Searches `<meta>` elements in the prefix, and then the XML declaration. `is_whole` is whether no more bytes are read.
 ///
-/// Unlike a browser this does not know which labels exist: the first label is the result.
+/// A declaration with a label that the WHATWG Encoding Standard does not have is ignored: the next one counts.
 pub(super) fn find(prefix: &[u8], is_whole: bool) -> Found<'_> {
     let byte_order = xml_byte_order(prefix)?;
     if byte_order.is_some() {
@@ -15,13 +16,13 @@ pub(super) fn find(prefix: &[u8], is_whole: bool) -> Found<'_> {
     match prescan(prefix) {
         Ok(range) => Ok(Some(declaration(prefix, range).read_as_ascii())),
         Err(End) if is_whole => {
-            or_else(None, || xml(prefix)).map(|found| found.map(|found| found.read_as_ascii()))
+            Ok(xml(prefix)?.filter(|found| is_known(found.label)).map(|found| found.read_as_ascii()))
         }
         Err(End) => Err(End),
     }
 }
 
-/// Returns the label of the first `<meta>` element that has one.
+/// Returns the label of the first `<meta>` element with a known one.
 fn prescan(prefix: &[u8]) -> Result<Range<usize>, End> {
     let mut cursor = Cursor { prefix, position: 0 };
     loop {
@@ -61,7 +62,8 @@ fn is_space_or_slash(byte: u8) -> bool {
     is_space(byte) || byte == b'/'
 }
 
-/// Reads the attributes of a `<meta>` element, and returns the label of the encoding that they declare.
+/// Reads the attributes of a `<meta>` element, and returns the label of the encoding that they declare. An unknown label in
+/// `charset` is not replaced by that in `content`.
 fn meta(cursor: &mut Cursor<'_>) -> Result<Option<Range<usize>>, End> {
     let prefix = cursor.prefix;
     let (mut http_equiv, mut content, mut charset) = (None, None, None);
@@ -77,7 +79,7 @@ fn meta(cursor: &mut Cursor<'_>) -> Result<Option<Range<usize>>, End> {
     }
     let is_pragma = http_equiv.is_some_and(|value| prefix[value].eq_ignore_ascii_case(b"content-type"));
     let in_content = || content.filter(|_| is_pragma).and_then(|value| charset_in(prefix, value));
-    Ok(charset.or_else(in_content).filter(|label| !prefix[label.clone()].trim_ascii().is_empty()))
+    Ok(charset.or_else(in_content).filter(|label| is_known(prefix[label.clone()].trim_ascii())))
 }
 
 /// The name and the value of an attribute.

@@ -164,7 +164,7 @@ impl fmt::Display for Utf8BodyError {
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
             Self::UnsupportedCharset { offset } => {
-                write!(f, "the encoding declared at byte {offset} is not UTF-8")
+                write!(f, "the encoding that the body declares at byte {offset} is not UTF-8")
             }
             Self::Trailer { name, error } => write!(f, "trailer {name}: {error}"),
             Self::Inner(_) => f.write_str("the body failed"),

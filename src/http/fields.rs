@@ -3,27 +3,27 @@
 #[cfg(feature = "http")]
 use http::{HeaderMap, HeaderName};
 
-use crate::content_type::check_extended;
+use crate::content_type::{FieldSyntax, check_extended};
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 
-/// Fields whose parameters may have extended values (RFC 8187), and whether the field is a list: RFC 6266 §4.3, RFC 8288
+/// Fields whose parameters may have extended values (RFC 8187), and their syntax: RFC 6266 §4.3, RFC 8288
 /// §3.4.1, RFC 9652 §2, RFC 7616 §3.4. Some readers also accept them in `Content-Type`.
-const EXTENDED: [(&str, bool); 6] = [
-    ("content-disposition", false),
-    ("content-type", false),
-    ("link", true),
-    ("link-template", true),
-    ("authorization", true),
-    ("proxy-authorization", true),
+const EXTENDED: [(&str, FieldSyntax); 6] = [
+    ("content-disposition", FieldSyntax::Single),
+    ("content-type", FieldSyntax::Single),
+    ("link", FieldSyntax::Links),
+    ("link-template", FieldSyntax::Links),
+    ("authorization", FieldSyntax::List),
+    ("proxy-authorization", FieldSyntax::List),
 ];
 
 /// Checks the value of a header or trailer field, as the layers do if they check fields. Use it in engines that have no
 /// `HeaderMap`.
 ///
 /// The value must be well-formed UTF-8, and so must the text of an extended value, such as the `filename*` of
-/// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes, so it is checked
-/// too.
+/// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a charset,
+/// so these are checked too. The URIs of `Link` (RFC 8288 §3) are not.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub fn check_field(name: &str, value: &[u8]) -> Result<(), Utf8Error> {
     let mut decoder = Utf8Decoder::new();
     decoder.validate(value).and_then(|()| decoder.finish())?;
     match EXTENDED.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)) {
-        Some(&(_, is_list)) => check_extended(value, is_list),
+        Some(&(_, syntax)) => check_extended(value, syntax),
         None => Ok(()),
     }
 }

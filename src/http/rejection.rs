@@ -58,8 +58,14 @@ pub enum Reason {
     ConflictingCharset,
     /// Text without a `charset`, if one is required.
     MissingCharset,
-    /// Text in a charset that is not accepted, declared by the `charset` parameter or at the start of the body.
+    /// Text in a charset that is not accepted, declared by the `charset` parameter.
     UnsupportedCharset,
+    /// A document in a charset that is not accepted, declared in the body: in the XML declaration, a `meta` element of HTML,
+    /// `@charset` of CSS, or a BOM of UTF-16. Its [`kind`](Self::kind) is also `UnsupportedCharset`.
+    DeclaredCharset {
+        /// The absolute position in the body, in bytes, of the declaration.
+        offset: u64,
+    },
     /// Text in a content coding, such as gzip, which cannot be checked.
     ContentCoding,
     /// A range of a text (`Content-Range`), which cannot be checked without the other bytes.
@@ -102,7 +108,7 @@ impl Reason {
             Self::MissingContentType => "MissingContentType",
             Self::ConflictingCharset => "ConflictingCharset",
             Self::MissingCharset => "MissingCharset",
-            Self::UnsupportedCharset => "UnsupportedCharset",
+            Self::UnsupportedCharset | Self::DeclaredCharset { .. } => "UnsupportedCharset",
             Self::ContentCoding => "ContentCoding",
             Self::ContentRange => "ContentRange",
             Self::LengthPrefixed => "LengthPrefixed",
@@ -120,6 +126,7 @@ impl Reason {
             | Self::Path(error)
             | Self::Query(error) => Some((error.offset, error.len as u64)),
             Self::Undecodable(error) => Some((error.offset, error.len as u64)),
+            Self::DeclaredCharset { offset } => Some((*offset, 0)),
             Self::Multipart(error) => error.offset_and_len(),
             Self::ContentType(error) => Some((error.position as u64, 0)),
             _ => None,
@@ -134,7 +141,7 @@ impl Reason {
             Utf8BodyError::Field { field, error } => Some(Self::Field(field.clone(), *error)),
             Utf8BodyError::Undecodable(error) => Some(Self::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
-            Utf8BodyError::UnsupportedCharset { .. } => Some(Self::UnsupportedCharset),
+            Utf8BodyError::UnsupportedCharset { offset } => Some(Self::DeclaredCharset { offset: *offset }),
             Utf8BodyError::Trailer { name, error } => Some(Self::Trailer(name.clone(), *error)),
             Utf8BodyError::Inner(_) => None,
         }
@@ -156,6 +163,9 @@ impl fmt::Display for Reason {
             Self::ConflictingCharset => f.write_str("the charset is declared in several ways"),
             Self::MissingCharset => f.write_str("the charset is not declared"),
             Self::UnsupportedCharset => f.write_str("the charset is not UTF-8"),
+            Self::DeclaredCharset { offset } => {
+                write!(f, "the encoding that the body declares at byte {offset} is not UTF-8")
+            }
             Self::ContentCoding => f.write_str("text in this content coding is not accepted"),
             Self::ContentRange => f.write_str("a range of a text is not accepted"),
             Self::LengthPrefixed => f.write_str("messages with a length prefix are not accepted"),
@@ -220,6 +230,7 @@ impl Rejection {
                 Reason::MissingContentType
                 | Reason::MissingCharset
                 | Reason::UnsupportedCharset
+                | Reason::DeclaredCharset { .. }
                 | Reason::ContentCoding
                 | Reason::LengthPrefixed
                 | Reason::Multipart(MultipartError::Charset { .. }),

@@ -22,8 +22,10 @@ use crate::text::TextDecoder;
 
 /// The rules that determine which bodies are checked, and what happens to the others.
 ///
-/// The defaults of [`new`](Self::new) are for requests. A body that cannot be checked is rejected, and each exception
-/// is a setting.
+/// The defaults of [`new`](Self::new) are for requests. Text that cannot be checked is rejected, and each exception is a
+/// setting. A body that is not text passes. The messages of gRPC and Connect, with their length before each, count as such,
+/// also if their suffix is that of a text, as in `application/grpc+json`. To reject them, set
+/// [`length_prefixed`](Self::length_prefixed).
 ///
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
@@ -38,7 +40,7 @@ use crate::text::TextDecoder;
 /// | `charset` parameters that conflict | `400` | `502` | |
 /// | trailer fields | checked | pass | [`check_trailers`](Self::check_trailers) |
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
-/// | gRPC, gRPC-Web, Connect streams | passes | passes | [`length_prefixed`](Self::length_prefixed) |
+/// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`length_prefixed`](Self::length_prefixed) |
 /// | any other type | passes | passes | [`text_types`](Self::text_types) |
 ///
 /// # Charset
@@ -54,6 +56,14 @@ use crate::text::TextDecoder;
 /// charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A UTF-16 declaration in ASCII
 /// cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a `multipart/form-data` are not
 /// searched.
+///
+/// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts (HTML
+/// §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.
+///
+/// A `meta` element after the first 1,024 bytes is not seen: HTML §4.2.5.4 does not allow it there, but browsers follow it.
+/// Such a page is read as UTF-8, so a policy that repairs replaces its text, and `Strict` ends it at the first error. To
+/// avoid this, send a `charset` parameter, or set [`missing_charset`](Self::missing_charset) to
+/// [`Pass`](MissingCharset::Pass).
 ///
 /// Text in US-ASCII is checked as ASCII where another charset would be rejected: bytes above `7F` are errors under every
 /// policy. With a subset it is rejected like another charset.
@@ -103,7 +113,7 @@ pub(crate) enum FieldCheck {
 type TypePredicate = dyn Fn(&ContentType<'_>) -> bool + Send + Sync;
 
 impl BodyRules {
-    /// Creates the default rules for requests: a body that cannot be checked is rejected.
+    /// Creates the default rules for requests: text that cannot be checked is rejected.
     pub const fn new() -> Self {
         Self {
             text_types: None,
@@ -195,8 +205,8 @@ impl BodyRules {
 
     /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams ([`is_length_prefixed`]), also with a suffix
     /// such as `+json` and whatever [`text_types`](Self::text_types) says. They are never checked or changed, because a
-    /// binary length precedes each message. By default they pass. With [`Uncheckable::Reject`] the message is rejected
-    /// with `415`.
+    /// binary length precedes each message. By default they pass, as other types that are not text do. With
+    /// [`Uncheckable::Reject`] the message is rejected with `415`.
     #[must_use]
     pub const fn length_prefixed(mut self, bodies: Uncheckable) -> Self {
         self.length_prefixed = bodies;
@@ -251,6 +261,9 @@ impl BodyRules {
     }
 
     /// Sets the policies for ill-formed text and for the BOM. The offset and the counters of the decoder are not used.
+    ///
+    /// A document in another encoding is not repaired if it [declares](Self#charset) the encoding where it is searched: in
+    /// HTML within the first 1,024 bytes.
     #[must_use]
     pub const fn decoder(mut self, decoder: TextDecoder) -> Self {
         self.decoder = decoder.at(0);

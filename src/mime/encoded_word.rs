@@ -10,8 +10,8 @@ use memchr::memmem;
 use super::body::{BodyDecoder, BodyPiece};
 use super::error::{MimeError, StructureErrorKind};
 use super::escaped::EscapedText;
-use super::labels;
 use super::transfer::{TransferEncoding, TransferErrorKind};
+use crate::content_type::labels;
 use crate::percent::digit;
 
 /// The maximum length of an encoded word (RFC 2047 §2).

@@ -10,7 +10,7 @@ use memchr::memchr2;
 
 use super::error::MimeError;
 use super::escaped::EscapedText;
-use super::labels;
+use crate::content_type::labels;
 use crate::percent;
 
 /// A parameter whose name is `base*`, `base*section` or `base*section*`.

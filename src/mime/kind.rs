@@ -4,11 +4,10 @@ use alloc::string::{String, ToString};
 
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Declared, Field};
-use super::labels;
 use super::plain::{reads_alike, reads_parameters_alike};
 use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
-use crate::content_type::{Charset, ContentType};
+use crate::content_type::{Charset, ContentType, is_ascii_label};
 use crate::delimiter::Boundary;
 
 /// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
@@ -189,7 +188,7 @@ impl Report<'_> {
     fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
         match content_type.map_or(Charset::Missing, charset_of) {
             Charset::Utf8 | Charset::Missing => PartKind::Text,
-            Charset::Other(label) if labels::is_ascii(label) => PartKind::Text,
+            Charset::Other(label) if is_ascii_label(label) => PartKind::Text,
             Charset::Conflicting => {
                 self.structure(offset, StructureErrorKind::ConflictingCharset);
                 PartKind::OtherText
@@ -199,12 +198,10 @@ impl Report<'_> {
     }
 }
 
-/// Returns the charset that mail readers use: without one if it is empty (RFC 2045 §5.2), and UTF-8 for every label that
-/// some reader reads as such.
+/// Returns the charset that mail readers use: without one if it is empty (RFC 2045 §5.2).
 fn charset_of<'c>(content_type: &'c ContentType<'_>) -> Charset<'c> {
     match content_type.charset() {
         Charset::Other(label) if label.trim_ascii().is_empty() => Charset::Missing,
-        Charset::Other(label) if labels::is_utf8(label) => Charset::Utf8,
         charset => charset,
     }
 }

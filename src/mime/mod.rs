@@ -74,7 +74,6 @@ mod escaped;
 mod extended;
 mod headers;
 mod kind;
-mod labels;
 mod message;
 mod multipart;
 mod plain;

@@ -97,14 +97,17 @@ fn responses_are_neither_cut_off_nor_repaired_if_they_declare_another_charset() 
         ("miniProxy#60", "TEXT/HTML", HTML),
         ("cypress#1543", "text/html; charset=windows-1251", HTML),
         ("bootstrap", "text/css", b"@charset \"iso-8859-1\";\na::after { content: \"\xE9\" }"),
+        ("HTML", "text/html", b"<meta charset=klingon><meta charset=windows-1251>\xCF\xF0"),
         ("grpc-dotnet", "application/grpc+json", b"\0\0\0\0\x80{\"a\":1}\xFF"),
-    ] as [(&str, &str, &[u8]); 8]
+    ] as [(&str, &str, &[u8]); 9]
     {
         expect(Message::Response, &strict, name, content_type, body, "ok");
         expect(Message::Response, &repair, name, content_type, body, "ok");
     }
     let json = b"{\"a\":\"\xE9\"}";
     let labeled = "application/json; charset=iso-8859-1";
+    let unknown = b"<meta charset=klingon>\xE9";
+    expect(Message::Response, &strict, "HTML", "text/html", unknown, "error Truncated@22");
     expect(Message::Response, &strict, "coreruleset#3527", labeled, json, "error MissingContinuation@6");
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::content_type::{is_ascii_label, is_utf8_label};
+use crate::content_type::{Charset, is_ascii_label};
 use crate::declared::{Declaration, DocumentKind, Search, Source, find};
 use crate::http::charset::SourceCharset;
 use crate::http::error::Utf8BodyError;
@@ -93,7 +93,7 @@ impl DocumentStart {
 
     fn reading_of(&self, declaration: &Declaration<'_>) -> Reading {
         let label = declaration.label;
-        if is_utf8_label(label) || declaration.source == Source::Declaration && is_wide(label) {
+        if Charset::for_label(label) == Charset::Utf8 || self.is_wide(declaration) {
             return Reading::Text(self.decoder);
         }
         let rejected = || {
@@ -138,13 +138,38 @@ impl DocumentStart {
         let mut probe = self.decoder;
         self.held() == 0 && probe.finish().is_none()
     }
+
+    /// Whether an XML declaration that was read as ASCII has the label of an encoding of 2 or 4 bytes for each character. It
+    /// cannot be true (XML 1.0 §4.3.3), and the document is read as UTF-8: .NET writes such declarations into strings, which
+    /// are then sent in UTF-8. For HTML and CSS, [`find`] returns UTF-8.
+    fn is_wide(&self, declaration: &Declaration<'_>) -> bool {
+        self.kind == DocumentKind::Xml
+            && declaration.source == Source::Declaration
+            && WIDE.iter().any(|known| declaration.label.eq_ignore_ascii_case(known.as_bytes()))
+    }
 }
 
-/// Whether a label means an encoding of 2 or 4 bytes for each character. A declaration that was read as ASCII cannot be
-/// true then, and the document is read as UTF-8, as HTML §13.2.3.2 and CSS Syntax §3.2 require. .NET writes such
-/// declarations into strings, which are then sent in UTF-8.
-fn is_wide(label: &[u8]) -> bool {
-    ["utf-16", "utf-32", "iso-10646-ucs-", "ucs-2", "ucs-4"].iter().any(|start| {
-        label.get(..start.len()).is_some_and(|label| label.eq_ignore_ascii_case(start.as_bytes()))
-    })
-}
+/// The names and aliases of UTF-16, UTF-32, UCS-2 and UCS-4 in IANA's registry, in the WHATWG Encoding Standard and in .NET.
+const WIDE: [&str; 21] = [
+    "utf-16",
+    "utf-16le",
+    "utf-16be",
+    "csutf16",
+    "csutf16le",
+    "csutf16be",
+    "utf-32",
+    "utf-32le",
+    "utf-32be",
+    "csutf32",
+    "csutf32le",
+    "csutf32be",
+    "iso-10646-ucs-2",
+    "ucs-2",
+    "csunicode",
+    "unicode",
+    "unicodefeff",
+    "unicodefffe",
+    "iso-10646-ucs-4",
+    "ucs-4",
+    "csucs4",
+];

@@ -6,7 +6,7 @@ use http::HeaderName;
 
 use super::delimiters::{DashedSearch, FieldsSearch};
 use super::text::repaired;
-use crate::content_type::{ContentType, FormDisposition, check_extended};
+use crate::content_type::{ContentType, FieldSyntax, FormDisposition, check_extended};
 use crate::error::Utf8Error;
 use crate::text::TextDecoder;
 
@@ -134,7 +134,7 @@ impl<'f> PartHeaders<'f> {
                 _ => {}
             }
             if matches!(name.as_str(), "content-type" | "content-disposition") {
-                check_extended(value, false).map_err(|error| {
+                check_extended(value, FieldSyntax::Single).map_err(|error| {
                     PartHeadersError::IllFormed(Utf8Error { offset: at as u64 + error.offset, ..error })
                 })?;
             }

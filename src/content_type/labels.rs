@@ -1,7 +1,5 @@
-//! Labels of UTF-8 and of US-ASCII in mail: those that IANA's registry, the WHATWG Encoding Standard or Python's `codecs`
-//! list, because some readers show the text as UTF-8 or as US-ASCII.
-
-use crate::content_type::is_utf8_label;
+//! Labels of UTF-8 and of US-ASCII, in mail and in HTTP: those that IANA's registry, the WHATWG Encoding Standard or
+//! Python's `codecs` list, because some readers decode the text as UTF-8 or as US-ASCII.
 
 /// The names and aliases of US-ASCII in IANA's registry, `ascii` (WHATWG), and those of Python.
 const ASCII: [&str; 12] = [
@@ -19,21 +17,32 @@ const ASCII: [&str; 12] = [
     "us_ascii",
 ];
 
-/// The names and aliases of UTF-8 in IANA's registry, and those of Python. WHATWG's are in [`is_utf8_label`].
+/// The names and aliases of UTF-8 in IANA's registry, and those of Python. Those of WHATWG are in [`WHATWG_UTF_8`].
 const UTF_8: [&str; 8] = ["cp65001", "csutf8", "u8", "utf", "utf8_ucs2", "utf8_ucs4", "utf_8", "utf_8_sig"];
 
+/// The labels of UTF-8 in the WHATWG Encoding Standard, which are compared with their punctuation.
+const WHATWG_UTF_8: [&str; 6] =
+    ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
+
 /// Whether a label means US-ASCII.
-pub(super) fn is_ascii(label: &[u8]) -> bool {
+pub(crate) fn is_ascii(label: &[u8]) -> bool {
     is_one_of(label, &ASCII)
 }
 
-/// Whether a mail reader reads a label as UTF-8.
-pub(super) fn is_utf8(label: &[u8]) -> bool {
-    is_utf8_label(label) || is_one_of(label, &UTF_8)
+/// Whether a reader reads a label as UTF-8.
+pub(crate) fn is_utf8(label: &[u8]) -> bool {
+    is_whatwg_utf8(label) || is_one_of(label, &UTF_8)
+}
+
+/// Whether a label means UTF-8 in the WHATWG Encoding Standard.
+pub(super) fn is_whatwg_utf8(label: &[u8]) -> bool {
+    let label = label.trim_ascii();
+    WHATWG_UTF_8.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether text with this label in mail is checked: whether a reader reads it as UTF-8 or as US-ASCII.
-pub(super) fn is_checked(label: &[u8]) -> bool {
+#[cfg(feature = "mime")]
+pub(crate) fn is_checked(label: &[u8]) -> bool {
     is_utf8(label) || is_ascii(label)
 }
 
@@ -90,7 +99,7 @@ mod tests {
             "ansi_x3_4_1968",
             "US_ASCII",
         ] {
-            assert!(is_ascii(label.as_bytes()) && is_checked(label.as_bytes()), "{label}");
+            assert!(is_ascii(label.as_bytes()), "{label}");
             assert!(!is_utf8(label.as_bytes()), "{label}");
         }
         for label in [
@@ -106,7 +115,7 @@ mod tests {
             "ascii-8",
             "u\u{fc}8",
         ] {
-            assert!(!is_checked(label.as_bytes()), "{label}");
+            assert!(!is_utf8(label.as_bytes()) && !is_ascii(label.as_bytes()), "{label}");
         }
     }
 }
