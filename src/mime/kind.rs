@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Declared, Field};
 use super::labels;
+use super::obsolete::{OtherReading, Part};
 use super::plain::{reads_alike, reads_parameters_alike};
 use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
@@ -51,6 +52,8 @@ pub(super) struct Description {
     /// The boundary of a multipart.
     pub(super) boundary: Option<Boundary>,
     pub(super) digest: bool,
+    /// The offset of a line of the header, if the readers that do not accept it show the raw body as text.
+    pub(super) raw: Option<u64>,
 }
 
 /// Determines the kind of a part from its header, and adds the errors in these declarations to `declared.reports`.
@@ -109,6 +112,20 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         report.push(field.offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
         kind = PartKind::OtherText;
     }
+    let part = Part {
+        kind,
+        in_digest: entity.digest,
+        has_hidden_type: value.is_some_and(|field| field.is_hidden),
+        is_encoded: declared.encoding.as_ref().is_some_and(|field| !field.is_hidden && field.changes_bytes()),
+    };
+    let raw = declared.hidden.and_then(|hidden| match hidden.reading(part) {
+        OtherReading::Same => None,
+        OtherReading::Raw => Some(hidden.offset),
+        OtherReading::Unchecked => {
+            report.structure(hidden.offset, StructureErrorKind::AmbiguousHeader);
+            None
+        }
+    });
     let verdict = PartVerdict {
         content_type: [name(top), name(subtype)].join("/"),
         charset: content_type.as_ref().and_then(|content_type| match charset_of(content_type) {
@@ -129,7 +146,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         reports: MimeReports::default(),
     };
     let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
-    Description { verdict, boundary, digest }
+    Description { verdict, boundary, digest, raw }
 }
 
 /// Adds errors to the reports of the header.

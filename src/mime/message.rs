@@ -15,6 +15,7 @@ use super::error::{MimeError, MimeLayer, StructureErrorKind};
 use super::headers::{Declared, Header, HeaderReader};
 use super::kind::{Entity, describe};
 use super::multipart::{Mode, MultipartEvent, MultipartSplitter};
+use super::obsolete::RawText;
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
 use crate::delimiter::Delimiter;
@@ -66,6 +67,8 @@ pub struct MessageValidator {
     reading: Reading,
     /// The open multiparts, the outermost first.
     open: Vec<Open>,
+    /// The outermost part that some readers show as raw text.
+    raw: Option<RawText>,
     verdicts: Vec<PartVerdict>,
     /// An empty buffer. It is exchanged for the released bytes of the splitter, so that no buffer is allocated for
     /// them.
@@ -123,6 +126,7 @@ impl MessageValidator {
             header: HeaderReader::new(limits, lenient),
             reading: Reading::Header(Entity::root()),
             open: Vec::new(),
+            raw: None,
             verdicts: Vec::new(),
             spare: Vec::new(),
         }
@@ -174,6 +178,7 @@ impl MessageValidator {
             self.end_header(self.splitter.offset());
         }
         self.end_body();
+        self.end_raw(0);
         let end = self.splitter.offset();
         self.close(0, end);
         let parts = core::mem::take(&mut self.verdicts);
@@ -210,6 +215,11 @@ impl MessageValidator {
     /// Processes content at `offset`.
     fn content(&mut self, bytes: &[u8], offset: u64) {
         let max = self.limits.errors;
+        if let Some(raw) = &mut self.raw
+            && !matches!(self.reading, Reading::Header(_) | Reading::Text(_))
+        {
+            raw.feed(bytes);
+        }
         match &mut self.reading {
             Reading::Header(_) => match self.header.feed(bytes, offset) {
                 Header::Open => {}
@@ -260,6 +270,7 @@ impl MessageValidator {
             self.end_header(offset);
         }
         self.end_body();
+        self.end_raw(level + 1);
         self.close(level + 1, offset);
         self.reading = Reading::Between;
         if delimiter == Delimiter::Close {
@@ -328,6 +339,11 @@ impl MessageValidator {
         let encoding = verdict.encoding.filter(|_| !undeclared).unwrap_or(TransferEncoding::EightBit);
         let known = verdict.encoding.is_some();
         self.verdicts.push(verdict);
+        if let Some(line) = description.raw
+            && self.raw.is_none()
+        {
+            self.raw = Some(RawText::new(self.verdicts.len() - 1, self.open.len(), line));
+        }
         self.reading = match kind {
             PartKind::Text => {
                 let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
@@ -376,6 +392,19 @@ impl MessageValidator {
                 verdict.decoded_bytes = body.decoded_offset();
             }
             _ => {}
+        }
+    }
+
+    /// Ends a run of bytes that some readers show as raw text, and the part if it is in `level` multiparts or more.
+    fn end_raw(&mut self, level: usize) {
+        let Some(raw) = &mut self.raw else { return };
+        let is_ill_formed = raw.end_run();
+        if let Some(raw) = self.raw.take_if(|raw| raw.level >= level)
+            && is_ill_formed
+            && let Some(verdict) = self.verdicts.get_mut(raw.verdict)
+        {
+            let error = MimeError::structure(raw.offset, StructureErrorKind::AmbiguousHeader);
+            verdict.reports.push(error, self.limits.errors);
         }
     }
 

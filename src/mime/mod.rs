@@ -51,9 +51,14 @@
 //! repository compare the results for generated messages with those of Python's `email`, Go's `mime/multipart`,
 //! mail-parser and mailparse.
 //!
-//! A warning is a violation of a rule for writers after which the rules for readers still define the text: a long encoded
+//! A warning is a violation of a rule for writers after which no reader shows text that was not checked: a long encoded
 //! word, a BOM before the header, white space before a colon (RFC 5322 §4.5), an empty charset or a type without a subtype
 //! (RFC 2045 §5.2). A message with only warnings is ok.
+//!
+//! After the BOM, and at the first field with white space before its colon, some readers end the header; others read
+//! them as part of a name. If the type comes after this line, they show the raw body as text, so that it is
+//! also checked as UTF-8, with the parts in it. If it is ill-formed, or if these readers would decode the body otherwise, the
+//! error is [`StructureErrorKind::AmbiguousHeader`].
 //!
 //! # Limits
 //!
@@ -77,6 +82,7 @@ mod kind;
 mod labels;
 mod message;
 mod multipart;
+mod obsolete;
 mod plain;
 #[cfg(feature = "io")]
 mod read;

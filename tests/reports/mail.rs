@@ -52,6 +52,11 @@ fn messages_from_reports_have_the_expected_verdicts() {
             format!("Subject : x\r\n{UTF_8}").into_bytes(),
             "good 1 text/plain SpaceBeforeColon@7",
         ),
+        (
+            "the same for a type that hides the body",
+            b"Content-Type : text/plain; charset=iso-8859-1\r\n\r\n\xFF\r\n".to_vec(),
+            "bad 1 text/plain AmbiguousHeader@12 SpaceBeforeColon@12",
+        ),
         // 269: RFC 2231 section 4.
         (
             "stalwart mail-parser#154",
