@@ -9,7 +9,7 @@ use super::obsolete::{OtherReading, Part};
 use super::plain::{reads_alike, reads_parameters_alike};
 use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
-use crate::content_type::{Charset, ContentType};
+use crate::content_type::{Charset, ContentType, TextKind, is_text_type, text_kind};
 use crate::delimiter::Boundary;
 
 /// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
@@ -52,6 +52,8 @@ pub(super) struct Description {
     /// The boundary of a multipart.
     pub(super) boundary: Option<Boundary>,
     pub(super) digest: bool,
+    /// Whether a text may declare its encoding as XML does.
+    pub(super) is_xml: bool,
     /// The offset of a line of the header, if the readers that do not accept it show the raw body as text.
     pub(super) raw: Option<u64>,
 }
@@ -112,8 +114,13 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         report.push(field.offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
         kind = PartKind::OtherText;
     }
+    let is_xml = kind == PartKind::Text
+        && content_type.as_ref().is_some_and(|content_type| {
+            charset_of(content_type) == Charset::Missing && text_kind(content_type) == Some(TextKind::Xml)
+        });
     let part = Part {
-        kind,
+        // XML may be in another encoding.
+        kind: if is_xml { PartKind::OtherText } else { kind },
         in_digest: entity.digest,
         has_hidden_type: value.is_some_and(|field| field.is_hidden),
         is_encoded: declared.encoding.as_ref().is_some_and(|field| !field.is_hidden && field.changes_bytes()),
@@ -146,7 +153,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         reports: MimeReports::default(),
     };
     let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
-    Description { verdict, boundary, digest, raw }
+    Description { verdict, boundary, digest, is_xml, raw }
 }
 
 /// Adds errors to the reports of the header.
@@ -265,15 +272,12 @@ fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
     }
 }
 
-/// Whether a body is text: `text/*`, [`REPORTS`], `application/json` and types with the suffix `+json` (RFC 8259 §8.1),
-/// and any type with a declared charset.
+/// Whether a body is text: of a type of [`is_text_type`] or of [`REPORTS`], or of any type with a declared charset.
 fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> bool {
     top.eq_ignore_ascii_case("text")
         || (top.eq_ignore_ascii_case("message") && is_one_of(subtype, &REPORTS))
-        || (top.eq_ignore_ascii_case("application") && subtype.eq_ignore_ascii_case("json"))
         || content_type.is_some_and(|content_type| {
-            charset_of(content_type) != Charset::Missing
-                || content_type.suffix().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"))
+            is_text_type(content_type) || charset_of(content_type) != Charset::Missing
         })
 }
 

@@ -18,6 +18,7 @@ use super::multipart::{Mode, MultipartEvent, MultipartSplitter};
 use super::obsolete::RawText;
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
+use super::xml::XmlStart;
 use crate::delimiter::Delimiter;
 use crate::kernels::count;
 
@@ -81,6 +82,8 @@ enum Reading {
     Header(Entity),
     Text(Box<TextBody>),
     OtherText(Box<TransferDecoder>),
+    /// A text whose encoding is not known yet.
+    Xml(Box<XmlStart>),
     Other,
     /// The preamble, the epilogue, or the rest of a message with too many parts.
     Between,
@@ -216,7 +219,7 @@ impl MessageValidator {
     fn content(&mut self, bytes: &[u8], offset: u64) {
         let max = self.limits.errors;
         if let Some(raw) = &mut self.raw
-            && !matches!(self.reading, Reading::Header(_) | Reading::Text(_))
+            && !matches!(self.reading, Reading::Header(_) | Reading::Text(_) | Reading::Xml(_))
         {
             raw.feed(bytes);
         }
@@ -245,6 +248,13 @@ impl MessageValidator {
                 if let Some(verdict) = self.verdicts.last_mut() {
                     verdict.bytes += bytes.len() as u64;
                     body.feed(bytes, |piece| count_bytes(verdict, piece, max));
+                }
+            }
+            Reading::Xml(start) => {
+                let (taken, is_utf8) = start.feed(bytes);
+                if let Some(is_utf8) = is_utf8 {
+                    self.begin_xml(is_utf8);
+                    self.content(&bytes[taken..], offset + taken as u64);
                 }
             }
             Reading::Other => {
@@ -345,15 +355,11 @@ impl MessageValidator {
             self.raw = Some(RawText::new(self.verdicts.len() - 1, self.open.len(), line));
         }
         self.reading = match kind {
-            PartKind::Text => {
-                let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-                let decoder = if self.lenient { decoder.lenient() } else { decoder };
-                Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
+            PartKind::Text if description.is_xml => {
+                Reading::Xml(Box::new(XmlStart::new(self.transfer(encoding, offset), undeclared)))
             }
-            PartKind::OtherText if known => {
-                let body = TransferDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-                Reading::OtherText(Box::new(if self.lenient { body.lenient() } else { body }))
-            }
+            PartKind::Text => self.text(encoding, offset, undeclared),
+            PartKind::OtherText if known => Reading::OtherText(Box::new(self.transfer(encoding, offset))),
             PartKind::OtherText | PartKind::Other => Reading::Other,
             PartKind::Multipart => {
                 let Some(boundary) = boundary else { return };
@@ -371,8 +377,39 @@ impl MessageValidator {
         };
     }
 
+    /// Starts a text that is checked.
+    fn text(&self, encoding: TransferEncoding, offset: u64, undeclared: bool) -> Reading {
+        let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
+        let decoder = if self.lenient { decoder.lenient() } else { decoder };
+        Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
+    }
+
+    /// Creates the decoder of a body.
+    fn transfer(&self, encoding: TransferEncoding, offset: u64) -> TransferDecoder {
+        let body = TransferDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
+        if self.lenient { body.lenient() } else { body }
+    }
+
+    /// Processes the start of XML, whose encoding is now known.
+    fn begin_xml(&mut self, is_utf8: bool) {
+        let reading = core::mem::replace(&mut self.reading, Reading::Other);
+        let (Reading::Xml(start), Some(verdict)) = (reading, self.verdicts.last_mut()) else { return };
+        let (encoding, offset) = (start.encoding(), verdict.offset);
+        self.reading = if is_utf8 {
+            self.text(encoding, offset, start.undeclared)
+        } else {
+            (verdict.kind, verdict.characters) = (PartKind::OtherText, None);
+            Reading::OtherText(Box::new(self.transfer(encoding, offset)))
+        };
+        self.content(&start.wire, offset);
+    }
+
     /// Ends a body without parts.
     fn end_body(&mut self) {
+        if let Reading::Xml(start) = &mut self.reading {
+            let is_utf8 = start.finish();
+            self.begin_xml(is_utf8);
+        }
         let max = self.limits.errors;
         let reading = core::mem::replace(&mut self.reading, Reading::Between);
         let Some(verdict) = self.verdicts.last_mut() else { return };
