@@ -30,11 +30,19 @@ fn a_message_that_is_not_multipart_has_only_part_1() {
 }
 
 #[test]
-fn a_body_of_any_type_is_text_if_it_is_json_or_has_a_charset() {
+fn a_body_is_text_by_its_type_or_if_it_has_a_charset() {
     for (content_type, kind) in [
         ("application/geo+json", PartKind::Text),
         ("application/sql; charset=utf-8", PartKind::Text),
-        ("application/sql", PartKind::Other),
+        ("application/pdf; charset=utf-8", PartKind::Text),
+        ("application/sql", PartKind::Text),
+        ("application/x-ndjson", PartKind::Text),
+        ("application/xml", PartKind::Text),
+        ("image/svg+xml", PartKind::Text),
+        ("application/yaml", PartKind::Text),
+        ("application/openapi+yaml", PartKind::Text),
+        ("application/grpc+json", PartKind::Other),
+        ("application/pdf", PartKind::Other),
         ("message/delivery-status", PartKind::Text),
         ("message/partial", PartKind::Other),
     ] {

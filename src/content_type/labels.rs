@@ -24,6 +24,31 @@ const UTF_8: [&str; 8] = ["cp65001", "csutf8", "u8", "utf", "utf8_ucs2", "utf8_u
 const WHATWG_UTF_8: [&str; 6] =
     ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
 
+/// The names and aliases of UTF-16, UTF-32, UCS-2 and UCS-4 in IANA's registry, in the WHATWG Encoding Standard and in .NET.
+const WIDE: [&str; 21] = [
+    "utf-16",
+    "utf-16le",
+    "utf-16be",
+    "csutf16",
+    "csutf16le",
+    "csutf16be",
+    "utf-32",
+    "utf-32le",
+    "utf-32be",
+    "csutf32",
+    "csutf32le",
+    "csutf32be",
+    "iso-10646-ucs-2",
+    "ucs-2",
+    "csunicode",
+    "unicode",
+    "unicodefeff",
+    "unicodefffe",
+    "iso-10646-ucs-4",
+    "ucs-4",
+    "csucs4",
+];
+
 /// Whether a label means US-ASCII.
 pub(crate) fn is_ascii(label: &[u8]) -> bool {
     is_one_of(label, &ASCII)
@@ -32,6 +57,11 @@ pub(crate) fn is_ascii(label: &[u8]) -> bool {
 /// Whether a reader reads a label as UTF-8.
 pub(crate) fn is_utf8(label: &[u8]) -> bool {
     is_whatwg_utf8(label) || is_one_of(label, &UTF_8)
+}
+
+/// Whether a label means an encoding of 2 or 4 bytes for each character.
+pub(crate) fn is_wide(label: &[u8]) -> bool {
+    WIDE.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether a label means UTF-8 in the WHATWG Encoding Standard.

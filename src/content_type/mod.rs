@@ -49,7 +49,7 @@ pub use error::ContentTypeError;
 pub(crate) use extended::{FieldSyntax, check_extended};
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
-#[cfg(feature = "http-rules")]
+#[cfg(any(feature = "http-rules", feature = "mime"))]
 pub(crate) use text_types::{TextKind, text_kind};
 pub use text_types::{is_grpc, is_length_prefixed, is_text_type};
 

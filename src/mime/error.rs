@@ -53,6 +53,9 @@ pub enum StructureErrorKind {
     /// comment (except after a type without parts), with white space inside the type, or with a `boundary` or `charset`
     /// in sections or in percent-encoding (RFC 2231). The result of the full grammar is used. This is also the error
     /// for a subtype of `message` that is not registered, because some readers open it as a message.
+    ///
+    /// Also a [`ByteOrderMark`](Self::ByteOrderMark) or a [`SpaceBeforeColon`](Self::SpaceBeforeColon) after which some
+    /// readers show a body as text that is ill-formed, or that was not checked. The offset is that of the warning.
     AmbiguousHeader,
     /// A second `Content-Type` or `Content-Transfer-Encoding` with a different value. The first one is used.
     ConflictingHeader,
@@ -90,10 +93,11 @@ pub enum StructureErrorKind {
     /// A warning: an encoded word of more than 75 bytes (RFC 2047 §2).
     LongEncodedWord,
     /// A warning: a BOM at the start of the message, which editors write into files. It is skipped. Some readers find no
-    /// header after it.
+    /// header after it ([`AmbiguousHeader`](Self::AmbiguousHeader) if their text is not well-formed).
     ByteOrderMark,
     /// A warning: white space between the name of a field and the colon. The syntax is obsolete, but must be accepted
-    /// (RFC 5322 §4.5). Some readers end the header before the field.
+    /// (RFC 5322 §4.5). Some readers end the header before the field ([`AmbiguousHeader`](Self::AmbiguousHeader) if their
+    /// text is not well-formed).
     SpaceBeforeColon,
     /// A warning: a `Content-Type` that is empty or has no subtype, such as `text`, or an empty `charset`. It is read as
     /// `text/plain`, or as if there were no `charset` (RFC 2045 §5.2). `multipart` and `message` without a subtype are a
@@ -130,7 +134,7 @@ impl StructureErrorKind {
         }
     }
 
-    /// Whether this is a warning: a rule for writers is violated, but the rules for readers define the text.
+    /// Whether this is a warning: a rule for writers is violated, but no reader shows text that was not checked.
     pub const fn is_warning(self) -> bool {
         matches!(
             self,
@@ -180,8 +184,8 @@ impl MimeErrorKind {
         }
     }
 
-    /// Whether this is a warning: a rule for writers is violated, but the rules for readers define the text. A part with
-    /// only warnings is ok.
+    /// Whether this is a warning: a rule for writers is violated, but no reader shows text that was not checked. A part
+    /// with only warnings is ok.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Structure(kind) => kind.is_warning(),

@@ -7,7 +7,9 @@ use memchr::memchr2;
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::extended;
+use super::obsolete::Hidden;
 use super::plain::trim_blanks;
+use super::transfer::TransferEncoding;
 use super::verdict::{MimeLimits, MimeReports};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
@@ -22,6 +24,15 @@ pub(super) struct Field {
     pub(super) value: Vec<u8>,
     /// The offset of the value in the message.
     pub(super) offset: u64,
+    /// Whether some readers do not find the field, because it follows a BOM or has white space before its colon.
+    pub(super) is_hidden: bool,
+}
+
+impl Field {
+    /// Whether the field is a `Content-Transfer-Encoding` that may change bytes.
+    pub(super) fn changes_bytes(&self) -> bool {
+        !TransferEncoding::for_name(&self.value).is_some_and(TransferEncoding::is_identity)
+    }
 }
 
 /// The properties of a body that its header declares.
@@ -30,6 +41,8 @@ pub(super) struct Declared {
     pub(super) content_type: Option<Field>,
     pub(super) encoding: Option<Field>,
     pub(super) reports: MimeReports,
+    /// The first line that some readers do not accept.
+    pub(super) hidden: Option<Hidden>,
     /// Whether the header was too large and not read to its end.
     pub(super) cut: bool,
 }
@@ -132,6 +145,7 @@ impl HeaderReader {
             self.field.drain(..BOM.len());
             self.field_at = BOM.len() as u64;
             self.error(0, StructureErrorKind::ByteOrderMark);
+            self.hide(0);
         }
         let line = &self.field[self.line..];
         let at = self.field_at + self.line as u64;
@@ -161,10 +175,14 @@ impl HeaderReader {
                 return Header::Open;
             }
             (_, Some(len)) => {
-                let is_obsolete = text[len] != b':';
+                let (is_obsolete, has_dashes) = (text[len] != b':', text.starts_with(b"--"));
                 self.start_field();
                 if is_obsolete {
                     self.error(at + len as u64, StructureErrorKind::SpaceBeforeColon);
+                    self.hide(at + len as u64);
+                }
+                if let Some(hidden) = &mut self.declared.hidden {
+                    hidden.before_dashes |= has_dashes;
                 }
             }
             (_, None) => {
@@ -182,6 +200,17 @@ impl HeaderReader {
         }
         self.line = self.field.len();
         Header::Open
+    }
+
+    /// Stores that some readers do not accept the line with this offset. The fields before it are complete.
+    fn hide(&mut self, offset: u64) {
+        let Declared { content_type, encoding, hidden, .. } = &mut self.declared;
+        hidden.get_or_insert_with(|| Hidden {
+            offset,
+            after_type: content_type.is_some(),
+            after_encoding: encoding.as_ref().is_some_and(Field::changes_bytes),
+            before_dashes: false,
+        });
     }
 
     /// Starts a field with the last line. The field before it is complete.
@@ -220,7 +249,11 @@ impl HeaderReader {
         let Some(colon) = field.iter().position(|&byte| byte == b':') else {
             return;
         };
-        let (name, value) = (field[..colon].trim_ascii_end(), &field[colon + 1..]);
+        let (written, value) = (&field[..colon], &field[colon + 1..]);
+        let name = written.trim_ascii_end();
+        let follows_bom =
+            *field_at == BOM.len() as u64 && declared.hidden.is_some_and(|hidden| hidden.offset == 0);
+        let is_hidden = follows_bom || name.len() < written.len();
         let value_at = *field_at + colon as u64 + 1;
         let value = value.strip_suffix(b"\n").unwrap_or(value);
         let value = value.strip_suffix(b"\r").unwrap_or(value);
@@ -236,8 +269,10 @@ impl HeaderReader {
             return;
         };
         match kept {
-            None => *kept = Some(Field { value: value.to_vec(), offset: value_at }),
-            Some(before) if is_same(trim_blanks(&before.value), trim_blanks(value)) => {}
+            None => *kept = Some(Field { value: value.to_vec(), offset: value_at, is_hidden }),
+            Some(before) if is_same(trim_blanks(&before.value), trim_blanks(value)) => {
+                before.is_hidden &= is_hidden;
+            }
             Some(_) => {
                 reports.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
             }

@@ -4,10 +4,11 @@ use alloc::string::{String, ToString};
 
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Declared, Field};
+use super::obsolete::{OtherReading, Part};
 use super::plain::{reads_alike, reads_parameters_alike};
 use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
-use crate::content_type::{Charset, ContentType, is_ascii_label};
+use crate::content_type::{Charset, ContentType, TextKind, is_ascii_label, is_text_type, text_kind};
 use crate::delimiter::Boundary;
 
 /// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
@@ -50,6 +51,10 @@ pub(super) struct Description {
     /// The boundary of a multipart.
     pub(super) boundary: Option<Boundary>,
     pub(super) digest: bool,
+    /// Whether a text may declare its encoding as XML does.
+    pub(super) is_xml: bool,
+    /// The offset of a line of the header, if the readers that do not accept it show the raw body as text.
+    pub(super) raw: Option<u64>,
 }
 
 /// Determines the kind of a part from its header, and adds the errors in these declarations to `declared.reports`.
@@ -108,6 +113,25 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         report.push(field.offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
         kind = PartKind::OtherText;
     }
+    let is_xml = kind == PartKind::Text
+        && content_type.as_ref().is_some_and(|content_type| {
+            charset_of(content_type) == Charset::Missing && text_kind(content_type) == Some(TextKind::Xml)
+        });
+    let part = Part {
+        // XML may be in another encoding.
+        kind: if is_xml { PartKind::OtherText } else { kind },
+        in_digest: entity.digest,
+        has_hidden_type: value.is_some_and(|field| field.is_hidden),
+        is_encoded: declared.encoding.as_ref().is_some_and(|field| !field.is_hidden && field.changes_bytes()),
+    };
+    let raw = declared.hidden.and_then(|hidden| match hidden.reading(part) {
+        OtherReading::Same => None,
+        OtherReading::Raw => Some(hidden.offset),
+        OtherReading::Unchecked => {
+            report.structure(hidden.offset, StructureErrorKind::AmbiguousHeader);
+            None
+        }
+    });
     let verdict = PartVerdict {
         content_type: [name(top), name(subtype)].join("/"),
         charset: content_type.as_ref().and_then(|content_type| match charset_of(content_type) {
@@ -128,7 +152,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         reports: MimeReports::default(),
     };
     let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
-    Description { verdict, boundary, digest }
+    Description { verdict, boundary, digest, is_xml, raw }
 }
 
 /// Adds errors to the reports of the header.
@@ -245,15 +269,12 @@ fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
     }
 }
 
-/// Whether a body is text: `text/*`, [`REPORTS`], `application/json` and types with the suffix `+json` (RFC 8259 §8.1),
-/// and any type with a declared charset.
+/// Whether a body is text: of a type of [`is_text_type`] or of [`REPORTS`], or of any type with a declared charset.
 fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> bool {
     top.eq_ignore_ascii_case("text")
         || (top.eq_ignore_ascii_case("message") && is_one_of(subtype, &REPORTS))
-        || (top.eq_ignore_ascii_case("application") && subtype.eq_ignore_ascii_case("json"))
         || content_type.is_some_and(|content_type| {
-            charset_of(content_type) != Charset::Missing
-                || content_type.suffix().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"))
+            is_text_type(content_type) || charset_of(content_type) != Charset::Missing
         })
 }
 

@@ -15,8 +15,10 @@ use super::error::{MimeError, MimeLayer, StructureErrorKind};
 use super::headers::{Declared, Header, HeaderReader};
 use super::kind::{Entity, describe};
 use super::multipart::{Mode, MultipartEvent, MultipartSplitter};
+use super::obsolete::RawText;
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
+use super::xml::XmlStart;
 use crate::delimiter::Delimiter;
 use crate::kernels::count;
 
@@ -66,6 +68,8 @@ pub struct MessageValidator {
     reading: Reading,
     /// The open multiparts, the outermost first.
     open: Vec<Open>,
+    /// The outermost part that some readers show as raw text.
+    raw: Option<RawText>,
     verdicts: Vec<PartVerdict>,
     /// An empty buffer. It is exchanged for the released bytes of the splitter, so that no buffer is allocated for
     /// them.
@@ -78,6 +82,8 @@ enum Reading {
     Header(Entity),
     Text(Box<TextBody>),
     OtherText(Box<TransferDecoder>),
+    /// A text whose encoding is not known yet.
+    Xml(Box<XmlStart>),
     Other,
     /// The preamble, the epilogue, or the rest of a message with too many parts.
     Between,
@@ -123,6 +129,7 @@ impl MessageValidator {
             header: HeaderReader::new(limits, lenient),
             reading: Reading::Header(Entity::root()),
             open: Vec::new(),
+            raw: None,
             verdicts: Vec::new(),
             spare: Vec::new(),
         }
@@ -174,6 +181,7 @@ impl MessageValidator {
             self.end_header(self.splitter.offset());
         }
         self.end_body();
+        self.end_raw(0);
         let end = self.splitter.offset();
         self.close(0, end);
         let parts = core::mem::take(&mut self.verdicts);
@@ -210,6 +218,11 @@ impl MessageValidator {
     /// Processes content at `offset`.
     fn content(&mut self, bytes: &[u8], offset: u64) {
         let max = self.limits.errors;
+        if let Some(raw) = &mut self.raw
+            && !matches!(self.reading, Reading::Header(_) | Reading::Text(_) | Reading::Xml(_))
+        {
+            raw.feed(bytes);
+        }
         match &mut self.reading {
             Reading::Header(_) => match self.header.feed(bytes, offset) {
                 Header::Open => {}
@@ -237,6 +250,13 @@ impl MessageValidator {
                     body.feed(bytes, |piece| count_bytes(verdict, piece, max));
                 }
             }
+            Reading::Xml(start) => {
+                let (taken, is_utf8) = start.feed(bytes);
+                if let Some(is_utf8) = is_utf8 {
+                    self.begin_xml(is_utf8);
+                    self.content(&bytes[taken..], offset + taken as u64);
+                }
+            }
             Reading::Other => {
                 if let Some(verdict) = self.verdicts.last_mut() {
                     verdict.bytes += bytes.len() as u64;
@@ -260,6 +280,7 @@ impl MessageValidator {
             self.end_header(offset);
         }
         self.end_body();
+        self.end_raw(level + 1);
         self.close(level + 1, offset);
         self.reading = Reading::Between;
         if delimiter == Delimiter::Close {
@@ -328,16 +349,17 @@ impl MessageValidator {
         let encoding = verdict.encoding.filter(|_| !undeclared).unwrap_or(TransferEncoding::EightBit);
         let known = verdict.encoding.is_some();
         self.verdicts.push(verdict);
+        if let Some(line) = description.raw
+            && self.raw.is_none()
+        {
+            self.raw = Some(RawText::new(self.verdicts.len() - 1, self.open.len(), line));
+        }
         self.reading = match kind {
-            PartKind::Text => {
-                let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-                let decoder = if self.lenient { decoder.lenient() } else { decoder };
-                Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
+            PartKind::Text if description.is_xml => {
+                Reading::Xml(Box::new(XmlStart::new(self.transfer(encoding, offset), undeclared)))
             }
-            PartKind::OtherText if known => {
-                let body = TransferDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-                Reading::OtherText(Box::new(if self.lenient { body.lenient() } else { body }))
-            }
+            PartKind::Text => self.text(encoding, offset, undeclared),
+            PartKind::OtherText if known => Reading::OtherText(Box::new(self.transfer(encoding, offset))),
             PartKind::OtherText | PartKind::Other => Reading::Other,
             PartKind::Multipart => {
                 let Some(boundary) = boundary else { return };
@@ -355,8 +377,39 @@ impl MessageValidator {
         };
     }
 
+    /// Starts a text that is checked.
+    fn text(&self, encoding: TransferEncoding, offset: u64, undeclared: bool) -> Reading {
+        let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
+        let decoder = if self.lenient { decoder.lenient() } else { decoder };
+        Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
+    }
+
+    /// Creates the decoder of a body.
+    fn transfer(&self, encoding: TransferEncoding, offset: u64) -> TransferDecoder {
+        let body = TransferDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
+        if self.lenient { body.lenient() } else { body }
+    }
+
+    /// Processes the start of XML, whose encoding is now known.
+    fn begin_xml(&mut self, is_utf8: bool) {
+        let reading = core::mem::replace(&mut self.reading, Reading::Other);
+        let (Reading::Xml(start), Some(verdict)) = (reading, self.verdicts.last_mut()) else { return };
+        let (encoding, offset) = (start.encoding(), verdict.offset);
+        self.reading = if is_utf8 {
+            self.text(encoding, offset, start.undeclared)
+        } else {
+            (verdict.kind, verdict.characters) = (PartKind::OtherText, None);
+            Reading::OtherText(Box::new(self.transfer(encoding, offset)))
+        };
+        self.content(&start.wire, offset);
+    }
+
     /// Ends a body without parts.
     fn end_body(&mut self) {
+        if let Reading::Xml(start) = &mut self.reading {
+            let is_utf8 = start.finish();
+            self.begin_xml(is_utf8);
+        }
         let max = self.limits.errors;
         let reading = core::mem::replace(&mut self.reading, Reading::Between);
         let Some(verdict) = self.verdicts.last_mut() else { return };
@@ -376,6 +429,19 @@ impl MessageValidator {
                 verdict.decoded_bytes = body.decoded_offset();
             }
             _ => {}
+        }
+    }
+
+    /// Ends a run of bytes that some readers show as raw text, and the part if it is in `level` multiparts or more.
+    fn end_raw(&mut self, level: usize) {
+        let Some(raw) = &mut self.raw else { return };
+        let is_ill_formed = raw.end_run();
+        if let Some(raw) = self.raw.take_if(|raw| raw.level >= level)
+            && is_ill_formed
+            && let Some(verdict) = self.verdicts.get_mut(raw.verdict)
+        {
+            let error = MimeError::structure(raw.offset, StructureErrorKind::AmbiguousHeader);
+            verdict.reports.push(error, self.limits.errors);
         }
     }
 

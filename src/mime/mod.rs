@@ -35,7 +35,8 @@
 //!
 //! | text | checked |
 //! |---|---|
-//! | a body | in UTF-8 or US-ASCII, or without a charset |
+//! | a body | of a text type ([`is_text_type`], and the reports of RFC 3464 and others) in UTF-8 or US-ASCII, or without a charset; of any other type with one of these charsets |
+//! | XML without a charset | unless a BOM or its declaration names another encoding (RFC 7303 §3); the declarations of HTML and CSS have no effect |
 //! | a header | its bytes, which are UTF-8 (RFC 6532) |
 //! | an encoded word (RFC 2047) | in UTF-8 or US-ASCII, also with folds in it |
 //! | a percent-encoded parameter of `Content-Type` and `Content-Disposition` (RFC 2231 §4), such as `filename*=` | in UTF-8 or US-ASCII, or without a charset; sections are joined first (§3) |
@@ -51,9 +52,14 @@
 //! repository compare the results for generated messages with those of Python's `email`, Go's `mime/multipart`,
 //! mail-parser and mailparse.
 //!
-//! A warning is a violation of a rule for writers after which the rules for readers still define the text: a long encoded
+//! A warning is a violation of a rule for writers after which no reader shows text that was not checked: a long encoded
 //! word, a BOM before the header, white space before a colon (RFC 5322 §4.5), an empty charset or a type without a subtype
 //! (RFC 2045 §5.2). A message with only warnings is ok.
+//!
+//! At a BOM, and at the first field with white space before its colon, some readers end the header; others take the BOM or
+//! the white space as part of the name. If no `Content-Type` comes before this line, they show the raw body as text. The raw
+//! bytes of the body and of the parts in it are then also checked. If they are ill-formed UTF-8, or if these readers would
+//! decode the body otherwise, the error is [`StructureErrorKind::AmbiguousHeader`].
 //!
 //! # Limits
 //!
@@ -62,10 +68,12 @@
 //! not checked. In a part that is text, a transfer encoding that RFC 2045 does not define is an error.
 //! `message/rfc822`, `message/global` and `message/news` are opened, other subtypes of `message` are not.
 //!
+//! [`is_text_type`]: crate::content_type::is_text_type
+//!
 //! # Cost
 //!
-//! Every byte is decoded and checked once. Memory is bounded: the current header field, 13 KiB for an encoded body, and
-//! the verdicts. Work is linear in the length of the message for any content.
+//! Every byte is decoded and checked once. Memory is bounded: the current header field, 13 KiB for an encoded body, 16 KiB
+//! for the start of XML, and the verdicts. Work is linear in the length of the message for any content.
 
 mod body;
 mod encoded_word;
@@ -76,11 +84,13 @@ mod headers;
 mod kind;
 mod message;
 mod multipart;
+mod obsolete;
 mod plain;
 #[cfg(feature = "io")]
 mod read;
 mod transfer;
 mod verdict;
+mod xml;
 
 pub use body::{BodyDecoder, BodyPiece};
 pub use error::{MimeError, MimeErrorKind, MimeLayer, StructureErrorKind};

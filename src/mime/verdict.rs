@@ -163,8 +163,8 @@ impl PartVerdict {
         self.reports.error_count
     }
 
-    /// Returns the first warnings: violations of rules for writers, after which the rules for readers still define the
-    /// text. At most [`MimeLimits::errors`] are stored.
+    /// Returns the first warnings: violations of rules for writers, after which no reader shows text that was not
+    /// checked. At most [`MimeLimits::errors`] are stored.
     pub fn warnings(&self) -> &[MimeError] {
         &self.reports.warnings
     }

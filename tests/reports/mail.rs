@@ -52,6 +52,25 @@ fn messages_from_reports_have_the_expected_verdicts() {
             format!("Subject : x\r\n{UTF_8}").into_bytes(),
             "good 1 text/plain SpaceBeforeColon@7",
         ),
+        (
+            "the same for a type that hides the body",
+            b"Content-Type : text/plain; charset=iso-8859-1\r\n\r\n\xFF\r\n".to_vec(),
+            "bad 1 text/plain AmbiguousHeader@12 SpaceBeforeColon@12",
+        ),
+        (
+            "the same for a multipart with a binary part",
+            [
+                &b"Content-Type : multipart/mixed; boundary=b\r\n\r\n--b\r\n"[..],
+                b"Content-Type: image/png\r\n\r\n\xFF\r\n--b--\r\n",
+            ]
+            .concat(),
+            "bad 0 multipart/mixed AmbiguousHeader@12 SpaceBeforeColon@12",
+        ),
+        (
+            "the same after a BOM",
+            b"\xEF\xBB\xBFContent-Type: image/png\r\n\r\n\xFF".to_vec(),
+            "bad 1 image/png AmbiguousHeader@0 ByteOrderMark@0",
+        ),
         // 269: RFC 2231 section 4.
         (
             "stalwart mail-parser#154",

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::content_type::labels;
 use crate::content_type::{Charset, is_ascii_label};
 use crate::declared::{Declaration, DocumentKind, Search, Source, find};
 use crate::http::charset::SourceCharset;
@@ -28,6 +29,7 @@ pub(super) enum Reading {
     Text(TextDecoder),
     /// Without a check.
     Pass,
+    #[cfg_attr(not(feature = "encoding_rs"), allow(dead_code, reason = "no charset exists"))]
     Transcode(SourceCharset),
     Reject(Utf8BodyError),
 }
@@ -145,31 +147,6 @@ impl DocumentStart {
     fn is_wide(&self, declaration: &Declaration<'_>) -> bool {
         self.kind == DocumentKind::Xml
             && declaration.source == Source::Declaration
-            && WIDE.iter().any(|known| declaration.label.eq_ignore_ascii_case(known.as_bytes()))
+            && labels::is_wide(declaration.label)
     }
 }
-
-/// The names and aliases of UTF-16, UTF-32, UCS-2 and UCS-4 in IANA's registry, in the WHATWG Encoding Standard and in .NET.
-const WIDE: [&str; 21] = [
-    "utf-16",
-    "utf-16le",
-    "utf-16be",
-    "csutf16",
-    "csutf16le",
-    "csutf16be",
-    "utf-32",
-    "utf-32le",
-    "utf-32be",
-    "csutf32",
-    "csutf32le",
-    "csutf32be",
-    "iso-10646-ucs-2",
-    "ucs-2",
-    "csunicode",
-    "unicode",
-    "unicodefeff",
-    "unicodefffe",
-    "iso-10646-ucs-4",
-    "ucs-4",
-    "csucs4",
-];
