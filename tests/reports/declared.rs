@@ -19,6 +19,7 @@ fn is_refused(name: &str, content: &[u8], args: &[&str], reason: &str) {
     directory.write(name, content);
     let (status, report) = check(&directory, &[&["--fix"][..], args, &[name]].concat());
     assert!(status == Some(1) && report.contains(reason), "{name} {args:?}: {report}");
+    assert!(!report.contains("to fix it"), "{name} {args:?}: {report}");
     assert_eq!(directory.read(name), content, "{name}");
 }
 

@@ -82,6 +82,8 @@ pub(super) struct Summary {
     /// Whether much of the file is UTF-8, although it declares another encoding.
     pub(super) is_mixed: bool,
     pub(super) fixed: Fixed,
+    /// Whether the command that converts the file would damage it.
+    pub(super) has_no_command: bool,
 }
 
 /// The result of `--fix`.

@@ -99,6 +99,8 @@ enum Failed {
     Io(io::Error),
     /// There is no fix, or it would be a guess.
     NoFix(String),
+    /// A declaration of the old encoding would remain, as it would after the command in the hint.
+    Declared(String),
 }
 
 impl core::convert::From<io::Error> for Failed {
@@ -157,6 +159,10 @@ impl FixArgs {
                 new = Some(replacement);
             }
             Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),
+            Err(Failed::Declared(reason)) => {
+                summary.fixed = Fixed::Not(reason);
+                summary.has_no_command = true;
+            }
             Err(Failed::Io(error)) => summary.fixed = Fixed::Failed(error.to_string()),
         }
         if !self.dry_run && summary.errors > 0 {
@@ -372,7 +378,7 @@ impl Plan<'_> {
             }
             transcoder.feed(&buffer[..filled], &mut text).map_err(ill_formed)?;
             if core::mem::take(&mut is_start) {
-                self.declare(&mut text).map_err(Failed::NoFix)?;
+                self.declare(&mut text).map_err(Failed::Declared)?;
             }
             let complete = complete_lines(&text);
             self.write(&text[..complete], write)?;

@@ -183,7 +183,8 @@ impl<W: Write> Reporter<W> {
                 let file = shell_word(path);
                 let file = Some(file.as_str()).filter(|_| !is_standard(path));
                 // What prevents `--fix` from replacing the file, such as a hard link, is also a reason against `-o`.
-                let guess = summary.guess.as_ref().filter(|_| !matches!(summary.fixed, Fixed::Failed(_)));
+                let has_command = !summary.has_no_command && !matches!(summary.fixed, Fixed::Failed(_));
+                let guess = summary.guess.as_ref().filter(|_| has_command);
                 if let Some(command) = guess.and_then(|guess| guess.command(file)) {
                     writeln!(self.out, "  to fix it: utf8-codec {command}")?;
                 }
