@@ -99,7 +99,7 @@ enum Failed {
     Io(io::Error),
     /// There is no fix, or it would be a guess.
     NoFix(String),
-    /// A declaration of the old encoding would remain, as it would after the command in the hint.
+    /// The declaration is not that of the text, or one of the old encoding would remain, as after the command in the hint.
     Declared(String),
 }
 
@@ -374,7 +374,7 @@ impl Plan<'_> {
             if self.is_declared && charset == Encoding::Latin1.into() && has_controls() {
                 let reason = "it declares ISO 8859-1, in which the bytes 80 to 9F are control characters: \
                               name the encoding with --from, latin1 or windows-1252";
-                return Err(Failed::NoFix(reason.to_owned()));
+                return Err(Failed::Declared(reason.to_owned()));
             }
             transcoder.feed(&buffer[..filled], &mut text).map_err(ill_formed)?;
             if core::mem::take(&mut is_start) {
