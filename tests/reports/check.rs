@@ -298,7 +298,13 @@ fn control_characters_in_names_are_escaped_as_code_points() {
     let shown = "a<U+0009>b<U+007F><U+0085>c";
     let report = |format| stdout(&run_in(&directory, "", &["check", "--format", format, name], b""));
     assert_eq!(report("short"), format!("{shown}:1:1: FF is never part of UTF-8\n"));
-    assert!(report("github").starts_with(&format!("::error file={shown},line=1,")), "{}", report("github"));
+    // GitHub decodes no notation for TAB in a name.
+    let name_there = shown.replace("<U+0009>", "\t");
+    assert!(
+        report("github").starts_with(&format!("::error file={name_there},line=1,")),
+        "{}",
+        report("github")
+    );
     assert!(report("human").contains(&format!("--> {shown}:1:1 ")), "{}", report("human"));
     let mail = stdout(&run_in(&directory, "", &["mail", name], b""));
     assert!(mail.starts_with(&format!("{shown}: ")), "{mail}");

@@ -6,6 +6,8 @@ mod check;
 #[cfg(feature = "codec")]
 mod codec;
 #[cfg(all(feature = "cli", unix))]
+mod declared;
+#[cfg(all(feature = "cli", unix))]
 mod fix;
 #[cfg(feature = "http")]
 mod forms;

@@ -203,6 +203,32 @@ impl Controls {
     }
 }
 
+/// Whether a whole file of text and ill-formed sequences is short random data, such as a key, in which three different
+/// control characters may be missing. In random data half of the bytes are control characters or ill-formed, and a third
+/// are control characters or bytes that are no letters in windows-1252, of many kinds.
+pub(super) fn is_noise(bytes: &[u8]) -> bool {
+    /// A shorter file may be a single word, or a sample of letters.
+    const MIN: usize = 8;
+    /// A line of one sign may separate paragraphs.
+    const KINDS: u32 = 4;
+
+    let (mut ill_formed, mut signs, mut kinds) = (0, 0, 0_u64);
+    for byte in bytes.utf8_chunks().flat_map(|chunk| chunk.invalid().iter().copied()) {
+        ill_formed += 1;
+        if byte < 0xC0 {
+            signs += 1;
+            kinds |= 1 << (byte & 0x3F);
+        }
+    }
+    let controls = bytes.iter().filter(|&&byte| is_control(byte)).count();
+    let odd = controls + ill_formed;
+    let has_space = bytes.iter().any(u8::is_ascii_whitespace);
+    bytes.len() >= MIN
+        && ((!has_space && odd * 3 >= bytes.len())
+            || (controls > 0 && odd * 5 >= bytes.len() * 2)
+            || (kinds.count_ones() >= KINDS && (controls + signs) * 5 >= bytes.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use utf8_codec::locate::{Columns, Location};
 
 use super::declaration::Declared;
 use super::rules::Rule;
-use super::words::Guess;
+use super::words::{Doubt, Guess};
 
 /// An ill-formed sequence, or text that violates a rule.
 #[derive(Clone, Debug)]
@@ -77,9 +77,13 @@ pub(super) struct Summary {
     pub(super) guess: Option<Guess>,
     /// The encoding that the file declares, if it is not UTF-8.
     pub(super) declared: Option<Declared>,
+    /// Why its declaration does not decide, if it has one.
+    pub(super) doubt: Option<Doubt>,
     /// Whether much of the file is UTF-8, although it declares another encoding.
     pub(super) is_mixed: bool,
     pub(super) fixed: Fixed,
+    /// Whether the command that converts the file would damage it.
+    pub(super) has_no_command: bool,
 }
 
 /// The result of `--fix`.

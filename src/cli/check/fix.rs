@@ -19,13 +19,14 @@ use super::super::fingerprint::Fingerprinted;
 use super::super::identity::{Expected, check_unchanged};
 use super::super::replacement::Replacement;
 use super::super::walk::Input;
+use super::binary;
 use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
 use super::mojibake::{self, Survey, first_len, long_segments};
 use super::rules::Rule;
 use super::scan::{Checks, scan};
-use super::words::Guess;
+use super::words::{Doubt, Guess};
 
 /// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.
 const BUFFER: usize = 256 * 1024;
@@ -37,7 +38,8 @@ pub(super) struct FixArgs {
     #[arg(long, conflicts_with = "quiet")]
     fix: bool,
     /// The encoding of text that is not UTF-8. `auto`: also UTF-16 without a BOM; other files whose encoding is a guess
-    /// are not changed
+    /// are not changed. Data that is not text is not converted: a control character that text does not contain in most
+    /// files, and in files without a space and a line end many bytes above 7F
     #[arg(long, value_name = "ENCODING", requires = "fix")]
     from: Option<From>,
     /// Keep the old file under its name with SUFFIX appended
@@ -74,6 +76,8 @@ fn suffix(value: &str) -> Result<OsString, &'static str> {
 #[derive(Clone, Copy, Debug)]
 struct Plan<'c> {
     source: FixSource,
+    /// Whether the declaration in the file names the encoding, and no user.
+    is_declared: bool,
     bom: BomPolicy,
     /// The kind of the file by its extension, for its declaration of an encoding.
     kind: Option<DocumentKind>,
@@ -95,6 +99,8 @@ enum Failed {
     Io(io::Error),
     /// There is no fix, or it would be a guess.
     NoFix(String),
+    /// The declaration is not that of the text, or one of the old encoding would remain, as after the command in the hint.
+    Declared(String),
 }
 
 impl core::convert::From<io::Error> for Failed {
@@ -153,6 +159,10 @@ impl FixArgs {
                 new = Some(replacement);
             }
             Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),
+            Err(Failed::Declared(reason)) => {
+                summary.fixed = Fixed::Not(reason);
+                summary.has_no_command = true;
+            }
             Err(Failed::Io(error)) => summary.fixed = Fixed::Failed(error.to_string()),
         }
         if !self.dry_run && summary.errors > 0 {
@@ -179,12 +189,16 @@ impl FixArgs {
         let source = match (&summary.declared, is_ill_formed) {
             (_, true) => self.source(summary).map_err(Failed::NoFix)?,
             (None, false) => FixSource::Utf8(ErrorPolicy::Strict),
+            // The text is ASCII for the program that reads the declaration, or an error.
+            (Some(declared), false) if declared.is_ascii() => FixSource::Utf8(ErrorPolicy::Strict),
             (Some(declared), false) => {
                 return Err(Failed::NoFix(format!("it is UTF-8, and declares {}", declared.label())));
             }
         };
         let survey = checks.needs_survey().then_some(&checks.survey);
-        Ok(Plan { source, bom: checks.bom, kind: checks.kind, survey })
+        let is_named = matches!(self.from, Some(From::Charset(_)));
+        let is_declared = summary.declared.is_some() && is_ill_formed && !is_named;
+        Ok(Plan { source, is_declared, bom: checks.bom, kind: checks.kind, survey })
     }
 
     /// Returns how to decode a file that is not UTF-8, or why that cannot be decided.
@@ -194,20 +208,24 @@ impl FixArgs {
             Some(From::Auto) | None => None,
         };
         if let Some(declared) = &summary.declared {
+            let label = declared.label();
             return match (named, declared.charset()) {
                 (Some(named), _) if !declared.allows(named) => {
-                    Err(format!("it declares {}, and --from is {named}", declared.label()))
+                    Err(format!("it declares {label}, and --from is {named}"))
                 }
                 // UTF-8 sequences are kept if the user named the encoding.
                 (Some(named), _) if summary.is_mixed => Ok(source_of(named)),
-                (_, Some(_)) if summary.is_mixed => {
-                    Err(format!("it declares {}, and parts of it are UTF-8", declared.label()))
+                (Some(named), _) => Ok(FixSource::Other(named)),
+                (None, Some(_)) if summary.is_mixed => {
+                    Err(format!("it declares {label}, and parts of it are UTF-8"))
                 }
-                (named, Some(charset)) => Ok(FixSource::Other(named.unwrap_or(charset))),
-                (_, None) => Err(format!(
-                    "it declares {}, which cannot be its encoding or is not known",
-                    declared.label()
+                (None, Some(_)) if summary.doubt == Some(Doubt::Letters) => Err(format!(
+                    "it declares {label}, and does not look like it: name the encoding with --from"
                 )),
+                (None, Some(charset)) => Ok(FixSource::Other(charset)),
+                (None, None) => {
+                    Err(format!("it declares {label}, which cannot be its encoding or is not known"))
+                }
             };
         }
         let guess = summary.guess.as_ref();
@@ -221,6 +239,10 @@ impl FixArgs {
                 Err(format!("it is probably {}, and not {named}", guess.in_words()))
             }
             (Some(named), _) => Ok(source_of(named)),
+            (None, Some(Guess::Java)) => Err(
+                "C0 80 is NUL in Java's modified UTF-8, and text has no NUL: name the encoding with --from"
+                    .to_owned(),
+            ),
             (None, Some(Guess::Cut)) => Err("its last character is incomplete".to_owned()),
             (None, Some(guess)) if is_auto => {
                 Err(format!("the encoding is not known: {} is a guess", guess.in_words()))
@@ -339,15 +361,24 @@ impl Plan<'_> {
         };
         let mut text = String::new();
         let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
+        if self.is_single_byte() && filled < BUFFER && binary::is_noise(&buffer[..filled]) {
+            return Err(Failed::NoFix("most of it is not letters, and is probably binary".to_owned()));
+        }
         let is_repaired = self.source != FixSource::Utf8(ErrorPolicy::Strict) && charset.unit_len() == 1;
         let mut is_start = true;
         while filled > 0 {
             if is_repaired && memchr::memchr(0, &buffer[..filled]).is_some() {
                 return Err(Failed::NoFix("it contains NUL, and is probably binary".to_owned()));
             }
+            let has_controls = || buffer[..filled].iter().any(|byte| (0x80..0xA0).contains(byte));
+            if self.is_declared && charset == Encoding::Latin1.into() && has_controls() {
+                let reason = "it declares ISO 8859-1, in which the bytes 80 to 9F are control characters: \
+                              name the encoding with --from, latin1 or windows-1252";
+                return Err(Failed::Declared(reason.to_owned()));
+            }
             transcoder.feed(&buffer[..filled], &mut text).map_err(ill_formed)?;
             if core::mem::take(&mut is_start) {
-                declaration::rewrite(self.kind, &mut text);
+                self.declare(&mut text).map_err(Failed::Declared)?;
             }
             let complete = complete_lines(&text);
             self.write(&text[..complete], write)?;
@@ -357,6 +388,34 @@ impl Plan<'_> {
         transcoder.finish(&mut text).map_err(ill_formed)?;
         self.write(&text, write)?;
         Ok(())
+    }
+
+    /// The encoding of text that is not UTF-8.
+    fn old_charset(self) -> Option<NamedEncoding> {
+        match self.source {
+            FixSource::Utf8(ErrorPolicy::Windows1252) => Some(Encoding::Windows1252.into()),
+            FixSource::Utf8(ErrorPolicy::Latin1) => Some(Encoding::Latin1.into()),
+            FixSource::Utf8(_) => None,
+            FixSource::Other(charset) => Some(charset),
+        }
+    }
+
+    /// Whether every byte is a character of the old encoding.
+    fn is_single_byte(self) -> bool {
+        self.old_charset().is_some_and(|charset| policy_of(charset).is_some())
+    }
+
+    /// Rewrites the declarations in the first part of the text. Returns an error if one remains, because a program that
+    /// follows it would decode the new content in the old encoding.
+    fn declare(self, text: &mut String) -> Result<(), String> {
+        let old = self.old_charset();
+        declaration::rewrite(self.kind, old.is_some(), text);
+        match old.and_then(|old| declaration::remaining(self.kind, text.as_bytes(), old)) {
+            None => Ok(()),
+            Some((line, label)) => {
+                Err(format!("line {line} would still declare {label}, in a form that --fix does not rewrite"))
+            }
+        }
     }
 
     fn transcoder(self, charset: NamedEncoding, start: &[u8]) -> Transcoder {

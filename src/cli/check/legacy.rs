@@ -115,6 +115,8 @@ pub(super) struct Western {
     plausible: u64,
     /// Those that are not, with weights.
     implausible: u64,
+    /// The implausible letters that are words of their own in some of these languages.
+    words: u64,
     /// Quotation marks before and after words.
     opening: u64,
     closing: u64,
@@ -164,6 +166,8 @@ impl Western {
                 self.plausible += 1;
             } else {
                 let is_foreign = |letter: char| u32::from(letter) == u32::from(lower(byte));
+                // These are also words in windows-1251, so they are evidence only without a declaration.
+                self.words += u64::from(sequence[0] == b'-' && sequence[2] == b'-' && is_word(byte));
                 self.implausible += if FOREIGN.chars().any(is_foreign) { FOREIGN_WEIGHT } else { 1 };
             }
             return;
@@ -193,6 +197,7 @@ impl Western {
     pub(super) fn join(&mut self, next: &Self) {
         self.plausible += next.plausible;
         self.implausible += next.implausible;
+        self.words += next.words;
         self.opening += next.opening;
         self.closing += next.closing;
     }
@@ -206,9 +211,26 @@ impl Western {
         let quotes = self.opening.min(self.closing);
         let plausible = self.plausible + quotes;
         let implausible = self.implausible + (self.opening + self.closing - 2 * quotes);
-        let allowed = if plausible < 20 { plausible / 2 } else { plausible };
-        plausible > 0 && implausible <= allowed
+        plausible > 0 && implausible <= allowed(plausible)
     }
+
+    /// Whether nothing contradicts a declaration of windows-1252 or ISO 8859-1: text without evidence is possible, and as
+    /// many unusual words as in probable text.
+    pub(super) fn is_possible(&self) -> bool {
+        let plausible = self.plausible + self.opening.min(self.closing);
+        self.implausible - self.words <= allowed(plausible)
+    }
+}
+
+/// Returns the number of implausible letters that probable text may have.
+fn allowed(plausible: u64) -> u64 {
+    if plausible < 20 { plausible / 2 } else { plausible }
+}
+
+/// Whether the letter is a word in a language of Western Europe: French `\u{E0}`, Italian `\u{E8}`, Portuguese `\u{E9}`,
+/// Spanish `\u{F3}`, Swedish `\u{E5}` and `\u{F6}`, Danish `\u{F8}`, and others.
+fn is_word(byte: u8) -> bool {
+    matches!(byte, 0xE0 | 0xE1 | 0xE4..=0xE6 | 0xE8 | 0xE9 | 0xED | 0xF2 | 0xF3 | 0xF6 | 0xF8)
 }
 
 fn is_letter(byte: u8) -> bool {

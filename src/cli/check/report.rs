@@ -182,7 +182,10 @@ impl<W: Write> Reporter<W> {
                 }
                 let file = shell_word(path);
                 let file = Some(file.as_str()).filter(|_| !is_standard(path));
-                if let Some(command) = summary.guess.as_ref().and_then(|guess| guess.command(file)) {
+                // What prevents `--fix` from replacing the file, such as a hard link, is also a reason against `-o`.
+                let has_command = !summary.has_no_command && !matches!(summary.fixed, Fixed::Failed(_));
+                let guess = summary.guess.as_ref().filter(|_| has_command);
+                if let Some(command) = guess.and_then(|guess| guess.command(file)) {
                     writeln!(self.out, "  to fix it: utf8-codec {command}")?;
                 }
                 writeln!(self.out)
@@ -370,7 +373,8 @@ pub(super) fn github_path(path: &Path) -> String {
     github_value(&if cfg!(windows) { path.replace('\\', "/").into() } else { path }, true)
 }
 
-/// Escapes a value of a GitHub workflow command. A command has no notation for control characters other than CR and LF.
+/// Escapes a value of a GitHub workflow command (`escapeProperty` and `escapeData` of `@actions/core`): `%`, CR and LF, and
+/// in a property `:` and `,`. TAB is kept. A command has no notation for the other control characters.
 pub(super) fn github_value(value: &str, is_property: bool) -> String {
     let mut out = String::with_capacity(value.len());
     for character in value.chars() {
@@ -380,7 +384,7 @@ pub(super) fn github_value(value: &str, is_property: bool) -> String {
             '\n' => out.push_str("%0A"),
             ':' if is_property => out.push_str("%3A"),
             ',' if is_property => out.push_str("%2C"),
-            _ if character.is_control() => escape::push_code_point(&mut out, character),
+            _ if character.is_control() && character != '\t' => escape::push_code_point(&mut out, character),
             _ => out.push(character),
         }
     }

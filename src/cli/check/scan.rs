@@ -14,6 +14,7 @@ use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
 use super::super::charset::NamedEncoding;
 use super::super::files::read;
 use super::binary::PREFIX;
+use super::declaration;
 use super::diagnostic::{Context, Diagnostic, FileStatus, Problem, Summary};
 use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
@@ -110,7 +111,7 @@ pub(super) fn scan_part(
         done: (part.start - from) as usize,
         not_decoded: 0,
         locator: Locator::new(),
-        evidence: WordEvidence::default(),
+        evidence: if part.start > 0 { WordEvidence::of_later_part() } else { WordEvidence::default() },
         summary: Summary::default(),
         first_line: None,
         needs_bom: false,
@@ -175,10 +176,15 @@ enum Decoder {
 impl Scan<'_> {
     fn run(&mut self, input: &mut dyn Read, skip_binary: bool) -> io::Result<()> {
         let mut is_at_end = false;
-        while self.filled < PREFIX && !is_at_end {
+        // What the start of the file decides depends on a fixed number of bytes, and not on the length of a read.
+        let mut needed = PREFIX;
+        while self.filled < needed && !is_at_end {
             let more = read(&mut &mut *input, &mut self.buffer[self.filled..])?;
             self.filled += more;
             is_at_end = more == 0;
+            if self.filled >= PREFIX && self.part.start == 0 {
+                needed = declaration::needed(self.checks.kind, &self.buffer[..PREFIX]);
+            }
         }
         // This only has an effect if the file has become shorter since it was split.
         self.done = self.done.min(self.filled);

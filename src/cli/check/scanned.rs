@@ -61,6 +61,7 @@ impl Scanned {
             let is_ill_formed = summary.has(ILL_FORMED);
             summary.guess = guess.filter(|guess| is_ill_formed || *guess == Guess::Binary);
             summary.is_mixed = evidence.contradicts_declaration();
+            summary.doubt = evidence.declared.as_ref().and_then(|declared| evidence.doubt(declared));
             summary.declared = evidence.declared;
         }
         summary

@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::super::files::read;
+use super::declaration;
 use super::mojibake::is_inside;
 
 /// The default length of a part. The overhead of a part is a few small reads, less than 50 microseconds.
@@ -101,9 +102,10 @@ pub(super) struct PartReader<'f> {
 }
 
 impl<'f> PartReader<'f> {
-    /// The reader starts up to `history` bytes before the part and ends up to `history` bytes after it.
+    /// The reader starts up to `history` bytes before the part and ends up to `history` bytes after it. A reader of the
+    /// first part contains the start of the file that decides about the whole file.
     pub(super) fn new(file: &'f File, part: FilePart, history: u64) -> Self {
-        let end = part.end.map_or(u64::MAX, |end| end + history);
+        let end = part.end.map_or(u64::MAX, |end| (end + history).max(declaration::PREFIX as u64));
         Self { file, at: part.start.saturating_sub(history), end }
     }
 }

@@ -109,6 +109,18 @@ pub(super) fn describe_in(
     }
 }
 
+/// Why a declaration does not decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// The encoding is not known, or cannot have a declaration that is read as ASCII.
+    Unknown,
+    /// Its letters are not those of words in the encoding.
+    Letters,
+    /// It has control characters 80 to 9F, which no text in ISO 8859-1 has (ISO/IEC 8859-1 section 6.2 leaves them
+    /// undefined).
+    Controls,
+}
+
 /// The probable encoding of a file with errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guess {
@@ -155,8 +167,8 @@ impl Guess {
             Self::Wide { wide, .. } => auto.then(|| wide.encoding.into()),
             Self::Declared(declared) => declared.charset(),
             Self::Cesu8 => Some(Encoding::Cesu8.into()),
-            Self::Java => Some(Encoding::ModifiedUtf8.into()),
-            Self::Binary | Self::Cut | Self::Windows1252 | Self::Latin1 => None,
+            // `C0 80` becomes a NUL, and the file would be binary.
+            Self::Java | Self::Binary | Self::Cut | Self::Windows1252 | Self::Latin1 => None,
         }
     }
 
@@ -168,6 +180,12 @@ impl Guess {
             Some(format!("convert {options}{file}"))
         };
         match self {
+            // `--fix` rewrites a declaration as well, which `convert` does not.
+            Self::Wide { wide, is_broken: false } if file.is_some() => {
+                let from =
+                    if wide.has_bom { String::new() } else { format!(" --from {}", wide.encoding.name()) };
+                file.map(|file| format!("check --fix{from} {file}"))
+            }
             Self::Wide { wide: Wide { encoding, has_bom }, is_broken } => {
                 let name = match encoding {
                     Encoding::Utf32Le | Encoding::Utf32Be => "utf-32",
@@ -199,7 +217,10 @@ pub(super) struct WordEvidence {
     trial: Option<Box<Trial>>,
     starts_binary: bool,
     pub(super) declared: Option<Declared>,
-    /// The number of characters beyond ASCII that are well-formed UTF-8, if the file declares another encoding.
+    /// Whether this is not the start of the file, so that its declaration is not known.
+    is_later_part: bool,
+    /// The number of characters beyond ASCII that are well-formed UTF-8, if the file declares another encoding or its
+    /// declaration is not known.
     well_formed: u64,
     errors: u64,
     pairs: u64,
@@ -215,10 +236,15 @@ pub(super) struct WordEvidence {
 impl WordEvidence {
     /// Records the first bytes of the file. `kind` is its kind by its extension.
     pub(super) fn start(&mut self, bytes: &[u8], kind: Option<DocumentKind>) {
-        self.wide = Wide::of(bytes);
+        self.wide = Wide::of(&bytes[..bytes.len().min(binary::PREFIX)]);
         self.trial = self.wide.map(|wide| Box::new(Trial::new(wide.encoding)));
         self.starts_binary = self.wide.is_none() && binary::is_binary(bytes);
         self.declared = if self.wide.is_none() { Declared::of(kind, bytes) } else { None };
+    }
+
+    /// Returns the evidence of a part that is not the first one.
+    pub(super) fn of_later_part() -> Self {
+        Self { is_later_part: true, ..Self::default() }
     }
 
     /// Records the bytes of the file, from its start.
@@ -236,13 +262,15 @@ impl WordEvidence {
 
     /// Records well-formed text.
     pub(super) fn text(&mut self, text: &str) {
-        if self.declared.is_some() {
-            self.well_formed += text.chars().filter(|character| !character.is_ascii()).count() as u64;
+        if self.declared.is_some() || self.is_later_part {
+            // Each character beyond ASCII has one of these bytes.
+            self.well_formed += text.bytes().filter(|&byte| byte >= 0xC0).count() as u64;
         }
     }
 
     /// Adds the evidence of the next part of the file.
     pub(super) fn join(&mut self, next: &Self) {
+        self.well_formed += next.well_formed;
         self.errors += next.errors;
         self.pairs += next.pairs;
         self.java_nuls += next.java_nuls;
@@ -273,6 +301,20 @@ impl WordEvidence {
         self.western.error(bytes, position);
     }
 
+    /// Returns why the text is probably not in the encoding that the file declares. The declaration of a file that was
+    /// edited with another encoding is often that of its template.
+    pub(super) fn doubt(&self, declared: &Declared) -> Option<Doubt> {
+        let Some(charset) = declared.charset() else { return Some(Doubt::Unknown) };
+        let is_latin1 = charset == Encoding::Latin1.into();
+        if !is_latin1 && charset != Encoding::Windows1252.into() {
+            return None;
+        }
+        if !self.western.is_possible() {
+            return Some(Doubt::Letters);
+        }
+        (is_latin1 && self.windows > 0).then_some(Doubt::Controls)
+    }
+
     /// Whether the file declares another encoding, and most of it is UTF-8.
     pub(super) fn contradicts_declaration(&self) -> bool {
         self.well_formed * 4 > self.errors
@@ -290,7 +332,8 @@ impl WordEvidence {
         if let Some(declared) = &self.declared
             && self.errors > 0
         {
-            return (!self.contradicts_declaration()).then(|| Guess::Declared(declared.clone()));
+            let is_probable = !self.contradicts_declaration() && self.doubt(declared).is_none();
+            return is_probable.then(|| Guess::Declared(declared.clone()));
         }
         // A surrogate pair causes six errors, because each byte of ED A0 80 ED B0 80 is ill-formed. C0 80 causes two.
         match self.errors {
