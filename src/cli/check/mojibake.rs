@@ -22,6 +22,10 @@ pub(super) use survey::{Survey, spool};
 
 /// Returns the runs of a text that were encoded twice, in its order.
 pub(super) fn find(text: &str, survey: &Survey) -> Vec<Found> {
+    // The first byte of each sequence.
+    if memchr::memchr(0xC3, text.as_bytes()).is_none() {
+        return Vec::new();
+    }
     let evidence = survey.round(0);
     let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {

@@ -36,7 +36,14 @@ impl Survey {
             if evidence.leads == 0 {
                 break;
             }
+            // In a later round, lines that were fixed have correct characters.
+            if survey.rounds.is_empty() {
+                evidence.finish();
+            }
             survey.rounds.push(evidence);
+            if evidence.is_example {
+                break;
+            }
         }
         file.rewind()?;
         Ok(survey)
@@ -47,9 +54,11 @@ impl Survey {
         if self.rounds.is_empty() {
             return Self::default();
         }
-        let is_fixed = self.rounds.iter().all(Evidence::is_whole);
+        let is_example = self.rounds.iter().any(|round| round.is_example);
+        let is_fixed = !is_example && self.rounds.iter().all(Evidence::is_whole);
         let leads = self.rounds.iter().fold(0, |leads, round| leads | round.leads);
-        let evidence = Evidence { leads: if is_fixed { 0 } else { leads }, twice: 0, others: 0, is_fixed };
+        let leads = if is_fixed { 0 } else { leads };
+        let evidence = Evidence { leads, is_fixed, is_example, ..Evidence::default() };
         Self { rounds: vec![evidence] }
     }
 
@@ -60,7 +69,8 @@ impl Survey {
 
     /// The evidence before a round.
     pub(super) fn round(&self, number: usize) -> Evidence {
-        self.rounds.get(number).copied().unwrap_or_default()
+        let is_example = self.rounds.first().is_some_and(|first| first.is_example);
+        self.rounds.get(number).copied().unwrap_or(Evidence { is_example, ..Evidence::default() })
     }
 
     /// Applies the rounds of the survey.
