@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::super::rules::Rule;
 use super::sequence::Sequence;
 use super::sequences::Sequences;
 
@@ -27,6 +28,8 @@ pub(super) struct Evidence {
     pub(super) is_fixed: bool,
     /// Whether the text that was encoded twice may be an example in a correct file.
     pub(super) is_example: bool,
+    /// Whether the text is a part of a line that is longer than a segment. Nothing depends on the rest of the line then.
+    pub(super) is_long: bool,
     /// The number of lines with a strong sequence.
     pub(super) strong: u64,
     /// The number of lines with correct non-ASCII characters.
@@ -42,6 +45,9 @@ impl Evidence {
             return;
         }
         let Sequences { list, has_others, has_correct, .. } = Sequences::of(line);
+        if !list.is_empty() && Rule::Mojibake.is_allowed_by(line.as_bytes()) {
+            return;
+        }
         let (mut leads, mut end) = (0, None);
         for sequence in list.iter().filter(|sequence| sequence.is_strong) {
             leads |= sequence.lead();
@@ -127,13 +133,13 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
     for sequence in list.iter().filter(|sequence| sequence.is_strong) {
         leads |= sequence.lead();
     }
-    let is_whole = !has_others && (leads != 0 || evidence.is_whole());
+    let is_whole = !evidence.is_long && !has_others && (leads != 0 || evidence.is_whole());
     leads |= evidence.leads;
     let mut found: Vec<Found> = Vec::new();
     let is_found = |sequence: &&Sequence| {
         sequence.is_strong || is_whole && sequence.is_reversible || leads & sequence.lead() != 0
     };
-    let is_kept = evidence.is_example && !is_pasted(line, &list);
+    let is_kept = evidence.is_example && (evidence.is_long || !is_pasted(line, &list));
     for sequence in list.iter().filter(is_found) {
         let is_proven = sequence.is_strong || is_whole && sequence.is_reversible;
         let (is_certain, is_example) = (is_proven && !is_kept, is_proven && is_kept);

@@ -25,7 +25,8 @@ impl Sequences {
         // The first character of a sequence is U+00C2 to U+00F4, and these are C3 82 to C3 B4.
         if memchr::memchr(0xC3, text.as_bytes()).is_none() {
             found.has_others = !text.is_ascii();
-            found.has_correct = text.chars().any(|each| !each.is_ascii() && each != char::REPLACEMENT_CHARACTER);
+            found.has_correct =
+                text.chars().any(|each| !each.is_ascii() && each != char::REPLACEMENT_CHARACTER);
             return found;
         }
         let bytes = text.as_bytes();
@@ -96,7 +97,8 @@ impl Sequences {
             }
             let invalid = &bytes[at..at + chunk.invalid().len()];
             if is_cut(text, run, at, invalid) {
-                self.damaged.push(run[at].0..run.get(at + invalid.len()).map_or(end_of(run), |&(end, _)| end));
+                self.damaged
+                    .push(run[at].0..run.get(at + invalid.len()).map_or(end_of(run), |&(end, _)| end));
                 at += invalid.len();
                 continue;
             }
