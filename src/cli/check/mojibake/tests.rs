@@ -200,6 +200,8 @@ fn examples_in_a_correct_file_are_not_changed() {
     // A pasted line.
     let pasted = "Il a Ã©tÃ© dÃ©jÃ\u{A0} fÃªtÃ©\n";
     assert_eq!(undo_file(&format!("{correct}{pasted}")), format!("{correct}Il a été déjà fêté\n"));
+    // A no-break space before it.
+    assert_eq!(undo_file("a Å\u{A0}vÃ¡rovÃ¡\n"), "a Švárová\n");
     // All other text is ASCII.
     assert!(kept("It is shown as `Ã©`.\n") && kept("It is shown as \"BeyoncÃ©\".\n"));
     assert_eq!(undo_file("BeyoncÃ©'s\n"), "Beyoncé's\n");
