@@ -35,14 +35,15 @@ fn a_file_that_was_encoded_twice_as_a_whole_is_fixed_as_a_whole() {
 fn what_is_left_is_reported() {
     let directory = Directory::new();
     // The second line has correct text, and the third has a lost byte.
-    directory.write("file", "cafÃ©\nSoirée… Ã…\nvoilÃ  tout\n");
+    let pasted = "Ã©tÃ© cafÃ© dÃ©jÃ©\n";
+    directory.write("file", &format!("{pasted}Soirée… Ã…\nvoilÃ  tout\n"));
     for args in [&[][..], &["--format", "json"]] {
         let output = check(&directory, &[args, &["file"]].concat());
         assert_eq!(output.status.code(), Some(1));
     }
     let output = check(&directory, &["--fix", "--format", "short", "file"]);
     assert_eq!(output.status.code(), Some(1));
-    let fixed = "café\nSoirée… Ã…\nvoilÃ  tout\n";
+    let fixed = "été café déjé\nSoirée… Ã…\nvoilÃ  tout\n";
     assert_eq!(String::from_utf8_lossy(&directory.read("file")), fixed);
     let report = stdout(&output);
     assert!(report.contains("file:2:9: text that may have been encoded twice"), "{report}");
@@ -83,6 +84,8 @@ fn a_sequence_at_a_boundary_in_a_long_line_is_found() {
                     text.push(' ');
                 }
                 text.push_str(&filler.repeat(35_000));
+                // The file has more of it, so that the line has no examples.
+                text.push_str(&format!("\n{sequence}x").repeat(4));
                 let name = format!("{shift}");
                 directory.write(&name, &text);
                 expected.push(text.replace(sequence, original));
@@ -90,12 +93,12 @@ fn a_sequence_at_a_boundary_in_a_long_line_is_found() {
             }
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let output = check(&directory, &[&["--format", "short"], &names[..]].concat());
-            assert_eq!(stdout(&output).lines().count(), 3 * names.len(), "{filler} {sequence}");
+            assert_eq!(stdout(&output).lines().count(), 7 * names.len(), "{filler} {sequence}");
             assert_eq!(output.status.code(), Some(1));
             // Parts of a file.
             let output =
                 check(&directory, &[&["--format", "short", "--part", "100000"], &names[..]].concat());
-            assert_eq!(stdout(&output).lines().count(), 3 * names.len(), "parts, {filler} {sequence}");
+            assert_eq!(stdout(&output).lines().count(), 7 * names.len(), "parts, {filler} {sequence}");
             let output = check(&directory, &[&["--fix"], &names[..]].concat());
             assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
             for (name, expected) in names.iter().zip(expected) {
@@ -111,7 +114,7 @@ fn a_sequence_at_a_boundary_in_a_long_line_is_found() {
 #[test]
 fn a_long_line_without_ascii_is_found_at_every_offset() {
     let directory = Directory::new();
-    for start in ["", "«", "日"] {
+    for start in ["", "«", "☃"] {
         for sequence in ["Ã©", "â€™", "ðŸ˜€"] {
             let text = start.to_owned() + &sequence.repeat(600_000 / sequence.len());
             directory.write("file", &text);
@@ -122,6 +125,49 @@ fn a_long_line_without_ascii_is_found_at_every_offset() {
             let first = characters.next().expect("text");
             assert_eq!(new.len(), start.len() + first.len_utf8() * (600_000 / sequence.len()));
             assert!(characters.all(|character| character == first), "{start} {sequence}");
+        }
+    }
+}
+
+#[test]
+fn an_incomplete_sequence_is_left_and_reported() {
+    let directory = Directory::new();
+    directory.write("file", "say â€œ like this â€\u{FFFD} ok\n");
+    let output = check(&directory, &["--fix", "--format", "short", "file"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("file:1:17: text that was encoded twice, and then a byte"));
+    assert_eq!(String::from_utf8_lossy(&directory.read("file")), "say “ like this â€\u{FFFD} ok\n");
+}
+
+#[test]
+fn an_example_is_reported_and_kept() {
+    let directory = Directory::new();
+    let text = "Voilà un café\n// Prints: this is a tÃ©st\n";
+    directory.write("file", text);
+    for args in [&["file"][..], &["--fix", "file"], &["file"]] {
+        let output = check(&directory, &[&["--format", "short"], args].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stdout(&output).contains("file:2:23: text that was encoded twice, but it may be an example"));
+        assert_eq!(String::from_utf8_lossy(&directory.read("file")), text);
+    }
+}
+
+#[test]
+fn a_second_fix_of_a_long_line_changes_nothing_and_parts_find_the_same() {
+    let directory = Directory::new();
+    let unit = "cafÃ© Å² kÃ…Â² NÃ‘O, Ã‰â€\u{9D} Å²: ";
+    for shift in 0..3 {
+        directory.write("file", &("-".repeat(shift * 13) + &unit.repeat(200_000 / unit.len())));
+        let whole = stdout(&check(&directory, &["--format", "short", "file"]));
+        for part in ["1500", "70000"] {
+            let parts = stdout(&check(&directory, &["--format", "short", "--part", part, "file"]));
+            assert!(parts == whole, "{shift} {part}");
+        }
+        check(&directory, &["--fix", "file"]);
+        let fixed = directory.read("file");
+        for _ in 0..2 {
+            check(&directory, &["--fix", "file"]);
+            assert!(directory.read("file") == fixed, "{shift}");
         }
     }
 }

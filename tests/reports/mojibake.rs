@@ -8,6 +8,9 @@ const CASES: &[(&str, &str, Option<&str>)] = &[
     ("les-emplois 8685", "(été\u{A0}– hiver)\n", None),
     ("obsidian-smart-typography 21", "é” é’ é— é®…\n", None),
     ("words in Northern Sámi", "láktasit áššái\n", None),
+    ("a word of one letter", "de £3 à\u{A0}£5, é\u{A0}½ quilo, litera â\u{A0}– x\n", None),
+    ("the letter itself", "la lettre «\u{A0}â\u{A0}» et «\u{A0}Â\u{A0}»\n", None),
+    ("iconv-lite's tables", "ŊØŒ\nŴÝŸŶ\n", None),
     ("mempalace 2148", "1200 Å², 12 Å³, 2.1 Å±0.1\n", None),
     ("hermes-agent 96664", "Â« Il a Ã©tÃ©Â\u{A0}Â» dit-il.\n", Some("« Il a été\u{A0}» dit-il.\n")),
     (

@@ -365,7 +365,7 @@ impl Plan<'_> {
             return Err(Failed::NoFix("most of it is not letters, and is probably binary".to_owned()));
         }
         let is_repaired = self.source != FixSource::Utf8(ErrorPolicy::Strict) && charset.unit_len() == 1;
-        let mut is_start = true;
+        let (mut is_start, mut is_line_start) = (true, true);
         while filled > 0 {
             if is_repaired && memchr::memchr(0, &buffer[..filled]).is_some() {
                 return Err(Failed::NoFix("it contains NUL, and is probably binary".to_owned()));
@@ -381,12 +381,12 @@ impl Plan<'_> {
                 self.declare(&mut text).map_err(Failed::Declared)?;
             }
             let complete = complete_lines(&text);
-            self.write(&text[..complete], write)?;
+            self.write(&text[..complete], &mut is_line_start, write)?;
             text.drain(..complete);
             filled = read(&mut &mut *input, &mut buffer)?;
         }
         transcoder.finish(&mut text).map_err(ill_formed)?;
-        self.write(&text, write)?;
+        self.write(&text, &mut is_line_start, write)?;
         Ok(())
     }
 
@@ -436,17 +436,28 @@ impl Plan<'_> {
         charset.restrict(transcoder)
     }
 
-    fn write(self, text: &str, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let Some(survey) = self.survey.filter(|_| !text.is_ascii()) else { return write(text.as_bytes()) };
+    /// `is_line_start` is whether the text is at the start of a line.
+    fn write(
+        self,
+        text: &str,
+        is_line_start: &mut bool,
+        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(survey) = self.survey.filter(|_| !text.is_ascii()) else {
+            *is_line_start = if text.is_empty() { *is_line_start } else { text.ends_with('\n') };
+            return write(text.as_bytes());
+        };
         for line in text.split_inclusive('\n') {
             if Rule::Mojibake.is_allowed_by(line.as_bytes()) {
                 write(line.as_bytes())?;
+                *is_line_start = line.ends_with('\n');
                 continue;
             }
             let mut rest = line;
             while !rest.is_empty() {
                 let (segment, after) = rest.split_at(first_len(rest));
-                let original = mojibake::undo(segment, survey);
+                let original = mojibake::undo(segment, survey, *is_line_start);
+                *is_line_start = segment.ends_with('\n');
                 write(original.as_deref().unwrap_or(segment).as_bytes())?;
                 rest = after;
             }

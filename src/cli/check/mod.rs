@@ -262,7 +262,9 @@ impl Args {
         let start = Start::of(&file);
         let is_text =
             start.is_ok_and(|start| start == Start::Text || (start == Start::Binary && input.is_named));
-        let parts = if is_text { split::parts(&mut file, len) } else { Ok(Vec::new()) };
+        // What the rule `mojibake` finds in a line depends on the whole line.
+        let needs_lines = settings.of(&input.path).is_ok_and(|checks| checks.needs_survey());
+        let parts = if is_text { split::parts(&mut file, len, needs_lines) } else { Ok(Vec::new()) };
         let survey = file.rewind().and_then(|()| match settings.of(&input.path) {
             Ok(checks) => Ok(checks.surveyed(&mut file)?.survey),
             Err(_) => Ok(Survey::default()),

@@ -15,18 +15,27 @@ mod sequence;
 mod sequences;
 mod survey;
 
-use round::{Found, find_once, undo_once};
+use round::{Evidence, Found, find_once, undo_once};
+use segments::is_long;
 pub(super) use segments::{first_len, is_inside, long_segments};
 use survey::MAX_ROUNDS;
 pub(super) use survey::{Survey, spool};
 
-/// Returns the runs of a text that were encoded twice, in its order.
-pub(super) fn find(text: &str, survey: &Survey) -> Vec<Found> {
+/// Returns the runs of a text that were encoded twice, in its order. `is_line_start` is whether the text is at the start
+/// of a line.
+pub(super) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<Found> {
+    // The first byte of each sequence.
+    if memchr::memchr(0xC3, text.as_bytes()).is_none() {
+        return Vec::new();
+    }
     let evidence = survey.round(0);
     let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {
         let len = first_len(&text[at..]);
-        for mut each in find_once(&text[at..at + len], &evidence) {
+        let segment = &text[at..at + len];
+        let evidence = Evidence { is_long: is_long(segment, is_line_start), ..evidence };
+        is_line_start = segment.ends_with('\n');
+        for mut each in find_once(segment, &evidence) {
             each.range = at + each.range.start..at + each.range.end;
             found.push(each);
         }
@@ -35,13 +44,15 @@ pub(super) fn find(text: &str, survey: &Survey) -> Vec<Found> {
     found
 }
 
-/// Returns the text of a segment before it was encoded again, or `None` if it was not.
-pub(super) fn undo(segment: &str, survey: &Survey) -> Option<String> {
+/// Returns the text of a segment before it was encoded again, or `None` if it was not. `is_line_start` is as in [`find`].
+pub(super) fn undo(segment: &str, survey: &Survey, is_line_start: bool) -> Option<String> {
     // The first byte of each sequence.
     memchr::memchr(0xC3, segment.as_bytes())?;
     let mut fixed: Option<String> = None;
+    let is_long = is_long(segment, is_line_start);
     for round in 0..MAX_ROUNDS {
-        match undo_once(fixed.as_deref().unwrap_or(segment), &survey.round(round)) {
+        let evidence = Evidence { is_long, ..survey.round(round) };
+        match undo_once(fixed.as_deref().unwrap_or(segment), &evidence) {
             Some(text) => fixed = Some(text),
             None if round >= survey.len() => break,
             None => {}

@@ -50,10 +50,17 @@ impl Rule {
     }
 
     /// Calls `found` with the position, the length and a message for each violation of the rule in a text. `Bom` and
-    /// `Editorconfig` are not checked here, but at the start of a scan. `survey` is that of the file.
-    pub(super) fn check(self, text: &str, survey: &Survey, mut found: impl FnMut(usize, usize, String)) {
+    /// `Editorconfig` are not checked here, but at the start of a scan. `survey` is that of the file, and `is_line_start` is whether the text
+    /// is at the start of a line.
+    pub(super) fn check(
+        self,
+        text: &str,
+        survey: &Survey,
+        is_line_start: bool,
+        mut found: impl FnMut(usize, usize, String),
+    ) {
         if self == Self::Mojibake {
-            for each in mojibake::find(text, survey) {
+            for each in mojibake::find(text, survey, is_line_start) {
                 found(each.range.start, each.range.len(), each.message());
             }
             return;
@@ -135,7 +142,7 @@ mod tests {
             (Rule::Assignable, 6),
         ] {
             let mut found = 0;
-            rule.check(text, &Survey::default(), |at, len, _| {
+            rule.check(text, &Survey::default(), true, |at, len, _| {
                 assert!(text.is_char_boundary(at) && text.is_char_boundary(at + len));
                 found += 1;
             });

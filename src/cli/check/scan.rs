@@ -104,6 +104,7 @@ pub(super) fn scan_part(
     let mut scan = Scan {
         checks,
         part,
+        is_line_start: true,
         report,
         buffer,
         base: from,
@@ -143,6 +144,8 @@ thread_local! {
 struct Scan<'s> {
     checks: &'s Checks,
     part: FilePart,
+    /// Whether the next text is at the start of a line.
+    is_line_start: bool,
     report: &'s mut dyn FnMut(Diagnostic),
     buffer: Vec<u8>,
     /// The offset of the first byte of the buffer.
@@ -392,8 +395,11 @@ impl Scan<'_> {
     fn text(&mut self, text: &str, buffer: &[u8]) {
         let mut found = Vec::new();
         for &rule in &self.checks.rules {
-            rule.check(text, &self.checks.survey, |at, len, message| found.push((at, rule, len, message)));
+            rule.check(text, &self.checks.survey, self.is_line_start, |at, len, message| {
+                found.push((at, rule, len, message));
+            });
         }
+        self.is_line_start = text.ends_with('\n');
         if !found.is_empty() {
             found.sort_by_key(|&(at, ..)| at);
             let (mut locator, mut from) = (self.locator, 0);

@@ -38,7 +38,8 @@ impl FilePart {
 }
 
 /// Splits a file into parts of about `len` bytes, at line breaks if possible. Changes the position of the file.
-pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<FilePart>> {
+/// Only at line breaks if `needs_lines`.
+pub(super) fn parts(file: &mut File, len: u64, needs_lines: bool) -> io::Result<Vec<FilePart>> {
     let file_len = file.metadata()?.len();
     let mut parts = vec![FilePart::WHOLE];
     let mut window = vec![0; WINDOW.min(len as usize)];
@@ -52,7 +53,8 @@ pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<FilePart>> {
                 more => filled += more,
             }
         }
-        if let Some(position) = border(&window[..filled]) {
+        let line = || memchr::memchr(b'\n', &window[..filled]).map(|at| at + 1);
+        if let Some(position) = if needs_lines { line() } else { border(&window[..filled]) } {
             let start = at + position as u64;
             if let Some(last) = parts.last_mut() {
                 last.end = Some(start);
@@ -209,7 +211,7 @@ mod tests {
     fn parts_of(content: &[u8], len: u64) -> Vec<FilePart> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(content).expect("it is writable");
-        parts(&mut file, len).expect("it is readable")
+        parts(&mut file, len, false).expect("it is readable")
     }
 
     #[test]

@@ -80,8 +80,9 @@ fn is_quote(character: char) -> bool {
 
 /// Sets `is_strong` of the sequences of a run.
 pub(super) fn run(text: &str, sequences: &mut [Sequence]) {
+    let is_single = sequences.iter().filter(|sequence| sequence.bytes[0] >= 0xE0).count() == 1;
     for sequence in &mut *sequences {
-        sequence.is_strong = is_strong(sequence, text);
+        sequence.is_strong = is_strong(sequence, text) && !(is_single && has_no_break_space(sequence));
     }
     if sequences.iter().any(|sequence| sequence.is_strong) || is_word(sequences) {
         for sequence in sequences {
@@ -104,6 +105,12 @@ fn is_word(sequences: &[Sequence]) -> bool {
         && sequences.iter().any(|sequence| sequence.trails().iter().all(|&trail| !has(LETTERS, trail)))
 }
 
+/// Whether the sequence is U+00E0 to U+00F4, a no-break space and signs. In several languages the letter is a word: à, è,
+/// é, â.
+fn has_no_break_space(sequence: &Sequence) -> bool {
+    sequence.bytes[0] >= 0xE0 && sequence.bytes[1] == 0xA0 && !sequence.has_control
+}
+
 fn is_strong(sequence: &Sequence, text: &str) -> bool {
     let mut before = text[..sequence.range.start].chars().rev();
     let mut context = Neighbors { before: before.next(), second: before.next(), after: None };
@@ -112,13 +119,12 @@ fn is_strong(sequence: &Sequence, text: &str) -> bool {
     match sequence.bytes {
         [0xC2..=0xDF, ..] => context.is_strong_pair(sequence, is_rare),
         [0xE2, first, ..] => {
-            let is_own_word =
-                !context.before.is_some_and(|before| before.is_alphanumeric() || is_quote(before));
+            let is_own_word = !context.before.is_some_and(char::is_alphanumeric) && !context.is_quoted();
             let is_in_word = context.after.is_some_and(char::is_alphabetic);
             is_rare
                 || match first {
                     // U+2190 to U+21FF: a dagger before another sign.
-                    0x86 => !context.before.is_some_and(is_quote),
+                    0x86 => !context.is_quoted(),
                     // A capital after a lower-case letter.
                     0x8A | 0x8E => true,
                     0x9A | 0x9E => false,
@@ -167,6 +173,14 @@ struct Neighbors {
 }
 
 impl Neighbors {
+    /// Whether a quotation mark precedes, with or without a no-break space.
+    fn is_quoted(self) -> bool {
+        match self.before {
+            Some('\u{A0}') => self.second.is_some_and(is_quote),
+            before => before.is_some_and(is_quote),
+        }
+    }
+
     /// Whether a capital letter and the character after it are strong evidence. `is_rare` is whether the second one is
     /// not in [`AFTER_LETTER`].
     fn is_strong_pair(self, sequence: &Sequence, is_rare: bool) -> bool {
@@ -174,7 +188,7 @@ impl Neighbors {
         let is_before = |is: fn(char) -> bool| self.before.is_some_and(is);
         let is_after = |is: fn(char) -> bool| self.after.is_some_and(is);
         let (lower, upper, quote) =
-            (is_before(char::is_lowercase), is_before(char::is_uppercase), is_before(is_quote));
+            (is_before(char::is_lowercase), is_before(char::is_uppercase), self.is_quoted());
         // A sign or a closing quotation mark in a word: it is followed by a letter.
         let is_inside = has(BEFORE_SPACE, trail)
             && is_after(char::is_alphabetic)
@@ -188,6 +202,13 @@ impl Neighbors {
             0xC2 if trail < 0xA0 => false,
             0xC2 if upper && has(QUOTES | set(&[0xA0, 0xB4, 0xB7]), trail) => {
                 trail == 0xA0 && is_after(char::is_lowercase)
+            }
+            // The letter Â as a word.
+            0xC2 if trail == 0xA0
+                && !is_before(|before| !before.is_whitespace() && !is_quote(before))
+                && is_after(|after| matches!(after, ':' | ';' | '=' | '?' | '!' | '»')) =>
+            {
+                false
             }
             0xC2 => !(quote && has(QUOTES, trail)),
             _ if is_rare && lead < 0xCC => true,

@@ -8,6 +8,12 @@ use super::sequences::Sequences;
 /// One in this number of lines may contain correct text in a file that was encoded twice as a whole.
 const EXCEPTIONS: u64 = 20;
 
+/// The maximum number of lines in which text that was encoded twice is taken for an example.
+const EXAMPLES: u64 = 5;
+
+/// The number of runs in a line that is not an example, but was encoded twice.
+const PASTED: usize = 3;
+
 /// The evidence that a file was encoded twice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
@@ -19,6 +25,17 @@ pub(super) struct Evidence {
     pub(super) others: u64,
     /// Whether the text was fixed as a whole, so that no weak sequence is left.
     pub(super) is_fixed: bool,
+    /// Whether the text that was encoded twice may be an example in a correct file.
+    pub(super) is_example: bool,
+    /// Whether the text is a part of a line that is longer than a segment. Nothing depends on the rest of the line then.
+    pub(super) is_long: bool,
+    /// The number of lines with a strong sequence.
+    pub(super) strong: u64,
+    /// The number of lines with correct non-ASCII characters.
+    pub(super) correct: u64,
+    /// The number of strong runs, and of those in quotation marks.
+    pub(super) runs: u64,
+    pub(super) quoted: u64,
 }
 
 impl Evidence {
@@ -26,14 +43,31 @@ impl Evidence {
         if line.is_ascii() {
             return;
         }
-        let Sequences { list, has_others, .. } = Sequences::of(line);
-        let mut leads = 0;
+        let Sequences { list, has_others, has_correct, .. } = Sequences::of(line);
+        if !list.is_empty() && line.contains("utf8-codec: allow mojibake") {
+            return;
+        }
+        let (mut leads, mut end) = (0, None);
         for sequence in list.iter().filter(|sequence| sequence.is_strong) {
             leads |= sequence.lead();
+            if end != Some(sequence.range.start) {
+                self.runs += 1;
+                self.quoted += u64::from(is_quoted(line, sequence.range.start));
+            }
+            end = Some(sequence.range.end);
         }
         self.leads |= leads;
+        self.strong += u64::from(leads != 0);
+        self.correct += u64::from(has_correct);
         self.twice += u64::from(leads != 0 && !has_others);
         self.others += u64::from(has_others);
+    }
+
+    /// Sets `is_example` after the last line.
+    pub(super) fn finish(&mut self) {
+        self.is_example = self.strong > 0
+            && self.strong <= EXAMPLES
+            && (self.correct > 0 || self.runs == 1 && self.quoted == 1);
     }
 
     /// Whether the whole file was encoded twice.
@@ -47,6 +81,20 @@ impl Evidence {
     }
 }
 
+/// Whether a word at `at` is quoted: the word starts with a quotation mark, and the line has another one after it.
+fn is_quoted(line: &str, at: usize) -> bool {
+    let start = line[..at].rfind(|each: char| each.is_ascii_whitespace()).map_or(0, |space| space + 1);
+    let marks = |mark: &char| matches!(mark, '"' | '\'' | '`');
+    line[start..at].chars().find(marks).is_some_and(|mark| line[at..].contains(mark))
+}
+
+/// Whether a line with these runs was pasted as a whole: it has several of them, and quotes nothing.
+fn is_pasted(line: &str, list: &[Sequence]) -> bool {
+    let strong: Vec<&Sequence> = list.iter().filter(|sequence| sequence.is_strong).collect();
+    let adjacent = strong.windows(2).filter(|pair| pair[0].range.end == pair[1].range.start).count();
+    strong.len() - adjacent >= PASTED && !line.contains(['"', '`'])
+}
+
 /// A run of sequences that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
@@ -56,12 +104,17 @@ pub(crate) struct Found {
     pub(crate) original: String,
     /// Whether the run is decoded. Otherwise it is reported, because it may be correct.
     pub(crate) is_certain: bool,
+    /// Whether it was encoded twice, but may be an example.
+    pub(crate) is_example: bool,
 }
 
 impl Found {
     pub(crate) fn message(&self) -> String {
         match self.original.as_str() {
             "" => "text that was encoded twice, and then a byte of it was replaced".to_owned(),
+            original if self.is_example => {
+                format!("text that was encoded twice, but it may be an example: it was {original}")
+            }
             original if self.is_certain => format!("text that was encoded twice: it was {original}"),
             original => {
                 format!(
@@ -74,21 +127,26 @@ impl Found {
 
 /// Returns the runs of a line that were encoded twice.
 pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
-    let Sequences { list, has_others, damaged } = Sequences::of(line);
+    let Sequences { list, has_others, damaged, .. } = Sequences::of(line);
     let mut leads = 0;
     for sequence in list.iter().filter(|sequence| sequence.is_strong) {
         leads |= sequence.lead();
     }
-    let is_whole = !has_others && (leads != 0 || evidence.is_whole());
+    let is_whole = !evidence.is_long && !has_others && (leads != 0 || evidence.is_whole());
     leads |= evidence.leads;
     let mut found: Vec<Found> = Vec::new();
     let is_found = |sequence: &&Sequence| {
         sequence.is_strong || is_whole && sequence.is_reversible || leads & sequence.lead() != 0
     };
+    let is_kept = evidence.is_example && (evidence.is_long || !is_pasted(line, &list));
     for sequence in list.iter().filter(is_found) {
-        let is_certain = sequence.is_strong || is_whole && sequence.is_reversible;
+        let is_proven = sequence.is_strong || is_whole && sequence.is_reversible;
+        let (is_certain, is_example) = (is_proven && !is_kept, is_proven && is_kept);
         match found.last_mut() {
-            Some(last) if last.range.end == sequence.range.start && last.is_certain == is_certain => {
+            Some(last)
+                if last.range.end == sequence.range.start
+                    && (last.is_certain, last.is_example) == (is_certain, is_example) =>
+            {
                 last.range.end = sequence.range.end;
                 last.original.push(sequence.original);
             }
@@ -96,6 +154,7 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
                 range: sequence.range.clone(),
                 original: sequence.original.to_string(),
                 is_certain,
+                is_example,
             }),
         }
     }
@@ -104,6 +163,7 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
             range,
             original: String::new(),
             is_certain: false,
+            is_example: false,
         }));
         found.sort_by_key(|found| found.range.start);
     }

@@ -16,15 +16,28 @@ pub(crate) fn first_len(text: &str) -> usize {
     if text.len() < SEGMENT {
         return text.len();
     }
-    // A sequence has no ASCII.
-    if let Some(at) = window.iter().rposition(u8::is_ascii) {
-        return at + 1;
+    // A sequence has no ASCII. What is before and after such a byte has no effect on the other.
+    let last = &window[SEGMENT / 2..];
+    let at = last.iter().rposition(|&byte| is_neutral(byte)).or_else(|| last.iter().rposition(u8::is_ascii));
+    if let Some(at) = at {
+        return SEGMENT / 2 + at + 1;
     }
     // The first character of a sequence is none of the others.
     let characters = || text.char_indices().take_while(|&(at, _)| at <= SEGMENT - 4);
     let is_start =
         |&(at, character): &(usize, char)| at > 0 && !matches!(byte_of(character), Some(0x80..=0xBF));
     characters().filter(is_start).last().or_else(|| characters().last()).map_or(text.len(), |(at, _)| at)
+}
+
+/// Whether a sequence after this byte is judged as at the start of a line: spaces, and punctuation that is no quotation mark.
+fn is_neutral(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b':' | b'.' | b'=' | b'/' | b'+' | b'-' | b'&')
+}
+
+/// Whether a segment is a part of a line that is longer than a segment. `is_line_start` is whether it is at the start of
+/// a line.
+pub(crate) fn is_long(segment: &str, is_line_start: bool) -> bool {
+    !is_line_start || segment.len() > SEGMENT / 2 && !segment.ends_with('\n')
 }
 
 /// Returns the length of the segments at the start of a line that is longer than `bytes`, up to the last one that is

@@ -11,7 +11,10 @@ pub(super) struct Sequences {
     pub(super) list: Vec<Sequence>,
     /// Whether a non-ASCII character belongs to no sequence.
     pub(super) has_others: bool,
-    /// The ranges of first characters whose sequence was damaged: a space is in place of a no-break space.
+    /// Whether one of them is not U+FFFD.
+    pub(super) has_correct: bool,
+    /// The ranges of the first characters of sequences whose other characters are lost: a space is in place of a no-break
+    /// space, or U+FFFD follows.
     pub(super) damaged: Vec<Range<usize>>,
 }
 
@@ -22,6 +25,8 @@ impl Sequences {
         // The first character of a sequence is U+00C2 to U+00F4, and these are C3 82 to C3 B4.
         if memchr::memchr(0xC3, text.as_bytes()).is_none() {
             found.has_others = !text.is_ascii();
+            found.has_correct =
+                text.chars().any(|each| !each.is_ascii() && each != char::REPLACEMENT_CHARACTER);
             return found;
         }
         let bytes = text.as_bytes();
@@ -39,17 +44,30 @@ impl Sequences {
         let mut characters =
             text[stretch.clone()].char_indices().map(|(at, c)| (stretch.start + at, c)).peekable();
         let (mut run, mut bytes) = (Vec::new(), Vec::new());
+        // Whether a letter that has no byte precedes the run.
+        let mut is_after_letter = false;
         while let Some((at, character)) = characters.next() {
             match byte_of(character) {
                 Some(byte) => {
                     run.push((at, character));
                     bytes.push(byte);
                 }
-                None => self.has_others = true,
+                None => {
+                    self.has_others = true;
+                    self.has_correct |= character != char::REPLACEMENT_CHARACTER;
+                    is_after_letter = is_letter(character);
+                }
             }
-            let is_end = characters.peek().is_none_or(|&(_, next)| byte_of(next).is_none());
-            if is_end && !run.is_empty() {
-                self.add_run(text, &run, &bytes);
+            let next = characters.peek().map(|&(_, next)| next);
+            if next.is_none_or(|next| byte_of(next).is_none()) && !run.is_empty() {
+                // A word with a letter that the encoding does not have was not decoded from it.
+                if is_after_letter || next.is_some_and(is_letter) {
+                    self.has_others = true;
+                    self.has_correct = true;
+                } else {
+                    self.add_run(text, &run, &bytes);
+                }
+                is_after_letter = false;
                 run.clear();
                 bytes.clear();
             }
@@ -77,12 +95,20 @@ impl Sequences {
                 at += len;
                 self.list.push(sequence);
             }
+            let invalid = &bytes[at..at + chunk.invalid().len()];
+            if is_cut(text, run, at, invalid) {
+                self.damaged
+                    .push(run[at].0..run.get(at + invalid.len()).map_or(end_of(run), |&(end, _)| end));
+                at += invalid.len();
+                continue;
+            }
             for &(start, character) in &run[at..at + chunk.invalid().len()] {
                 if matches!(character, 'Â' | 'Ã') && is_damaged(text, start) {
                     self.damaged.push(start..start + character.len_utf8());
                     continue;
                 }
                 self.has_others = true;
+                self.has_correct = true;
                 is_broken |= !judge::is_typographic(character);
             }
             at += chunk.invalid().len();
@@ -106,6 +132,26 @@ impl Sequences {
 
 fn end_of(run: &[(usize, char)]) -> usize {
     run.last().map_or(0, |&(at, character)| at + character.len_utf8())
+}
+
+/// Whether this character is part of a word.
+fn is_letter(character: char) -> bool {
+    character.is_alphabetic() || matches!(character, '\u{300}'..='\u{36F}')
+}
+
+/// Whether the bytes from `at` on are an incomplete sequence before U+FFFD. `E2 80` are the start of punctuation, and
+/// correct text does not have `â€`.
+fn is_cut(text: &str, run: &[(usize, char)], at: usize, invalid: &[u8]) -> bool {
+    let Some(&(start, _)) = run.get(at) else { return false };
+    let is_last = at + invalid.len() == run.len();
+    let before = text[..start].chars().next_back();
+    let is_replaced = is_last && text[end_of(run)..].starts_with(char::REPLACEMENT_CHARACTER);
+    match invalid {
+        [0xE2, 0x80] => true,
+        [0xC2..=0xF4] => is_replaced && !before.is_some_and(char::is_uppercase),
+        [0xE0..=0xF4, ..] => is_replaced,
+        _ => false,
+    }
 }
 
 /// Whether the `Ã` or `Â` at `start` is followed by a space or U+FFFD, and is not at the end of a word in capitals. A

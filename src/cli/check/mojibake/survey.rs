@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 
 use super::round::{Evidence, undo_once};
-use super::segments::{SEGMENT, first_len, long_segments};
+use super::segments::{SEGMENT, first_len, is_long, long_segments};
 
 /// The maximum number of rounds.
 pub(super) const MAX_ROUNDS: usize = 8;
@@ -29,14 +29,21 @@ impl Survey {
         while survey.rounds.len() < MAX_ROUNDS {
             file.rewind()?;
             let mut evidence = Evidence::default();
-            segments_of(file, &mut |segment| match survey.rounds.is_empty() {
+            segments_of(file, &mut |segment, is_long| match survey.rounds.is_empty() {
                 true => evidence.add(segment),
-                false => evidence.add(&survey.undo_rounds(segment)),
+                false => evidence.add(&survey.undo_rounds(segment, is_long)),
             })?;
             if evidence.leads == 0 {
                 break;
             }
+            // In a later round, lines that were fixed have correct characters.
+            if survey.rounds.is_empty() {
+                evidence.finish();
+            }
             survey.rounds.push(evidence);
+            if evidence.is_example {
+                break;
+            }
         }
         file.rewind()?;
         Ok(survey)
@@ -47,9 +54,11 @@ impl Survey {
         if self.rounds.is_empty() {
             return Self::default();
         }
-        let is_fixed = self.rounds.iter().all(Evidence::is_whole);
+        let is_example = self.rounds.iter().any(|round| round.is_example);
+        let is_fixed = !is_example && self.rounds.iter().all(Evidence::is_whole);
         let leads = self.rounds.iter().fold(0, |leads, round| leads | round.leads);
-        let evidence = Evidence { leads: if is_fixed { 0 } else { leads }, twice: 0, others: 0, is_fixed };
+        let leads = if is_fixed { 0 } else { leads };
+        let evidence = Evidence { leads, is_fixed, is_example, ..Evidence::default() };
         Self { rounds: vec![evidence] }
     }
 
@@ -60,14 +69,15 @@ impl Survey {
 
     /// The evidence before a round.
     pub(super) fn round(&self, number: usize) -> Evidence {
-        self.rounds.get(number).copied().unwrap_or_default()
+        let is_example = self.rounds.first().is_some_and(|first| first.is_example);
+        self.rounds.get(number).copied().unwrap_or(Evidence { is_example, ..Evidence::default() })
     }
 
     /// Applies the rounds of the survey.
-    fn undo_rounds(&self, line: &str) -> String {
+    fn undo_rounds(&self, line: &str, is_long: bool) -> String {
         let mut text = line.to_owned();
         for evidence in &self.rounds {
-            text = undo_once(&text, evidence).unwrap_or(text);
+            text = undo_once(&text, &Evidence { is_long, ..*evidence }).unwrap_or(text);
         }
         text
     }
@@ -82,9 +92,9 @@ pub(crate) fn spool(input: &mut dyn Read) -> io::Result<File> {
 }
 
 /// Calls `each` with the segments of a file. Ill-formed sequences separate segments.
-fn segments_of(input: &mut dyn Read, each: &mut dyn FnMut(&str)) -> io::Result<()> {
+fn segments_of(input: &mut dyn Read, each: &mut dyn FnMut(&str, bool)) -> io::Result<()> {
     let mut buffer = Vec::with_capacity(BUFFER);
-    let mut is_start = true;
+    let (mut is_start, mut is_line_start) = (true, true);
     loop {
         (&mut *input).take((BUFFER - buffer.len()) as u64).read_to_end(&mut buffer)?;
         if core::mem::take(&mut is_start)
@@ -99,14 +109,18 @@ fn segments_of(input: &mut dyn Read, each: &mut dyn FnMut(&str)) -> io::Result<(
             (false, None) => long_segments(&buffer),
         };
         // Most files have long ranges of ASCII, in which nothing is found.
-        if !buffer[..end].is_ascii() {
+        if buffer[..end].is_ascii() {
+            is_line_start = buffer[..end].last().map_or(is_line_start, |&last| last == b'\n');
+        } else {
             for chunk in buffer[..end].utf8_chunks() {
                 let mut rest = chunk.valid();
                 while !rest.is_empty() {
                     let (segment, after) = rest.split_at(first_len(rest));
-                    each(segment);
+                    each(segment, is_long(segment, is_line_start));
+                    is_line_start = segment.ends_with('\n');
                     rest = after;
                 }
+                is_line_start &= chunk.invalid().is_empty();
             }
         }
         buffer.drain(..end);

@@ -13,13 +13,13 @@ fn twice(text: &str, encoding: Encoding) -> String {
 }
 
 fn undo_line(text: &str) -> Option<String> {
-    undo(text, &Survey::default())
+    undo(text, &Survey::default(), true)
 }
 
 /// Returns a file after a fix.
 fn undo_file(text: &str) -> String {
     let survey = Survey::of(&mut Cursor::new(text)).expect("no I/O");
-    text.split_inclusive('\n').map(|line| undo(line, &survey).unwrap_or(line.to_owned())).collect()
+    text.split_inclusive('\n').map(|line| undo(line, &survey, true).unwrap_or(line.to_owned())).collect()
 }
 
 /// Lines that are proven by themselves if they are encoded twice.
@@ -119,9 +119,25 @@ fn correct_text_is_not_changed() {
         "ÚÄÄÄ¿ ³ ÀÄÄÄÙ",
         "Û²Û²Û² ÛÛ±±²²",
         "àß·",
+        // A letter that is a word, a no-break space and a sign.
+        "de £3 à\u{A0}£5",
+        "de 1 à\u{A0}½\u{A0}litre, à\u{A0}¼",
+        "à\u{A0}½",
+        "renvoi à\u{A0}§\u{A0}3, déjà\u{A0}§",
+        "il prezzo è\u{A0}€\u{A0}5",
+        "é\u{A0}½ quilo, ó\u{A0}½…",
+        "litera â\u{A0}– folosită",
+        "litera â\u{A0}…",
+        "la lettre «\u{A0}â\u{A0}» et «\u{A0}Â\u{A0}»",
+        "la lettre «\u{A0}Ã\u{A0}»",
+        "Â\u{A0}: a circonflexe",
+        // Tables of characters: Ŋ and Ŵ are in no word of windows-1252.
+        "ŊØŒ",
+        "ŴÝŸŶ",
+        "ØŒŊ Ŵ\u{301}Ø\u{BC}",
     ] {
         assert_eq!(undo_line(text), None, "{text}");
-        assert_eq!(find(text, &Survey::default()), [], "{text}");
+        assert_eq!(find(text, &Survey::default(), true), [], "{text}");
         assert_eq!(undo_file(&format!("{text}\n")), format!("{text}\n"));
     }
     // Several runs in one line.
@@ -141,17 +157,84 @@ fn weak_sequences_are_decoded_only_in_a_file_that_was_encoded_twice_as_a_whole()
     let weak = "Å\u{A0}\n";
     assert_eq!(undo_file(&format!("cafÃ©\n{weak}")), "café\nŠ\n");
     assert_eq!(undo_file(weak), weak);
-    let mixed = format!("cafÃ©\ncafé Ã…\n{weak}\n");
+    let mixed = format!("{}café Ã…\n{weak}\n", "cafÃ©\n".repeat(6));
     assert_eq!(undo_file(&mixed), mixed.replace("cafÃ©", "café"));
     // What is left is reported if its first character was proven.
     let survey = Survey::of(&mut Cursor::new(mixed)).expect("no I/O");
-    let left =
-        |text: &str| -> Vec<bool> { find(text, &survey).iter().map(|found| found.is_certain).collect() };
+    let left = |text: &str| -> Vec<bool> {
+        find(text, &survey, true).iter().map(|found| found.is_certain).collect()
+    };
     assert_eq!(left("café Ã…"), [false]);
     assert_eq!(left(weak), [false; 0]);
     // A no-break space that became a space.
     assert_eq!(left("voilÃ  tout"), [false]);
     assert_eq!(left("MAÇÃ e"), [false; 0]);
+}
+
+#[test]
+fn an_incomplete_sequence_is_reported_in_a_file_with_a_strong_one() {
+    let survey = Survey::of(&mut Cursor::new("say â€œ like this\n")).expect("no I/O");
+    for (text, len) in
+        [("this â€\u{FFFD} ok", 5), ("this â€ ok", 5), ("a é\u{FFFD}", 2), ("ðŸ˜\u{FFFD}", "ðŸ˜".len())]
+    {
+        let found = find(text, &survey, true);
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!((found[0].range.len(), found[0].original.as_str()), (len, ""), "{text}");
+        assert_eq!(undo(text, &survey, true), None);
+        assert_eq!(find(text, &Survey::default(), true).len(), 0, "{text}");
+    }
+}
+
+#[test]
+fn examples_in_a_correct_file_are_not_changed() {
+    let kept = |text: &str| undo_file(text) == text;
+    let correct = "Voilà un café – déjà vu\n";
+    for example in ["// Prints: this is a tÃ©st\n", "'Ã©'\n", "It is shown as BeyoncÃ©\n"] {
+        for count in 1..=5 {
+            assert!(kept(&(correct.to_owned() + &example.repeat(count))), "{example}");
+        }
+        // As many lines are no examples.
+        let text = correct.to_owned() + &example.repeat(6);
+        assert_eq!(undo_file(&text), text.replace("Ã©", "é"));
+    }
+    // A pasted line.
+    let pasted = "Il a Ã©tÃ© dÃ©jÃ\u{A0} fÃªtÃ©\n";
+    assert_eq!(undo_file(&format!("{correct}{pasted}")), format!("{correct}Il a été déjà fêté\n"));
+    // A no-break space before it.
+    assert_eq!(undo_file("a Å\u{A0}vÃ¡rovÃ¡\n"), "a Švárová\n");
+    // All other text is ASCII.
+    assert!(kept("It is shown as `Ã©`.\n") && kept("It is shown as \"BeyoncÃ©\".\n"));
+    assert_eq!(undo_file("BeyoncÃ©'s\n"), "Beyoncé's\n");
+    assert_eq!(undo_file("'Ã©'\n'Ã©'\n"), "'é'\n'é'\n");
+    // All of them are reported.
+    let text = format!("{correct}cafÃ©\n");
+    let survey = Survey::of(&mut Cursor::new(&text)).expect("no I/O");
+    for survey in [survey.after_fix(), survey] {
+        let found = find("cafÃ©\n", &survey, true);
+        assert_eq!((found.len(), found[0].is_certain, found[0].is_example), (1, false, true));
+    }
+}
+
+#[test]
+fn a_weak_sequence_in_a_long_line_is_not_decoded() {
+    let unit = "cafÃ© Å² kÃ…Â² NÃ‘O, Ã‰â€\u{9D} Å²: ";
+    for shift in (0..40).step_by(7) {
+        let text = "-".repeat(shift) + &unit.repeat(3 * SEGMENT / unit.len());
+        let survey = Survey::of(&mut Cursor::new(&text)).expect("no I/O");
+        let fix = |text: &str, survey: &Survey| {
+            let (mut out, mut rest, mut is_start) = (String::new(), text, true);
+            while !rest.is_empty() {
+                let (segment, after) = rest.split_at(first_len(rest));
+                out += &undo(segment, survey, is_start).unwrap_or(segment.to_owned());
+                (rest, is_start) = (after, segment.ends_with('\n'));
+            }
+            out
+        };
+        let fixed = fix(&text, &survey);
+        assert!(fixed.contains("Å² kÅ²") && !fixed.contains('Ų'));
+        let survey = Survey::of(&mut Cursor::new(&fixed)).expect("no I/O");
+        assert!(fix(&fixed, &survey) == fixed, "{shift}");
+    }
 }
 
 #[test]
