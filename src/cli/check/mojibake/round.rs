@@ -33,9 +33,6 @@ pub(super) struct Evidence {
     pub(super) strong: u64,
     /// The number of lines with correct non-ASCII characters.
     pub(super) correct: u64,
-    /// The number of strong runs, and of those in quotation marks.
-    pub(super) runs: u64,
-    pub(super) quoted: u64,
 }
 
 impl Evidence {
@@ -47,15 +44,7 @@ impl Evidence {
         if !list.is_empty() && line.contains("utf8-codec: allow mojibake") {
             return;
         }
-        let (mut leads, mut end) = (0, None);
-        for sequence in list.iter().filter(|sequence| sequence.is_strong) {
-            leads |= sequence.lead();
-            if end != Some(sequence.range.start) {
-                self.runs += 1;
-                self.quoted += u64::from(is_quoted(line, sequence.range.start));
-            }
-            end = Some(sequence.range.end);
-        }
+        let leads = list.iter().filter(|it| it.is_strong).fold(0, |leads, it| leads | it.lead());
         self.leads |= leads;
         self.strong += u64::from(leads != 0);
         self.correct += u64::from(has_correct);
@@ -65,9 +54,7 @@ impl Evidence {
 
     /// Sets `is_example` after the last line.
     pub(super) fn finish(&mut self) {
-        self.is_example = self.strong > 0
-            && self.strong <= EXAMPLES
-            && (self.correct > 0 || self.runs == 1 && self.quoted == 1);
+        self.is_example = self.strong > 0 && self.strong <= EXAMPLES && self.correct > 0;
     }
 
     /// Whether the whole file was encoded twice.
@@ -79,13 +66,6 @@ impl Evidence {
     pub(super) fn is_proven(&self) -> bool {
         self.leads != 0 || self.is_fixed
     }
-}
-
-/// Whether a word at `at` is quoted: the word starts with a quotation mark, and the line has another one after it.
-fn is_quoted(line: &str, at: usize) -> bool {
-    let start = line[..at].rfind(|each: char| each.is_ascii_whitespace()).map_or(0, |space| space + 1);
-    let marks = |mark: &char| matches!(mark, '"' | '\'' | '`');
-    line[start..at].chars().find(marks).is_some_and(|mark| line[at..].contains(mark))
 }
 
 /// Whether a line with these runs was pasted as a whole: it has several of them, and quotes nothing.

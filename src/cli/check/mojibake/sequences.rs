@@ -11,11 +11,16 @@ pub(super) struct Sequences {
     pub(super) list: Vec<Sequence>,
     /// Whether a non-ASCII character belongs to no sequence.
     pub(super) has_others: bool,
-    /// Whether one of them is not U+FFFD.
+    /// Whether one of them is neither U+FFFD nor a BOM.
     pub(super) has_correct: bool,
     /// The ranges of the first characters of sequences whose other characters are lost: a space is in place of a no-break
     /// space, or U+FFFD follows.
     pub(super) damaged: Vec<Range<usize>>,
+}
+
+/// Whether a character that is not ASCII shows that the text around it was not encoded twice.
+const fn is_correct(character: char) -> bool {
+    !matches!(character, char::REPLACEMENT_CHARACTER | '\u{FEFF}')
 }
 
 impl Sequences {
@@ -25,8 +30,7 @@ impl Sequences {
         // The first character of a sequence is U+00C2 to U+00F4, and these are C3 82 to C3 B4.
         if memchr::memchr(0xC3, text.as_bytes()).is_none() {
             found.has_others = !text.is_ascii();
-            found.has_correct =
-                text.chars().any(|each| !each.is_ascii() && each != char::REPLACEMENT_CHARACTER);
+            found.has_correct = text.chars().any(|each| !each.is_ascii() && is_correct(each));
             return found;
         }
         let bytes = text.as_bytes();
@@ -54,7 +58,7 @@ impl Sequences {
                 }
                 None => {
                     self.has_others = true;
-                    self.has_correct |= character != char::REPLACEMENT_CHARACTER;
+                    self.has_correct |= is_correct(character);
                     is_after_letter = is_letter(character);
                 }
             }
