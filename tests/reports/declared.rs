@@ -1,9 +1,9 @@
 //! Declarations inside files, with evidence against them and in forms that are not rewritten.
 
+use core::time::Duration;
 use std::io::Write;
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
 
 use super::support::program::{Directory, program, run, stdout};
 
