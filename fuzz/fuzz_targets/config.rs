@@ -11,6 +11,15 @@ mod args;
 #[path = "../../src/cli/charset.rs"]
 mod charset;
 #[allow(dead_code)]
+#[path = "../../src/cli/escape.rs"]
+mod escape;
+#[allow(dead_code)]
+#[path = "../../src/cli/files.rs"]
+mod files;
+#[allow(dead_code)]
+#[path = "../../src/cli/outcome.rs"]
+mod outcome;
+#[allow(dead_code, unused_imports)]
 #[path = "../../src/cli/check"]
 mod check {
     mod config;
