@@ -25,6 +25,7 @@ const WHATWG_UTF_8: [&str; 6] =
     ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
 
 /// The names and aliases of UTF-16, UTF-32, UCS-2 and UCS-4 in IANA's registry, in the WHATWG Encoding Standard and in .NET.
+#[cfg(any(feature = "http-rules", feature = "mime"))]
 const WIDE: [&str; 21] = [
     "utf-16",
     "utf-16le",
@@ -60,6 +61,7 @@ pub(crate) fn is_utf8(label: &[u8]) -> bool {
 }
 
 /// Whether a label means an encoding of 2 or 4 bytes for each character.
+#[cfg(any(feature = "http-rules", feature = "mime"))]
 pub(crate) fn is_wide(label: &[u8]) -> bool {
     WIDE.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
