@@ -52,7 +52,7 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// assert_eq!((&*event.data, event.id.as_deref()), ("naïve", Some("1")));
 ///
 /// let error = codec.decode(&mut buffer).unwrap_err();
-/// assert_eq!(error.to_string(), "event at line 4, byte 20 is longer than 16 bytes");
+/// assert_eq!(error.to_string(), "event at line 4, byte 20, or its ID, is longer than 16 bytes");
 /// assert_eq!(codec.decode(&mut buffer)?.expect("an event").data, "end");
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// ```
