@@ -36,7 +36,7 @@ fn what_is_left_is_reported() {
     let directory = Directory::new();
     // The second line has correct text, and the third has a lost byte.
     let pasted = "Ã©tÃ© cafÃ© dÃ©jÃ©\n";
-    directory.write("file", &format!("{pasted}Soirée… Ã…\nvoilÃ  tout\n"));
+    directory.write("file", format!("{pasted}Soirée… Ã…\nvoilÃ  tout\n"));
     for args in [&[][..], &["--format", "json"]] {
         let output = check(&directory, &[args, &["file"]].concat());
         assert_eq!(output.status.code(), Some(1));
