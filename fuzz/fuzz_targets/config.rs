@@ -5,13 +5,13 @@ use libfuzzer_sys::fuzz_target;
 
 // The files of the command that parse a configuration.
 #[allow(dead_code)]
-#[path = "../../src/cli/args.rs"]
+#[path = "../../crates/utf8-codec-cli/src/args.rs"]
 mod args;
 #[allow(dead_code, unreachable_pub)]
-#[path = "../../src/cli/charset.rs"]
+#[path = "../../crates/utf8-codec-cli/src/charset.rs"]
 mod charset;
 #[allow(dead_code)]
-#[path = "../../src/cli/check"]
+#[path = "../../crates/utf8-codec-cli/src/check"]
 mod check {
     mod config;
     mod mojibake;
