@@ -1,5 +1,5 @@
 //! Code that the integration tests share: partitions of input, the naive oracle, the published suites.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
 
 #[cfg(feature = "http")]
 pub mod bodies;
