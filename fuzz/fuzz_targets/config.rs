@@ -11,6 +11,15 @@ mod args;
 #[path = "../../crates/utf8-codec-cli/src/charset.rs"]
 mod charset;
 #[allow(dead_code)]
+#[path = "../../crates/utf8-codec-cli/src/escape.rs"]
+mod escape;
+#[allow(dead_code)]
+#[path = "../../crates/utf8-codec-cli/src/files.rs"]
+mod files;
+#[allow(dead_code)]
+#[path = "../../crates/utf8-codec-cli/src/outcome.rs"]
+mod outcome;
+#[allow(dead_code, unused_imports)]
 #[path = "../../crates/utf8-codec-cli/src/check"]
 mod check {
     mod config;
