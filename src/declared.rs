@@ -108,8 +108,8 @@ pub enum Search<'p> {
 
 /// Searches the declaration of a document that starts with `prefix`. `is_end` is whether the document ends there.
 ///
-/// At the end the result is never [`Search::NeedMore`]. If the result of a prefix is not [`Search::NeedMore`], it is the same for every longer prefix. So it does not depend on where the
-/// chunks of a document end.
+/// At the end the result is never [`Search::NeedMore`]. If the result of a prefix is not [`Search::NeedMore`], it is
+/// the same for every longer prefix. So it does not depend on where the chunks of a document end.
 pub fn find(kind: DocumentKind, prefix: &[u8], is_end: bool) -> Search<'_> {
     let is_whole = is_end || prefix.len() >= kind.max_prefix();
     let prefix = &prefix[..prefix.len().min(kind.max_prefix())];

@@ -95,22 +95,22 @@ fn coincidence_is_the_probability_of_a_false_detection() {
 
 #[test]
 fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
-    for (input, verdicts) in [
-        // The result after each byte.
-        (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Encoding::Utf8), Some(Encoding::Utf8)]),
-        (b"\xFF\xFE\0a", [None, None, None, Some(Encoding::Utf16Le)]),
-        (b"\xFF\xFEaa", [None, None, Some(Encoding::Utf16Le), Some(Encoding::Utf16Le)]),
-        (b"\xFF\xFE\0\0", [None, None, None, Some(Encoding::Utf32Le)]),
-        (b"\xFE\xFF\0\0", [None, Some(Encoding::Utf16Be), Some(Encoding::Utf16Be), Some(Encoding::Utf16Be)]),
-        (b"\0\0\xFE\xFF", [None, None, None, Some(Encoding::Utf32Be)]),
+    for (input, verdict) in [
+        // The number of bytes that decide.
+        (&b"\xEF\xBB\xBFa"[..], (3, Encoding::Utf8)),
+        (b"\xFF\xFE\0a", (4, Encoding::Utf16Le)),
+        (b"\xFF\xFEaa", (3, Encoding::Utf16Le)),
+        (b"\xFF\xFE\0\0a\0\0\0", (8, Encoding::Utf32Le)),
+        (b"\xFF\xFE\0\0a\0\0\x01", (8, Encoding::Utf16Le)),
+        (b"\xFF\xFE\0\0a\0\x11\0", (7, Encoding::Utf16Le)),
+        (b"\xFE\xFF\0\0", (2, Encoding::Utf16Be)),
+        (b"\0\0\xFE\xFF", (4, Encoding::Utf32Be)),
     ] {
         let mut sniffer = BomSniffer::new();
-        for (byte, verdict) in input.iter().zip(verdicts) {
-            assert_eq!(
-                sniffer.feed(&[*byte]),
-                verdict.map_or(Sniff::Undecided, Sniff::Found),
-                "{input:02X?}"
-            );
+        for (at, byte) in input.iter().enumerate() {
+            let (len, encoding) = verdict;
+            let verdict = if at + 1 < len { Sniff::Undecided } else { Sniff::Found(encoding) };
+            assert_eq!(sniffer.feed(&[*byte]), verdict, "{input:02X?}: {at}");
         }
         assert!(input.starts_with(sniffer.examined()));
     }

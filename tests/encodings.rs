@@ -321,7 +321,7 @@ fn canonical_names_and_aliases_of_encodings_are_parsed() {
     }
     let unknown = "utf-7".parse::<Encoding>().expect_err("not an encoding here").to_string();
     let names = Encoding::ALL.map(|encoding| encoding.to_string()).join(", ");
-    assert_eq!(unknown, format!("unknown encoding; known are {names}"));
+    assert_eq!(unknown, format!("unknown encoding `utf-7`; known are {names}"));
     for encoding in Encoding::ALL {
         assert!(encoding.aliases().all(|alias| alias.parse() == Ok(encoding)), "{encoding}");
     }

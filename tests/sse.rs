@@ -184,17 +184,17 @@ fn limits_discard_one_event_for_every_partition() {
         event: 12\ndata: 1234\n\ndata: 56\n\ndata: 12\ndata: 345\n\ndata: 123\ndata: 456\n\nevent: 12\ndata: 12345\n\n";
     let expected = [
         Ok("1"),
-        Err("event at line 3, byte 9 is longer than 6 bytes"),
+        Err("event at line 3, byte 9, or its ID, is longer than 6 bytes"),
         Ok("2"),
-        Err("event at line 10, byte 54 is longer than 6 bytes"),
+        Err("event at line 10, byte 54, or its ID, is longer than 6 bytes"),
         Err("line 13 at byte 75 is longer than 16 bytes"),
         Ok("4"),
         Ok("12345"),
         Ok("1234"),
         Ok("56"),
         Ok("12\n345"),
-        Err("event at line 30, byte 223 is longer than 6 bytes"),
-        Err("event at line 33, byte 244 is longer than 6 bytes"),
+        Err("event at line 30, byte 223, or its ID, is longer than 6 bytes"),
+        Err("event at line 33, byte 244, or its ID, is longer than 6 bytes"),
     ];
     some_partitions(stream, 200, |chunks| {
         let mut codec = SseCodec::new().max_event_length(6).max_line_length(16);
@@ -219,7 +219,11 @@ fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
     });
     some_partitions(b"data: 1\n\ndata: 2345678\n\ndata: 9\n\n", 200, |chunks| {
         let got = decode(&mut SseCodec::new().max_event_length(6), chunks);
-        assert_eq!(got[1], Err("event at line 3, byte 9 is longer than 6 bytes".to_owned()), "{chunks:?}");
+        assert_eq!(
+            got[1],
+            Err("event at line 3, byte 9, or its ID, is longer than 6 bytes".to_owned()),
+            "{chunks:?}"
+        );
         assert!(matches!(&got[2..], [Ok(event)] if event.data == "9"), "{chunks:?}");
     });
     // An LF between two lines counts.
@@ -273,7 +277,7 @@ fn an_id_above_its_limit_is_an_error_for_its_event() {
     for chunks in [&[stream.as_bytes()][..], &stream.as_bytes().chunks(1000).collect::<Vec<_>>()] {
         let mut codec = SseCodec::new();
         let got = decode(&mut codec, chunks);
-        assert_eq!(got[1], Err("event at line 4, byte 15 is longer than 65536 bytes".to_owned()));
+        assert_eq!(got[1], Err("event at line 4, byte 15, or its ID, is longer than 65536 bytes".to_owned()));
         assert!(matches!(&got[2..], [Ok(event)] if event.id.as_deref() == Some("1")));
     }
 }
@@ -337,7 +341,7 @@ fn the_limit_of_an_event_applies_to_a_type_after_the_data() {
         let got = decode(&mut SseCodec::new().max_event_length(6), &[stream]);
         got.into_iter().map(|item| item.map(|event| event.data.to_string())).collect()
     };
-    let too_long = "event at line 1, byte 0 is longer than 6 bytes".to_owned();
+    let too_long = "event at line 1, byte 0, or its ID, is longer than 6 bytes".to_owned();
     assert_eq!(results(b"data: 123\nevent: 456\n\n"), [Ok("123".to_owned())]);
     assert_eq!(results(b"data: 123\nevent: 4567\n\n"), [Err(too_long.clone())]);
     assert_eq!(results(b"data: 123456\nevent: 7\n\n"), [Err(too_long.clone())]);

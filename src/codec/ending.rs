@@ -10,8 +10,8 @@ use crate::policy::Ascii;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LineEnding {
-    /// LF or CRLF, as in `str::lines` and tokio's `LinesCodec`. Written as LF. A CR without LF belongs to the line that
-    /// is read, also at the end of the stream.
+    /// LF or CRLF, as in `str::lines`. Written as LF. A CR without LF belongs to the line that is read, also at the end of
+    /// the stream, where `LinesCodec` of tokio-util removes it.
     #[default]
     LfOrCrLf,
     /// Only LF. A CR before it belongs to the line.

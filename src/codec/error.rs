@@ -128,7 +128,11 @@ impl fmt::Display for CodecError {
                 write!(f, "line {number} at byte {offset} is longer than {}", ByteCount(*limit))
             }
             Self::EventTooLong { event: LineStart { number, offset }, limit } => {
-                write!(f, "event at line {number}, byte {offset} is longer than {}", ByteCount(*limit))
+                write!(
+                    f,
+                    "event at line {number}, byte {offset}, or its ID, is longer than {}",
+                    ByteCount(*limit)
+                )
             }
             Self::InvalidField { field, position } => {
                 write!(f, "line terminator or NUL in the field `{field}` at byte {position}")

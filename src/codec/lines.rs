@@ -17,9 +17,9 @@ use crate::text::{Counters, TextDecoder};
 /// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length) sets
 /// another limit. It limits the bytes that are read: a policy may make the text longer, `Escape` by a factor of 4
 /// ([`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len)). [`max_text_length`](Self::max_text_length)
-/// limits the text that is returned. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
-/// exhausted.** The terminator is not counted. A line that is longer is reported once, even if its end has not arrived,
-/// and is discarded in constant memory up to its terminator. The lines after it are read normally.
+/// limits the text that is returned. **Without a limit a peer that never sends a terminator makes the read buffer grow
+/// until memory is exhausted.** The terminator is not counted. A line that is longer is reported once, even if its end
+/// has not arrived, and is discarded in constant memory up to its terminator. The lines after it are read normally.
 ///
 /// # Errors
 ///

@@ -19,8 +19,9 @@ use crate::transcode::{Encoding, Transcoder};
 /// # Limits
 ///
 /// A line may have 64 KiB in the other encoding, without the terminator, unless [`max_length`](Self::max_length) sets
-/// another limit. The text may be longer: [`max_text_length`](Self::max_text_length) limits it. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
-/// exhausted.** A line that is too long is reported once and discarded in constant memory.
+/// another limit. The text may be longer: [`max_text_length`](Self::max_text_length) limits it. **Without a limit a
+/// peer that never sends a terminator makes the read buffer grow until memory is exhausted.** A line that is too long
+/// is reported once and discarded in constant memory.
 ///
 /// # Errors
 ///

@@ -42,8 +42,8 @@ pub enum OtherCharset {
     #[default]
     Reject,
     /// The text is transcoded to UTF-8, and its `Content-Type` is changed. The declaration in a document is not: the
-    /// `charset` parameter has precedence over it. A BOM is removed, whatever the policy for the BOM. Labels that are not in the WHATWG Encoding Standard, urlencoded forms, and fields of `multipart/form-data` are
-    /// rejected.
+    /// `charset` parameter has precedence over it. A BOM is removed, whatever the policy for the BOM. Labels that are
+    /// not in the WHATWG Encoding Standard, urlencoded forms, and fields of `multipart/form-data` are rejected.
     #[cfg(feature = "encoding_rs")]
     Transcode,
 }

@@ -42,8 +42,9 @@
 //! # Cost
 //!
 //! Lines are counted at 60 GB/s if the text is in the L1 cache (on a machine with AVX2, in a program compiled without
-//! AVX2). A `LineIndex` is also fast in a build without optimizations: it does not use vectors. Columns are counted only in the text after the last terminator of a chunk. [`Locator::feed_ascii`] validates
-//! and counts ASCII in one pass.
+//! AVX2). A `LineIndex` is also fast in a build without optimizations: it does not use vectors. Columns are counted
+//! only in the text after the last terminator of a chunk. [`Locator::feed_ascii`] validates and counts ASCII in one
+//! pass.
 
 #[cfg(feature = "alloc")]
 mod index;

@@ -8,6 +8,7 @@ use utf8_codec::{Kernel, Utf8Decoder};
 
 use crate::allocations;
 use crate::corpora::Corpus;
+use crate::cpu;
 use crate::framed;
 use crate::measure::{Clock, Contender, Effort, Race, Spread, race};
 use crate::streaming::*;
@@ -24,14 +25,10 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn is_missed(&self) -> bool {
-        self.ratio.median < self.goal
-    }
-
-    pub fn verdict(&self) -> &'static str {
+    fn verdict(&self) -> &'static str {
         match self.goal {
             0.0 => "limit",
-            _ if self.is_missed() => "**missed**",
+            goal if self.ratio.median < goal => "**missed**",
             _ => "met",
         }
     }
@@ -49,13 +46,10 @@ pub fn measured<'r>(scenario: &'static str, input: &'r str, bytes: usize, race: 
     Measured { scenario, input, bytes, race }
 }
 
-/// The options, and the rows measured so far.
+/// The options.
 pub struct Bench {
     pub effort: Effort,
     pub only: Option<String>,
-    pub rows: Vec<Row>,
-    /// The table of every short length, once it is measured.
-    pub short: String,
     pub runtime: Runtime,
 }
 
@@ -87,7 +81,7 @@ impl Bench {
 
     /// Adds a row: the speed of `ours` relative to the fastest of `peers`. A goal of 0 means that the peer is an upper
     /// bound, not a contender.
-    pub(crate) fn note(&mut self, of: &Measured<'_>, ours: &str, peers: &[&str], goal: f64) {
+    pub(crate) fn note(&self, of: &Measured<'_>, ours: &str, peers: &[&str], goal: f64) {
         let best = of.race.best(peers);
         let row = Row {
             scenario: of.scenario,
@@ -97,15 +91,15 @@ impl Bench {
             goal,
             speed: of.bytes as f64 / of.race.median_nanos(ours),
         };
-        self.add(row);
+        self.add(&row);
     }
 
     /// Adds a row: the throughput of `ours` relative to a goal in bytes per nanosecond. A goal of 0 means that there is
     /// no goal.
-    pub(crate) fn note_speed(&mut self, of: &Measured<'_>, ours: &str, goal: f64) {
+    pub(crate) fn note_speed(&self, of: &Measured<'_>, ours: &str, goal: f64) {
         let speed = of.bytes as f64 / of.race.median_nanos(ours);
         let per_goal = if goal > 0.0 { goal } else { 1.0 };
-        self.add(Row {
+        self.add(&Row {
             scenario: of.scenario,
             input: of.input.to_owned(),
             against: format!("{per_goal} GB/s"),
@@ -115,23 +109,23 @@ impl Bench {
         });
     }
 
-    pub(crate) fn add(&mut self, row: Row) {
+    pub(crate) fn add(&self, row: &Row) {
+        let Row { scenario, input, against, ratio, goal, speed } = row;
+        let goal = if *goal > 0.0 { format!("{goal:.2}") } else { String::new() };
         println!(
-            "{:44} {:16} {:7.2} GB/s {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",
-            row.scenario,
-            row.input,
-            row.speed,
-            row.against,
-            row.ratio.median,
-            row.ratio.low,
-            row.ratio.high,
-            row.goal,
+            "| {scenario} | {input} | {speed:.2} | {against} | {:.2} | {:.2}-{:.2} | {goal} | {} |",
+            ratio.median,
+            ratio.low,
+            ratio.high,
             row.verdict()
         );
-        self.rows.push(row);
     }
 
-    pub fn run(&mut self) {
+    /// Measures the rows and prints each as soon as it is measured.
+    pub fn run(&self) {
+        println!("{}, kernel {}\n", cpu::model(), Kernel::in_use().name());
+        println!("| scenario | input | GB/s | against | ratio | quartiles | goal | |");
+        println!("|---|---|---:|---|---:|---|---:|---|");
         self.bulk();
         self.small();
         self.one_shot();
@@ -167,7 +161,7 @@ impl Bench {
         (data.len(), race(contenders, self.effort))
     }
 
-    fn bulk(&mut self) {
+    fn bulk(&self) {
         for chunk in [8192, 65536] {
             let scenario = if chunk == 8192 { "8 KiB chunks" } else { "64 KiB chunks" };
             if !self.is_wanted(scenario) {
@@ -206,7 +200,7 @@ impl Bench {
         }
     }
 
-    fn small(&mut self) {
+    fn small(&self) {
         for (scenario, chunk) in
             [("256 B chunks", 256), ("64 B chunks", 64), ("16 B chunks", 16), ("1 B chunks", 1)]
         {
@@ -229,7 +223,7 @@ impl Bench {
         }
     }
 
-    fn one_shot(&mut self) {
+    fn one_shot(&self) {
         let scenario = "one-shot strings, 16-40 B";
         if !self.is_wanted(scenario) {
             return;
@@ -271,7 +265,7 @@ impl Bench {
     }
 
     /// Measures an input that is larger than any cache.
-    fn memory(&mut self) {
+    fn memory(&self) {
         let scenario = "512 MiB, 64 KiB chunks";
         if !self.is_wanted(scenario) {
             return;
@@ -300,7 +294,7 @@ impl Bench {
         );
     }
 
-    fn error_position(&mut self) {
+    fn error_position(&self) {
         let scenario = "error position in 4 KiB";
         if !self.is_wanted(scenario) {
             return;
@@ -354,7 +348,7 @@ impl Bench {
         }
     }
 
-    fn avx2(&mut self) {
+    fn avx2(&self) {
         for (scenario, chunk) in
             [("AVX2: 64 KiB chunks", 65536), ("AVX2: 1460 B chunks", 1460), ("AVX2: 64 B chunks", 64)]
         {
@@ -387,7 +381,7 @@ impl Bench {
     }
 
     /// Compares the portable kernel with the standard library.
-    fn portable(&mut self) {
+    fn portable(&self) {
         for (scenario, chunk) in [("portable: 64 KiB chunks", 65536), ("portable: 64 B chunks", 64)] {
             if !self.is_wanted(scenario) {
                 continue;
@@ -405,7 +399,7 @@ impl Bench {
         }
     }
 
-    fn framed_text(&mut self) {
+    fn framed_text(&self) {
         let scenario = "FramedRead text, in memory";
         if !self.is_wanted(scenario) {
             return;
@@ -422,7 +416,7 @@ impl Bench {
             ];
             let race = race(contenders, self.effort);
             let ((_, frames), count) = allocations::during(|| runtime.block_on(framed::text_ours(data)));
-            println!("    {count} allocations for {frames} frames");
+            eprintln!("    {count} allocations for {frames} frames");
             self.note(
                 &measured(scenario, corpus.name(), data.len(), &race),
                 "ours",
@@ -431,11 +425,11 @@ impl Bench {
             );
             self.note(&measured(scenario, corpus.name(), data.len(), &race), "ours", &["std codec"], 15.0);
             let limit = race.ratio("no codec", "simdutf8 codec").median;
-            println!("    to copy and not to look at anything is {limit:.2} times a simdutf8 codec");
+            eprintln!("    to copy and not to look at anything is {limit:.2} times a simdutf8 codec");
         }
     }
 
-    fn loopback(&mut self) {
+    fn loopback(&self) {
         let scenario = "FramedRead over loopback TCP";
         if !self.is_wanted(scenario) {
             return;

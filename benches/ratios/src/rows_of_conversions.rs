@@ -90,7 +90,7 @@ fn every_third(text: &str, other: char) -> String {
 }
 
 impl Bench {
-    pub fn conversions(&mut self) {
+    pub fn conversions(&self) {
         self.unicode();
         self.windows_1252();
         self.copies();
@@ -98,7 +98,7 @@ impl Bench {
         self.same_under_a_policy();
     }
 
-    fn unicode(&mut self) {
+    fn unicode(&self) {
         for (scenario, from, to, peer, corpora) in CONVERSIONS {
             if !self.is_wanted(scenario) {
                 continue;
@@ -125,7 +125,7 @@ impl Bench {
         }
     }
 
-    fn windows_1252(&mut self) {
+    fn windows_1252(&self) {
         use Encoding::{Utf8, Windows1252};
         for (scenario, from, to) in
             [("windows-1252 to UTF-8", Windows1252, Utf8), ("UTF-8 to windows-1252", Utf8, Windows1252)]
@@ -161,7 +161,7 @@ impl Bench {
         }
     }
 
-    fn dialects(&mut self) {
+    fn dialects(&self) {
         use Encoding::{Cesu8, ModifiedUtf8, Utf8, Utf8Ucs4, Utf8b, Wtf8};
         for (scenario, from, to) in [
             ("UTF-8 to CESU-8", Utf8, Cesu8),
@@ -215,7 +215,7 @@ impl Bench {
     }
 
     /// The speed of a copy, which is a limit for conversions that change nothing.
-    fn copies(&mut self) {
+    fn copies(&self) {
         let scenario = "copy of UTF-8";
         if !self.is_wanted(scenario) {
             return;
@@ -244,7 +244,7 @@ impl Bench {
         }
     }
 
-    fn same_under_a_policy(&mut self) {
+    fn same_under_a_policy(&self) {
         let scenario = "UTF-8 to UTF-8, Replace";
         if !self.is_wanted(scenario) {
             return;

@@ -9,7 +9,7 @@ use crate::measure::{Contender, race};
 use crate::rows::{Bench, measured};
 
 impl Bench {
-    pub fn counts(&mut self) {
+    pub fn counts(&self) {
         let scenario = "lines counted, 64 KiB";
         if self.is_wanted(scenario) {
             for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic] {

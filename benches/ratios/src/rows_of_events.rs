@@ -18,13 +18,13 @@ use crate::rows::{Bench, measured};
 const LEN: usize = 256 * 1024;
 
 impl Bench {
-    pub fn events(&mut self) {
+    pub fn events(&self) {
         self.clean_events();
         self.events_after_an_error();
     }
 
     /// Measures tokens of a language model and larger documents, in reads of 1 KiB and of 16 KiB.
-    fn clean_events(&mut self) {
+    fn clean_events(&self) {
         for (scenario, lens, chunk, goal) in [
             ("server-sent events of 20-40 B, 1 KiB reads", 20..=40, 1024, 1.0),
             ("server-sent events of 20-40 B, 64 B reads", 20..=40, 64, 1.0),
@@ -52,7 +52,7 @@ impl Bench {
 
     /// Measures a response with one ill-formed byte in a comment at the start. eventsource-stream returns no event,
     /// only an error at the end of the response, in time that grows with the square of its length.
-    fn events_after_an_error(&mut self) {
+    fn events_after_an_error(&self) {
         let scenario = "server-sent events after 1 ill-formed byte";
         if !self.is_wanted(scenario) {
             return;

@@ -11,7 +11,7 @@ use crate::measure::{Contender, race};
 use crate::rows::{Bench, measured};
 
 impl Bench {
-    pub fn lines(&mut self) {
+    pub fn lines(&self) {
         let scenario = "lines, one owned item per line";
         if !self.is_wanted(scenario) {
             return;
@@ -32,7 +32,7 @@ impl Bench {
             let race = race(contenders, self.effort);
             let lines = data.iter().filter(|&&byte| byte == b'\n').count();
             let (_, count) = allocations::during(|| runtime.block_on(framed::lines_ours(data)));
-            println!("    {count} allocations for {lines} lines");
+            eprintln!("    {count} allocations for {lines} lines");
             self.note(&measured(scenario, corpus.name(), data.len(), &race), "ours", &["LinesCodec"], goal);
             self.note(
                 &measured(scenario, corpus.name(), data.len(), &race),
@@ -57,7 +57,7 @@ impl Bench {
     }
 
     /// Measures encoding of lines of 8 to 140 bytes into one buffer.
-    pub fn encoder(&mut self) {
+    pub fn encoder(&self) {
         let scenario = "encoder, lines of 8-140 B";
         if !self.is_wanted(scenario) {
             return;

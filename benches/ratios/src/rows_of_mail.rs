@@ -16,13 +16,13 @@ const LEN: usize = 48 * 1024;
 const CORPORA: [Corpus; 3] = [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic];
 
 impl Bench {
-    pub fn mail(&mut self) {
+    pub fn mail(&self) {
         self.base64();
         self.quoted_printable();
         self.messages();
     }
 
-    fn base64(&mut self) {
+    fn base64(&self) {
         for (scenario, width, goal) in [
             ("base64, unwrapped, 64 KiB", usize::MAX, 0.7),
             ("base64, 76 columns with CRLF, 64 KiB", 76, 1.0),
@@ -67,7 +67,7 @@ impl Bench {
         }
     }
 
-    fn quoted_printable(&mut self) {
+    fn quoted_printable(&self) {
         // `None` is the best kernel of this CPU. The portable kernel has no goal.
         for (scenario, kernel, goal) in [
             ("quoted-printable, 64 KiB", None, 2.0),
@@ -100,7 +100,7 @@ impl Bench {
         }
     }
 
-    fn messages(&mut self) {
+    fn messages(&self) {
         let scenario = "8-bit mail, 64 KiB";
         if !self.is_wanted(scenario) {
             return;

@@ -7,7 +7,7 @@ use crate::measure::{Contender, race};
 use crate::rows::{Bench, measured};
 
 impl Bench {
-    pub fn repair(&mut self) {
+    pub fn repair(&self) {
         for (scenario, one_in) in [
             ("repair, 0.01 % ill-formed", 10_000),
             ("repair, 1 % ill-formed", 100),

@@ -1,6 +1,5 @@
 //! Short texts: every length from 0 to 300, and lengths that change from call to call.
 
-use std::fmt::Write as _;
 use std::hint::black_box;
 
 use utf8_codec::{Utf8Decoder, from_utf8, validate_many};
@@ -90,7 +89,7 @@ impl Texts {
 }
 
 impl Bench {
-    pub fn short(&mut self) {
+    pub fn short(&self) {
         self.mixed_lengths();
         self.many();
         if OURS.iter().any(|(_, scenario)| self.is_wanted(scenario)) {
@@ -98,7 +97,7 @@ impl Bench {
         }
     }
 
-    fn mixed_lengths(&mut self) {
+    fn mixed_lengths(&self) {
         let scenario = "one-shot, 0-64 B mixed";
         if !self.is_wanted(scenario) {
             return;
@@ -117,7 +116,7 @@ impl Bench {
     }
 
     /// Compares `validate_many` with loops over the strings.
-    fn many(&mut self) {
+    fn many(&self) {
         let scenario = "many strings of 8-40 B in one buffer";
         if !self.is_wanted(scenario) {
             return;
@@ -152,8 +151,8 @@ impl Bench {
         }
     }
 
-    /// One row for each text with the median of all lengths, and the table of all lengths.
-    fn each_length(&mut self) {
+    /// One row for each text, with the median of all lengths.
+    fn each_length(&self) {
         let effort = Effort { rounds: self.effort.rounds.min(7), ..self.effort };
         let races: Vec<Vec<Race>> = CORPORA
             .iter()
@@ -167,7 +166,7 @@ impl Bench {
                 let ratios: Vec<f64> = races.iter().map(|race| ratio(race, ours)).collect();
                 let nanos: f64 = races.iter().map(|race| race.median_nanos(ours)).sum();
                 let slower = ratios.iter().filter(|&&ratio| ratio < 0.97).count();
-                self.add(Row {
+                self.add(&Row {
                     scenario,
                     input: (*name).to_owned(),
                     against: format!("best peer; slower at {slower} lengths"),
@@ -177,38 +176,9 @@ impl Bench {
                 });
             }
         }
-        self.short = table(&races);
     }
 }
 
 fn ratio(race: &Race, ours: &str) -> f64 {
     race.ratio(ours, race.best(&PEERS)).median
-}
-
-/// Nanoseconds of a call and the ratio to the fastest peer, for each length, in Markdown.
-fn table(races: &[Vec<Race>]) -> String {
-    let mut table = String::new();
-    for (ours, _) in OURS {
-        let _ = writeln!(table, "\n## `{ours}`\n");
-        let heads: String = CORPORA.iter().map(|(_, name)| format!(" {name} | best peer |")).collect();
-        let _ = writeln!(table, "| bytes |{heads}\n|---:|{}", "---:|---|".repeat(CORPORA.len()));
-        for len in 0..=LONGEST {
-            let _ = write!(table, "| {len} |");
-            for races in races {
-                let race = &races[len];
-                let best = race.best(&PEERS);
-                let nanos = |name| race.median_nanos(name) / COUNT as f64;
-                let ratio = ratio(race, ours);
-                let mark = if ratio < 0.97 { "**" } else { "" };
-                let _ = write!(
-                    table,
-                    " {:.1} ns, {mark}{ratio:.2}{mark} | {best} {:.1} ns |",
-                    nanos(ours),
-                    nanos(best)
-                );
-            }
-            table.push('\n');
-        }
-    }
-    table
 }

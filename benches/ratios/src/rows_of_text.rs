@@ -50,14 +50,14 @@ fn validate(text: &str) -> u64 {
 }
 
 impl Bench {
-    pub fn text(&mut self) {
+    pub fn text(&self) {
         self.subsets();
         self.detector();
         self.fallback();
         self.designation();
     }
 
-    fn subsets(&mut self) {
+    fn subsets(&self) {
         for &(scenario, ref subset) in &SUBSETS {
             if !self.is_wanted(scenario) {
                 continue;
@@ -89,7 +89,7 @@ impl Bench {
         }
     }
 
-    fn detector(&mut self) {
+    fn detector(&self) {
         let scenario = "detector, 64 KiB";
         if !self.is_wanted(scenario) {
             return;
@@ -111,7 +111,7 @@ impl Bench {
         }
     }
 
-    fn fallback(&mut self) {
+    fn fallback(&self) {
         let scenario = "fallback by line, lines of 80 B";
         if !self.is_wanted(scenario) {
             return;
@@ -161,7 +161,7 @@ impl Bench {
         }
     }
 
-    fn designation(&mut self) {
+    fn designation(&self) {
         let scenario = "designations, 64 KiB";
         if !self.is_wanted(scenario) {
             return;

@@ -21,8 +21,9 @@ use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
 /// # Errors
 ///
 /// Returns a [`FramingError`]. A CR or LF that is not a part of a CRLF is an error as soon as it arrives: a peer that
-/// ends lines with LF, or sends JSON in lines, is not kept waiting. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
-/// stream is discarded, because the next frame cannot be found.
+/// ends lines with LF, or sends JSON in lines, is not kept waiting. After any error except
+/// [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is discarded, because the next frame cannot be
+/// found.
 #[derive(Clone, Copy, Debug)]
 pub struct ContentLengthCodec {
     reader: FrameReader,

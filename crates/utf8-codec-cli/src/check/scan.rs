@@ -231,8 +231,8 @@ impl Scan<'_> {
 
     /// Returns the position after the last complete line that is followed by [`AHEAD`] bytes. Without such a line it is
     /// `done`. In a full buffer in which no more than [`HISTORY`] bytes would be scanned, it is the end of a segment of
-    /// the line if the rule `mojibake` is checked, and otherwise [`HISTORY`] bytes before the end, so that the context after an error is available: [`make_room`](Self::make_room) would otherwise make no
-    /// room.
+    /// the line if the rule `mojibake` is checked, and otherwise [`HISTORY`] bytes before the end, so that the context
+    /// after an error is available: [`make_room`](Self::make_room) would otherwise make no room.
     fn end_of_lines(&self) -> usize {
         let bytes = &self.buffer[self.done..self.filled.saturating_sub(AHEAD).max(self.done)];
         let whole = memchr::memrchr(b'\n', bytes).map_or(self.done, |at| self.done + at + 1);
