@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the speed of `utf8-codec check` with other programs in one run, and checks its report.
 
-    cargo build --release --features cli
+    cargo build --release -p utf8-codec-cli
     benches/check_speed.py [--size MIB] [--files N] [--rounds N] [--dir DIR] [--docs]
 
 The contenders run alternately. The result is the median of the ratios of each round: time of the other program, divided by

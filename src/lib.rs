@@ -32,7 +32,7 @@
 //!
 //! Each adapter has two constructors: `new(inner)` is strict and keeps a byte order mark, and `with_decoder(inner,
 //! TextDecoder)` uses the policies of the decoder. Features are additive. `tracing` emits an event with the offset, the
-//! kind and the length of each error, and never a byte of the input. `cli` builds the `utf8-codec` command.
+//! kind and the length of each error, and never a byte of the input. The command `utf8-codec` is the package `utf8-codec-cli`.
 // This page links to modules that exist only if their features are enabled.
 #![cfg_attr(
     not(all(

@@ -116,7 +116,7 @@ def pingora():
 
 
 def relay():
-    """The program `utf8-codec` if it is built (`cargo build --features cli`)."""
+    """The program `utf8-codec` if it is built (`cargo build -p utf8-codec-cli`)."""
     return newest(ENGINES.parent / "target", "utf8-codec")
 
 

@@ -5,22 +5,22 @@ use libfuzzer_sys::fuzz_target;
 
 // The files of the command that parse a configuration.
 #[allow(dead_code)]
-#[path = "../../src/cli/args.rs"]
+#[path = "../../crates/utf8-codec-cli/src/args.rs"]
 mod args;
 #[allow(dead_code, unreachable_pub)]
-#[path = "../../src/cli/charset.rs"]
+#[path = "../../crates/utf8-codec-cli/src/charset.rs"]
 mod charset;
 #[allow(dead_code)]
-#[path = "../../src/cli/escape.rs"]
+#[path = "../../crates/utf8-codec-cli/src/escape.rs"]
 mod escape;
 #[allow(dead_code)]
-#[path = "../../src/cli/files.rs"]
+#[path = "../../crates/utf8-codec-cli/src/files.rs"]
 mod files;
 #[allow(dead_code)]
-#[path = "../../src/cli/outcome.rs"]
+#[path = "../../crates/utf8-codec-cli/src/outcome.rs"]
 mod outcome;
 #[allow(dead_code, unused_imports)]
-#[path = "../../src/cli/check"]
+#[path = "../../crates/utf8-codec-cli/src/check"]
 mod check {
     mod config;
     mod mojibake;

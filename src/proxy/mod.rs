@@ -38,7 +38,7 @@
 //! # Features
 //!
 //! `proxy` needs `alloc` and `bytes`, but neither `std` nor a runtime. `relay` adds tokio. The command
-//! `utf8-codec proxy` (feature `cli`) runs a `Relay` with limits, logs and metrics.
+//! `utf8-codec proxy` (package `utf8-codec-cli`) runs a `Relay` with limits, logs and metrics.
 
 #[cfg(feature = "relay")]
 mod buffer;

@@ -62,7 +62,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Option<Args> {
 fn build() -> PathBuf {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
     let output = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--features", "cli", "--bin", "utf8-codec"])
+        .args(["build", "--release", "-p", "utf8-codec-cli"])
         .args(["--message-format", "json-render-diagnostics", "--manifest-path", manifest])
         .stderr(Stdio::inherit())
         .output()

@@ -1,0 +1,553 @@
+//! Scanner for one input: finds ill-formed sequences and violations of rules, in constant memory.
+
+use core::cell::Cell;
+use core::num::NonZeroUsize;
+use core::ops::Range;
+use std::io::{self, Read, Seek};
+
+use utf8_codec::declared::DocumentKind;
+use utf8_codec::detect::{BomSniffer, Sniff};
+use utf8_codec::locate::{Columns, Location, Locator};
+use utf8_codec::transcode::{Encoding, Status, Transcoder};
+use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
+
+use super::binary::PREFIX;
+use super::declaration;
+use super::diagnostic::{Context, Diagnostic, FileStatus, Problem, Summary};
+use super::mojibake::{Survey, long_segments};
+use super::rules::Rule;
+use super::scanned::Scanned;
+use super::split::FilePart;
+use super::words::{WordEvidence, describe, describe_in};
+use crate::charset::NamedEncoding;
+use crate::files::read;
+
+/// The maximum length of a line to which rules are applied as a whole.
+const MAX_LINE: usize = 256 * 1024;
+
+/// The size of the buffer: the longest line, the bytes that are kept before it, and the bytes after it.
+const BUFFER: usize = HISTORY + MAX_LINE + AHEAD;
+
+/// The number of bytes that are decoded and counted at a time if there are no rules.
+const BLOCK: usize = 16 * 1024;
+
+/// The number of scanned bytes that are kept for the context of an error.
+pub(super) const HISTORY: usize = 256;
+
+/// The number of bytes after a line that are read before the line is scanned: a row of a hex dump. The report does not
+/// depend on where reads end.
+const AHEAD: usize = 16;
+
+/// The maximum number of bytes of the line that are shown before the start of an error, and from it on. In converted
+/// text these are characters.
+const SHOWN: usize = 60;
+
+/// The settings of a scan.
+#[derive(Clone, Debug)]
+pub(super) struct Checks {
+    pub(super) encoding: NamedEncoding,
+    pub(super) bom: BomPolicy,
+    /// Whether [`BomPolicy::Require`] has an effect only on files that need a BOM: with characters beyond ASCII, and
+    /// without `#!` at the start.
+    pub(super) bom_if_needed: bool,
+    /// The kind of the file by its extension, for declarations of an encoding.
+    pub(super) kind: Option<DocumentKind>,
+    /// The rule under which a BOM error is reported.
+    pub(super) bom_rule: Rule,
+    pub(super) rules: Vec<Rule>,
+    /// The evidence of the file for the rule `mojibake`.
+    pub(super) survey: Survey,
+    pub(super) max_errors: Option<NonZeroUsize>,
+    /// Whether a diagnostic contains the line and the bytes around the error.
+    pub(super) wants_context: bool,
+    /// Whether lines and characters of the whole input are counted, not only those before an error.
+    pub(super) wants_counts: bool,
+}
+
+impl Checks {
+    /// Returns the settings with the survey of a file, if a rule needs one.
+    pub(super) fn surveyed<F: Read + Seek>(&self, file: &mut F) -> io::Result<Self> {
+        let mut checks = self.clone();
+        if self.needs_survey() {
+            checks.survey = Survey::of(file)?;
+        }
+        Ok(checks)
+    }
+
+    pub(super) fn needs_survey(&self) -> bool {
+        self.rules.contains(&Rule::Mojibake)
+    }
+}
+
+/// Scans an input. `report` is called for each error up to the limit, in input order.
+pub(super) fn scan(
+    input: &mut dyn Read,
+    checks: &Checks,
+    skip_binary: bool,
+    report: &mut dyn FnMut(Diagnostic),
+) -> io::Result<Summary> {
+    scan_part(input, 0, FilePart::WHOLE, checks, skip_binary, report).map(Scanned::finish)
+}
+
+/// Scans a part of a file. `input` starts at the offset `from`, at most [`HISTORY`] bytes before the part. Lines and
+/// columns are counted from the start of the part, and offsets from the start of the file.
+pub(super) fn scan_part(
+    input: &mut dyn Read,
+    from: u64,
+    part: FilePart,
+    checks: &Checks,
+    skip_binary: bool,
+    report: &mut dyn FnMut(Diagnostic),
+) -> io::Result<Scanned> {
+    let mut buffer = SPARE.take();
+    buffer.resize(BUFFER, 0);
+    let mut scan = Scan {
+        checks,
+        part,
+        is_line_start: true,
+        report,
+        buffer,
+        base: from,
+        filled: 0,
+        done: (part.start - from) as usize,
+        not_decoded: 0,
+        locator: Locator::new(),
+        evidence: if part.start > 0 { WordEvidence::of_later_part() } else { WordEvidence::default() },
+        summary: Summary::default(),
+        first_line: None,
+        needs_bom: false,
+        encoding: checks.encoding.encoding(),
+        converted: String::new(),
+        allowed: Default::default(),
+    };
+    let result = scan.run(input, skip_binary);
+    let Scan { mut summary, locator, evidence, first_line, encoding, base, filled, buffer, .. } = scan;
+    SPARE.set(buffer);
+    result?;
+    let end = base + filled as u64;
+    summary.bytes = part.end.map_or(end, |part_end| part_end.min(end)).saturating_sub(part.start);
+    Ok(Scanned {
+        summary,
+        evidence: Box::new(evidence),
+        locator,
+        first_line,
+        is_utf_8: encoding == Encoding::Utf8,
+    })
+}
+
+thread_local! {
+    /// The buffer of the last scan on this thread. Allocating a new one for each small file would cost more than its
+    /// scan.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+struct Scan<'s> {
+    checks: &'s Checks,
+    part: FilePart,
+    /// Whether the next text is at the start of a line.
+    is_line_start: bool,
+    report: &'s mut dyn FnMut(Diagnostic),
+    buffer: Vec<u8>,
+    /// The offset of the first byte of the buffer.
+    base: u64,
+    filled: usize,
+    /// The number of bytes of the buffer that were scanned or are before the part.
+    done: usize,
+    /// The number of bytes of the part that were counted by the locator and not fed to the decoder.
+    not_decoded: u64,
+    locator: Locator,
+    evidence: WordEvidence,
+    summary: Summary,
+    /// The length of the first line of the part in characters, if it has ended.
+    first_line: Option<u64>,
+    /// Whether a BOM is missing if there is a character beyond ASCII.
+    needs_bom: bool,
+    /// The encoding, with its byte order.
+    encoding: Encoding,
+    /// The last part of the current line so far, converted to UTF-8. Empty if the input is UTF-8.
+    converted: String,
+    /// The position in the buffer of the line that was last searched for comments, and the rules that they switch off.
+    allowed: (Range<usize>, Vec<Rule>),
+}
+
+/// The decoder of the input.
+enum Decoder {
+    Utf8(Utf8Decoder),
+    Other(Box<Transcoder>),
+}
+
+impl Scan<'_> {
+    fn run(&mut self, input: &mut dyn Read, skip_binary: bool) -> io::Result<()> {
+        let mut is_at_end = false;
+        // What the start of the file decides depends on a fixed number of bytes, and not on the length of a read.
+        let mut needed = PREFIX;
+        while self.filled < needed && !is_at_end {
+            let more = read(&mut &mut *input, &mut self.buffer[self.filled..])?;
+            self.filled += more;
+            is_at_end = more == 0;
+            if self.filled >= PREFIX && self.part.start == 0 {
+                needed = declaration::needed(self.checks.kind, &self.buffer[..PREFIX]);
+            }
+        }
+        // This only has an effect if the file has become shorter since it was split.
+        self.done = self.done.min(self.filled);
+        if self.part.start == 0 && self.is_binary(skip_binary) {
+            self.summary.end = FileStatus::Binary;
+            return Ok(());
+        }
+        let mut decoder = self.decoder();
+        loop {
+            let limit = if is_at_end { self.filled } else { self.end_of_lines() };
+            let stop = self.part.end.map_or(self.filled, |end| (end - self.base) as usize);
+            self.look_at(&mut decoder, limit.min(stop));
+            if self.part.end == Some(self.base + self.done as u64) {
+                // Parts are split between two characters, so no sequence is unfinished here.
+                return Ok(());
+            }
+            if is_at_end {
+                self.finish(&mut decoder);
+                return Ok(());
+            }
+            self.make_room();
+            let more = read(&mut &mut *input, &mut self.buffer[self.filled..])?;
+            self.filled += more;
+            is_at_end = more == 0;
+        }
+    }
+
+    /// Examines the start of the file. Returns whether the file is skipped because it is binary.
+    fn is_binary(&mut self, skip_binary: bool) -> bool {
+        self.evidence.start(&self.buffer[..self.filled], self.checks.kind);
+        skip_binary && self.evidence.is_binary()
+    }
+
+    /// Creates the decoder of the part. Checks the BOM if it is the first part.
+    fn decoder(&mut self) -> Decoder {
+        if self.part.start > 0 {
+            return Decoder::Utf8(Utf8Decoder::new());
+        }
+        let start = self.buffer[..self.filled.min(4)].to_vec();
+        self.encoding = self.checks.encoding.encoding_of(&start);
+        self.check_bom(&start, self.encoding);
+        match self.encoding {
+            Encoding::Utf8 => Decoder::Utf8(Utf8Decoder::new()),
+            other => {
+                let transcoder = Transcoder::new(other, Encoding::Utf8);
+                Decoder::Other(Box::new(self.checks.encoding.restrict(transcoder)))
+            }
+        }
+    }
+
+    /// Returns the position after the last complete line that is followed by [`AHEAD`] bytes. Without such a line it is
+    /// `done`. In a full buffer in which no more than [`HISTORY`] bytes would be scanned, it is the end of a segment of
+    /// the line if the rule `mojibake` is checked, and otherwise [`HISTORY`] bytes before the end, so that the context
+    /// after an error is available: [`make_room`](Self::make_room) would otherwise make no room.
+    fn end_of_lines(&self) -> usize {
+        let bytes = &self.buffer[self.done..self.filled.saturating_sub(AHEAD).max(self.done)];
+        let whole = memchr::memrchr(b'\n', bytes).map_or(self.done, |at| self.done + at + 1);
+        if self.filled == self.buffer.len() && whole <= HISTORY && self.checks.needs_survey() {
+            return self.done + long_segments(bytes);
+        }
+        if self.filled == self.buffer.len() && whole <= HISTORY {
+            return self.filled.saturating_sub(HISTORY).max(self.done);
+        }
+        whole
+    }
+
+    fn make_room(&mut self) {
+        let keep = self.done.saturating_sub(HISTORY);
+        self.buffer.copy_within(keep..self.filled, 0);
+        self.base += keep as u64;
+        self.filled -= keep;
+        self.done -= keep;
+    }
+
+    fn check_bom(&mut self, start: &[u8], encoding: Encoding) {
+        let mut sniffer = BomSniffer::new();
+        sniffer.feed(start);
+        let named = match sniffer.finish() {
+            Sniff::Found(named) => Some(named),
+            _ => None,
+        };
+        let own = encoding.bom().filter(|bom| start.starts_with(bom));
+        let (kind, bom) = match (self.checks.bom, own) {
+            (BomPolicy::Require, None) if self.checks.bom_if_needed => {
+                self.needs_bom = !start.starts_with(b"#!");
+                return;
+            }
+            (BomPolicy::Require, None) => (ErrorKind::MissingBom, &[][..]),
+            (BomPolicy::Reject, Some(bom)) => (ErrorKind::UnexpectedBom, bom),
+            // The BOM of another encoding is reported as ill-formed by the UTF-8 decoder. Other decoders may decode it
+            // as text, so it is reported here.
+            (_, None) if encoding != Encoding::Utf8 && named.is_some() => {
+                (ErrorKind::UnexpectedBom, named.and_then(Encoding::bom).unwrap_or_default())
+            }
+            _ => return,
+        };
+        let message = match named.filter(|&named| named != encoding) {
+            Some(named) => format!("the BOM is that of {named}, and the encoding should be {encoding}"),
+            None => describe(kind, &[], 0),
+        };
+        let buffer = core::mem::take(&mut self.buffer);
+        self.found_bom(kind, bom, message, &buffer);
+        self.buffer = buffer;
+    }
+
+    fn found_bom(&mut self, kind: ErrorKind, bom: &[u8], message: String, buffer: &[u8]) {
+        let mut width = Columns::of(" ");
+        width.bytes = bom.len() as u64;
+        let problem = Problem::Bom(kind, self.checks.bom_rule);
+        self.found(problem, Location::default(), width.bytes, width, message, buffer);
+    }
+
+    /// Scans the buffer up to `limit`.
+    fn look_at(&mut self, decoder: &mut Decoder, limit: usize) {
+        self.allowed = Default::default();
+        // Taken out of `self`, because the calls below borrow both `self` and the buffer.
+        let buffer = core::mem::take(&mut self.buffer);
+        let chunk = &buffer[self.done..limit];
+        self.evidence.bytes(chunk);
+        if self.needs_bom && !chunk.is_ascii() {
+            self.needs_bom = false;
+            self.found_bom(ErrorKind::MissingBom, &[], describe(ErrorKind::MissingBom, &[], 0), &buffer);
+        }
+        match decoder {
+            Decoder::Utf8(decoder) => {
+                let has_rules = !self.checks.rules.is_empty();
+                let mut rest = chunk;
+                while !rest.is_empty() {
+                    if !has_rules && !self.checks.wants_counts && decoder.pending().is_empty() {
+                        // Finds the end of the ASCII at the start and counts its lines in one pass. The decoder skips
+                        // these bytes.
+                        let ascii = self.locator.feed_ascii(rest);
+                        self.not_decoded += ascii as u64;
+                        rest = &rest[ascii..];
+                    }
+                    // Processed in blocks, so that lines are counted while the text is in the L1 cache. Rules need whole lines.
+                    let block = if has_rules { rest.len() } else { rest.len().min(BLOCK) };
+                    let (block, after) = rest.split_at(block);
+                    for piece in decoder.feed(block) {
+                        match piece {
+                            Piece::Text(text) => self.text(text, &buffer),
+                            Piece::Seam(character) => self.text(character.encode_utf8(&mut [0; 4]), &buffer),
+                            Piece::IllFormed(error) => self.error(error, &buffer),
+                        }
+                    }
+                    rest = after;
+                }
+            }
+            Decoder::Other(transcoder) => self.transcode(transcoder, Some(chunk), &buffer),
+        }
+        self.done = limit;
+        self.buffer = buffer;
+    }
+
+    fn finish(&mut self, decoder: &mut Decoder) {
+        self.evidence.end();
+        let buffer = core::mem::take(&mut self.buffer);
+        match decoder {
+            Decoder::Utf8(decoder) => {
+                if let Err(error) = decoder.finish() {
+                    self.error(error, &buffer);
+                }
+            }
+            Decoder::Other(transcoder) => self.transcode(transcoder, None, &buffer),
+        }
+        self.buffer = buffer;
+    }
+
+    /// Scans text in another encoding. Lines and columns are those of the converted text. The offset of an ill-formed
+    /// sequence is that in the input.
+    fn transcode(&mut self, transcoder: &mut Transcoder, chunk: Option<&[u8]>, buffer: &[u8]) {
+        let mut room = [0; 8 * 1024];
+        let mut rest = chunk.unwrap_or_default();
+        loop {
+            let progress = match chunk {
+                Some(_) => transcoder.feed_into(rest, &mut room),
+                None => transcoder.finish_into(&mut room),
+            };
+            rest = &rest[progress.read..];
+            if let Ok(text) = str::from_utf8(&room[..progress.written]) {
+                self.text(text, buffer);
+                self.remember(text);
+            }
+            match progress.status {
+                Status::InputEmpty => return,
+                Status::OutputFull => {}
+                Status::IllFormed(error) => self.error(error, buffer),
+            }
+        }
+    }
+
+    /// Stores the last part of the current line for the context of an error.
+    fn remember(&mut self, text: &str) {
+        if let Some(end) = memchr::memrchr(b'\n', text.as_bytes()) {
+            self.converted.clear();
+            self.converted.push_str(&text[end + 1..]);
+        } else {
+            self.converted.push_str(text);
+        }
+        let excess = self.converted.len().saturating_sub(4 * SHOWN);
+        let start = (excess..).find(|&at| self.converted.is_char_boundary(at)).unwrap_or(0);
+        self.converted.drain(..start);
+    }
+
+    fn text(&mut self, text: &str, buffer: &[u8]) {
+        let mut found = Vec::new();
+        for &rule in &self.checks.rules {
+            rule.check(text, &self.checks.survey, self.is_line_start, |at, len, message| {
+                found.push((at, rule, len, message));
+            });
+        }
+        self.is_line_start = text.ends_with('\n');
+        if !found.is_empty() {
+            found.sort_by_key(|&(at, ..)| at);
+            let (mut locator, mut from) = (self.locator, 0);
+            for (at, rule, len, message) in found {
+                locator.feed(&text[from..at]);
+                from = at;
+                let mut location = locator.location();
+                location.offset += self.part.start;
+                if self.is_allowed(rule, self.position(location.offset), buffer) {
+                    continue;
+                }
+                let width = Columns::of(&text[at..at + len]);
+                self.found(Problem::Rule(rule), location, len as u64, width, message, buffer);
+            }
+        }
+        if self.checks.wants_counts {
+            self.count(text);
+        }
+        self.evidence.text(text);
+        self.locator.feed(text);
+    }
+
+    /// Whether a comment on the line around the position `at` switches the rule off. The comments are searched once for
+    /// all violations in a line, because a line may have as many of them as bytes.
+    fn is_allowed(&mut self, rule: Rule, at: usize, buffer: &[u8]) -> bool {
+        if !self.allowed.0.contains(&at) {
+            let line = line_around(&buffer[..self.filled], at);
+            let text = &buffer[line.clone()];
+            let rules = self.checks.rules.iter().copied().filter(|rule| rule.is_allowed_by(text)).collect();
+            self.allowed = (line, rules);
+        }
+        self.allowed.1.contains(&rule)
+    }
+
+    fn count(&mut self, text: &str) {
+        self.summary.characters += Columns::of(text).characters;
+        let mut column = self.locator.location().columns.characters;
+        let mut lines = text.split_inclusive('\n').peekable();
+        while let Some(line) = lines.next() {
+            column += Columns::of(line.trim_end_matches('\n')).characters;
+            if line.ends_with('\n') || lines.peek().is_some() {
+                match self.first_line {
+                    Some(_) => self.summary.longest_line = self.summary.longest_line.max(column),
+                    None => self.first_line = Some(column),
+                }
+                column = 0;
+            }
+        }
+    }
+
+    fn error(&mut self, error: Utf8Error, buffer: &[u8]) {
+        let offset = self.part.start + self.not_decoded + error.offset;
+        let error = Utf8Error::new(offset, error.kind, error.len);
+        tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
+        let at = self.position(error.offset).min(buffer.len());
+        let following = &buffer[at..self.filled.max(at)];
+        self.evidence.error(error.kind, &buffer[..self.filled.max(at)], at);
+        self.summary.characters += 1;
+        self.ill_formed(error, following, buffer);
+        self.locator.feed_ill_formed(error.len.into());
+    }
+
+    fn ill_formed(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {
+        let Utf8Error { offset, kind, len, .. } = error;
+        let is_utf_8 = self.checks.encoding == Encoding::Utf8.into();
+        let message = match kind {
+            _ if is_utf_8 => describe(kind, &following[..following.len().min(8)], len.into()),
+            _ => {
+                let bytes = &following[..following.len().min(8)];
+                describe_in(self.encoding, self.checks.encoding, kind, bytes, len.into())
+            }
+        };
+        let mut location = self.locator.location();
+        location.offset = offset;
+        let mut width = Columns::of(" ");
+        width.bytes = len.into();
+        self.found(Problem::IllFormed(kind), location, len.into(), width, message, buffer);
+    }
+
+    fn found(
+        &mut self,
+        problem: Problem,
+        location: Location,
+        len: u64,
+        width: Columns,
+        message: String,
+        buffer: &[u8],
+    ) {
+        self.summary.count(problem.name());
+        if self.summary.unreported(self.checks.max_errors) > 0 {
+            return;
+        }
+        let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, buffer));
+        (self.report)(Diagnostic { problem, location, len, width, message, context });
+    }
+
+    /// Returns the position in the buffer of an offset in the input. A position outside the buffer becomes the nearest
+    /// end.
+    fn position(&self, offset: u64) -> usize {
+        (offset.saturating_sub(self.base)).min(self.filled as u64) as usize
+    }
+
+    fn context(&self, offset: u64, len: usize, buffer: &[u8]) -> Context {
+        let at = self.position(offset);
+        let buffer = &buffer[..self.filled];
+        let row = at - (offset % 16).min(at as u64) as usize;
+        let (row, row_offset) = (buffer[row..buffer.len().min(row + 16)].to_vec(), offset - offset % 16);
+        if self.encoding != Encoding::Utf8 {
+            let characters = self.converted.chars().count();
+            let shown = self.converted.chars().skip(characters.saturating_sub(SHOWN));
+            let line: String = shown.chain([char::REPLACEMENT_CHARACTER]).collect();
+            let at = line.len() - char::REPLACEMENT_CHARACTER.len_utf8();
+            return Context {
+                covered: line.len() - at,
+                line: line.into_bytes(),
+                at,
+                is_cut: (characters > SHOWN, true),
+                row,
+                row_offset,
+            };
+        }
+        // The length is limited, because a line may fill the buffer, and each error in it copies its context.
+        let window = at.saturating_sub(SHOWN)..buffer.len().min(at + SHOWN);
+        let line = line_around(&buffer[window.clone()], at - window.start);
+        let is_cut =
+            (line.start == 0 && window.start > 0, line.end == window.len() && window.end < buffer.len());
+        let line = window.start + line.start..window.start + line.end;
+        let start = match is_cut.0 {
+            true => utf8_codec::boundary::ceil_boundary(&buffer[..line.end], line.start).min(at),
+            false => line.start,
+        };
+        Context {
+            line: buffer[start..line.end].to_vec(),
+            at: at - start,
+            covered: len,
+            is_cut,
+            row,
+            row_offset,
+        }
+    }
+}
+
+/// Returns the range of the line around the position `at`, as far as it is in `buffer`, without the line break.
+fn line_around(buffer: &[u8], at: usize) -> Range<usize> {
+    let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);
+    start..end
+}
+
+#[cfg(test)]
+mod tests;

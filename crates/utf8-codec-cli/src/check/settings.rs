@@ -1,0 +1,184 @@
+//! The settings of each file: from the command line, from `utf8-codec.toml`, from `.editorconfig` and from the type of
+//! the file, in this order of precedence.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ec4rs::property::Charset as EditorConfigCharset;
+use ec4rs::{ConfigParser, Properties, PropertiesSource};
+use utf8_codec::BomPolicy;
+use utf8_codec::transcode::Encoding;
+
+use super::config::{Config, Configs, Options};
+use super::declaration::kind_of;
+use super::rules::Rule;
+use super::scan::Checks;
+use crate::args::bom_policy;
+use crate::charset::NamedEncoding;
+use crate::files::{directory_of, open_regular, read_config};
+use crate::walk::Input;
+
+/// Extensions of files that need a BOM if they contain characters beyond ASCII: Windows PowerShell decodes scripts without
+/// a BOM with the ANSI code page of the machine. A script with `#!` is for PowerShell 7, and the kernel does not find `#!`
+/// after a BOM.
+const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
+
+/// Extensions of files that must not start with a BOM. RFC 8259 §8.1 forbids it in JSON. In scripts the kernel does not
+/// find `#!` after a BOM.
+const BOM_FORBIDDEN: [&str; 8] = ["bash", "fish", "geojson", "json", "ksh", "sh", "webmanifest", "zsh"];
+
+/// The options that determine what is an error.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct SettingsArgs {
+    /// The encoding that the files should have [default: utf-8]
+    #[arg(long, value_name = "ENCODING")]
+    encoding: Option<NamedEncoding>,
+    /// Whether files must start with a BOM (require), must not (reject), or may (keep, strip) [default: keep]
+    #[arg(long, value_name = "POLICY", hide_possible_values = true, value_parser = bom_policy())]
+    bom: Option<BomPolicy>,
+    /// Check an additional rule; can be repeated. Replaces the rules of utf8-codec.toml
+    #[arg(long = "rule", value_name = "RULE")]
+    rules: Vec<Rule>,
+    /// Read this file instead of the nearest utf8-codec.toml in the directory of each file or a parent directory
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Read no utf8-codec.toml
+    #[arg(long, conflicts_with = "config")]
+    no_config: bool,
+}
+
+/// The settings of all files.
+#[derive(Debug)]
+pub(super) struct Settings {
+    args: SettingsArgs,
+    configs: Configs,
+    /// The settings that are the same for all files, and defaults for the others.
+    common: Checks,
+}
+
+impl SettingsArgs {
+    pub(super) fn encoding(&self) -> NamedEncoding {
+        self.encoding.unwrap_or(Encoding::Utf8.into())
+    }
+
+    /// Reads the configuration files for all inputs.
+    pub(super) fn load(self, inputs: &[Input], common: Checks) -> Result<Settings, String> {
+        if self.encoding() != Encoding::Utf8.into()
+            && let Some(rule) = self.rules.iter().find(|rule| !matches!(rule, Rule::Bom | Rule::Editorconfig))
+        {
+            return Err(format!(
+                "--rule {} only supports UTF-8, and --encoding is another encoding",
+                rule.name()
+            ));
+        }
+        let mut configs = match &self.config {
+            Some(file) => {
+                let here = fs::canonicalize(".").map_err(|error| format!("cannot read .: {error}"))?;
+                Configs::only(Config::read(file, File::open(file), &here)?)
+            }
+            None => Configs::default(),
+        };
+        if !self.no_config {
+            inputs.iter().try_for_each(|input| configs.load(directory_of(&input.path)))?;
+        }
+        Ok(Settings { args: self, configs, common })
+    }
+}
+
+impl Settings {
+    /// Returns the settings of a file, or why its `.editorconfig` could not be read.
+    pub(super) fn of(&self, path: &Path) -> Result<Checks, String> {
+        let Options { rules, encoding, bom } = self.configs.options_for(path);
+        let mut checks = self.common.clone();
+        checks.rules = match (self.args.rules.is_empty(), rules) {
+            (true, Some(rules)) => rules,
+            _ => self.args.rules.clone(),
+        };
+        let (mut expected, mut policy) = (Encoding::Utf8.into(), BomPolicy::Keep);
+        if checks.rules.contains(&Rule::Bom)
+            && let Some(by_type) = by_type(path)
+        {
+            policy = by_type;
+            checks.bom_if_needed = by_type == BomPolicy::Require;
+        }
+        if checks.rules.contains(&Rule::Editorconfig)
+            && let Some(charset) = charset_of(path)?
+        {
+            checks.bom_rule = Rule::Editorconfig;
+            checks.bom_if_needed = false;
+            (expected, policy) = match charset {
+                EditorConfigCharset::Utf8 => (Encoding::Utf8.into(), BomPolicy::Reject),
+                EditorConfigCharset::Utf8Bom => (Encoding::Utf8.into(), BomPolicy::Require),
+                EditorConfigCharset::Utf16Le => (Encoding::Utf16Le.into(), BomPolicy::Keep),
+                EditorConfigCharset::Utf16Be => (Encoding::Utf16Be.into(), BomPolicy::Keep),
+                EditorConfigCharset::Latin1 => (Encoding::Latin1.into(), BomPolicy::Keep),
+            };
+        }
+        if let Some(bom) = self.args.bom.or(bom) {
+            (checks.bom_rule, policy) = (Rule::Bom, bom);
+            checks.bom_if_needed = false;
+        }
+        checks.kind = kind_of(path);
+        (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
+        if checks.encoding.encoding() != Encoding::Utf8 {
+            // Rules only support UTF-8.
+            checks.rules.clear();
+        }
+        Ok(checks)
+    }
+}
+
+/// Returns the BOM policy that the rule `bom` requires for a file of this type.
+fn by_type(path: &Path) -> Option<BomPolicy> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    if BOM_REQUIRED.contains(&&*extension) {
+        Some(BomPolicy::Require)
+    } else if BOM_FORBIDDEN.contains(&&*extension) {
+        Some(BomPolicy::Reject)
+    } else {
+        None
+    }
+}
+
+/// Returns the `charset` of `.editorconfig` for a file. An unknown value is ignored, as the EditorConfig specification
+/// requires.
+fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let mut files = Vec::new();
+    for directory in path.ancestors().skip(1) {
+        let file = directory.join(".editorconfig");
+        // `ec4rs::properties_of` would open any file, and would read a line of any length.
+        let Ok(opened) = open_regular(&file) else { continue };
+        let content = read_config(opened.file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let Ok(parser) = ConfigParser::new(io::Cursor::new(content)) else { continue };
+        let is_root = parser.is_root;
+        files.push((directory, parser));
+        if is_root {
+            break;
+        }
+    }
+    let mut properties = Properties::new();
+    for (directory, parser) in files.iter_mut().rev() {
+        // The globs are relative to the directory.
+        let below = path.strip_prefix(*directory).unwrap_or(&path);
+        parser.apply_to(&mut properties, below).map_err(|error| {
+            format!("{}:{}: {error}", directory.join(".editorconfig").display(), parser.line_no())
+        })?;
+    }
+    Ok(properties.get::<EditorConfigCharset>().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bom_policy_depends_on_the_type_of_a_file() {
+        assert_eq!(by_type(Path::new("a/x.PS1")), Some(BomPolicy::Require));
+        assert_eq!(by_type(Path::new("x.json")), Some(BomPolicy::Reject));
+        assert_eq!(by_type(Path::new("x.sh")), Some(BomPolicy::Reject));
+        assert_eq!(by_type(Path::new("x.rs")), None);
+        assert_eq!(by_type(Path::new("json")), None);
+    }
+}

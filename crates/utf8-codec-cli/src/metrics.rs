@@ -1,0 +1,304 @@
+//! The metrics of a running proxy: counters for Prometheus, and the latest rejections.
+
+use core::sync::atomic::AtomicU64;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use utf8_codec::proxy::Direction;
+use utf8_codec::{ErrorKind, Utf8Error};
+
+use crate::log::DroppedLines;
+use crate::net::Peer;
+
+/// The number of rejections that the status page shows.
+const LAST_REJECTIONS: usize = 20;
+
+/// The values of the label `end`.
+const ENDS: [&str; 9] =
+    ["closed", "rejected", "failed", "idle", "too_slow", "too_long", "too_many", "unreachable", "cut"];
+
+const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
+
+/// The formats of the metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MetricsFormat {
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+    /// The text format of Prometheus, version 0.0.4.
+    Prometheus,
+}
+
+impl MetricsFormat {
+    pub(super) const fn content_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+
+    /// Returns the format that a header `Accept` prefers (RFC 9110 section 12.5.1). Without a preference it is the format
+    /// of Prometheus, which every scraper reads. OpenMetrics has to be named: `*/*` does not select it.
+    pub(super) fn accepted<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+        let mut best = (0.0, Self::Prometheus);
+        for range in values.flat_map(|value| value.split(',')) {
+            let mut parts = range.split(';').map(str::trim);
+            let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let (mut quality, mut version) = (1.0, None);
+            for (key, value) in parts.filter_map(|parameter| parameter.split_once('=')) {
+                match (key.trim_end(), value.trim_start().trim_matches('"')) {
+                    ("q" | "Q", value) => quality = value.parse().unwrap_or(0.0),
+                    ("version", value) => version = Some(value),
+                    _ => {}
+                }
+            }
+            let format = match (&*name, version) {
+                ("application/openmetrics-text", None | Some("1.0.0")) => Self::OpenMetrics,
+                ("text/plain", None | Some("0.0.4")) | ("text/*" | "*/*", _) => Self::Prometheus,
+                _ => continue,
+            };
+            // Of equal ones, the first.
+            if quality > best.0 {
+                best = (quality, format);
+            }
+        }
+        best.1
+    }
+}
+
+/// Converts OpenMetrics to the text format of Prometheus: comments about a counter have the name of its sample, with
+/// `_total`, and there is no `# EOF`. The samples are the same.
+fn prometheus(open_metrics: &str) -> String {
+    let mut out = String::with_capacity(open_metrics.len() + open_metrics.len() / 8);
+    let mut help = None;
+    for line in open_metrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        match [words.next(), words.next(), words.next(), words.next()] {
+            [Some("#"), Some("HELP"), Some(name), Some(text)] => help = Some((name, text)),
+            [Some("#"), Some("TYPE"), Some(name), Some(kind)] => {
+                let total = if kind == "counter" { "_total" } else { "" };
+                if let Some((_, text)) = help.take().filter(|(described, _)| *described == name) {
+                    out.push_str(&format!("# HELP {name}{total} {text}\n"));
+                }
+                out.push_str(&format!("# TYPE {name}{total} {kind}\n"));
+            }
+            [Some("#"), ..] => {}
+            _ => out.extend([line, "\n"]),
+        }
+    }
+    out
+}
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// The counters of a proxy.
+#[derive(Debug)]
+pub(super) struct Metrics {
+    registry: Registry,
+    open: Gauge,
+    connections: Family<Labels<1>, Counter>,
+    read: [Counter; 2],
+    written: [Counter; 2],
+    held: [Gauge; 2],
+    ill_formed: Family<Labels<2>, Counter>,
+    repaired: [Counter; 2],
+    rejected: [Counter; 2],
+    rejected_lines: [Counter; 2],
+    dropped_lines: Counter<u64, AtomicU64>,
+    rejections: Mutex<VecDeque<Value>>,
+    dropped: DroppedLines,
+    repairs: bool,
+}
+
+impl Metrics {
+    /// Creates the metrics. `repairs` is whether ill-formed sequences are repaired.
+    pub(super) fn new(dropped: DroppedLines, repairs: bool) -> Self {
+        let mut registry = Registry::with_prefix("utf8_codec");
+        let (open, ill_formed) = (Gauge::default(), Family::default());
+        let connections = Family::<Labels<1>, Counter>::default();
+        for end in ENDS {
+            // A counter that first appears with the value 1 has no increase for Prometheus.
+            drop(connections.get_or_create(&[("end", end)]));
+        }
+        let dropped_lines = Counter::default();
+        registry.register("connections_open", "Connections that are open now", open.clone());
+        registry.register("connections", "Connections that ended, by reason", connections.clone());
+        registry.register("ill_formed", "Ill-formed sequences, repaired or not", Family::clone(&ill_formed));
+        registry.register(
+            "log_lines_dropped",
+            "Log lines dropped because stderr was read too slowly",
+            dropped_lines.clone(),
+        );
+        let held_by_direction = Family::<Labels<1>, Gauge>::default();
+        registry.register(
+            "held_bytes",
+            "Bytes that wait for the rest of their character or line",
+            held_by_direction.clone(),
+        );
+        let mut by_direction = |name, help, labels: fn(&'static str) -> Labels<1>| {
+            let family = Family::<Labels<1>, Counter>::default();
+            registry.register(name, help, family.clone());
+            DIRECTIONS.map(|direction| family.get_or_create(&labels(direction.as_str())).clone())
+        };
+        let labels: fn(&'static str) -> Labels<1> = |direction| [("direction", direction)];
+        Self {
+            read: by_direction("bytes_read", "Bytes read", labels),
+            written: by_direction("bytes_written", "Bytes written", labels),
+            repaired: by_direction("repaired", "Ill-formed sequences that were repaired", labels),
+            rejected: by_direction(
+                "rejected",
+                "Rejected streams; in report mode, streams that would have been rejected",
+                labels,
+            ),
+            rejected_lines: by_direction("rejected_lines", "Rejected lines", labels),
+            held: DIRECTIONS
+                .map(|direction| held_by_direction.get_or_create(&labels(direction.as_str())).clone()),
+            registry,
+            open,
+            connections,
+            ill_formed,
+            dropped_lines,
+            rejections: Mutex::default(),
+            dropped,
+            repairs,
+        }
+    }
+
+    pub(super) fn opened(&self) {
+        self.open.inc();
+    }
+
+    /// Records the end of a connection. `end` is the label for the reason.
+    pub(super) fn closed(&self, end: &'static str) {
+        self.open.dec();
+        self.connections.get_or_create(&[("end", end)]).inc();
+    }
+
+    /// Records a connection that was reset because there are too many from its source. It was never open.
+    pub(super) fn too_many(&self) {
+        self.connections.get_or_create(&[("end", "too_many")]).inc();
+    }
+
+    pub(super) fn read(&self, direction: Direction, bytes: usize) {
+        self.read[direction as usize].inc_by(bytes as u64);
+    }
+
+    pub(super) fn written(&self, direction: Direction, bytes: usize) {
+        self.written[direction as usize].inc_by(bytes as u64);
+    }
+
+    /// Adds `change`, which may be negative, to the number of bytes that connections hold.
+    pub(super) fn held(&self, direction: Direction, change: i64) {
+        self.held[direction as usize].inc_by(change);
+    }
+
+    pub(super) fn ill_formed(&self, direction: Direction, error: Utf8Error) {
+        let labels = [("direction", direction.as_str()), ("kind", error.kind.as_str())];
+        self.ill_formed.get_or_create(&labels).inc();
+        // No policy repairs the error of a BOM.
+        if self.repairs && !matches!(error.kind, ErrorKind::MissingBom | ErrorKind::UnexpectedBom) {
+            self.repaired[direction as usize].inc();
+        }
+    }
+
+    pub(super) fn rejected_line(&self, direction: Direction) {
+        self.rejected_lines[direction as usize].inc();
+    }
+
+    /// Records a rejected stream, and its error, or `None` if a line is too long. Payload bytes are not recorded.
+    pub(super) fn rejected(
+        &self,
+        connection: u64,
+        peer: Peer,
+        direction: Direction,
+        error: Option<Utf8Error>,
+    ) {
+        self.rejected[direction as usize].inc();
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let rejection = json!({
+            "time": time,
+            "connection": connection,
+            "peer": peer.to_string(),
+            "direction": direction.as_str(),
+            "offset": error.map(|error| error.offset),
+            "kind": error.map_or("TooLong", |error| error.kind.as_str()),
+            "len": error.map(|error| error.len),
+        });
+        let mut rejections = self.rejections.lock().unwrap_or_else(PoisonError::into_inner);
+        rejections.truncate(LAST_REJECTIONS - 1);
+        rejections.push_front(rejection);
+    }
+
+    /// Returns all metrics in a format.
+    pub(super) fn text(&self, format: MetricsFormat) -> String {
+        let dropped = self.dropped.count() as u64;
+        self.dropped_lines.inc_by(dropped.saturating_sub(self.dropped_lines.get()));
+        let mut text = String::new();
+        // Writing to a `String` does not fail.
+        let _ = encode(&mut text, &self.registry);
+        match format {
+            MetricsFormat::OpenMetrics => text,
+            MetricsFormat::Prometheus => prometheus(&text),
+        }
+    }
+
+    /// Returns the latest rejections as JSON, the most recent first.
+    pub(super) fn rejections(&self) -> String {
+        let rejections = self.rejections.lock().unwrap_or_else(PoisonError::into_inner);
+        Value::from_iter(rejections.iter().cloned()).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_accept_selects_the_format() {
+        use MetricsFormat::{OpenMetrics, Prometheus};
+
+        for (accept, format) in [
+            (&[][..], Prometheus),
+            (&["*/*"], Prometheus),
+            (&["text/plain"], Prometheus),
+            (&["application/openmetrics-text"], OpenMetrics),
+            (&["APPLICATION/OpenMetrics-Text; Version=1.0.0"], OpenMetrics),
+            (&["application/openmetrics-text; version=\"1.0.0\""], OpenMetrics),
+            (&["application/openmetrics-text;version=0.0.1"], Prometheus),
+            (&["application/openmetrics-text;q=0"], Prometheus),
+            (&["application/openmetrics-text;q=0.5, text/plain;q=0.6"], Prometheus),
+            (&["text/plain;q=0.4", "application/openmetrics-text;q=0.5"], OpenMetrics),
+            (&["text/plain;version=1.0.0", "text/html", "application/openmetrics-text;q=0.1"], OpenMetrics),
+            // Prometheus 2.50 and 3.0.
+            (
+                &["application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;\
+                   version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"],
+                OpenMetrics,
+            ),
+            (
+                &["application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,text/plain;\
+                   version=0.0.4;escaping=allow-utf-8;q=0.3,*/*;q=0.2"],
+                OpenMetrics,
+            ),
+            (&["nonsense;;q=x,,;"], Prometheus),
+        ] {
+            assert_eq!(MetricsFormat::accepted(accept.iter().copied()), format, "{accept:?}");
+        }
+    }
+
+    #[test]
+    fn the_format_of_prometheus_describes_the_samples_of_counters() {
+        let open_metrics = "# HELP a_open Open now.\n# TYPE a_open gauge\na_open 1\n\
+                            # HELP a_read Bytes read.\n# TYPE a_read counter\n# UNIT a_read bytes\n\
+                            a_read_total{d=\"x\"} 2\n# EOF\n";
+        let expected = "# HELP a_open Open now.\n# TYPE a_open gauge\na_open 1\n\
+                        # HELP a_read_total Bytes read.\n# TYPE a_read_total counter\na_read_total{d=\"x\"} 2\n";
+        assert_eq!(prometheus(open_metrics), expected);
+    }
+}

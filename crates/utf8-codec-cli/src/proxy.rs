@@ -1,0 +1,445 @@
+//! `utf8-codec proxy`: a TCP proxy that forwards only well-formed UTF-8.
+
+use core::error::Error;
+use core::future::pending;
+use core::num::NonZeroUsize;
+use core::time::Duration;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{Level, info, warn};
+use utf8_codec::codec::Utf8LinesCodec;
+use utf8_codec::proxy::{
+    Direction, End, LineError, LineFilter, Observer, OnRejection, Outcome as Relayed, RejectedLine, Relay,
+};
+use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
+
+use crate::address::{self, Address};
+use crate::admin;
+use crate::args::{PolicyArgs, at_least_one, seconds, whole_number};
+use crate::log::DroppedLines;
+use crate::metrics::Metrics;
+use crate::net::Peer;
+use crate::outcome::CommandResult;
+use crate::serve::LineServer;
+use crate::server::{Capacity, Connection, ConnectionReports, Service, announce};
+use crate::signals::Signals;
+use crate::upstream::Upstream;
+
+/// Forward TCP connections to a server, but only well-formed UTF-8
+///
+/// Bytes are forwarded as they arrive, in whole characters. With `--on-error strict` the bytes before an ill-formed
+/// sequence are delivered, then both sides are reset, and the error and its offset are logged.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Address to accept connections on, or unix:PATH; port 0 selects a free port
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
+    listen: Address,
+    /// Server to forward to, or unix:PATH; by default a line server (`serve`) is started on a loopback port
+    #[arg(long, value_name = "HOST:PORT", value_parser = address::server)]
+    upstream: Option<Address>,
+    /// Directions to filter: from clients, from the server, or both
+    #[arg(long, value_name = "DIRECTION", default_value = "both")]
+    direction: Directions,
+    #[command(flatten)]
+    policies: PolicyArgs,
+    /// Enforce the policies, or forward every byte and only log what would be rejected or repaired
+    #[arg(long, value_name = "MODE", default_value = "enforce")]
+    mode: Mode,
+    /// What a rejection ends: `stream` ends the connection, `lines` only drops the line
+    #[arg(long, value_name = "UNIT", default_value = "stream")]
+    framing: Framing,
+    /// What to hold until it is complete; always lines with `--framing lines`
+    #[arg(long, value_name = "UNIT", default_value = "characters")]
+    hold: Hold,
+    /// Maximum bytes of a line, if lines are held; a longer line is rejected
+    #[arg(long, value_name = "N", default_value_t = LineFilter::DEFAULT_MAX_LENGTH, value_parser = positive)]
+    max_line: usize,
+    /// Line to send to the sender of a rejected line; {line}, {offset}, {kind} and {len} are replaced. Requires
+    /// `--framing lines`
+    #[arg(long, value_name = "TEXT")]
+    answer: Option<String>,
+    /// How to close both sides after a rejection
+    #[arg(long, alias = "on-refusal", value_name = "END", default_value = "reset")]
+    on_rejection: AfterRejection,
+    /// How long the other direction continues after a rejection, so that pending responses are delivered
+    #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
+    linger: Duration,
+    /// Timeout for connecting to the server, divided among its addresses; 0 is no limit
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    connect_timeout: Duration,
+    /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 is no limit
+    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = whole_number::<u64>)]
+    min_rate: u64,
+    /// Maximum duration of a connection; 0 is no limit
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
+    max_session: Duration,
+    /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address or unix:PATH, without
+    /// authentication
+    #[arg(long, value_name = "HOST:PORT")]
+    admin: Option<Address>,
+    #[command(flatten)]
+    service: Service,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Directions {
+    Both,
+    Requests,
+    Responses,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    Enforce,
+    Report,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Framing {
+    Stream,
+    Lines,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Hold {
+    Characters,
+    Lines,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AfterRejection {
+    /// Reset both sides, so that no peer assumes that the data is complete
+    Reset,
+    /// Close both sides normally after the well-formed bytes
+    Close,
+}
+
+fn positive(value: &str) -> Result<usize, &'static str> {
+    at_least_one(value).map(NonZeroUsize::get)
+}
+
+impl Args {
+    pub(super) fn run(self) -> CommandResult {
+        if self.answer.is_some() && self.framing == Framing::Stream {
+            return Err("--answer needs --framing lines".into());
+        }
+        self.service.run(async |dropped| self.serve(dropped).await)
+    }
+
+    async fn serve(&self, dropped: DroppedLines) -> Result<(), Box<dyn Error>> {
+        let mut signals = Signals::new()?;
+        let listener = self.service.bind(&self.listen).await?;
+        let (upstream, embedded) = match &self.upstream {
+            Some(upstream) => (upstream.clone(), None),
+            None => {
+                let embedded = self.service.bind(&Address::Tcp("127.0.0.1:0".to_owned())).await?;
+                (embedded.address()?, Some(embedded))
+            }
+        };
+        let own = listener.identity()?;
+        let upstream = Upstream { address: upstream, own, connect_timeout: self.connect_timeout };
+        tokio::select! {
+            checked = upstream.check() => checked?,
+            // A name server that does not respond can delay the start for a long time.
+            () = signals.next() => return Ok(()),
+        }
+        let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
+        let repairs = self.policies.on_error() != ErrorPolicy::Strict && self.mode == Mode::Enforce;
+        let metrics = Arc::new(Metrics::new(dropped, repairs));
+        let admin = match &self.admin {
+            Some(address) => {
+                let admin = self.service.bind(address).await?;
+                info!(address = %admin.address()?, "admin");
+                Some(tokio::spawn(admin::serve(admin, Arc::clone(&metrics))))
+            }
+            None => None,
+        };
+        announce(&listener)?;
+        let resets = self.on_rejection == AfterRejection::Reset && self.mode == Mode::Enforce;
+        let partial = (self.framing, self.hold) == (Framing::Stream, Hold::Characters);
+        if matches!(upstream.address, Address::Unix(_)) && resets && partial {
+            warn!(
+                "a Unix socket cannot be reset: after a rejection the server sees a normal end; --hold lines avoids \
+                 that it acts on a part of a line"
+            );
+        }
+        info!(listen = %listener.address()?, upstream = %upstream.address, embedded = embedded.is_some(), "accepting connections");
+
+        let line_server = async {
+            if let Some(embedded) = embedded {
+                let server = LineServer {
+                    decoder: TextDecoder::new(),
+                    max_line: Utf8LinesCodec::DEFAULT_MAX_LENGTH,
+                    logs_connections: false,
+                };
+                // The proxy is the only client of the embedded server, and it limits the connections.
+                let capacity = Capacity { connections: usize::MAX, from_one_source: 0 };
+                server.run(&self.service, embedded, capacity, pending).await;
+            }
+            pending::<()>().await
+        };
+        let cut = CancellationToken::new();
+        let filter = Arc::new(FilterProxy {
+            relay: self.relay(),
+            upstream,
+            answer: self.answer.clone(),
+            report_only: self.mode == Mode::Report,
+            delivery_timeout: self.service.idle_timeout().unwrap_or(Duration::MAX),
+            min_rate: self.min_rate,
+            max_session: Some(self.max_session).filter(|time| !time.is_zero()),
+            metrics,
+            cut: cut.clone(),
+        });
+        let session = |connection| Arc::clone(&filter).session(connection);
+        let too_many = || filter.metrics.too_many();
+        let signal = async || signals.next().await;
+        tokio::select! {
+            () = self.service.accept(listener, capacity, signal, cut, session, too_many) => {}
+            () = line_server => {}
+        }
+        if let Some(admin) = admin {
+            admin.abort();
+            // Without this the process could end before the file of a Unix socket is removed.
+            let _ = admin.await;
+        }
+        Ok(())
+    }
+
+    fn relay(&self) -> Relay {
+        let mut relay =
+            Relay::with_decoder(self.policies.decoder()).linger(self.linger).min_rate(self.min_rate);
+        let lines = LineFilter::with_decoder(self.policies.decoder()).max_length(self.max_line);
+        relay = match (self.framing, self.hold) {
+            (Framing::Lines, _) => relay.lines(lines),
+            (Framing::Stream, Hold::Lines) => relay.hold_lines(lines),
+            (Framing::Stream, Hold::Characters) => relay,
+        };
+        if let Some(idle_timeout) = self.service.idle_timeout() {
+            relay = relay.idle_timeout(idle_timeout);
+        }
+        if !self.max_session.is_zero() {
+            relay = relay.max_duration(self.max_session);
+        }
+        if self.mode == Mode::Report {
+            relay = relay.report_only();
+        }
+        relay = relay.on_rejection(match self.on_rejection {
+            AfterRejection::Reset => OnRejection::Reset,
+            AfterRejection::Close => OnRejection::Close,
+        });
+        match self.direction {
+            Directions::Both => relay,
+            Directions::Requests => relay.only(Direction::Requests),
+            Directions::Responses => relay.only(Direction::Responses),
+        }
+    }
+}
+
+/// State that all connections share.
+#[derive(Debug)]
+struct FilterProxy {
+    relay: Relay,
+    upstream: Upstream,
+    answer: Option<String>,
+    report_only: bool,
+    /// How long a reset waits for a peer that does not read.
+    delivery_timeout: Duration,
+    /// The minimum rate at which a peer must read while a reset waits for it; 0 means no limit.
+    min_rate: u64,
+    /// The maximum duration of a connection, with the time that a reset waits.
+    max_session: Option<Duration>,
+    metrics: Arc<Metrics>,
+    cut: CancellationToken,
+}
+
+impl FilterProxy {
+    async fn session(self: Arc<Self>, connection: Connection) {
+        let mut open = Open { metrics: &self.metrics, end: "cut" };
+        open.metrics.opened();
+        let reports = ConnectionReports::of(&connection);
+        let Connection { stream: mut client, peer, number: connection, .. } = connection;
+        // Boxed, so that its memory is freed before the relay starts.
+        let connected = tokio::select! {
+            connected = Box::pin(self.upstream.connect()) => connected,
+            () = self.cut.cancelled() => return client.reset(),
+        };
+        let mut upstream = match connected {
+            Ok(upstream) => upstream,
+            Err(error) => {
+                let upstream = &self.upstream.address;
+                reports.line(Level::WARN, |held_back| {
+                    warn!(connection, %peer, %upstream, %error, held_back, "cannot reach the upstream");
+                });
+                open.end = "unreachable";
+                return client.reset();
+            }
+        };
+        // Setting TCP_NODELAY only fails on a socket that is already closed, which the relay reports.
+        let _ = client.set_nodelay().and(upstream.set_nodelay());
+        let over = self.max_session.and_then(|time| Instant::now().checked_add(time));
+        let mut session =
+            Session { proxy: &self, reports, connection, peer, held: [0; 2], errors: [None; 2] };
+        let relayed =
+            self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
+        session.closed(&relayed);
+        open.end = match &relayed.end {
+            End::Closed => "closed",
+            End::IllFormed(..) | End::RejectedLine(..) => "rejected",
+            End::Failed(..) => "failed",
+            End::Idle => "idle",
+            End::TooSlow => "too_slow",
+            End::TooLong => "too_long",
+            _ => "cut",
+        };
+        // Peers that are too slow or idle are reset without waiting.
+        let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
+        if relayed.reset && waits {
+            let sides = async {
+                tokio::join!(
+                    client.delivered(self.delivery_timeout, self.min_rate),
+                    upstream.delivered(self.delivery_timeout, self.min_rate)
+                )
+            };
+            tokio::select! {
+                _ = sides => {}
+                () = until(over) => {}
+                () = self.cut.cancelled() => {}
+            }
+        }
+        if relayed.reset {
+            client.reset();
+            upstream.reset();
+        }
+    }
+
+    /// Returns the line to send in response to a rejected line.
+    fn answer(&self, rejected: RejectedLine) -> Option<Vec<u8>> {
+        let mut answer = self.answer.as_ref()?.replace("{line}", &rejected.line.to_string());
+        let (offset, kind, len) = match rejected.reason {
+            LineError::IllFormed(error) => {
+                (error.offset.to_string(), error.kind.as_str(), error.len.to_string())
+            }
+            _ => (String::new(), "TooLong", String::new()),
+        };
+        answer = answer.replace("{offset}", &offset).replace("{kind}", kind).replace("{len}", &len);
+        answer.push('\n');
+        Some(answer.into_bytes())
+    }
+}
+
+/// Waits until this time, or forever.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
+}
+
+/// Records in the metrics that a connection ended, when this value is dropped. `end` is the label for the reason.
+struct Open<'m> {
+    metrics: &'m Metrics,
+    end: &'static str,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.metrics.closed(self.end);
+    }
+}
+
+/// The logs and metrics of one connection.
+struct Session<'p> {
+    proxy: &'p FilterProxy,
+    reports: ConnectionReports,
+    connection: u64,
+    peer: Peer,
+    /// The number of held bytes of this connection that the gauge includes, by direction.
+    held: [usize; 2],
+    /// The last error of each direction, or `None` if the last rejected line was too long.
+    errors: [Option<Utf8Error>; 2],
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        for direction in [Direction::Requests, Direction::Responses] {
+            Observer::held(&mut &mut *self, direction, 0);
+        }
+    }
+}
+
+impl Observer for &mut Session<'_> {
+    fn read(&mut self, direction: Direction, bytes: usize) {
+        self.proxy.metrics.read(direction, bytes);
+    }
+
+    fn written(&mut self, direction: Direction, bytes: usize) {
+        self.proxy.metrics.written(direction, bytes);
+    }
+
+    fn held(&mut self, direction: Direction, bytes: usize) {
+        let before = core::mem::replace(&mut self.held[direction as usize], bytes);
+        self.proxy.metrics.held(direction, bytes as i64 - before as i64);
+    }
+
+    fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+        self.errors[direction as usize] = Some(error);
+        self.proxy.metrics.ill_formed(direction, error);
+        self.reports.ill_formed(direction, error);
+    }
+
+    fn rejected(&mut self, direction: Direction) {
+        let Session { proxy, reports, connection, peer, errors, .. } = &**self;
+        proxy.metrics.rejected(*connection, *peer, direction, errors[direction as usize]);
+        if proxy.report_only {
+            reports.line(Level::INFO, |held_back| {
+                info!(connection, %peer, %direction, held_back, "the connection would have been rejected");
+            });
+        }
+    }
+
+    fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
+        self.proxy.metrics.rejected_line(direction);
+        if let LineError::TooLong(limit) = line.reason {
+            self.errors[direction as usize] = None;
+            let Session { reports, connection, peer, .. } = &**self;
+            reports.line(Level::WARN, |held_back| {
+                warn!(connection, %peer, %direction, line = line.line, limit, held_back, "line too long");
+            });
+        }
+        self.proxy.answer(line)
+    }
+}
+
+impl Session<'_> {
+    fn closed(&self, relayed: &Relayed) {
+        let Self { reports, connection, peer, .. } = self;
+        let Relayed { requests, responses, end, .. } = relayed;
+        let end = match end {
+            End::Closed => "closed".to_owned(),
+            // The reason was already logged.
+            End::IllFormed(..) | End::RejectedLine(..) => "rejected".to_owned(),
+            End::Failed(direction, error) => format!("{direction}: {error}"),
+            End::Idle => "idle".to_owned(),
+            End::TooSlow => "too slow".to_owned(),
+            End::TooLong => "too long".to_owned(),
+            End::Cancelled => "cut".to_owned(),
+            end => format!("{end:?}"),
+        };
+        reports.line(Level::INFO, |held_back| {
+            info!(
+                connection,
+                %peer,
+                request_bytes = requests.read,
+                response_bytes = responses.read,
+                ill_formed = requests.ill_formed + responses.ill_formed,
+                rejected_lines = requests.rejected_lines + responses.rejected_lines,
+                end,
+                held_back,
+                "connection closed"
+            );
+        });
+    }
+}
