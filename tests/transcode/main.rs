@@ -1,0 +1,11 @@
+//! Conversion between encodings.
+#![allow(missing_docs)]
+
+mod bom;
+mod conformance;
+mod differential;
+mod encodings;
+mod transcoder;
+
+#[path = "../support/mod.rs"]
+mod support;
