@@ -1,8 +1,4 @@
 //! `proxy` and `serve` in operation: unread logs, limits, signals, misbehaving peers.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -14,8 +10,8 @@ use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::Instant;
 
-use support::program::{Directory, PROGRAM, program, run, stderr};
-use support::server::{Server, get, read_all, read_line, read_to_reset};
+use crate::support::program::{Directory, PROGRAM, program, run, stderr};
+use crate::support::server::{Server, get, read_all, read_line, read_to_reset};
 
 #[test]
 fn an_unread_stderr_blocks_neither_traffic_nor_signals() {

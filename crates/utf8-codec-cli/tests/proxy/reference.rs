@@ -1,15 +1,11 @@
 //! `docs/operating.md` and the program have the same flags, with the same defaults, and the same metrics.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use support::program::{program, run, stdout};
-use support::server::{Server, get};
+use crate::support::program::{program, run, stdout};
+use crate::support::server::{Server, get};
 
-const REFERENCE: &str = include_str!("../../../docs/operating.md");
+const REFERENCE: &str = include_str!("../../../../docs/operating.md");
 
 /// Returns the cells of the table below this heading, without the header row and the line below it.
 fn table(heading: &str) -> Vec<Vec<String>> {

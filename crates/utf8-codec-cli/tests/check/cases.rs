@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use super::support::program::{Directory, PROGRAM, program, run, stderr, stdout};
+use crate::support::program::{Directory, PROGRAM, program, run, stderr, stdout};
 
 /// Runs the program in a directory below the root of `directory`, without the variables of a CI service.
 fn run_in(directory: &Directory, below: &str, args: &[&str], stdin: &[u8]) -> Output {

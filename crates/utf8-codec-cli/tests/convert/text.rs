@@ -1,16 +1,14 @@
 //! `utf8-codec convert` and `utf8-codec detect`, run as programs.
-#![allow(missing_docs)]
-
-mod support;
 
 use std::fs;
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-use support::encodings::{Open, encode};
-use support::program::{Directory, program, run, stderr, stdout};
-use support::rng::Rng;
 use utf8_codec::transcode::{Encoding, Transcoder};
+
+use crate::support::encodings::{Open, encode};
+use crate::support::program::{Directory, program, run, stderr, stdout};
+use crate::support::rng::Rng;
 
 #[test]
 fn every_pair_of_encodings_is_converted_from_stdin_to_stdout() {

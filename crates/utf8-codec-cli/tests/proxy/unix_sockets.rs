@@ -1,8 +1,4 @@
 //! `proxy` and `serve` on Unix sockets.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use core::time::Duration;
 use std::fs;
@@ -13,8 +9,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::thread;
 
-use support::program::{Directory, program, run, stderr};
-use support::server::Server;
+use crate::support::program::{Directory, program, run, stderr};
+use crate::support::server::Server;
 
 fn connect(path: &Path) -> UnixStream {
     let client = UnixStream::connect(path).unwrap();

@@ -1,14 +1,10 @@
 //! The rules `bom` and `editorconfig`, and `utf8-codec.toml`.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Output};
 
-use support::program::{Directory, program, run, stderr, stdout};
+use crate::support::program::{Directory, program, run, stderr, stdout};
 
 fn check(directory: &Directory, args: &[&str]) -> Output {
     run(program(&["check", "--format", "short"]).args(args).current_dir(directory.root()), b"")

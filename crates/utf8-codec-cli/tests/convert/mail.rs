@@ -1,5 +1,4 @@
 //! `utf8-codec mail`: trees, objects and exit statuses.
-#![allow(missing_docs)]
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -1,7 +1,8 @@
 //! What `check` hints and what `check --fix` decides: legacy text, binary files, declarations inside files, BOMs.
 
-use super::support::program::{Directory, program, run, stdout};
 use serde_json::Value;
+
+use crate::support::program::{Directory, program, run, stdout};
 
 /// Runs `check` and returns its exit status and its report.
 fn check(directory: &Directory, args: &[&str]) -> (Option<i32>, String) {
@@ -231,7 +232,7 @@ fn the_command_in_a_hint_converts_the_file() {
         let command = report.lines().find_map(|line| line.strip_prefix("  to fix it: utf8-codec "));
         let command = format!("\"$0\" {}", command.unwrap_or_else(|| panic!("{name}: {report}")));
         let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", &command, super::support::program::PROGRAM]).current_dir(directory.root());
+        shell.args(["-c", &command, crate::support::program::PROGRAM]).current_dir(directory.root());
         let output = run(&mut shell, b"");
         assert!(output.status.success(), "{command}: {}", stdout(&output));
         assert_ne!(directory.read(name), content);

@@ -1,9 +1,6 @@
 //! Behavior of all commands: exit statuses, error messages about the command line, logs.
-#![allow(missing_docs)]
 
-mod support;
-
-use support::program::{Directory, program, run, stderr};
+use crate::support::program::{Directory, program, run, stderr};
 
 /// Asserts exit status 2 and one line on stderr that contains `what`.
 fn fails(args: &[&str], what: &str) {

@@ -1,13 +1,9 @@
 //! The rule `mojibake` and its fix, run as a program.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use std::fs;
 use std::process::Output;
 
-use support::program::{Directory, program, run, stdout};
+use crate::support::program::{Directory, program, run, stdout};
 
 fn check(directory: &Directory, args: &[&str]) -> Output {
     let args = [&["check", "--rule", "mojibake"], args].concat();

@@ -1,8 +1,4 @@
 //! `proxy` under faults: no free descriptors, a full disk, servers that stop and restart, slow and hostile peers.
-#![cfg(target_os = "linux")]
-#![allow(missing_docs)]
-
-mod support;
 
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,9 +9,9 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, sleep};
 
+use crate::support::server::{Server, read_line, read_to_reset};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use socket2::{Domain, Socket, Type};
-use support::server::{Server, read_line, read_to_reset};
 
 /// Sets the soft limit of open files of a running server.
 fn limit_descriptors(server: &Server, soft: u64) {

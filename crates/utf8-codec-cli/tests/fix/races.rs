@@ -1,8 +1,4 @@
 //! `utf8-codec check --fix`, while others change the files.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::fs::{self, OpenOptions};
@@ -11,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-use support::program::{Directory, program, run, stderr};
+use crate::support::program::{Directory, program, run, stderr};
 
 /// Runs a check of the directory `tree`, and calls `change` when the program has read the names of its files and has
 /// opened none: it then reads its configuration, which is a FIFO.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::thread;
 
-use super::support::program::{Directory, program, run, stdout};
+use crate::support::program::{Directory, program, run, stdout};
 
 /// Runs `check` and returns its exit status and its report.
 fn check(directory: &Directory, args: &[&str]) -> (Option<i32>, String) {

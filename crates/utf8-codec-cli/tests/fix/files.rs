@@ -1,15 +1,11 @@
 //! `utf8-codec check --fix`, run as a program.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::{Command, Output};
 
+use crate::support::program::{Directory, program, run, stderr, stdout};
 use serde_json::Value;
-use support::program::{Directory, program, run, stderr, stdout};
 
 fn fix(directory: &Directory, args: &[&str]) -> Output {
     run(program(&["check", "--fix"]).args(args).current_dir(directory.root()), b"")

@@ -1,8 +1,4 @@
 //! The program as a whole: `proxy`, `serve` and the command line.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use core::time::Duration;
 use std::io::{Read, Write};
@@ -11,10 +7,10 @@ use std::process::Output;
 use std::thread::{self, sleep};
 use std::time::Instant;
 
+use crate::support::partitions::every_partition;
+use crate::support::program::{program, run};
+use crate::support::server::{Server, facts, read_all, read_line, read_to_reset};
 use serde_json::Value;
-use support::partitions::every_partition;
-use support::program::{program, run};
-use support::server::{Server, facts, read_all, read_line, read_to_reset};
 
 // proxy
 

@@ -1,8 +1,4 @@
 //! `convert --output` replaces the output file atomically. The owner and the mode of the old file are kept.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use core::time::Duration;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -13,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 
-use support::program::{Directory, PROGRAM, program, run, stderr};
+use crate::support::program::{Directory, PROGRAM, program, run, stderr};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("a file").permissions().mode() & 0o7777

@@ -1,15 +1,11 @@
 //! `utf8-codec check`, run as a program.
-#![cfg(unix)]
-#![allow(missing_docs)]
-
-mod support;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Output;
 
+use crate::support::program::{Directory, program, run, stderr, stdout};
 use serde_json::Value;
-use support::program::{Directory, program, run, stderr, stdout};
 
 /// Runs `check` in a directory.
 fn check(directory: &Directory, args: &[&str]) -> Output {
@@ -224,7 +220,7 @@ menu.txt is probably windows-1252 text, or UTF-8 with some of it
     // The suggested command fixes the file.
     let command = "\"$0\" convert --on-error windows-1252 menu.txt -o menu.txt";
     let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", command, support::program::PROGRAM]).current_dir(directory.root());
+    shell.args(["-c", command, crate::support::program::PROGRAM]).current_dir(directory.root());
     assert!(run(&mut shell, b"").status.success());
     assert_eq!(directory.read("menu.txt"), "tea\ncafé “noir”\n".as_bytes());
     assert_eq!(check(&directory, &["menu.txt"]).status.code(), Some(0));
