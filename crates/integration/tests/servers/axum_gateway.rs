@@ -11,7 +11,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-use crate::support::example_server::{Answer, Server, read_answer};
+use crate::example::{Answer, Server, read_answer};
 use crate::support::{Rng, conformance, oracle};
 
 fn gateway() -> Server {
