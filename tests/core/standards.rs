@@ -29,7 +29,7 @@ fn decode(input: &[u8]) -> Result<String, (u64, ErrorKind, u8)> {
 }
 
 #[test]
-fn the_example_strings_of_rfc_2279_section_4_and_rfc_3629_section_7() {
+fn the_example_strings_of_rfc_2279_and_rfc_3629() {
     assert_eq!(decode(b"\x41\xE2\x89\xA2\xCE\x91\x2E").unwrap(), "A\u{2262}\u{391}.");
     assert_eq!(decode(b"\xED\x95\x9C\xEA\xB5\xAD\xEC\x96\xB4").unwrap(), "\u{D55C}\u{AD6D}\u{C5B4}");
     assert_eq!(decode(b"\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E").unwrap(), "\u{65E5}\u{672C}\u{8A9E}");
@@ -69,7 +69,7 @@ fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
 }
 
 #[test]
-fn every_pair_of_bytes_is_accepted_or_rejected_according_to_the_grammar() {
+fn every_pair_of_bytes_agrees_with_the_grammar() {
     for lead in 0..=0xFF_u8 {
         for second in 0..=0xFF_u8 {
             let pair = [lead, second];

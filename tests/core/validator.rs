@@ -40,7 +40,7 @@ fn every_partition_has_the_verdict_of_the_oracle() {
 }
 
 #[test]
-fn autobahn_cases_have_the_same_verdict_for_frames_chops_and_bytes() {
+fn autobahn_cases_have_one_verdict_however_split() {
     let Some(cases) = cases(|name| name == "autobahn.jsonl") else { return };
     let (mut section_6, mut section_7) = (0, 0);
     for case in cases {
@@ -77,7 +77,7 @@ fn autobahn_cases_have_the_same_verdict_for_frames_chops_and_bytes() {
 }
 
 #[test]
-fn a_message_that_ends_inside_a_character_is_truncated_and_the_next_one_is_not() {
+fn a_truncated_message_does_not_affect_the_next_one() {
     let mut text = Utf8Validator::new();
     text.feed(b"ab\xE2\x82").unwrap();
     assert_eq!((text.offset(), text.pending()), (4, &b"\xE2\x82"[..]));
@@ -95,7 +95,7 @@ fn masked(bytes: &[u8], key: [u8; 4]) -> Vec<u8> {
 }
 
 #[test]
-fn masked_payloads_are_checked_while_they_are_unmasked_in_any_pieces() {
+fn masked_payloads_are_checked_in_any_pieces() {
     let key = [0x37, 0xFA, 0x21, 0x3D];
     assert_eq!(masked(b"Hello", key), [0x7F, 0x9F, 0x4D, 0x51, 0x58], "the example of RFC 6455 §5.7");
 

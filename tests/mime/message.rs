@@ -252,7 +252,7 @@ fn the_last_line_is_checked_even_if_it_ends_several_headers() {
 }
 
 #[test]
-fn a_part_without_a_body_is_at_the_delimiter_that_ends_its_header() {
+fn a_part_without_a_body_is_at_its_next_delimiter() {
     let message = "Content-Type: multipart/mixed; boundary=b\n\n--b\nA: b\n--b--\n";
     let verdict = validate(message);
     let end = message.find("--b--").unwrap() as u64;
@@ -443,7 +443,7 @@ fn the_verdict_on_any_bytes_is_the_same_for_every_partition() {
 }
 
 #[test]
-fn the_messages_of_the_published_suite_have_the_expected_verdicts() {
+fn the_published_messages_have_the_expected_verdicts() {
     let Some(cases) = conformance::cases(|name| name == "realworld.jsonl") else { return };
     let mut seen = 0;
     for case in cases.iter().filter(|case| case.id.contains("/mail/")) {

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use crate::support::conformance::unhex;
 
 #[tokio::test]
-async fn smtplib_receives_the_part_with_the_error_and_well_formed_messages_arrive() {
+async fn smtplib_receives_the_part_with_the_error() {
     let python = Command::new("python3")
         .args(["-c", "import smtplib"])
         .stdout(Stdio::null())

@@ -79,7 +79,7 @@ async fn send_all(gateway: &Server, version: Version, bodies: &[Vec<Vec<u8>>]) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_published_case_has_the_expected_verdict_as_a_chunked_body() {
+async fn published_cases_have_their_verdict_as_a_chunked_body() {
     let Some(cases) = conformance::cases(|_| true) else { return };
     let cases: Vec<_> =
         cases.into_iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal").collect();
