@@ -15,7 +15,7 @@ use super::arch;
 use super::class::Class;
 use super::functions::{CAPACITY, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
-use super::functions::{Latin, Pairs, Units, Utf16, Utf32};
+use super::functions::{Latin, Units, Utf16, Utf32};
 #[cfg(feature = "mime")]
 use super::functions::{LineForm, Segment};
 use super::prefixes::Prefixes;
@@ -212,20 +212,14 @@ impl Kernel {
         self.0.latin.as_ref()
     }
 
-    /// Returns the conversions of this kernel for surrogate pairs of 6 bytes. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn pairs(self) -> Option<&'static Pairs> {
-        self.0.pairs.as_ref()
-    }
-
-    /// [`CopyBelow`](super::functions::CopyBelow) for ASCII, with `00` if `NUL`. Returns 0 if the kernel has no vector
-    /// code for it.
+    /// [`CopyBelow`](super::functions::CopyBelow) for ASCII, or for text below U+10000 if `BMP`; with `00` if `NUL`.
+    /// Returns 0 if the kernel has no vector code for it.
     #[cfg(feature = "transcode")]
     #[inline]
-    pub(super) fn copy_ascii<const NUL: bool>(self, input: &[u8], output: &mut [u8]) -> usize {
-        match self.0.copy_ascii {
+    pub(super) fn copy_below<const BMP: bool, const NUL: bool>(self, input: &[u8], output: &mut [u8]) -> usize {
+        match self.0.copy_below {
             // SAFETY: this CPU supports every `Kernel`.
-            Some(copy) => unsafe { (copy[usize::from(!NUL)])(input, output) },
+            Some(copy) => unsafe { (copy[usize::from(BMP)][usize::from(!NUL)])(input, output) },
             None => 0,
         }
     }

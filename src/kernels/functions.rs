@@ -46,12 +46,10 @@ pub(super) struct Functions {
     /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) latin: Option<Latin>,
-    /// `None` if the kernel has no vector code for them.
+    /// For ASCII, and for characters below U+10000; each with and without `00`. `None` if the kernel has no vector code
+    /// for it.
     #[cfg(feature = "transcode")]
-    pub(super) pairs: Option<Pairs>,
-    /// For ASCII, and for ASCII without `00`. `None` if the kernel has no vector code for it.
-    #[cfg(feature = "transcode")]
-    pub(super) copy_ascii: Option<[CopyBelow; 2]>,
+    pub(super) copy_below: Option<[[CopyBelow; 2]; 2]>,
     #[cfg(feature = "transcode")]
     pub(super) units: &'static Units,
 }
@@ -383,17 +381,6 @@ pub(super) struct Latin {
     pub(super) decode: [Convert; 2],
     /// From UTF-8, for the characters that have the same byte in both encodings.
     pub(super) encode: [Convert; 2],
-}
-
-/// The conversions of a kernel with vector code between UTF-8 and the encodings with surrogate pairs of 6 bytes.
-#[cfg(feature = "transcode")]
-pub(super) struct Pairs {
-    /// CESU-8 and Modified UTF-8 from UTF-8: the whole text.
-    pub(super) split: [Encode; 2],
-    /// UTF-8 from CESU-8, Modified UTF-8 and its lenient variant. The output is not validated.
-    pub(super) join: [Convert; 3],
-    /// Copies text that is the same in CESU-8, and in Modified UTF-8. `None` if the kernel has no vector code for it.
-    pub(super) same: Option<[CopyBelow; 2]>,
 }
 
 /// Reads input and writes output in blocks while both are long enough. Stops at or shortly before input that it does

@@ -13,8 +13,6 @@ mod latin;
 #[cfg(feature = "mime")]
 mod lookup;
 mod neon;
-#[cfg(feature = "transcode")]
-mod pairs;
 #[cfg(feature = "mime")]
 mod quoted;
 #[cfg(feature = "transcode")]
@@ -28,7 +26,7 @@ mod utf32;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
-use crate::kernels::functions::{Latin, Pairs, Utf16, Utf32};
+use crate::kernels::functions::{Latin, Utf16, Utf32};
 
 /// The kernels of this target, the best first.
 pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&NEON];
@@ -77,13 +75,10 @@ static NEON: Functions = Functions {
         encode: [latin::encode::<false>, latin::encode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    pairs: Some(Pairs {
-        split: [pairs::split::<false>, pairs::split::<true>],
-        join: [pairs::join::<false, false>, pairs::join::<true, false>, pairs::join::<true, true>],
-        same: Some([convert::copy_below::<0xF0, true>, convert::copy_below::<0xF0, false>]),
-    }),
-    #[cfg(feature = "transcode")]
-    copy_ascii: Some([convert::copy_below::<0x80, true>, convert::copy_below::<0x80, false>]),
+    copy_below: Some([
+        [convert::copy_below::<0x80, true>, convert::copy_below::<0x80, false>],
+        [convert::copy_below::<0xF0, true>, convert::copy_below::<0xF0, false>],
+    ]),
     #[cfg(feature = "transcode")]
     units: &units::UNITS,
     ..super::portable::extended("neon", || true)

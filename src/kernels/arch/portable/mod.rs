@@ -62,9 +62,7 @@ const FUNCTIONS: Functions = Functions {
     #[cfg(feature = "transcode")]
     latin: None,
     #[cfg(feature = "transcode")]
-    pairs: None,
-    #[cfg(feature = "transcode")]
-    copy_ascii: None,
+    copy_below: None,
     #[cfg(feature = "transcode")]
     units: &units::UNITS,
 };

@@ -6,7 +6,7 @@ mod vendor;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
-use crate::kernels::functions::{Latin, Pairs, Utf16, Utf32};
+use crate::kernels::functions::{Latin, Utf16, Utf32};
 
 /// Whether the CPU has the features, detected at run time.
 #[cfg(feature = "std")]
@@ -95,17 +95,10 @@ static AVX512: Functions = Functions {
         encode: [avx512::latin::encode, avx512::latin::encode_vectors],
     }),
     #[cfg(feature = "transcode")]
-    pairs: Some(Pairs {
-        split: [avx512::pairs::split::<false>, avx512::pairs::split::<true>],
-        join: [
-            avx512::pairs::join::<false, false>,
-            avx512::pairs::join::<true, false>,
-            avx512::pairs::join::<true, true>,
-        ],
-        same: Some([avx512::copy::below::<0xF0, true>, avx512::copy::below::<0xF0, false>]),
-    }),
-    #[cfg(feature = "transcode")]
-    copy_ascii: Some([avx512::copy::below::<0x80, true>, avx512::copy::below::<0x80, false>]),
+    copy_below: Some([
+        [avx512::copy::below::<0x80, true>, avx512::copy::below::<0x80, false>],
+        [avx512::copy::below::<0xF0, true>, avx512::copy::below::<0xF0, false>],
+    ]),
     #[cfg(feature = "transcode")]
     units: &avx512::units::UNITS,
 };
@@ -162,17 +155,10 @@ static AVX2: Functions = Functions {
         encode: [avx2::latin::encode::<false>, avx2::latin::encode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    pairs: Some(Pairs {
-        split: [avx2::pairs::split::<false>, avx2::pairs::split::<true>],
-        join: [
-            avx2::pairs::join::<false, false>,
-            avx2::pairs::join::<true, false>,
-            avx2::pairs::join::<true, true>,
-        ],
-        same: Some([avx2::copy::below::<0xF0, true>, avx2::copy::below::<0xF0, false>]),
-    }),
-    #[cfg(feature = "transcode")]
-    copy_ascii: Some([avx2::copy::below::<0x80, true>, avx2::copy::below::<0x80, false>]),
+    copy_below: Some([
+        [avx2::copy::below::<0x80, true>, avx2::copy::below::<0x80, false>],
+        [avx2::copy::below::<0xF0, true>, avx2::copy::below::<0xF0, false>],
+    ]),
     #[cfg(feature = "transcode")]
     units: &avx2::units::UNITS,
 };
