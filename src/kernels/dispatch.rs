@@ -18,7 +18,6 @@ use super::functions::{CAPACITY, Found, Functions, Index, IsText, Range};
 use super::functions::{Latin, Units, Utf16, Utf32};
 #[cfg(feature = "mime")]
 use super::functions::{LineForm, Segment};
-use super::prefixes::Prefixes;
 use super::state::ScanState;
 
 /// A kernel that this CPU supports. Its functions can be called, because a value of this type exists only for a kernel
@@ -180,18 +179,6 @@ impl Kernel {
             Some(ascii_without) => unsafe { ascii_without(bytes, class) },
             None => 0,
         }
-    }
-
-    /// [`TextWithout`](super::functions::TextWithout). Returns `None` if the kernel has no vector code for it.
-    pub(super) fn text_without(self, bytes: &[u8], set: &Prefixes) -> Option<usize> {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.0.text_without.map(|text_without| unsafe { text_without(bytes, set) })
-    }
-
-    /// Returns the [`FirstOf`](super::functions::FirstOf) function of this kernel, or `None` if it has none.
-    pub(super) fn first_of(self) -> Option<impl Fn(&[u8], &Prefixes) -> Option<usize>> {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.0.first_of.map(|first_of| move |text: &[u8], set: &Prefixes| unsafe { first_of(text, set) })
     }
 
     /// Returns the UTF-16 conversions of this kernel. This CPU supports them.

@@ -4,7 +4,6 @@ use core::fmt;
 use core::num::NonZeroUsize;
 
 use super::class::Class;
-use super::prefixes::Prefixes;
 use super::state::ScanState;
 
 /// The functions of a kernel. This CPU may or may not support them.
@@ -33,10 +32,6 @@ pub(super) struct Functions {
     pub(super) find_class: FindClass,
     /// `None` if the kernel has no vector code for it.
     pub(super) ascii_without: Option<AsciiWithout>,
-    /// `None` if the kernel has no vector code for it.
-    pub(super) text_without: Option<TextWithout>,
-    /// `None` if the kernel has no vector code for it.
-    pub(super) first_of: Option<FirstOf>,
     /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) utf16: Option<Utf16>,
@@ -311,21 +306,6 @@ pub(super) type FindClass = unsafe fn(bytes: &[u8], class: &Class, positions: &m
 ///
 /// [`Functions::is_supported`] returned true.
 pub(super) type AsciiWithout = unsafe fn(bytes: &[u8], class: &Class) -> usize;
-
-/// Returns the length of text at the start of the bytes that has no character of the set. The text after it may have
-/// none either: the search stops at an ill-formed sequence up to 1 KiB after the text, and near the end of the bytes.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type TextWithout = unsafe fn(bytes: &[u8], set: &Prefixes) -> usize;
-
-/// Returns the index of the first character of the set. The bytes are text, which may start inside a character.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type FirstOf = unsafe fn(text: &[u8], set: &Prefixes) -> Option<usize>;
 
 /// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]

@@ -53,8 +53,6 @@ const FUNCTIONS: Functions = Functions {
     find_all: positions::find_all,
     find_class: classes::find_class,
     ascii_without: None,
-    text_without: None,
-    first_of: None,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]

@@ -63,8 +63,6 @@ static AVX512: Functions = Functions {
     find_all: avx512::positions::find_all,
     find_class: avx512::classes::find_class,
     ascii_without: Some(avx512::classes::ascii_without),
-    text_without: None,
-    first_of: None,
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
@@ -122,9 +120,7 @@ static AVX2: Functions = Functions {
     #[cfg(feature = "codec")]
     find_all: avx2::positions::find_all,
     find_class: avx2::classes::find_class,
-    ascii_without: None,
-    text_without: Some(avx2::within::text_without),
-    first_of: Some(avx2::within::first_of),
+    ascii_without: Some(avx2::classes::ascii_without),
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx2::to_utf16::encode::<false>, avx2::to_utf16::encode::<true>],

@@ -26,7 +26,6 @@ pub(super) mod units;
 pub(super) mod utf16;
 #[cfg(feature = "transcode")]
 pub(super) mod utf32;
-pub(super) mod within;
 
 use core::arch::x86_64::*;
 
