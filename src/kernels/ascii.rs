@@ -63,7 +63,13 @@ mod tests {
 
     /// Checks the copy of `input[start..]` to an output of `room` bytes that starts `skew` bytes after an aligned
     /// address. `others` is the position of the first byte that is not copied.
-    fn check<const BMP: bool, const NUL: bool>(kernel: Kernel, input: &[u8], room: usize, skew: usize, other: usize) {
+    fn check<const BMP: bool, const NUL: bool>(
+        kernel: Kernel,
+        input: &[u8],
+        room: usize,
+        skew: usize,
+        other: usize,
+    ) {
         let mut out = vec![GUARD; 128 + room + 64];
         let start = out.as_ptr().align_offset(64) % 64 + skew % 64;
         let copied = kernel.copy_below::<BMP, NUL>(input, &mut out[start..start + room]);

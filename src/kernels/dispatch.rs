@@ -15,7 +15,7 @@ use super::arch;
 use super::class::Class;
 use super::functions::{CAPACITY, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
-use super::functions::{Latin, Units, Utf16, Utf32};
+use super::functions::{Convert, Encode, Units, Utf16};
 #[cfg(feature = "mime")]
 use super::functions::{LineForm, Segment};
 use super::state::ScanState;
@@ -187,23 +187,27 @@ impl Kernel {
         self.0.utf16.as_ref()
     }
 
-    /// Returns the UTF-32 conversions of this kernel. This CPU supports them.
+    /// Returns the conversions of this kernel from UTF-8 to UTF-32. This CPU supports them.
     #[cfg(feature = "transcode")]
-    pub(super) const fn utf32(self) -> Option<&'static Utf32> {
-        self.0.utf32.as_ref()
+    pub(super) const fn encode_utf32(self) -> Option<[Encode; 2]> {
+        self.0.encode_utf32
     }
 
-    /// Returns the conversions of this kernel between UTF-8 and single bytes. This CPU supports them.
+    /// Returns the conversions of this kernel from single bytes to UTF-8. This CPU supports them.
     #[cfg(feature = "transcode")]
-    pub(super) const fn latin(self) -> Option<&'static Latin> {
-        self.0.latin.as_ref()
+    pub(super) const fn decode_latin(self) -> Option<[Convert; 2]> {
+        self.0.decode_latin
     }
 
     /// [`CopyBelow`](super::functions::CopyBelow) for ASCII, or for text below U+10000 if `BMP`; with `00` if `NUL`.
     /// Returns 0 if the kernel has no vector code for it.
     #[cfg(feature = "transcode")]
     #[inline]
-    pub(super) fn copy_below<const BMP: bool, const NUL: bool>(self, input: &[u8], output: &mut [u8]) -> usize {
+    pub(super) fn copy_below<const BMP: bool, const NUL: bool>(
+        self,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> usize {
         match self.0.copy_below {
             // SAFETY: this CPU supports every `Kernel`.
             Some(copy) => unsafe { (copy[usize::from(BMP)][usize::from(!NUL)])(input, output) },
@@ -211,7 +215,7 @@ impl Kernel {
         }
     }
 
-    /// Returns the conversions between single bytes and code units. This CPU supports them.
+    /// Returns the conversions between encodings without sequences. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn units(self) -> &'static Units {
         self.0.units

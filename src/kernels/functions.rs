@@ -35,12 +35,12 @@ pub(super) struct Functions {
     /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) utf16: Option<Utf16>,
-    /// `None` if the kernel has only the portable loops.
+    /// UTF-8 to UTF-32. `None` if the kernel converts through UTF-16.
     #[cfg(feature = "transcode")]
-    pub(super) utf32: Option<Utf32>,
-    /// `None` if the kernel has only the portable loops.
+    pub(super) encode_utf32: Option<[Encode; 2]>,
+    /// ISO 8859-1 and windows-1252 to UTF-8. `None` if the kernel has only the portable loop.
     #[cfg(feature = "transcode")]
-    pub(super) latin: Option<Latin>,
+    pub(super) decode_latin: Option<[Convert; 2]>,
     /// For ASCII, and for characters below U+10000; each with and without `00`. `None` if the kernel has no vector code
     /// for it.
     #[cfg(feature = "transcode")]
@@ -317,13 +317,13 @@ pub(super) struct Utf16 {
     pub(super) decode: [Decode; 2],
 }
 
-/// Writes text as UTF-16, up to its end or a character near its end. Returns the number of bytes read and the number of
-/// bytes written, at most 2 for each byte read.
+/// Writes text as UTF-16 or UTF-32, up to its end or a character near its end. Returns the number of bytes read and the
+/// number of bytes written, at most 2 or 4 for each byte read.
 ///
 /// # Safety
 ///
 /// - [`Functions::is_supported`] returned true.
-/// - The output has 2 bytes for each byte of the text.
+/// - The output has 2 bytes for each byte of the text, or 4 for UTF-32.
 #[cfg(feature = "transcode")]
 pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usize);
 
@@ -336,33 +336,6 @@ pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usi
 #[cfg(feature = "transcode")]
 pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
 
-/// The UTF-32 conversions of a kernel with vector code, except those of [`Units`].
-#[cfg(feature = "transcode")]
-pub(super) struct Utf32 {
-    /// From ASCII at the start of bytes that were not validated. `None` if this is not faster than validation and
-    /// `encode`.
-    pub(super) encode_ascii: Option<[Convert; 2]>,
-    /// From UTF-8, same as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and
-    /// big-endian.
-    pub(super) encode: [Encode; 2],
-    /// To UTF-8, up to a value that is not a scalar value.
-    pub(super) decode: [Convert; 2],
-    /// From UTF-16, by the byte order of the input and then of the output.
-    pub(super) from_utf16: [Convert; 4],
-    /// To UTF-16, by the byte order of the input and then of the output.
-    pub(super) to_utf16: [Convert; 4],
-}
-
-/// The conversions of a kernel with vector code between UTF-8 and encodings of one byte per character, each for
-/// ISO 8859-1 and for windows-1252.
-#[cfg(feature = "transcode")]
-pub(super) struct Latin {
-    /// To UTF-8.
-    pub(super) decode: [Convert; 2],
-    /// From UTF-8, for the characters that have the same byte in both encodings.
-    pub(super) encode: [Convert; 2],
-}
-
 /// Reads input and writes output in blocks while both are long enough. Stops at or shortly before input that it does
 /// not convert. Returns the number of bytes read and the number of bytes written. Output after them may be overwritten.
 ///
@@ -372,51 +345,20 @@ pub(super) struct Latin {
 #[cfg(feature = "transcode")]
 pub(super) type Convert = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
 
-/// The conversions between encodings of one byte per character and code units of UTF-16 or UTF-32. The first index is 1
-/// for windows-1252, and 0 for ISO 8859-1. The second index is that of the code unit: UTF-16LE, UTF-16BE, UTF-32LE,
-/// UTF-32BE. The functions convert up to the end of a slice or to the first character that the encoding does not have.
+/// The conversions between encodings without sequences: ISO 8859-1, windows-1252, UTF-16 and UTF-32. Each is a portable
+/// loop that is compiled for the instructions of the kernel, or vector code. They convert up to the end of a slice or to the
+/// first character that is ill-formed, or that the target does not have. The encoding of bytes is 1 for windows-1252, and
+/// 0 for ISO 8859-1. The encoding of units is UTF-16LE, UTF-16BE, UTF-32LE or UTF-32BE.
 #[cfg(feature = "transcode")]
 pub(super) struct Units {
+    /// By the encoding of the bytes, then by that of the units.
     pub(super) widen: [[Convert; 4]; 2],
+    /// By the encoding of the bytes, then by that of the units.
     pub(super) narrow: [[Convert; 4]; 2],
+    /// UTF-16 to UTF-32, by the byte order of the input and then of the output.
+    pub(super) from_utf16: [Convert; 4],
+    /// UTF-32 to UTF-16, by the byte order of the input and then of the output.
+    pub(super) to_utf16: [Convert; 4],
+    /// ASCII in blocks to UTF-32, up to the first block with another byte.
+    pub(super) ascii_to_utf32: [Convert; 2],
 }
-
-/// Creates [`Units`] from two functions. Their parameters are whether the bytes are windows-1252, whether the code
-/// units are those of UTF-32, and whether they are big-endian.
-#[cfg(feature = "transcode")]
-macro_rules! units {
-    ($widen:ident, $narrow:ident) => {
-        $crate::kernels::functions::Units {
-            widen: [
-                [
-                    $widen::<false, false, false>,
-                    $widen::<false, false, true>,
-                    $widen::<false, true, false>,
-                    $widen::<false, true, true>,
-                ],
-                [
-                    $widen::<true, false, false>,
-                    $widen::<true, false, true>,
-                    $widen::<true, true, false>,
-                    $widen::<true, true, true>,
-                ],
-            ],
-            narrow: [
-                [
-                    $narrow::<false, false, false>,
-                    $narrow::<false, false, true>,
-                    $narrow::<false, true, false>,
-                    $narrow::<false, true, true>,
-                ],
-                [
-                    $narrow::<true, false, false>,
-                    $narrow::<true, false, true>,
-                    $narrow::<true, true, false>,
-                    $narrow::<true, true, true>,
-                ],
-            ],
-        }
-    };
-}
-#[cfg(feature = "transcode")]
-pub(super) use units;

@@ -112,8 +112,7 @@ pub(crate) struct Prefixes {
 }
 
 impl Prefixes {
-    pub(crate) const EMPTY: Self =
-        Self { pairs: Products::EMPTY, whole: 0, triples: Products::EMPTY };
+    pub(crate) const EMPTY: Self = Self { pairs: Products::EMPTY, whole: 0, triples: Products::EMPTY };
 
     /// Adds ASCII bytes with the same high nibble, by a bit for each low nibble.
     pub(crate) const fn with_ascii(self, high: u8, low: u16) -> Self {

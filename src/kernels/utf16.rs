@@ -28,7 +28,11 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
     encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
 
-fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+pub(super) fn encode_by<const BIG_ENDIAN: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
     let Some(utf16) = kernel.utf16() else {
         return encode_some::<BIG_ENDIAN>(input, output, input.len());
     };
@@ -100,7 +104,11 @@ pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
     decode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
 
-fn decode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+pub(super) fn decode_by<const BIG_ENDIAN: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
     let (read, written) = match kernel.utf16() {
         // SAFETY: the CPU has the instructions of every `Kernel`.
         Some(utf16) => unsafe { (utf16.decode[usize::from(BIG_ENDIAN)])(input, output) },

@@ -7,20 +7,12 @@ pub(in crate::kernels) mod count;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
-#[cfg(all(
-    feature = "mime",
-    any(
-        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-        all(target_arch = "x86_64", target_feature = "sse2")
-    )
-))]
+#[cfg(all(feature = "mime", target_arch = "x86_64", target_feature = "sse2"))]
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
-#[cfg(feature = "transcode")]
-pub(in crate::kernels) mod utf32;
 mod validation;
 
 use crate::kernels::functions::Functions;
@@ -56,9 +48,9 @@ const FUNCTIONS: Functions = Functions {
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]
-    utf32: None,
+    encode_utf32: None,
     #[cfg(feature = "transcode")]
-    latin: None,
+    decode_latin: None,
     #[cfg(feature = "transcode")]
     copy_below: None,
     #[cfg(feature = "transcode")]

@@ -6,7 +6,7 @@ mod vendor;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
-use crate::kernels::functions::{Latin, Utf16, Utf32};
+use crate::kernels::functions::Utf16;
 
 /// Whether the CPU has the features, detected at run time.
 #[cfg(feature = "std")]
@@ -58,7 +58,7 @@ static AVX512: Functions = Functions {
     #[cfg(feature = "mime")]
     decode_base64_lines: Some(avx512::base64::decode_lines),
     #[cfg(feature = "mime")]
-    decode_quoted: Some(avx512::quoted::decode_segments),
+    decode_quoted: Some(avx2::quoted::decode_segments),
     #[cfg(feature = "codec")]
     find_all: avx512::positions::find_all,
     find_class: avx512::classes::find_class,
@@ -70,35 +70,16 @@ static AVX512: Functions = Functions {
         decode: [avx512::utf16::decode::<false>, avx512::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    utf32: Some(Utf32 {
-        encode_ascii: Some([avx2::utf32::widen_ascii::<false>, avx2::utf32::widen_ascii::<true>]),
-        encode: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
-        decode: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
-        from_utf16: [
-            avx512::utf32::from_utf16::<false, false>,
-            avx512::utf32::from_utf16::<false, true>,
-            avx512::utf32::from_utf16::<true, false>,
-            avx512::utf32::from_utf16::<true, true>,
-        ],
-        to_utf16: [
-            avx512::utf32::to_utf16::<false, false>,
-            avx512::utf32::to_utf16::<false, true>,
-            avx512::utf32::to_utf16::<true, false>,
-            avx512::utf32::to_utf16::<true, true>,
-        ],
-    }),
+    encode_utf32: Some([avx512::utf32::encode::<false>, avx512::utf32::encode::<true>]),
     #[cfg(feature = "transcode")]
-    latin: Some(Latin {
-        decode: [avx512::latin::decode::<false>, avx512::latin::decode::<true>],
-        encode: [avx512::latin::encode, avx512::latin::encode_vectors],
-    }),
+    decode_latin: Some([avx512::latin::decode::<false>, avx512::latin::decode::<true>]),
     #[cfg(feature = "transcode")]
     copy_below: Some([
         [avx512::copy::below::<0x80, true>, avx512::copy::below::<0x80, false>],
         [avx512::copy::below::<0xF0, true>, avx512::copy::below::<0xF0, false>],
     ]),
     #[cfg(feature = "transcode")]
-    units: &avx512::units::UNITS,
+    units: &avx512::UNITS,
 };
 
 static AVX2: Functions = Functions {
@@ -128,35 +109,16 @@ static AVX2: Functions = Functions {
         decode: [avx2::utf16::decode::<false>, avx2::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    utf32: Some(Utf32 {
-        encode_ascii: Some([avx2::utf32::widen_ascii::<false>, avx2::utf32::widen_ascii::<true>]),
-        encode: [avx2::utf32::encode::<false>, avx2::utf32::encode::<true>],
-        decode: [avx2::utf32::decode::<false>, avx2::utf32::decode::<true>],
-        from_utf16: [
-            avx2::utf32::from_utf16::<false, false>,
-            avx2::utf32::from_utf16::<false, true>,
-            avx2::utf32::from_utf16::<true, false>,
-            avx2::utf32::from_utf16::<true, true>,
-        ],
-        to_utf16: [
-            avx2::utf32::to_utf16::<false, false>,
-            avx2::utf32::to_utf16::<false, true>,
-            avx2::utf32::to_utf16::<true, false>,
-            avx2::utf32::to_utf16::<true, true>,
-        ],
-    }),
+    encode_utf32: None,
     #[cfg(feature = "transcode")]
-    latin: Some(Latin {
-        decode: [avx2::latin::decode::<false>, avx2::latin::decode::<true>],
-        encode: [avx2::latin::encode::<false>, avx2::latin::encode::<true>],
-    }),
+    decode_latin: Some([avx2::latin::decode::<false>, avx2::latin::decode::<true>]),
     #[cfg(feature = "transcode")]
     copy_below: Some([
         [avx2::copy::below::<0x80, true>, avx2::copy::below::<0x80, false>],
         [avx2::copy::below::<0xF0, true>, avx2::copy::below::<0xF0, false>],
     ]),
     #[cfg(feature = "transcode")]
-    units: &avx2::units::UNITS,
+    units: &avx2::UNITS,
 };
 
 /// Compares the lanes of every vector type of this CPU with the scalar definition of its formula.

@@ -21,11 +21,7 @@ pub(super) mod quoted;
 #[cfg(feature = "transcode")]
 pub(super) mod to_utf16;
 #[cfg(feature = "transcode")]
-pub(super) mod units;
-#[cfg(feature = "transcode")]
 pub(super) mod utf16;
-#[cfg(feature = "transcode")]
-pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 
@@ -35,6 +31,11 @@ use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
+#[cfg(feature = "transcode")]
+use crate::kernels::{arch::portable::units::units, functions::Units};
+
+#[cfg(feature = "transcode")]
+pub(super) static UNITS: Units = units!("avx2,bmi1,popcnt");
 
 /// Implements [`Validate`](crate::kernels::functions::Validate).
 ///

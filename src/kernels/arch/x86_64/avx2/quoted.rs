@@ -2,12 +2,29 @@
 
 use core::arch::x86_64::*;
 
-use crate::kernels::arch::kept::KEPT;
 use crate::kernels::arch::portable::quoted::Window;
 use crate::kernels::functions::{Segment, WINDOW};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
+
+/// For each mask of 8 bits, the indexes of the bits that are set, in order. The other entries are 0.
+static KEPT: [[u8; 8]; 256] = {
+    let mut kept = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut count, mut i) = (0, 0);
+        while i < 8 {
+            if mask >> i & 1 != 0 {
+                kept[mask][count] = i as u8;
+                count += 1;
+            }
+            i += 1;
+        }
+        mask += 1;
+    }
+    kept
+};
 
 /// Implements [`DecodeQuoted`](crate::kernels::functions::DecodeQuoted).
 ///

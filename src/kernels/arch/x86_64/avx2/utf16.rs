@@ -115,7 +115,7 @@ pub(super) fn is_surrogate(units: __m256i) -> __m256i {
 /// - The CPU has the features of the `target_feature` attribute.
 /// - There is room for 64 bytes.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-unsafe fn decode_one_or_two(x: __m256i, next: __m256i, out: *mut u8) -> usize {
+pub(super) unsafe fn decode_one_or_two(x: __m256i, next: __m256i, out: *mut u8) -> usize {
     let above_7f = [x, next].map(|units| _mm256_cmpgt_epi16(units, words(0x7F)));
     let halves = [(x, above_7f[0]), (next, above_7f[1])].map(|(units, above_7f)| {
         // 110xxxxx and 10xxxxxx

@@ -12,10 +12,6 @@ pub(super) mod count;
 pub(super) mod latin;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
-#[cfg(feature = "mime")]
-pub(super) mod quoted;
-#[cfg(feature = "transcode")]
-pub(super) mod units;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
 #[cfg(feature = "transcode")]
@@ -30,6 +26,19 @@ use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
+#[cfg(feature = "transcode")]
+use crate::kernels::{arch::portable::units::units, functions::Units};
+
+#[cfg(feature = "transcode")]
+pub(super) static UNITS: Units = Units {
+    from_utf16: [
+        utf32::from_utf16::<false, false>,
+        utf32::from_utf16::<false, true>,
+        utf32::from_utf16::<true, false>,
+        utf32::from_utf16::<true, true>,
+    ],
+    ..units!("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")
+};
 
 /// Implements [`Validate`](crate::kernels::functions::Validate).
 ///
