@@ -32,7 +32,7 @@ impl AsciiCopy {
         if input.len().min(output.len()) < WORTH_VECTORS {
             return 0;
         }
-        let copied = Kernel::in_use().copy_below::<false, NUL>(input, output);
+        let copied = Kernel::in_use().copy_below(usize::from(!NUL), input, output);
         if copied < LONG {
             self.wait = PAUSE;
         }
@@ -43,7 +43,7 @@ impl AsciiCopy {
 /// Copies text up to the first character above U+FFFF or, unless `NUL`, up to the first U+0000; or to a byte before it,
 /// which may be inside a character. Returns the number of bytes copied, which is 0 if the kernel has no vector code for it.
 pub(crate) fn copy_bmp<const NUL: bool>(text: &str, output: &mut [u8]) -> usize {
-    Kernel::in_use().copy_below::<true, NUL>(text.as_bytes(), output)
+    Kernel::in_use().copy_below(2 + usize::from(!NUL), text.as_bytes(), output)
 }
 
 #[cfg(test)]
@@ -72,7 +72,8 @@ mod tests {
     ) {
         let mut out = vec![GUARD; 128 + room + 64];
         let start = out.as_ptr().align_offset(64) % 64 + skew % 64;
-        let copied = kernel.copy_below::<BMP, NUL>(input, &mut out[start..start + room]);
+        let copied =
+            kernel.copy_below(2 * usize::from(BMP) + usize::from(!NUL), input, &mut out[start..start + room]);
         let context = format!("{kernel:?} {BMP} {NUL} {} {room} {skew} {other}: {copied}", input.len());
         let end = other.min(room).min(input.len());
         assert!(copied <= end, "{context}");
@@ -137,7 +138,7 @@ mod tests {
             check::<true, true>(kernel, &input[64..], room, skew, usize::MAX);
             check::<true, false>(kernel, &input[..len], room, skew, usize::MAX);
         } else {
-            assert_eq!(kernel.copy_below::<false, true>(&input, &mut vec![0; room]), 0);
+            assert_eq!(kernel.copy_below(0, &input, &mut vec![0; room]), 0);
         }
     }
 }

@@ -14,11 +14,7 @@ pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
 }
 
 fn decode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (read, written) = match kernel.decode_latin() {
-        // SAFETY: this CPU supports every `Kernel`.
-        Some(decode) => unsafe { (decode[usize::from(WINDOWS)])(input, output) },
-        None => (0, 0),
-    };
+    let (read, written) = kernel.decode_latin(usize::from(WINDOWS), input, output);
     let rest = decode_portable::<WINDOWS>(&input[read..], &mut output[written..]);
     (read + rest.0, written + rest.1)
 }
@@ -56,7 +52,7 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
     let mut units = [[0; 2]; UNITS];
     let units = units.as_flattened_mut();
     loop {
-        let ascii = kernel.copy_below::<false, true>(&input[read..], &mut output[written..]);
+        let ascii = kernel.copy_below(0, &input[read..], &mut output[written..]);
         read += ascii;
         written += ascii;
         let (rest, room) = (&input[read..], &mut output[written..]);

@@ -59,8 +59,7 @@ impl Lookup {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - 64 bytes can be read.
+/// 64 bytes can be read.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn decode(values: Lookup, from: *const u8) -> (bool, uint8x16x3_t) {
@@ -77,13 +76,9 @@ unsafe fn decode(values: Lookup, from: *const u8) -> (bool, uint8x16x3_t) {
     (vminvq_u8(marks) >= SYMBOL, bytes)
 }
 
-/// Implements [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`decode_base64`](crate::kernels::functions::Functions).
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
+pub(in crate::kernels) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let values = Lookup::new(&VALUES);
     let blocks = symbols.as_chunks::<SYMBOLS>().0.iter().zip(out.as_chunks_mut::<DECODED>().0);
     let mut done = 0;
@@ -100,14 +95,10 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     done
 }
 
-/// Implements [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). A line of more than 64 symbols is read
+/// Implements [`decode_base64_lines`](crate::kernels::functions::Functions). A line of more than 64 symbols is read
 /// as two blocks, which overlap.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) unsafe fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
+pub(in crate::kernels) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
     let Some(last) = form.symbols().checked_sub(SYMBOLS) else {
         return portable::decode_lines(encoded, out, form, portable::decode_groups);
     };

@@ -45,8 +45,7 @@ pub(super) fn sums_of_4([x, next]: [uint16x8_t; 2]) -> [u16; 4] {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has space for each whole vector after the compressed vectors before it.
+/// The output has space for each whole vector after the compressed vectors before it.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn compress<const N: usize, const LEAST: usize, const MORE: usize>(

@@ -28,20 +28,22 @@ static NEON: Functions = Functions {
     #[cfg(feature = "transcode")]
     ascii_len: neon::ascii_len,
     #[cfg(feature = "mime")]
-    decode_base64: Some(base64::decode_groups),
+    decode_base64: base64::decode_groups,
     #[cfg(feature = "mime")]
-    decode_base64_lines: Some(base64::decode_lines),
+    decode_base64_lines: base64::decode_lines,
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [to_utf16::encode::<false>, to_utf16::encode::<true>],
-        encode_ascii: Some([to_utf16::encode_ascii::<false>, to_utf16::encode_ascii::<true>]),
+        encode_ascii: [to_utf16::encode_ascii::<false>, to_utf16::encode_ascii::<true>],
         decode: [utf16::decode::<false>, utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    copy_below: Some([
-        [convert::copy_below::<0x80, true>, convert::copy_below::<0x80, false>],
-        [convert::copy_below::<0xF0, true>, convert::copy_below::<0xF0, false>],
-    ]),
+    copy_below: [
+        convert::copy_below::<0x80, true>,
+        convert::copy_below::<0x80, false>,
+        convert::copy_below::<0xF0, true>,
+        convert::copy_below::<0xF0, false>,
+    ],
     ..super::portable::extended("neon", || true)
 };
 

@@ -36,23 +36,25 @@ const FUNCTIONS: Functions = Functions {
     #[cfg(feature = "transcode")]
     ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]
-    decode_base64: None,
+    decode_base64: base64::decode_groups,
     #[cfg(feature = "mime")]
-    decode_base64_lines: None,
+    decode_base64_lines: |encoded, output, form| {
+        base64::decode_lines(encoded, output, form, base64::decode_groups)
+    },
     #[cfg(feature = "mime")]
     decode_quoted: None,
     #[cfg(feature = "codec")]
     find_all: positions::find_all,
     find_class: classes::find_class,
-    ascii_without: None,
+    ascii_without: |_, _| 0,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]
     encode_utf32: None,
     #[cfg(feature = "transcode")]
-    decode_latin: None,
+    decode_latin: [latin::decode_portable::<false>, latin::decode_portable::<true>],
     #[cfg(feature = "transcode")]
-    copy_below: None,
+    copy_below: [|_, _| 0; 4],
     #[cfg(feature = "transcode")]
     units: &units::UNITS,
 };

@@ -17,17 +17,9 @@ const WIDTH: usize = 32;
 /// The bit of each value of the high 4 bits in the tables.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Implements [`FindClass`](crate::kernels::functions::FindClass).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn find_class(
-    bytes: &[u8],
-    class: &Class,
-    positions: &mut [u16; CAPACITY],
-) -> Found {
+pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     if let Some(byte) = class.only_ascii() {
         return find_only(bytes, byte, class, positions);
     }
@@ -82,13 +74,9 @@ fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACI
     find_class_with(bytes, class, positions, is_clean, block_bits)
 }
 
-/// Implements [`AsciiWithout`](crate::kernels::functions::AsciiWithout).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`ascii_without`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn ascii_without(bytes: &[u8], class: &Class) -> usize {
+pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
     let (low, bit) = (table(&class.nibbles().0), table(&BITS));
     let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
     let is_clean = |group: &[u8; ASCII_GROUP]| {

@@ -32,7 +32,13 @@ use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
 #[cfg(feature = "transcode")]
-use crate::kernels::{arch::portable::units::units, functions::Units};
+use crate::kernels::{
+    arch::portable::units::units,
+    functions::{Encode, Units},
+};
+
+#[cfg(feature = "transcode")]
+pub(super) const ENCODE_UTF32: Option<[Encode; 2]> = None;
 
 #[cfg(feature = "transcode")]
 pub(super) static UNITS: Units = units!("avx2,bmi1,popcnt");
@@ -41,8 +47,7 @@ pub(super) static UNITS: Units = units!("avx2,bmi1,popcnt");
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk has at least 4 bytes.
+/// The chunk has at least 4 bytes.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -53,8 +58,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There are at least 4 bytes.
+/// There are at least 4 bytes.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -65,8 +69,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk is longer than a vector.
+/// The chunk is longer than a vector.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
@@ -78,8 +81,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The range is one that [`vector::find`] allows.
+/// The range is one that [`vector::find`] allows.
 #[target_feature(enable = "avx2,bmi1")]
 #[cold]
 #[inline(never)]
@@ -89,13 +91,9 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
 }
 
 /// Compares every lane of the vector code with the scalar definition of its formula.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     // SAFETY: the features are enabled here.
     unsafe { lanes::check::<Ymm>(pairs, lanes::by_pairs) }
 }

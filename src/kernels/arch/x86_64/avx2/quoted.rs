@@ -27,16 +27,8 @@ static KEPT: [[u8; 8]; 256] = {
 };
 
 /// Implements [`DecodeQuoted`](crate::kernels::functions::DecodeQuoted).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn decode_segments(
-    encoded: &[u8],
-    out: &mut [u8],
-    segments: &mut [Segment],
-) -> usize {
+pub(in crate::kernels) fn decode_segments(encoded: &[u8], out: &mut [u8], segments: &mut [Segment]) -> usize {
     let (mut at, mut written) = (0, 0);
     for (count, segment) in segments.iter_mut().enumerate() {
         if encoded.len() - at < WINDOW || out.len() - written < WINDOW {

@@ -23,15 +23,8 @@ static INTERLEAVED: [u8; WIDTH] = {
 
 /// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of input and output
 /// space for four vectors.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
+pub(in crate::kernels) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     // In windows-1252 a vector with punctuation takes longer than a mispredicted branch.
     while !WINDOWS && input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * 4 * WIDTH {
@@ -77,8 +70,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for four vectors.
+/// There is room for four vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 #[inline]
 unsafe fn decode_vector<const WINDOWS: bool>(x: __m512i, out: *mut u8) -> usize {

@@ -13,6 +13,8 @@ pub(super) mod latin;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "transcode")]
+pub(super) use utf16 as to_utf16;
+#[cfg(feature = "transcode")]
 pub(super) mod utf16;
 #[cfg(feature = "transcode")]
 pub(super) mod utf32;
@@ -27,7 +29,13 @@ use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
 #[cfg(feature = "transcode")]
-use crate::kernels::{arch::portable::units::units, functions::Units};
+use crate::kernels::{
+    arch::portable::units::units,
+    functions::{Encode, Units},
+};
+
+#[cfg(feature = "transcode")]
+pub(super) const ENCODE_UTF32: Option<[Encode; 2]> = Some([utf32::encode::<false>, utf32::encode::<true>]);
 
 #[cfg(feature = "transcode")]
 pub(super) static UNITS: Units = Units {
@@ -44,8 +52,7 @@ pub(super) static UNITS: Units = Units {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk has at least 4 bytes.
+/// The chunk has at least 4 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -56,8 +63,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There are at least 4 bytes.
+/// There are at least 4 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -68,8 +74,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk is longer than a vector.
+/// The chunk is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
@@ -81,8 +86,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The range is one that [`vector::find`] allows.
+/// The range is one that [`vector::find`] allows.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[cold]
 #[inline(never)]
@@ -92,13 +96,9 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
 }
 
 /// Compares every lane of the vector code with the scalar definition of its formula.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     // SAFETY: the features are enabled here.
     unsafe { lanes::check::<Zmm>(pairs, lanes::by_due_bytes) }
 }

@@ -29,17 +29,11 @@ fn order_16<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
 }
 
 /// [`Encode`](crate::kernels::functions::Encode): text to UTF-32, up to a character near its end.
-///
-/// # Safety
-///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has 4 bytes for each byte of the text.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
-    text: &str,
-    output: &mut [u8],
-) -> (usize, usize) {
-    debug_assert!(output.len() / 4 >= text.len());
+pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
+    if output.len() / 4 < text.len() {
+        return (0, 0);
+    }
     let (start, len) = (text.as_ptr(), text.len());
     let mut out = output.as_mut_ptr();
     let mut at = 0;
@@ -152,12 +146,8 @@ fn has_surrogate(units: __m512i) -> bool {
 }
 
 /// [`Convert`](crate::kernels::functions::Convert): UTF-16 to UTF-32, up to a vector with an unpaired surrogate.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+pub(in crate::kernels) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
