@@ -140,6 +140,7 @@ fn find(byte: u8, line: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
 
     #[test]
     fn the_first_byte_is_found_at_every_position_of_every_length() {
@@ -164,14 +165,9 @@ mod tests {
             LineEnding::Any,
             LineEnding::Ascii(Ascii::NUL),
         ];
-        let mut seed = 3_u32;
+        let mut rng = Rng::new(3);
         for len in 0..200 {
-            let bytes: Vec<u8> = (0..len)
-                .map(|_| {
-                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    b"\r\n\0a"[(seed >> 16) as usize % 4]
-                })
-                .collect();
+            let bytes: Vec<u8> = (0..len).map(|_| b"\r\n\0a"[rng.below(4)]).collect();
             for ending in endings {
                 let (mut at, mut count) = (0, 0);
                 while let Some((start, terminator)) = ending.find(&bytes[at..], 0) {

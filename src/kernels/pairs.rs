@@ -57,6 +57,7 @@ fn same_by<const MODIFIED: bool>(kernel: Kernel, text: &str, output: &mut [u8]) 
 mod tests {
     use super::*;
     use crate::encoding::dialects;
+    use crate::rng::Rng;
 
     fn kernels() -> impl Iterator<Item = Kernel> {
         Kernel::available().filter(|kernel| kernel.pairs().is_some())
@@ -148,11 +149,8 @@ mod tests {
 
     #[test]
     fn texts_of_every_length_and_density_are_converted() {
-        let mut seed = 5_u32;
-        let mut next = |bound: usize| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize % bound
-        };
+        let mut rng = Rng::new(5);
+        let mut next = |bound| rng.below(bound);
         for one_in in [1, 2, 3, 10, 100] {
             for count in (0..100).chain([300, 1000, 5000]) {
                 let text: String = (0..count)

@@ -3,6 +3,7 @@
 use super::super::dispatch::Kernel;
 use super::super::prefixes::Prefixes;
 use crate::Subset;
+use crate::rng::Rng;
 
 /// Returns the kernels that have the function.
 fn kernels() -> impl Iterator<Item = Kernel> {
@@ -158,11 +159,8 @@ fn an_unfinished_sequence_ends_the_text_at_every_position_and_alignment() {
 
 #[test]
 fn random_text_ends_where_a_loop_over_its_characters_ends() {
-    let mut seed = 5_u32;
-    let mut next = || {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (seed >> 16) as usize
-    };
+    let mut rng = Rng::new(5);
+    let mut next = || rng.next() as usize;
     for _ in 0..5_000 {
         let (_, set) = SUBSETS[next() % SUBSETS.len()].doubtful();
         let alphabets = ["a", "aé", "abж", "語a。", "😀a", "،ع a", "“a” é…", "\u{2010}ж", "\u{FFFC}語"];
