@@ -38,6 +38,7 @@ impl Joiner {
         Self { limit, span: 0..0, copy: Vec::new() }
     }
 
+    #[cfg(feature = "proxy")]
     pub(crate) const fn without_limit() -> Self {
         Self::new(usize::MAX)
     }
@@ -116,6 +117,7 @@ impl Joiner {
 }
 
 impl Frame {
+    #[cfg(feature = "http-rules")]
     pub(crate) fn of(self, chunk: &Bytes) -> Bytes {
         match self {
             Self::Span(span) => chunk.slice(span),
@@ -123,7 +125,7 @@ impl Frame {
         }
     }
 
-    /// Same as [`of`](Self::of) for the last frame, without a change of the reference count.
+    /// Returns the last frame of a chunk, without a change of the reference count.
     #[inline]
     pub(crate) fn of_last(self, mut chunk: Bytes) -> Bytes {
         match self {

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes};
 use encoding_rs::{Decoder, DecoderResult, Encoding};
 
 use super::super::error::{Undecodable, Utf8BodyError};
-use super::super::filter::{KindFilter, repaired};
+use super::super::filter::kind::{KindFilter, repaired};
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 

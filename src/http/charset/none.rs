@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::super::error::Utf8BodyError;
-use super::super::filter::KindFilter;
+use super::super::filter::kind::KindFilter;
 use crate::text::TextDecoder;
 
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ mod delimiters;
 mod document;
 mod field;
 mod frames;
-mod kind;
+pub(super) mod kind;
 mod multipart;
 mod part;
 mod text;
@@ -16,8 +16,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use self::document::{DocumentStart, Reading};
-use self::kind::PassFilter;
-pub(super) use self::kind::{KindFilter, repaired};
+use self::kind::{KindFilter, PassFilter};
 use self::multipart::FormFilter;
 use self::text::TextFilter;
 use self::urlencoded::UrlEncodedFilter;
