@@ -1,9 +1,8 @@
 //! The output of a filter: spans of a chunk, and copies where the filter changes it.
 
-use alloc::vec::Vec;
 use core::ops::Range;
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 
 /// Joins spans of a chunk and bytes from elsewhere into frames.
 ///
@@ -15,14 +14,15 @@ pub(crate) struct Joiner {
     limit: usize,
     /// A span of the chunk that is in no frame yet. `span`, `copy` or both are empty.
     span: Range<usize>,
-    copy: Vec<u8>,
+    /// `None` before the first copy. The memory is used again if all frames in it were dropped.
+    copy: Option<BytesMut>,
 }
 
 /// Consecutive bytes of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     Span(Range<usize>),
-    Copy(Vec<u8>),
+    Copy(BytesMut),
 }
 
 /// A chunk that the joiner can copy spans of.
@@ -30,12 +30,16 @@ pub(crate) trait Chunk {
     fn len(&self) -> usize;
 
     /// Appends a span to the copy.
-    fn append_to(&self, copy: &mut Vec<u8>, span: Range<usize>);
+    fn append_to(&self, copy: &mut BytesMut, span: Range<usize>);
 }
+
+/// The space of a copy that starts with bytes from elsewhere. Such bytes are short: a character that was split has at most
+/// 4, a replacement 32.
+const ROOM: usize = 64;
 
 impl Joiner {
     pub(crate) const fn new(limit: usize) -> Self {
-        Self { limit, span: 0..0, copy: Vec::new() }
+        Self { limit, span: 0..0, copy: None }
     }
 
     #[cfg(feature = "proxy")]
@@ -53,10 +57,9 @@ impl Joiner {
             self.span.end = span.end;
             return None;
         }
-        let is_after_short = !self.copy.is_empty() || (1..self.limit).contains(&self.span.len());
+        let is_after_short = !self.copied().is_empty() || (1..self.limit).contains(&self.span.len());
         if is_after_short && span.len() < self.limit {
-            self.copy_span(chunk, span.len());
-            chunk.append_to(&mut self.copy, span);
+            chunk.append_to(self.copy_span(chunk, span.len()), span);
             return None;
         }
         let before = self.end();
@@ -70,17 +73,24 @@ impl Joiner {
             return None;
         }
         let before = if self.span.len() < self.limit { None } else { self.end() };
-        self.copy_span(chunk, bytes.len());
-        self.copy.extend_from_slice(bytes);
+        self.copy_span(chunk, bytes.len()).extend_from_slice(bytes);
         before
     }
 
-    /// Copies the span, and reserves space for `more` bytes.
-    fn copy_span(&mut self, chunk: &(impl Chunk + ?Sized), more: usize) {
-        if self.copy.is_empty() {
-            self.copy.reserve(chunk.len().min(self.limit) + more);
+    /// Copies the span, and returns the copy with space for `more` bytes.
+    fn copy_span(&mut self, chunk: &(impl Chunk + ?Sized), more: usize) -> &mut BytesMut {
+        let copy = self.copy.get_or_insert_default();
+        if self.span.is_empty() {
+            copy.reserve(more.max(ROOM));
+        } else {
+            copy.reserve(chunk.len().min(self.limit) + more);
+            chunk.append_to(copy, core::mem::take(&mut self.span));
         }
-        chunk.append_to(&mut self.copy, core::mem::take(&mut self.span));
+        copy
+    }
+
+    fn copied(&self) -> &[u8] {
+        self.copy.as_deref().unwrap_or_default()
     }
 
     /// Returns the last frame of the chunk.
@@ -88,31 +98,31 @@ impl Joiner {
         if !self.span.is_empty() {
             return Some(Frame::Span(core::mem::take(&mut self.span)));
         }
-        (!self.copy.is_empty()).then(|| Frame::Copy(core::mem::take(&mut self.copy)))
+        self.copy.as_mut().filter(|copy| !copy.is_empty()).map(|copy| Frame::Copy(copy.split()))
     }
 
     /// Returns the bytes that are in no frame yet. `chunk` is the whole chunk.
     #[cfg(feature = "relay")]
     pub(crate) fn bytes<'b>(&'b self, chunk: &'b [u8]) -> &'b [u8] {
-        if self.copy.is_empty() { &chunk[self.span.clone()] } else { &self.copy }
+        if self.copied().is_empty() { &chunk[self.span.clone()] } else { self.copied() }
     }
 
     #[cfg(any(feature = "http-rules", feature = "relay"))]
     pub(crate) fn len(&self) -> usize {
-        self.span.len().max(self.copy.len())
+        self.span.len().max(self.copied().len())
     }
 
     /// Returns the size of the memory of the copy.
     #[cfg(all(test, feature = "relay"))]
     pub(crate) fn capacity(&self) -> usize {
-        self.copy.capacity()
+        self.copy.as_ref().map_or(0, BytesMut::capacity)
     }
 
     /// Discards the bytes that are in no frame yet, but keeps the memory of the copy.
     #[cfg(feature = "relay")]
     pub(crate) fn clear(&mut self) {
         self.span = 0..0;
-        self.copy.clear();
+        self.copy.as_mut().map(BytesMut::clear);
     }
 }
 
@@ -121,7 +131,7 @@ impl Frame {
     pub(crate) fn of(self, chunk: &Bytes) -> Bytes {
         match self {
             Self::Span(span) => chunk.slice(span),
-            Self::Copy(copy) => copy.into(),
+            Self::Copy(copy) => copy.freeze(),
         }
     }
 
@@ -134,7 +144,7 @@ impl Frame {
                 chunk.advance(span.start);
                 chunk
             }
-            Self::Copy(copy) => copy.into(),
+            Self::Copy(copy) => copy.freeze(),
         }
     }
 }
@@ -144,7 +154,7 @@ impl Chunk for [u8] {
         <[u8]>::len(self)
     }
 
-    fn append_to(&self, copy: &mut Vec<u8>, span: Range<usize>) {
+    fn append_to(&self, copy: &mut BytesMut, span: Range<usize>) {
         copy.extend_from_slice(&self[span]);
     }
 }

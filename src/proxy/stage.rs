@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use bytes::BytesMut;
+
 use crate::error::Utf8Error;
 use crate::joiner::{Chunk, Joiner};
 use crate::proxy::edit::{Edit, RejectedLine};
@@ -83,7 +85,7 @@ impl Chunk for Parts<'_> {
         self.0.len() + self.1.len()
     }
 
-    fn append_to(&self, copy: &mut Vec<u8>, Range { start, end }: Range<usize>) {
+    fn append_to(&self, copy: &mut BytesMut, Range { start, end }: Range<usize>) {
         let at = self.0.len();
         copy.extend_from_slice(&self.0[start.min(at)..end.min(at)]);
         copy.extend_from_slice(&self.1[start.max(at) - at..end.max(at) - at]);
