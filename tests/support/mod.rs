@@ -19,6 +19,7 @@ pub mod outcomes;
 mod partitions;
 #[cfg(feature = "relay")]
 pub mod relay;
+#[path = "../../src/rng.rs"]
 mod rng;
 #[cfg(feature = "codec")]
 pub mod sse;

@@ -11,7 +11,7 @@ pub mod messages;
 pub mod oracle;
 #[path = "../../../../tests/support/partitions.rs"]
 mod partitions;
-#[path = "../../../../tests/support/rng.rs"]
+#[path = "../../../../src/rng.rs"]
 mod rng;
 
 pub use partitions::{every_partition, some_partitions};
