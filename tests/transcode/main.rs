@@ -4,6 +4,7 @@
 mod bom;
 mod conformance;
 mod encodings;
+mod surrogates;
 mod transcoder;
 
 #[path = "../support/mod.rs"]

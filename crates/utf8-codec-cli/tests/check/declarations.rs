@@ -1,12 +1,11 @@
 //! Declarations inside files, with evidence against them and in forms that are not rewritten.
 
-use core::time::Duration;
 use std::io::Write;
 use std::process::Stdio;
-use std::thread;
 
 use crate::support::program::{Directory, program, run, stdout};
 use crate::support::rng::Rng;
+use crate::support::wait::wait_until_read;
 
 /// Runs `check` and returns its exit status and its report.
 fn check(directory: &Directory, args: &[&str]) -> (Option<i32>, String) {
@@ -208,7 +207,7 @@ fn the_hint_does_not_depend_on_the_reads_of_a_pipe() {
                 .expect("the program starts");
             let mut stdin = child.stdin.take().expect("a pipe");
             stdin.write_all(&content[..cut]).expect("it is read");
-            thread::sleep(Duration::from_millis(50));
+            wait_until_read(&stdin);
             stdin.write_all(&content[cut..]).expect("it is read");
             drop(stdin);
             assert_eq!(stdout(&child.wait_with_output().expect("it ends")), expected, "{cut}");

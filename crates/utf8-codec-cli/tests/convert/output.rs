@@ -1,13 +1,11 @@
 //! `convert --output` replaces the output file atomically. The owner and the mode of the old file are kept.
 
-use core::time::Duration;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
 
 use crate::support::program::{Directory, PROGRAM, program, run, stderr};
 
@@ -261,7 +259,6 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     let script = "trap '' HUP; exec \"$0\" convert -o \"$1\"";
     let (child, stdin) = started(&directory, shell.args(["-c", script, PROGRAM]).arg(directory.path("out")));
     kill(&child, "-HUP");
-    sleep(Duration::from_millis(200));
     drop(stdin);
     assert!(child.wait_with_output().expect("it ends").status.success());
     assert_eq!(directory.names(), ["out"]);

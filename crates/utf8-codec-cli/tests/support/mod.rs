@@ -10,3 +10,4 @@ pub mod program;
 pub mod rng;
 #[cfg(unix)]
 pub mod server;
+pub mod wait;
