@@ -1,4 +1,4 @@
-//! The examples, tables and attacks of RFC 3629, RFC 2279 and the Unicode Standard.
+//! The examples and attacks of RFC 3629 and RFC 2279.
 #![allow(missing_docs)]
 
 mod support;
@@ -39,17 +39,6 @@ fn the_example_strings_of_rfc_2279_section_4_and_rfc_3629_section_7() {
 }
 
 #[test]
-fn the_first_and_last_character_of_every_row_of_the_grammar() {
-    let rows = [
-        0x00, 0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xCFFF, 0xD000, 0xD7FF, 0xE000, 0xFFFF, 0x1_0000,
-        0x3_FFFF, 0x4_0000, 0xF_FFFF, 0x10_0000, 0x10_FFFF,
-    ];
-    for character in rows.map(|value| char::from_u32(value).unwrap()) {
-        assert_eq!(decode(character.encode_utf8(&mut [0; 4]).as_bytes()).unwrap(), character.to_string());
-    }
-}
-
-#[test]
 fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
     // An overlong NUL, and "/../" with an overlong slash or dot, which a filter that compares bytes would not find.
     for (attack, error) in [
@@ -71,38 +60,6 @@ fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
 }
 
 #[test]
-fn every_pair_of_bytes_is_accepted_or_rejected_according_to_the_grammar() {
-    for lead in 0..=0xFF_u8 {
-        for second in 0..=0xFF_u8 {
-            let pair = [lead, second];
-            let mut decoder = Utf8Decoder::new();
-            let by_pair = decoder.validate(&pair).err();
-            let pending = decoder.pending().to_vec();
-
-            let mut decoder = Utf8Decoder::new();
-            let by_byte = decoder.validate(&[lead]).and_then(|()| decoder.validate(&[second])).err();
-            assert_eq!(by_byte, by_pair, "{pair:02X?}");
-
-            // std is the second oracle: errors are reported at once, and bytes are pending exactly if more may follow.
-            match core::str::from_utf8(&pair) {
-                Ok(_) => assert_eq!((by_pair, &pending[..]), (None, &[][..]), "{pair:02X?}"),
-                Err(error) => {
-                    let got = by_pair.map(|error| (error.offset, usize::from(error.len)));
-                    assert_eq!(
-                        got,
-                        error.error_len().map(|len| (error.valid_up_to() as u64, len)),
-                        "{pair:02X?}"
-                    );
-                    if got.is_none() {
-                        assert_eq!(pending, pair[error.valid_up_to()..]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn every_character_is_decoded_across_every_boundary() {
     for character in '\0'..=char::MAX {
         let mut bytes = [0; 4];
@@ -115,17 +72,4 @@ fn every_character_is_decoded_across_every_boundary() {
             assert_eq!(decoder.finish(), Ok(()));
         }
     }
-}
-
-/// Unicode 17.0, tables 3-8 to 3-11: the number of maximal subparts.
-#[test]
-fn the_maximal_subparts_of_the_unicode_standard() {
-    let count = |input: &[u8]| {
-        let mut decoder = Utf8Decoder::new();
-        decoder.feed(input).filter(|piece| matches!(piece, Piece::IllFormed(_))).count()
-    };
-    assert_eq!(count(b"\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"), 8);
-    assert_eq!(count(b"\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"), 8);
-    assert_eq!(count(b"\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42"), 7);
-    assert_eq!(count(b"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41"), 4);
 }

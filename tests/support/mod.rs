@@ -3,6 +3,7 @@
 
 #[cfg(feature = "http")]
 pub mod bodies;
+pub mod cases;
 pub mod conformance;
 #[cfg(feature = "transcode")]
 pub mod encodings;
@@ -22,6 +23,7 @@ mod partitions;
 #[cfg(feature = "relay")]
 pub mod relay;
 mod rng;
+pub mod rows;
 #[cfg(feature = "codec")]
 pub mod sse;
 #[cfg(feature = "mime")]
