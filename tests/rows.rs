@@ -7,9 +7,7 @@ mod support;
 use support::cases::{cases, long_cases};
 use support::rows::{self, Decoded, Error, Found, UTF_8};
 use support::{every_partition, oracle, some_partitions};
-use utf8_codec::{
-    BomPolicy, ErrorKind, ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Decoder, Utf8Error, from_utf8,
-};
+use utf8_codec::{BomPolicy, ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Decoder, Utf8Error, from_utf8};
 
 fn facts(error: Utf8Error) -> Error {
     (error.offset, error.kind, error.len)
@@ -18,13 +16,6 @@ fn facts(error: Utf8Error) -> Error {
 /// Returns what is decoded of every prefix of the input.
 fn by_definition(input: &[u8]) -> Vec<Decoded> {
     (0..=input.len()).map(|end| rows::decode(&UTF_8, &input[..end])).collect()
-}
-
-/// Returns the errors of a stream that ends here.
-fn errors_at_the_end(decoded: &Decoded, len: usize) -> Vec<Error> {
-    let pending = decoded.pending as u64;
-    let truncated = (pending > 0).then_some((len as u64 - pending, ErrorKind::Truncated, pending as u8));
-    decoded.errors.iter().copied().chain(truncated).collect()
 }
 
 /// Checks the decoder after each chunk.
@@ -44,7 +35,7 @@ fn check_decoder(expected: &[Decoded], chunks: &[&[u8]]) {
         assert_eq!(&found, &expected[end], "after {end} bytes of {chunks:02X?}");
     }
     found.errors.extend(decoder.finish().map_err(facts).err());
-    assert_eq!(found.errors, errors_at_the_end(&expected[end], end), "{chunks:02X?}");
+    assert_eq!(found.errors, expected[end].errors_of_stream(end), "{chunks:02X?}");
     assert_eq!((decoder.pending().len(), decoder.offset()), (0, end as u64));
     assert!(decoder.feed(b"z").eq([Piece::Text("z")]), "the decoder can be used again");
 }
@@ -90,7 +81,7 @@ fn check_policies(input: &[u8], expected: &[Decoded], chunks: &[&[u8]]) {
             decoder.finish().into_iter().for_each(|piece| note(piece, &mut text));
             let whole = repaired(input, strips, replacement, true);
             assert_eq!(text, whole, "{policy:?} {bom:?} {chunks:02X?}");
-            assert_eq!(errors, errors_at_the_end(&expected[end], end), "{policy:?} {bom:?} {chunks:02X?}");
+            assert_eq!(errors, expected[end].errors_of_stream(end), "{policy:?} {bom:?} {chunks:02X?}");
         }
     }
 }
@@ -99,7 +90,7 @@ fn check(input: &[u8]) {
     let expected = by_definition(input);
     every_partition(input, |chunks| check_decoder(&expected, chunks));
     let last = &expected[input.len()];
-    let errors = errors_at_the_end(last, input.len());
+    let errors = last.errors_of_stream(input.len());
     assert_eq!(from_utf8(input).err().map(facts), errors.first().copied(), "{input:02X?}");
     assert_eq!(oracle::decode(input).1, errors, "the naive oracle, {input:02X?}");
 }
@@ -166,7 +157,7 @@ fn a_wrong_byte_among_long_text_is_an_error() {
         let text = "0123456789abcdef".repeat(10);
         let input = [&text.as_bytes()[..before], input, &text.as_bytes()[..after]].concat();
         let last = rows::decode(&UTF_8, &input);
-        let errors = errors_at_the_end(&last, input.len());
+        let errors = last.errors_of_stream(input.len());
         assert_eq!(from_utf8(&input).err().map(facts), errors.first().copied(), "{input:02X?}");
         let mut decoder = Utf8Decoder::new();
         let mut found: Vec<_> = decoder
@@ -204,7 +195,7 @@ fn long_inputs_have_the_text_of_the_definition() {
             };
             input.chunks(size).for_each(|chunk| decoder.feed(chunk).for_each(&mut note));
             decoder.finish().into_iter().for_each(&mut note);
-            assert_eq!(errors, errors_at_the_end(&whole, input.len()), "in chunks of {size}");
+            assert_eq!(errors, whole.errors_of_stream(input.len()), "in chunks of {size}");
             assert_eq!(text, repaired(&input, false, "\u{FFFD}", true), "in chunks of {size}");
         }
     }

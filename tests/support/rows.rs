@@ -127,6 +127,15 @@ pub struct Decoded {
     pub pending: usize,
 }
 
+impl Decoded {
+    /// Returns the errors of a stream that ends after `len` bytes, which this is the result of.
+    pub fn errors_of_stream(&self, len: usize) -> Vec<Error> {
+        let pending = self.pending as u64;
+        let truncated = (pending > 0).then_some((len as u64 - pending, ErrorKind::Truncated, pending as u8));
+        self.errors.iter().copied().chain(truncated).collect()
+    }
+}
+
 pub fn decode(rows: &[Row], input: &[u8]) -> Decoded {
     let (mut decoded, mut at) = (Decoded::default(), 0);
     while at < input.len() {
