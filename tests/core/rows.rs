@@ -5,7 +5,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Deco
 
 use crate::support::cases::{cases, long_cases};
 use crate::support::rows::{self, Decoded, Error, Found, UTF_8};
-use crate::support::{every_partition, oracle, some_partitions};
+use crate::support::{Rng, every_partition, oracle, some_partitions};
 
 fn facts(error: Utf8Error) -> Error {
     (error.offset, error.kind, error.len)
@@ -175,6 +175,17 @@ fn each_class_of_input_has_the_text_of_the_definition() {
         for size in [1, 2, 5, 64] {
             check_policies(&input, &expected, &input.chunks(size).collect::<Vec<_>>());
         }
+    }
+}
+
+#[test]
+fn random_sequences_have_the_text_of_the_definition() {
+    let mut rng = Rng::new(3629);
+    for _ in 0..10_000 {
+        let input = rows::random(&UTF_8, &mut rng);
+        let expected = by_definition(&input);
+        some_partitions(&input, 2, |chunks| check_decoder(&expected, chunks));
+        check_policies(&input, &expected, &input.chunks(1).collect::<Vec<_>>());
     }
 }
 

@@ -3,6 +3,8 @@
 
 use utf8_codec::ErrorKind;
 
+use super::Rng;
+
 /// The code points of a row are numbered in the order of its sequences.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -179,4 +181,17 @@ pub fn wrong_bytes(rows: &[Row]) -> Vec<Vec<u8>> {
         }
     }
     inputs
+}
+
+/// Returns sequences of random rows with random bytes in their ranges. A quarter of them lack their last bytes, and random
+/// bytes stand between them.
+pub fn random(rows: &[Row], rng: &mut Rng) -> Vec<u8> {
+    let mut input = Vec::new();
+    for _ in 0..=rng.below(6) {
+        let row = rows[rng.below(rows.len())];
+        let len = if rng.below(4) == 0 { rng.below(row.bytes.len()) } else { row.bytes.len() };
+        input.extend(row.bytes[..len].iter().map(|(low, high)| low + rng.below(usize::from(high - low) + 1) as u8));
+        input.extend((0..[0, 0, 0, 1, 2][rng.below(5)]).map(|_| rng.next() as u8));
+    }
+    input
 }

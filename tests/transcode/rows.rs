@@ -6,7 +6,7 @@ use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 
 use crate::support::cases::{cases, length, unchecked};
 use crate::support::encodings::{self, Errors, Open, by_feed};
-use crate::support::{rows, some_partitions};
+use crate::support::{Rng, rows, some_partitions};
 
 const STRICT: Open =
     Open { surrogates: false, lenient_java: false, reject_pairs: false, reject_fffe_ffff: false };
@@ -111,6 +111,17 @@ fn each_class_of_input_is_converted_by_definition() {
     for (encoding, open) in DIALECTS {
         for input in cases() {
             check(encoding, open, &input);
+        }
+    }
+}
+
+#[test]
+fn random_sequences_are_converted_by_definition() {
+    let mut rng = Rng::new(2279);
+    for (encoding, open) in DIALECTS {
+        let rows = encodings::rows(encoding, open);
+        for _ in 0..2_000 {
+            check(encoding, open, &rows::random(&rows, &mut rng));
         }
     }
 }
