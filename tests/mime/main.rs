@@ -3,7 +3,6 @@
 
 mod body;
 mod delimiters;
-mod differential;
 mod headers;
 mod lmtp_filter;
 mod message;

@@ -302,7 +302,7 @@ fn bodies_of_http_libraries_are_streams_of_text() {
         Box::pin(stream::iter(chunks()));
     assert_eq!(spawnable(text_of(boxed)).now_or_never().unwrap().unwrap().as_bytes(), CRAB);
     // hyper, axum: `into_data_stream()` of any `http_body::Body`.
-    let frames = stream::iter(chunks().map(|chunk| chunk.map(hyper::body::Frame::data)));
+    let frames = stream::iter(chunks().map(|chunk| chunk.map(http_body::Frame::data)));
     let body = BodyExt::boxed(StreamBody::new(frames));
     assert_eq!(text_of(body.into_data_stream()).now_or_never().unwrap().unwrap().as_bytes(), CRAB);
 }

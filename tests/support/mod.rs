@@ -7,8 +7,6 @@ pub mod cases;
 pub mod conformance;
 #[cfg(feature = "transcode")]
 pub mod encodings;
-#[cfg(feature = "tower")]
-pub mod example_server;
 pub mod hostile;
 #[cfg(feature = "transcode")]
 pub mod languages;

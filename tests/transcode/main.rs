@@ -3,7 +3,6 @@
 
 mod bom;
 mod conformance;
-mod differential;
 mod encodings;
 mod rows;
 mod transcoder;

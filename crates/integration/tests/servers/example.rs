@@ -10,14 +10,14 @@ use std::process::{Child, Command, Stdio};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 /// The running program. Dropping it kills the program.
-pub struct Server {
+pub(crate) struct Server {
     process: Child,
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Server {
     /// Starts an example with `--listen` and other arguments.
-    pub fn start(example: &str, arguments: &[&str]) -> Self {
+    pub(crate) fn start(example: &str, arguments: &[&str]) -> Self {
         let mut process = Command::new(built_example(example))
             .args(["--listen", "127.0.0.1:0"])
             .args(arguments)
@@ -31,19 +31,19 @@ impl Server {
         Self { process, address }
     }
 
-    pub fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("the server listens");
         stream.set_nodelay(true).expect("an option");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("an option");
         stream
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Returns the resident memory in bytes, or `None` without `/proc`.
-    pub fn resident(&self) -> Option<u64> {
+    pub(crate) fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
@@ -59,7 +59,7 @@ impl Drop for Server {
 
 /// Returns the path of the example. A run of all tests has already built it; a run of one test has not.
 fn built_example(name: &str) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let test = std::env::current_exe().expect("a path");
     let examples = test.parent().and_then(Path::parent).expect("a folder").join("examples");
     let built = examples.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -73,7 +73,7 @@ fn built_example(name: &str) -> PathBuf {
     }
     if !is_fresh {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--example", name, "--features", "tower"]).current_dir(root);
+        cargo.args(["build", "--quiet", "--package", "integration", "--example", name]).current_dir(root);
         if !cfg!(debug_assertions) {
             cargo.arg("--release");
         }
@@ -84,13 +84,13 @@ fn built_example(name: &str) -> PathBuf {
 
 /// A response with a `Content-Length`.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub text: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: Vec<u8>,
 }
 
-pub fn read_answer(stream: &mut impl BufRead) -> Answer {
+pub(crate) fn read_answer(stream: &mut impl BufRead) -> Answer {
     let mut line = String::new();
     stream.read_line(&mut line).expect("a status line");
     let status = line.split(' ').nth(1).expect(&line).parse().expect(&line);

@@ -257,15 +257,16 @@ pub fn config() -> Config {
 }
 
 /// One test for each adapter.
-#[macro_export]
 macro_rules! models {
     ($($name:ident: $adapter:ty,)*) => {
         $(
             proptest_state_machine::prop_state_machine! {
-                #![proptest_config($crate::config())]
+                #![proptest_config($crate::model::config())]
                 #[test]
                 fn $name(sequential 1..40 => Machine<$adapter>);
             }
         )*
     };
 }
+
+pub(crate) use models;

@@ -11,8 +11,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
+use crate::example::{Answer, Server, read_answer};
 use crate::support::cases::cases;
-use crate::support::example_server::{Answer, Server, read_answer};
 use crate::support::rows::{self, UTF_8};
 use crate::support::{Rng, oracle};
 

@@ -1,7 +1,7 @@
 //! Requests per second of an axum server with and without the layers. A request has 16 KiB of JSON. One handler
 //! responds with the length of the body, another parses it and responds with the number of its items.
 //!
-//! `cargo bench --features tower --bench http_load` measures the servers alternately, so that other load on the machine
+//! `cargo bench -p integration` measures the servers alternately, so that other load on the machine
 //! affects all of them, and prints the median of each and the cost of a layer. `-- SECONDS CONNECTIONS` sets the
 //! duration of a turn and the number of clients; by default 1 and 16. On Linux it also prints the processor time of a
 //! request and its client, which does not depend on other programs.

@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::rc::Rc;
 
+use crate::model::Operation::{self, Fail, Finish};
+use crate::model::{Adapter, FEED, HOLD, Machine, Model, Outcome, models};
 use bytes::Bytes;
 use futures::Stream;
 use http_body::{Body, Frame};
@@ -14,8 +16,6 @@ use utf8_codec::http::Utf8Body;
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::stream::Utf8Stream;
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
-use utf8_codec_models::Operation::{self, Fail, Finish};
-use utf8_codec_models::{Adapter, FEED, HOLD, Machine, Model, Outcome, models};
 
 models! {
     utf8_stream: Streamed,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-use crate::support::example_server::{Answer, Server, read_answer};
+use crate::example::{Answer, Server, read_answer};
 
 /// The bodies of the complete requests, and the heads of all requests.
 #[derive(Clone, Default)]

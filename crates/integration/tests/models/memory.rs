@@ -1,13 +1,13 @@
 //! Decoders, codecs, the filter and the transcoder.
 
+use crate::model::Operation::{self, Finish, Poll, Restore, Snapshot, Swap};
+use crate::model::{Adapter, FEED, FEED_PIECES, HOLD, Machine, Model, Outcome, models};
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LineBatchesCodec, Utf8LinesCodec};
 use utf8_codec::proxy::{Edit, Filter, Verdict};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::{ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Decoder};
-use utf8_codec_models::Operation::{self, Finish, Poll, Restore, Snapshot, Swap};
-use utf8_codec_models::{Adapter, FEED, FEED_PIECES, HOLD, Machine, Model, Outcome, models};
 
 models! {
     text_decoder: Text,
@@ -115,7 +115,7 @@ impl Adapter for Bytes {
             Some(Piece::Seam(character)) => outcome.text.push(character),
             Some(Piece::IllFormed(error)) => {
                 assert_eq!(rejected.len(), usize::from(error.len));
-                outcome.text.push_str(&utf8_codec_models::repair(policy, rejected));
+                outcome.text.push_str(&crate::model::repair(policy, rejected));
                 outcome.errors.push((error.offset, error.len));
             }
             None => {}
