@@ -2,7 +2,6 @@
 #![allow(missing_docs)]
 
 mod boundary;
-mod conformance;
 mod decoder;
 #[cfg(all(feature = "codec", feature = "http", feature = "mime", feature = "stream"))]
 mod errors;

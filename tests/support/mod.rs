@@ -1,10 +1,9 @@
-//! Code that the integration tests share: partitions of input, the naive oracle, the published suites.
+//! Code that the integration tests share: partitions of input, the naive oracle, tables of the standards.
 #![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
 
 #[cfg(feature = "http")]
 pub mod bodies;
 pub mod cases;
-pub mod conformance;
 #[cfg(feature = "transcode")]
 pub mod encodings;
 pub mod hostile;

@@ -190,7 +190,9 @@ pub fn random(rows: &[Row], rng: &mut Rng) -> Vec<u8> {
     for _ in 0..=rng.below(6) {
         let row = rows[rng.below(rows.len())];
         let len = if rng.below(4) == 0 { rng.below(row.bytes.len()) } else { row.bytes.len() };
-        input.extend(row.bytes[..len].iter().map(|(low, high)| low + rng.below(usize::from(high - low) + 1) as u8));
+        input.extend(
+            row.bytes[..len].iter().map(|(low, high)| low + rng.below(usize::from(high - low) + 1) as u8),
+        );
         input.extend((0..[0, 0, 0, 1, 2][rng.below(5)]).map(|_| rng.next() as u8));
     }
     input

@@ -2,7 +2,6 @@
 #![allow(missing_docs)]
 
 mod bom;
-mod conformance;
 mod encodings;
 mod rows;
 mod transcoder;
