@@ -80,7 +80,7 @@ fn lines(rng: &mut Rng, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn batches_have_the_lines_and_errors_of_the_lines_codec_for_every_partition() {
+fn batches_have_the_lines_and_errors_of_the_lines_codec() {
     let mut rng = Rng::new(55);
     let policies = [
         TextDecoder::new(),
@@ -150,7 +150,7 @@ fn a_batch_is_one_slice_of_the_read_buffer() {
 }
 
 #[test]
-fn a_replacement_that_contains_a_terminator_does_not_end_a_line() {
+fn a_replacement_with_a_terminator_does_not_end_a_line() {
     let text = TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('\n'));
     let codec = Utf8LinesCodec::with_decoder(text);
     let (got, _) = in_batches(codec.into_batches(), &[b"a\xFFb\nc\n"]);

@@ -175,7 +175,7 @@ fn fragments(messages: &[&[&[u8]]]) -> BytesMut {
 }
 
 #[test]
-fn one_text_over_many_frames_agrees_with_the_oracle_for_every_partition() {
+fn one_text_over_many_frames_agrees_with_the_oracle() {
     let mut rng = Rng::new(22);
     for round in 0..800 {
         let input = rng.dirty_text(1 + round % 8);
@@ -222,7 +222,7 @@ fn a_final_fragment_that_ends_inside_a_character_is_truncated() {
 }
 
 #[test]
-fn a_stream_that_ends_inside_a_message_and_a_character_is_one_error() {
+fn an_end_inside_a_message_and_a_character_is_one_error() {
     let mut bytes = BytesMut::new();
     Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut bytes).unwrap();
     let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
@@ -233,7 +233,7 @@ fn a_stream_that_ends_inside_a_message_and_a_character_is_one_error() {
 
 /// `FramedRead` does not call `decode_eof` again after an error.
 #[test]
-fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_message() {
+fn a_resumed_stream_starts_with_a_message() {
     let more = |payload: &'static [u8]| {
         let mut bytes = BytesMut::new();
         Fragments.encode(Fragment::More(Bytes::from_static(payload)), &mut bytes).unwrap();
@@ -296,7 +296,7 @@ fn encoded_fragments_keep_their_final_flag() {
 }
 
 #[test]
-fn a_session_over_a_socket_continues_after_an_ill_formed_message() {
+fn a_session_continues_after_an_ill_formed_message() {
     let bytes = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
     let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).over_fragments());
     let got: Vec<_> = futures::executor::block_on(FramedRead::new(&bytes[..], codec).collect());

@@ -105,7 +105,7 @@ fn netstrings() {
 }
 
 #[test]
-fn a_frame_after_an_error_is_not_discarded_at_the_end_of_the_stream() {
+fn a_frame_after_an_error_is_returned_at_the_end() {
     let mut codec = NetstringCodec::new().max_length(5);
     let mut buffer = BytesMut::from(&b"6:abcdef,1:x,"[..]);
     assert!(codec.decode_eof(&mut buffer).is_err(), "the frame is too long");
@@ -217,7 +217,7 @@ fn content_length() {
 
 /// Otherwise both peers would wait.
 #[test]
-fn a_header_line_that_does_not_end_with_crlf_is_an_error_at_once() {
+fn a_header_line_without_crlf_is_an_error_at_once() {
     let invalid = &["!invalid frame header at byte 0"];
     check(ContentLengthCodec::new, b"Content-Length: 2\n\n{}", invalid);
     check(ContentLengthCodec::new, b"{\"jsonrpc\":\"2.0\"}\n", invalid);

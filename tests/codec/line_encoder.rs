@@ -7,7 +7,7 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8Li
 const ENDINGS: [LineEnding; 4] = [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any];
 
 #[test]
-fn the_encoder_rejects_text_that_a_peer_would_read_as_two_lines() {
+fn text_that_a_peer_would_read_as_two_lines_is_rejected() {
     let cases = [
         (LineEnding::LfOrCrLf, "a\nb", Some(1)),
         (LineEnding::LfOrCrLf, "a\r", Some(1)),
@@ -44,7 +44,7 @@ fn text_without_frames_is_not_changed() {
 }
 
 #[test]
-fn the_encoder_finds_a_terminator_at_every_position_of_a_line_of_every_length() {
+fn a_terminator_is_found_at_every_position_of_a_line() {
     for len in 0..=300 {
         for ending in ENDINGS {
             let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());

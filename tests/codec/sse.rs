@@ -135,7 +135,7 @@ fn an_error_at_the_end_ends_the_event() {
 }
 
 #[test]
-fn a_restart_resets_the_offset_and_the_counters_of_a_decoder_that_was_used_before() {
+fn a_restart_resets_the_offset_and_the_counters() {
     let mut used = TextDecoder::new().on_error(ErrorPolicy::Replace);
     assert_eq!(used.feed(b"\xFFa").count(), 2);
     let mut codec = SseCodec::with_decoder(used);
@@ -207,7 +207,7 @@ fn limits_discard_one_event_for_every_partition() {
 }
 
 #[test]
-fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
+fn the_limit_of_a_line_applies_to_data_of_an_event() {
     some_partitions(b"data: 1\n\ndata: 23\n\ndata: 4\n\n", 200, |chunks| {
         let too_long = "line 3 at byte 9 is longer than 7 bytes".to_owned();
         let expected = [Ok("1".to_owned()), Err(too_long), Ok("4".to_owned())];
@@ -281,7 +281,7 @@ fn an_id_above_its_limit_is_an_error_for_its_event() {
 }
 
 #[test]
-fn the_last_event_is_returned_without_an_empty_line_if_the_switch_is_set() {
+fn the_last_event_may_end_without_an_empty_line() {
     let new = || SseCodec::new().dispatch_at_end();
     for (stream, expected) in [
         (&b"data: a\n\ndata: {}\n"[..], &["a", "{}"][..]),
@@ -380,7 +380,7 @@ fn a_comment_after_a_bom_is_a_comment() {
 }
 
 #[test]
-fn ill_formed_lines_discard_their_event_only_if_the_codec_is_strict() {
+fn an_ill_formed_line_discards_its_event_only_if_strict() {
     let stream =
         b"data: a\xFF\n\ndata: b\ndata: \xE2\x82\nid: 3\n\n: \xFF\ndata: c\n: \xFF\n\ndata: cut \xE2";
     assert_eq!(datas(stream), ["a\u{FFFD}", "b\n\u{FFFD}", "c"]);
@@ -583,7 +583,7 @@ mod stream {
     }
 
     #[test]
-    fn an_error_in_an_event_is_invalid_data_with_the_codec_error_inside() {
+    fn an_error_in_an_event_is_invalid_data() {
         let codec = SseCodec::with_decoder(TextDecoder::new());
         let mut events = SseStream::with_codec(iter([Bytes::from_static(b"data: \xFF\n\n")]), codec);
         let error = block_on(events.next()).unwrap().unwrap_err();

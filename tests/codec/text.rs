@@ -125,7 +125,7 @@ fn partly_ill_formed_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_truncated_character_after_well_formed_text_is_never_returned_as_text() {
+fn a_truncated_character_is_never_returned_as_text() {
     let (mut codec, mut buffer) = (Utf8Codec::new(), BytesMut::new());
     for _ in 0..20 {
         buffer.extend_from_slice(b"good");
@@ -355,7 +355,7 @@ async fn an_ill_formed_line_does_not_end_the_session() {
 }
 
 #[tokio::test]
-async fn without_errors_as_items_framed_read_ends_at_the_error_and_resumes_after_it() {
+async fn framed_read_ends_at_an_error_and_resumes_after_it() {
     let mut lines = FramedRead::new(&b"good 1\nb\xFFd\ngood 2\n"[..], Utf8LinesCodec::new());
     assert_eq!(lines.next().await.unwrap().unwrap(), "good 1");
     let error = lines.next().await.unwrap().unwrap_err().utf8_error().unwrap();

@@ -61,7 +61,7 @@ async fn every_encoding_is_read_the_same_for_every_partition() {
 }
 
 #[tokio::test]
-async fn errors_are_returned_in_order_with_their_bytes_and_decoding_continues() {
+async fn errors_are_in_order_with_their_bytes() {
     // An unpaired low surrogate, and an odd byte at the end.
     let bytes = b"\0a\xDC\0\0b\xD8\0\0c\0";
     let expected = vec![
@@ -113,7 +113,7 @@ fn unfinished_sequences_stay_in_the_buffer() {
 
 /// `FramedRead` does not call `decode_eof` again after an error. An unfinished sequence may have several errors.
 #[test]
-fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_code_unit() {
+fn a_resumed_stream_starts_with_a_code_unit() {
     let codec = || TranscodeCodec::new(Encoding::Utf16Le).switches(Switches::STRICT.allow_surrogates());
     let report = |result: Result<_, CodecError>| {
         let Err(CodecError::IllFormed { error, rejected, .. }) = result else { panic!("{result:?}") };
@@ -157,7 +157,7 @@ fn text_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_text_that_needs_more_than_two_bytes_for_each_of_its_bytes_is_written_whole() {
+fn text_that_becomes_much_longer_is_written_whole() {
     let text = "abc".repeat(1_000);
     for encoding in Encoding::ALL {
         let mut dst = BytesMut::from(&b"before"[..]);

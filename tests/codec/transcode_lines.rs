@@ -66,7 +66,7 @@ fn lines_of_every_encoding_equal_those_of_utf_8() {
 }
 
 #[test]
-fn one_ill_formed_sequence_rejects_one_line_for_every_partition() {
+fn one_ill_formed_sequence_rejects_one_line() {
     let bytes = b"\0a\0\n\0b\xDC\0\0\n\xD8\0\0\r\0\n\0t\0o\0o\0 \0l\0o\0n\0g\0\n\0c\0\n\0d\0";
     let expected = [
         Ok("a".to_owned()),
@@ -231,7 +231,7 @@ fn a_bom_selects_the_encoding_of_the_lines() {
 }
 
 #[test]
-fn a_bom_that_is_longer_than_the_limit_selects_the_encoding_of_the_lines() {
+fn a_bom_longer_than_the_limit_selects_the_encoding() {
     let bytes = encoded(Encoding::Utf16Le, "\u{FEFF}a\nb\n\nc");
     some_partitions(&bytes, 200, |chunks| {
         for max in [0, 1] {
@@ -329,7 +329,7 @@ fn the_last_line_without_a_terminator_has_one_error() {
 }
 
 #[test]
-fn a_part_of_a_unit_after_a_line_as_long_as_the_limit_is_the_end_of_that_line() {
+fn part_of_a_unit_ends_a_line_as_long_as_the_limit() {
     every_partition(b"a\0b", |chunks| {
         let codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(2);
         let expected = Err("line 1 at byte 0 is longer than 2 bytes".to_owned());

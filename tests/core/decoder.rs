@@ -97,7 +97,7 @@ fn some_partitions_of_long_samples_agree_with_the_oracle() {
 
 /// After many ASCII chunks the next one is predicted to be ASCII. The prediction must not skip the pending bytes.
 #[test]
-fn bytes_pending_before_a_small_chunk_are_not_lost_after_many_ascii_chunks() {
+fn pending_bytes_are_not_lost_after_many_ascii_chunks() {
     const WORDS: [&[u8]; 20] = [b"good"; 20];
     let mut rng = Rng::new(64);
     for round in 0..4_000 {
@@ -118,7 +118,7 @@ fn bytes_pending_before_a_small_chunk_are_not_lost_after_many_ascii_chunks() {
 /// Two decoders are equal if they return the same pieces for any further input. That depends only on the offset and the
 /// pending bytes.
 #[test]
-fn decoders_are_equal_if_and_only_if_offset_and_pending_bytes_are() {
+fn decoders_are_equal_if_offset_and_pending_bytes_are() {
     fn hash(decoder: &Utf8Decoder) -> u64 {
         BuildHasherDefault::<DefaultHasher>::default().hash_one(decoder)
     }

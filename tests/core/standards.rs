@@ -29,7 +29,7 @@ fn decode(input: &[u8]) -> Result<String, (u64, ErrorKind, u8)> {
 }
 
 #[test]
-fn the_example_strings_of_rfc_2279_section_4_and_rfc_3629_section_7() {
+fn the_example_strings_of_rfc_2279_and_rfc_3629() {
     assert_eq!(decode(b"\x41\xE2\x89\xA2\xCE\x91\x2E").unwrap(), "A\u{2262}\u{391}.");
     assert_eq!(decode(b"\xED\x95\x9C\xEA\xB5\xAD\xEC\x96\xB4").unwrap(), "\u{D55C}\u{AD6D}\u{C5B4}");
     assert_eq!(decode(b"\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E").unwrap(), "\u{65E5}\u{672C}\u{8A9E}");
@@ -54,6 +54,38 @@ fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
         (b"\xFF\xFE", (0, ErrorKind::InvalidLead, 1)),
     ] {
         assert_eq!(decode(attack), Err(error), "{attack:02X?}");
+    }
+}
+
+#[test]
+fn every_pair_of_bytes_agrees_with_the_grammar() {
+    for lead in 0..=0xFF_u8 {
+        for second in 0..=0xFF_u8 {
+            let pair = [lead, second];
+            let mut decoder = Utf8Decoder::new();
+            let by_pair = decoder.validate(&pair).err();
+            let pending = decoder.pending().to_vec();
+
+            let mut decoder = Utf8Decoder::new();
+            let by_byte = decoder.validate(&[lead]).and_then(|()| decoder.validate(&[second])).err();
+            assert_eq!(by_byte, by_pair, "{pair:02X?}");
+
+            // std is the second oracle: errors are reported at once, and bytes are pending exactly if more may follow.
+            match core::str::from_utf8(&pair) {
+                Ok(_) => assert_eq!((by_pair, &pending[..]), (None, &[][..]), "{pair:02X?}"),
+                Err(error) => {
+                    let got = by_pair.map(|error| (error.offset, usize::from(error.len)));
+                    assert_eq!(
+                        got,
+                        error.error_len().map(|len| (error.valid_up_to() as u64, len)),
+                        "{pair:02X?}"
+                    );
+                    if got.is_none() {
+                        assert_eq!(pending, pair[error.valid_up_to()..]);
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -60,7 +60,7 @@ fn a_message_fails_at_its_first_impossible_byte() {
 }
 
 #[test]
-fn a_message_that_ends_inside_a_character_is_truncated_and_the_next_one_is_not() {
+fn a_truncated_message_does_not_affect_the_next_one() {
     let mut text = Utf8Validator::new();
     text.feed(b"ab\xE2\x82").unwrap();
     assert_eq!((text.offset(), text.pending()), (4, &b"\xE2\x82"[..]));
@@ -78,7 +78,7 @@ fn masked(bytes: &[u8], key: [u8; 4]) -> Vec<u8> {
 }
 
 #[test]
-fn masked_payloads_are_checked_while_they_are_unmasked_in_any_pieces() {
+fn masked_payloads_are_checked_in_any_pieces() {
     let key = [0x37, 0xFA, 0x21, 0x3D];
     assert_eq!(masked(b"Hello", key), [0x7F, 0x9F, 0x4D, 0x51, 0x58], "the example of RFC 6455 §5.7");
 

@@ -154,7 +154,7 @@ fn the_offset_is_the_same_for_every_partition() {
 }
 
 #[test]
-fn designations_are_found_for_every_partition_and_every_padding() {
+fn designations_are_found_with_every_padding() {
     for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
         for (sequence, designation) in [
             (&b"\x1B\x25\x2F\x47"[..], Designation::Utf8Level(1)),
@@ -191,7 +191,7 @@ fn designations_are_found_for_every_partition_and_every_padding() {
 }
 
 #[test]
-fn a_padded_designation_starts_at_a_code_unit_and_an_iterator_can_be_dropped_early() {
+fn a_padded_designation_starts_at_a_code_unit() {
     let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
     assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&shifted).next(), None);
     for padding in [b"\0\0\x01", b"\x01\x01\0"] {
@@ -276,7 +276,7 @@ fn utf_8_that_is_cut_in_its_last_character_is_not_legacy_text() {
 }
 
 #[test]
-fn a_line_without_an_end_is_decided_at_the_limit_for_every_partition() {
+fn a_line_without_an_end_is_decided_at_the_limit() {
     for (input, text) in [
         (&b"caf\xC3\xA9\xE9\n\xE9"[..], "caféé\né"),
         (b"c\xE9f\xC3\xA9\nabc", "céfÃ©\nabc"),

@@ -109,7 +109,7 @@ fn a_frame_with_several_chunks_ends_after_the_last_one() {
 }
 
 #[test]
-fn the_end_of_a_body_is_processed_without_another_poll_of_the_inner_body_if_a_hint_announces_it() {
+fn an_announced_end_needs_no_other_poll_of_the_inner_body() {
     for end_hint in EndHint::ALL {
         let mut body = pin!(Utf8Body::new(Script::of(&[b"caf\xC3"], end_hint)));
         assert_eq!(block_on(body.frame()).unwrap().unwrap().into_data().unwrap(), "caf");
@@ -313,7 +313,7 @@ fn the_offset_of_a_decoder_is_that_of_the_first_byte() {
 
 /// Rules are for any number of bodies.
 #[test]
-fn a_decoder_that_was_used_before_does_not_affect_bodies_under_rules() {
+fn a_used_decoder_does_not_affect_bodies_under_rules() {
     let mut used = TextDecoder::new();
     assert_eq!(used.feed(b"a\xE2\x82").count(), 1);
     let mut headers = HeaderMap::new();

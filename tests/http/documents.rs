@@ -121,7 +121,7 @@ fn every_end_and_every_partition_of_a_document_has_one_result() {
 }
 
 #[test]
-fn a_declared_charset_is_rejected_before_anything_passes_and_no_repair_touches_it() {
+fn a_declared_charset_is_rejected_before_anything_passes() {
     let utf_16: &[u8] = b"\xFE\xFF\0<\0a\0/\0>";
     for (content_type, document, offset) in [
         ("text/xml", &b"<?xml version=\"1.0\" encoding = 'KOI8-R' ?><a>\xC1</a>"[..], 32),
@@ -158,7 +158,7 @@ fn a_declared_charset_is_rejected_before_anything_passes_and_no_repair_touches_i
 }
 
 #[test]
-fn the_charset_parameter_has_precedence_over_a_declaration_and_a_bom_over_both() {
+fn a_bom_precedes_charset_which_precedes_a_declaration() {
     let declared = b"<?xml version='1.0' encoding='latin1'?>\xC3\xA9";
     for rules in [BodyRules::new(), BodyRules::for_responses()] {
         assert_eq!(plan(&rules, "text/xml; charset=utf-8").unwrap().kind(), BodyKind::Text);
@@ -177,7 +177,7 @@ fn the_charset_parameter_has_precedence_over_a_declaration_and_a_bom_over_both()
 }
 
 #[test]
-fn a_document_in_utf_8_is_checked_and_repaired_with_the_offsets_of_the_body() {
+fn repairs_of_a_document_have_the_offsets_of_the_body() {
     let rules = BodyRules::new();
     for (content_type, document, kind, offset) in [
         ("text/xml", &b"<?xml version='1.0' encoding='UTF-8'?>\xFF"[..], "InvalidLead", 38),
@@ -202,7 +202,7 @@ fn a_document_in_utf_8_is_checked_and_repaired_with_the_offsets_of_the_body() {
 
 /// HTML §13.2.3.2 and CSS Syntax §3.2 ignore labels that the WHATWG Encoding Standard does not have. XML has no such rule.
 #[test]
-fn an_unknown_label_in_html_or_css_does_not_switch_the_check_off() {
+fn an_unknown_label_does_not_switch_the_check_off() {
     for (content_type, document) in [
         ("text/html", &b"<meta charset=klingon>"[..]),
         ("text/html", b"<meta charset=utf-32><meta http-equiv=content-type content='charset=utf_7'>"),
@@ -279,7 +279,7 @@ fn ascii_is_checked_under_every_policy_and_not_refused() {
 }
 
 #[test]
-fn labels_of_iana_and_python_are_checked_as_the_encoding_that_they_mean() {
+fn labels_are_checked_as_the_encoding_that_they_mean() {
     let rules = BodyRules::new();
     for label in ["utf_8", "csUTF8", "cp65001"] {
         for rules in [BodyRules::new(), BodyRules::for_responses()] {
@@ -382,7 +382,7 @@ fn a_transcoded_document_has_a_charset_parameter() {
 }
 
 #[test]
-fn length_prefixed_messages_pass_or_are_rejected_and_are_never_text() {
+fn length_prefixed_messages_are_never_text() {
     use utf8_codec::http::Uncheckable;
 
     let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);

@@ -478,7 +478,7 @@ fn the_remaining_length_and_the_end_of_a_form_are_known() {
 }
 
 #[test]
-fn the_last_character_of_a_form_without_its_closing_delimiter_is_not_returned() {
+fn an_unclosed_form_holds_its_last_character() {
     let whole =
         form(&[("; name=a", "", "\u{E9}\r\n-".as_bytes()), ("; name=f; filename=f", "", b"\xFF\xC3\xA9")]);
     let closing = whole.len() - b"--\r\n".len();
@@ -535,7 +535,7 @@ fn a_chunk_is_released_although_its_last_byte_is_pending() {
 }
 
 #[test]
-fn the_last_byte_of_fields_that_are_not_accepted_is_not_returned() {
+fn rejected_fields_hold_their_last_byte() {
     let start = [b"--", BOUNDARY, b"\r\nContent-Disposition: form-data; name=a\r\n"].concat();
     for fields in ["Content-Type: text/plain; charset=latin1\r\n\r\n", "no colon\r\n\r\n"] {
         let cut = [&start[..], fields.as_bytes()].concat();

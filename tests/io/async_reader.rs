@@ -171,12 +171,12 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
 }
 
 #[test]
-fn a_reader_returns_the_same_for_every_partition_and_every_way_of_reading() {
+fn a_reader_returns_the_same_for_every_way_of_reading() {
     strict_outcomes(120, 40, |chunks, seed, expected| every_way(chunks, TextDecoder::new(), seed, expected));
 }
 
 #[test]
-fn a_reader_repairs_the_same_for_every_partition_and_every_way_of_reading() {
+fn a_reader_repairs_the_same_for_every_way_of_reading() {
     for policy in [ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Latin1, ErrorPolicy::Skip] {
         outcomes_under(TextDecoder::new().on_error(policy).bom(BomPolicy::Strip), 40, every_way);
     }

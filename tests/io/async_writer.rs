@@ -71,7 +71,7 @@ fn by_futures_write(
 }
 
 #[test]
-fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
+fn a_writer_forwards_the_same_for_every_short_write() {
     check_partitions(by_tokio_write);
     check_partitions(by_futures_write);
 }
@@ -82,7 +82,7 @@ fn writing_continues_after_an_inner_error_at_every_operation() {
 }
 
 #[test]
-fn flush_forwards_whole_characters_and_shutdown_reports_a_truncated_one() {
+fn flush_forwards_whole_characters_only() {
     use tokio::io::AsyncWriteExt;
     block_on(async {
         let mut writer = Utf8Writer::new(HostileWriter::new(1));
@@ -98,7 +98,7 @@ fn flush_forwards_whole_characters_and_shutdown_reports_a_truncated_one() {
 }
 
 #[tokio::test]
-async fn a_write_that_select_drops_at_any_await_point_accepts_no_bytes() {
+async fn a_dropped_write_accepts_no_bytes() {
     use tokio::io::AsyncWriteExt;
     for yields in 0..3 {
         let mut writer = Utf8Writer::new(HostileWriter::new(2));

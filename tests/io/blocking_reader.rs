@@ -145,12 +145,12 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
 }
 
 #[test]
-fn a_reader_returns_the_same_for_every_partition_and_every_way_of_reading() {
+fn a_reader_returns_the_same_for_every_way_of_reading() {
     strict_outcomes(100, 40, |chunks, seed, expected| every_way(chunks, TextDecoder::new(), seed, expected));
 }
 
 #[test]
-fn a_reader_applies_every_policy_for_every_partition_and_every_way_of_reading() {
+fn a_reader_applies_every_policy_for_every_partition() {
     for policy in policies() {
         for bom in [BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
             outcomes_under(TextDecoder::new().on_error(policy).bom(bom), 12, every_way);
@@ -315,7 +315,7 @@ fn inside_a_character(lens: Vec<usize>) -> Utf8Reader<ReadsLess<'static>, InnerB
 }
 
 #[test]
-fn a_character_that_starts_in_the_own_buffer_and_ends_in_the_inner_one_is_returned_by_either_trait() {
+fn a_character_in_two_buffers_is_returned_by_either_trait() {
     let mut filled = inside_a_character(vec![2]);
     assert_eq!(filled.fill_buf().unwrap(), "\u{1F980}b".as_bytes());
     filled.consume(5);
@@ -327,7 +327,7 @@ fn a_character_that_starts_in_the_own_buffer_and_ends_in_the_inner_one_is_return
 }
 
 #[test]
-fn a_length_greater_than_the_space_after_a_part_of_a_character_is_an_error() {
+fn a_read_longer_than_its_buffer_is_an_error() {
     // The own buffer has 8 KiB, and one of them is occupied.
     let mut reader = inside_a_character(vec![2, 8 * 1024, 4]);
     let mut rest = [0; 8];
@@ -355,7 +355,7 @@ impl BufRead for Changing {
 }
 
 #[test]
-fn a_buffer_that_changes_between_two_calls_never_returns_an_ill_formed_line() {
+fn a_changed_buffer_never_returns_an_ill_formed_line() {
     for start in 0..5 {
         let lines = Utf8Reader::new(Changing(start)).use_inner_buffer().bounded_lines(20);
         for line in lines.take(20).flatten() {

@@ -41,7 +41,7 @@ fn by_write(
 }
 
 #[test]
-fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
+fn a_writer_forwards_the_same_for_every_short_write() {
     check_partitions(by_write);
 }
 
@@ -51,7 +51,7 @@ fn writing_continues_after_an_inner_error_at_every_operation() {
 }
 
 #[test]
-fn write_all_and_flush_forward_whole_characters_and_finish_reports_a_truncated_one() {
+fn write_all_and_flush_forward_whole_characters_only() {
     let mut writer = Utf8Writer::new(Vec::new());
     writer.write_all(b"ab\xE2\x82").unwrap();
     writer.flush().unwrap();
@@ -63,7 +63,7 @@ fn write_all_and_flush_forward_whole_characters_and_finish_reports_a_truncated_o
 }
 
 #[test]
-fn an_unfinished_character_after_text_is_accepted_in_the_same_write() {
+fn an_unfinished_character_is_accepted_with_its_text() {
     let mut writer = Utf8Writer::new(Vec::new());
     assert_eq!(writer.write(b"ab\xE2\x82").unwrap(), 4);
     assert_eq!((writer.get_ref().as_slice(), writer.decoder().pending()), (&b"ab"[..], &b"\xE2\x82"[..]));
@@ -83,7 +83,7 @@ impl Write for BadWriter {
 }
 
 #[test]
-fn a_writer_that_returns_an_invalid_length_does_not_hang_or_panic() {
+fn an_invalid_length_does_not_hang_or_panic() {
     let mut writer = Utf8Writer::new(BadWriter(0));
     assert_eq!(writer.write_all("\u{20AC}".as_bytes()).unwrap_err().kind(), ErrorKind::WriteZero);
     let mut writer =

@@ -49,7 +49,7 @@ fn multipart(boundary: &str, body: &str) -> String {
 }
 
 #[test]
-fn the_delimiter_of_an_outer_multipart_is_recognized_at_any_level() {
+fn an_outer_delimiter_is_recognized_at_any_level() {
     let inner = multipart("a", "--a\n\none\n--a--\nepilogue\n\n\u{0}");
     let message = multipart("a--", &format!("--a--\n{inner}\n--a--\n\n@\n--a----\n"));
     // The second `--a--` starts a part of the outer multipart. It ends no multipart.
@@ -107,7 +107,7 @@ fn only_spaces_and_tabs_may_follow_a_delimiter_on_its_line() {
 }
 
 #[test]
-fn the_line_break_after_a_line_that_starts_like_a_delimiter_is_part_of_the_next_one() {
+fn a_line_like_a_delimiter_leaves_its_line_break() {
     for line_break in ["\n", "\r\n"] {
         let body = "--b\n\n--bx\n--b--\n".replace('\n', line_break);
         let message = multipart("b", &body);
@@ -165,7 +165,7 @@ fn no_delimiter_contains_the_boundary_of_another_multipart() {
 }
 
 #[test]
-fn a_delimiter_with_another_line_break_than_the_first_is_ambiguous() {
+fn a_delimiter_with_another_line_break_is_ambiguous() {
     let header = "Content-Type: multipart/mixed; boundary=b\r\n\r\npreamble\r\n";
     let cases = [
         ("--b\r\n\r\none\r\n--b\r\n\r\ntwo\r\n--b--\r\n", None),
@@ -190,7 +190,7 @@ fn a_delimiter_with_another_line_break_than_the_first_is_ambiguous() {
 }
 
 #[test]
-fn a_header_that_ends_at_a_delimiter_is_an_error_and_its_parts_are_read() {
+fn parts_after_a_header_without_an_end_are_read() {
     // The empty message in part 1 is reported as part 1.1.
     let message = multipart("a", "--a\nContent-Type: message/rfc822\n--a--");
     let verdict = validate(&message);

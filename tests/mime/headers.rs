@@ -48,7 +48,7 @@ fn encoded_words_with_folds_in_them_are_checked() {
 }
 
 #[test]
-fn a_word_inside_the_text_of_a_word_in_another_charset_is_checked() {
+fn a_word_inside_a_word_in_another_charset_is_checked() {
     let text = "=?x?q? =?iso-8859-1?Q?a\r\n =?utf-8?q?=FF?= =?utf-8?q?=FE?=";
     let at = |needle| 9 + text.find(needle).unwrap();
     assert_eq!(subject(text), format!("1 text/plain InvalidLead@{} InvalidLead@{}", at("=FF"), at("=FE")));
@@ -56,7 +56,7 @@ fn a_word_inside_the_text_of_a_word_in_another_charset_is_checked() {
 }
 
 #[test]
-fn words_and_bodies_with_labels_of_utf_8_and_ascii_are_checked() {
+fn labels_of_utf_8_and_us_ascii_are_checked() {
     for label in ["us-ascii", "ASCII", "646", "utf-8", "UTF 8", "cp65001"] {
         let word = format!("=?{label}?Q?caf=FF?=");
         let at = 9 + word.find("=FF").unwrap();
@@ -185,7 +185,7 @@ fn white_space_before_a_colon_is_a_warning() {
 }
 
 #[test]
-fn a_type_without_a_subtype_or_an_empty_charset_is_read_as_missing() {
+fn half_a_type_or_an_empty_charset_is_read_as_missing() {
     for (value, content_type) in [
         ("text", "text/plain"),
         ("TEXT ; format=flowed", "text/plain"),

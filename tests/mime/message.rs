@@ -252,7 +252,7 @@ fn the_last_line_is_checked_even_if_it_ends_several_headers() {
 }
 
 #[test]
-fn a_part_without_a_body_is_at_the_delimiter_that_ends_its_header() {
+fn a_part_without_a_body_is_at_its_next_delimiter() {
     let message = "Content-Type: multipart/mixed; boundary=b\n\n--b\nA: b\n--b--\n";
     let verdict = validate(message);
     let end = message.find("--b--").unwrap() as u64;

@@ -117,7 +117,7 @@ fn long_bodies_agree_with_the_naive_decoder() {
 }
 
 #[test]
-fn errors_of_the_text_of_a_long_body_have_the_offset_of_the_escape() {
+fn errors_in_a_long_body_have_the_offset_of_the_escape() {
     let mut rng = Rng::new(2051);
     for _ in 0..40 {
         let text = rng.dirty_text(9_000);
@@ -143,7 +143,7 @@ fn errors_of_the_text_of_a_long_body_have_the_offset_of_the_escape() {
 /// What is pending before the first byte that is too long for a line is text, and has an error of its own, if that byte
 /// shows it.
 #[test]
-fn what_is_pending_at_the_limit_of_a_line_is_counted_if_the_next_byte_is_no_white_space() {
+fn pending_white_space_counts_towards_the_limit_of_a_line() {
     for pending in ["", " ", "  ", " \t ", "=", "=4", "= ", "=\t ", "=\r", "\r"] {
         for next in ["x", "=41", " x", "  x", "\t\ty", "=\r\n", "\r\n", " \n", "\u{E9}", "\x01", "1"] {
             // A line of 48 bytes and the longest line together are two segments of the kernel.
@@ -177,7 +177,7 @@ fn what_is_pending_at_the_limit_of_a_line_is_counted_if_the_next_byte_is_no_whit
 
 /// White space is pending until the byte after it, and at most 998 bytes of it.
 #[test]
-fn white_space_above_the_length_of_a_line_is_text_even_before_a_line_break() {
+fn white_space_above_the_limit_of_a_line_is_text() {
     let decoded = |body: &str| {
         let whole = decode(QuotedPrintable, false, &[body.as_bytes()]);
         (whole.bytes, whole.errors.iter().any(|error| error.2 == TransferErrorKind::InvalidEscape))
@@ -200,7 +200,7 @@ fn the_bytes_of_an_invalid_soft_break_have_their_own_offsets() {
 }
 
 #[test]
-fn a_body_after_the_end_of_another_one_is_decoded_in_the_same_way() {
+fn a_body_after_another_one_is_decoded_in_the_same_way() {
     let body = [&good_lines(150)[..], b"x \r\n", &good_lines(150)].concat();
     let expected = naive_quoted_printable(&body).0;
     let mut decoder = TransferDecoder::new(QuotedPrintable);

@@ -18,7 +18,7 @@ fn bodies_of_text_types_are_checked() {
 
 /// RFC 7303 section 3: a BOM, the charset, and the declaration of the document, in this order.
 #[test]
-fn xml_without_a_charset_is_checked_unless_it_declares_another_encoding() {
+fn xml_is_checked_unless_it_declares_another_encoding() {
     let latin1 = b"<?xml version='1.0' encoding='iso-8859-1'?><a>\xE9</a>\n";
     let utf16: Vec<u8> = "\u{feff}<a>\u{e9}</a>".encode_utf16().flat_map(u16::to_le_bytes).collect();
     for (content_type, body, kind, is_ok) in [

@@ -46,7 +46,7 @@ fn has_bare_lf(body: &[u8]) -> bool {
 }
 
 #[test]
-fn base64_agrees_with_data_encoding_and_with_the_naive_oracle_on_offsets() {
+fn base64_agrees_with_data_encoding_and_the_oracle() {
     let mut rng = Rng::new(2045);
     for round in 0..400 {
         let text = rng.dirty_text(1 + round * 7 % 300);
@@ -106,7 +106,7 @@ fn base64_in_lines_of_one_form_with_one_line_that_differs() {
 
 /// Every kind of byte after text, white space, escapes and line breaks, near the limits of the length of a line.
 #[test]
-fn quoted_printable_of_dense_special_bytes_is_the_same_for_every_partition() {
+fn dense_escapes_are_the_same_for_every_partition() {
     let mut rng = Rng::new(2048);
     let parts: [&[u8]; 16] = [
         b"a",
@@ -141,7 +141,7 @@ fn quoted_printable_of_dense_special_bytes_is_the_same_for_every_partition() {
 }
 
 #[test]
-fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
+fn quoted_printable_agrees_with_the_oracle_and_a_crate() {
     let mut rng = Rng::new(2046);
     for round in 0..400 {
         let text = rng.dirty_text(1 + round * 7 % 300);
@@ -386,7 +386,7 @@ fn with_longest_line(
 }
 
 #[test]
-fn a_line_that_is_too_long_has_an_offset_in_the_decoded_body_after_text_and_escapes() {
+fn a_line_that_is_too_long_has_a_decoded_offset() {
     for prefix in 0..4 {
         let body = ["a".repeat(prefix), "x=41".repeat(40)].concat();
         for max in prefix + 4..76 {
@@ -416,7 +416,7 @@ fn a_long_line_of_base64_is_reported_if_a_chunk_ends_inside_it() {
 
 /// Decoded bytes are collected in a block of 4 KiB. Here the rest of a long line fills it up to its end.
 #[test]
-fn a_long_line_of_quoted_printable_fits_into_the_block_with_everything_that_is_pending() {
+fn a_long_line_fits_into_the_block_with_what_is_pending() {
     for escapes in 3_080..3_110 {
         for rest in ["b".repeat(4_096 - escapes), " ".repeat(998) + "x"] {
             let body = ["a".repeat(77), "=41".repeat(escapes), rest.clone()].concat() + "\r\n";

@@ -1,4 +1,4 @@
-//! Eleven problems that users reported on GitHub. Each test reproduces the failure with the usual tool and shows that
+//! Problems that users reported on GitHub. Each test reproduces the failure with the usual tool and shows that
 //! this crate handles the case.
 
 use core::convert::Infallible;
@@ -23,7 +23,7 @@ use crate::support::hostile::{HostileReader, Step, steps};
 /// jeremychone/rust-genai#104 and #181, 0xPlaygrounds/rig#809, librefang#3448, nuphus#41 and others: the response of a
 /// model arrives in chunks of 8 KiB, one of which ends inside a character.
 #[tokio::test]
-async fn row_1_a_chunk_of_a_model_stream_ends_inside_a_character() {
+async fn a_chunk_of_a_model_stream_ends_inside_a_character() {
     let answer = format!("{}\u{201C}quoted\u{201D}", "x".repeat(8191));
     let chunks: Vec<&[u8]> = answer.as_bytes().chunks(8192).collect();
 
@@ -39,7 +39,7 @@ async fn row_1_a_chunk_of_a_model_stream_ends_inside_a_character() {
 /// tokio-rs/tokio#3976: after an `Err` of its codec `FramedRead` yields `None`, and the loop ends with well-formed
 /// lines in the buffer.
 #[tokio::test]
-async fn row_4_an_ill_formed_line_ends_the_loop_though_more_lines_are_buffered() {
+async fn lines_after_an_ill_formed_line_are_returned() {
     let socket = &b"good 1\nb\xFFd\ngood 2\n"[..];
 
     let mut lines = FramedRead::new(socket, LinesCodec::new());
@@ -63,7 +63,7 @@ async fn row_4_an_ill_formed_line_ends_the_loop_though_more_lines_are_buffered()
 
 /// tokio-rs/tokio#7011: after invalid UTF-8 at the end of the stream the codec panicked when it was used again.
 #[test]
-fn row_5_the_codec_is_used_again_after_an_error_at_the_end() {
+fn the_codec_is_used_again_after_an_error_at_the_end() {
     let mut codec = Utf8LinesCodec::new();
     let mut buffer = BytesMut::from(&b"12345678\xE2\x82"[..]);
     assert_eq!(codec.decode(&mut buffer).unwrap(), None);
@@ -79,7 +79,7 @@ fn row_5_the_codec_is_used_again_after_an_error_at_the_end() {
 
 /// tokio-rs/tokio#4978: the error "bytes remaining on stream" does not show that the stream ended inside a character.
 #[tokio::test]
-async fn row_6_a_stream_ends_inside_a_character() {
+async fn a_stream_that_ends_inside_a_character_is_an_error() {
     struct Default;
     impl Decoder for Default {
         type Item = String;
@@ -104,7 +104,7 @@ async fn row_6_a_stream_ends_inside_a_character() {
 
 /// tokio-rs/tokio#8400: an I/O error inside a character made `Lines` panic or return a line that was not in the input.
 #[tokio::test]
-async fn row_8_a_read_fails_inside_a_character_and_is_retried() {
+async fn a_read_that_failed_inside_a_character_is_retried() {
     let line = "gr\u{FC}n\n".as_bytes();
     for cut in 0..=line.len() {
         let inner = HostileReader::new([
@@ -131,7 +131,7 @@ async fn row_8_a_read_fails_inside_a_character_and_is_retried() {
 /// mcpls#451, rust-code-agent-sdks#350, comprehensive-rust#713: a read in `select!` or `timeout` is dropped, and the
 /// bytes that it had read are lost.
 #[tokio::test]
-async fn row_9_a_read_is_dropped_by_a_timeout_inside_a_character() {
+async fn a_read_that_a_timeout_drops_loses_no_bytes() {
     let message = "\u{1F980} \u{20AC}\n";
     let (mut peer, socket) = tokio::io::duplex(64);
     let sender = tokio::spawn(async move {
@@ -156,7 +156,7 @@ async fn row_9_a_read_is_dropped_by_a_timeout_inside_a_character() {
 /// joshrotenberg/tower-mcp#1271, modelcontextprotocol/rust-sdk#833, python-sdk#2302, sysprog21/zhtw-mcp#7: one
 /// ill-formed byte ends a JSON-RPC session, or is repaired without a report.
 #[tokio::test]
-async fn row_11_one_ill_formed_byte_in_a_json_rpc_session() {
+async fn one_ill_formed_byte_does_not_end_a_session() {
     let session = &b"{\"id\":1}\n{\"id\":2,\"x\":\"\xC3\x28\"}\n{\"id\":3}\n"[..];
 
     let mut lines = BufReader::new(session).lines();
@@ -181,7 +181,7 @@ async fn row_11_one_ill_formed_byte_in_a_json_rpc_session() {
 /// denoland/fastwebsockets#122 and #123: fragments were validated one by one. Since the fix, a message whose final
 /// fragment ends inside a character is accepted without its last bytes.
 #[test]
-fn row_22_a_fragmented_message_ends_inside_a_character() {
+fn a_message_of_fragments_ends_inside_a_character() {
     /// Frames of 2 bytes; the message ends with the buffer.
     struct Pairs;
     impl Decoder for Pairs {
@@ -226,7 +226,7 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
 /// an empty line, Unicode separators end lines, a bare CR does not, and a line encoded with a newline inside becomes
 /// two lines.
 #[test]
-fn row_27_line_terminators() {
+fn a_terminator_split_across_chunks_ends_one_line() {
     let bytes = "one\r\ntwo\u{2028}still two\u{85}\rthree\n\nfive".as_bytes();
     let expected = ["one", "two\u{2028}still two\u{85}", "three", "", "five"];
     for size in 1..=bytes.len() {

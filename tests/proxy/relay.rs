@@ -83,7 +83,7 @@ async fn half_close_is_kept_in_each_direction() {
 }
 
 #[tokio::test]
-async fn replies_to_the_well_formed_text_arrive_before_a_rejected_connection_closes() {
+async fn replies_arrive_before_a_rejected_connection_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let relay = Relay::new().on_rejection(OnRejection::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
@@ -115,7 +115,7 @@ async fn a_rejected_connection_closes_even_if_neither_peer_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_reader_receives_all_well_formed_bytes_before_the_rejection() {
+async fn a_slow_reader_receives_all_bytes_before_the_rejection() {
     let (mut client, mut server, _, relayed) = piped(Relay::new().linger(Duration::from_millis(1)), 64);
     let good = vec![b'g'; 10_000];
     let sent = [&good[..], b"\xFF"].concat();
@@ -131,7 +131,7 @@ async fn a_slow_reader_receives_all_well_formed_bytes_before_the_rejection() {
 }
 
 #[tokio::test]
-async fn an_end_inside_a_character_is_reported_and_replaced_before_the_half_close() {
+async fn an_end_inside_a_character_precedes_the_half_close() {
     let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
     let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for (relay, expected) in [(Relay::new(), "end"), (replace, "end\u{FFFD}")] {
@@ -228,7 +228,7 @@ async fn a_relay_in_report_mode_forwards_every_byte() {
 }
 
 #[tokio::test]
-async fn the_outcome_has_the_reason_of_the_direction_that_stopped_first() {
+async fn the_outcome_is_that_of_the_first_direction_to_stop() {
     for first in [Direction::Requests, Direction::Responses] {
         let relay = Relay::new().linger(Duration::from_secs(20));
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
@@ -265,7 +265,7 @@ impl Observer for Held {
 }
 
 #[tokio::test]
-async fn the_observer_receives_each_change_of_the_number_of_held_bytes() {
+async fn the_observer_receives_each_number_of_held_bytes() {
     for (relay, expected) in [(Relay::new(), &[2, 0][..]), (Relay::new().report_only(), &[])] {
         let ((mut client, mut near), (mut far, mut server)) = (duplex(64), duplex(64));
         let held = Held::default();

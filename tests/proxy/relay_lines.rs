@@ -46,7 +46,7 @@ impl Observer for Answering {
 }
 
 #[tokio::test]
-async fn the_reply_to_an_ill_formed_line_is_written_between_two_lines_and_the_session_continues() {
+async fn a_reply_is_written_between_two_lines() {
     for only_requests in [false, true] {
         let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
         if only_requests {
@@ -100,7 +100,7 @@ async fn a_peer_that_does_not_read_its_replies_is_not_read_from() {
 }
 
 #[tokio::test]
-async fn the_replies_to_a_peer_are_limited_while_it_does_not_read_them() {
+async fn replies_that_a_peer_does_not_read_are_limited() {
     let ((mut client, mut near), (mut far, _server)) = (duplex(64 * 1024), duplex(64 * 1024));
     let answering = Answering::default();
     let observer = answering.clone();
@@ -183,7 +183,7 @@ async fn replies_that_are_being_written_are_a_part_of_the_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_peers_that_do_not_read_their_replies_receive_all_of_them_later() {
+async fn two_peers_receive_all_replies_that_waited() {
     const LINES: usize = 20_000;
     let ((mut client, mut near), (mut far, mut server)) = (duplex(64 * 1024), duplex(64 * 1024));
     let observer = LongReplies::default();
@@ -202,7 +202,7 @@ async fn two_peers_that_do_not_read_their_replies_receive_all_of_them_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_does_not_read_its_replies_is_not_read_from_when_the_relay_is_woken() {
+async fn a_peer_with_unread_replies_is_not_read_from() {
     let ((mut client, mut near), (mut far, _server)) = (duplex(1 << 20), duplex(1024));
     let answering = Answering::default();
     let observer = answering.clone();
@@ -242,7 +242,7 @@ async fn reading_continues_after_the_replies_were_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reading_continues_after_the_replies_waited_for_text_of_the_other_peer() {
+async fn reading_continues_after_replies_waited_for_text() {
     const ROOM: usize = 1 << 20;
     const LINES: usize = 10_000;
     let ((mut client, mut near), (mut far, mut server)) = (duplex(ROOM), duplex(ROOM));
@@ -286,7 +286,7 @@ async fn a_reply_is_written_although_both_peers_have_sent_lines() {
 }
 
 #[tokio::test]
-async fn lines_are_read_after_the_direction_of_their_replies_has_ended() {
+async fn lines_are_read_after_the_other_direction_ended() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(1024), duplex(1024));
     let relay = Relay::new().lines(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });

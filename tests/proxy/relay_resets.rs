@@ -14,7 +14,7 @@ use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 use crate::support::relay::{accept_and_relay, piped, read_all, read_some};
 
 #[tokio::test]
-async fn a_reset_inside_a_character_is_reported_and_the_other_side_is_shut_down() {
+async fn a_reset_inside_a_character_is_reported() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for relay in [Relay::new(), replace] {
@@ -35,7 +35,7 @@ async fn a_reset_inside_a_character_is_reported_and_the_other_side_is_shut_down(
 }
 
 #[tokio::test]
-async fn a_reset_by_the_server_ends_the_connection_of_a_waiting_client() {
+async fn a_reset_by_the_server_ends_a_waiting_client() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let relay = Relay::new().linger(Duration::from_millis(50));
     let (mut client, mut server, _, relayed) = accept_and_relay(relay, &upstream).await;
@@ -71,7 +71,7 @@ async fn a_rejection_resets_the_connection() {
 
 /// Under `OnRejection::Close`, only what was delivered to its end is closed cleanly.
 #[tokio::test(start_paused = true)]
-async fn a_direction_that_is_cut_after_a_clean_rejection_of_the_other_one_is_a_reset() {
+async fn a_direction_cut_after_a_rejection_is_a_reset() {
     let relay = Relay::new().on_rejection(OnRejection::Close);
     for ends in [false, true] {
         let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
@@ -153,7 +153,7 @@ impl AsyncWrite for ResetPeer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reset_that_a_write_detects_is_not_forwarded_as_a_normal_end() {
+async fn a_reset_that_a_write_detects_is_no_normal_end() {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
 
     // `BrokenPipe` follows a normal end: the peer had ended its direction before it reset the connection.
@@ -211,7 +211,7 @@ impl AsyncWrite for Failing {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_may_fail_only_because_the_peer_has_closed_the_connection() {
+async fn a_shutdown_may_fail_only_on_a_closed_connection() {
     use std::io::ErrorKind::{NotConnected, TimedOut};
 
     for (fails, closed) in [(NotConnected, true), (TimedOut, false)] {
@@ -258,7 +258,7 @@ impl Observer for Rejected {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_character_that_is_truncated_by_a_failed_peer_is_not_a_rejection() {
+async fn a_character_cut_by_a_failed_peer_is_not_a_rejection() {
     for (read, expected) in [(None, &[Direction::Responses][..]), (Some(std::io::ErrorKind::TimedOut), &[])] {
         let (_client, mut near) = duplex(64);
         let mut upstream = Failing { sent: b"ok \xC3", read, shutdown: None };

@@ -49,7 +49,7 @@ fn strict(chunks: &[&[u8]]) -> (String, Option<Utf8Error>) {
 }
 
 #[test]
-fn every_partition_returns_the_text_before_the_first_error_and_that_error() {
+fn every_partition_returns_the_text_before_the_error() {
     let mut rng = Rng::new(5);
     let check = |input: &[u8], chunks: &[&[u8]]| {
         let first = oracle::decode(input).1.first().copied();
@@ -186,7 +186,7 @@ fn errors_convert_and_are_found_in_a_chain() {
 }
 
 #[tokio::test]
-async fn no_text_is_lost_when_select_drops_a_future_at_any_await_point() {
+async fn a_future_dropped_at_any_await_point_loses_no_text() {
     for polls in 0..4 {
         let bytes: Vec<_> = CRAB.chunks(1).collect();
         let mut text = HostileStream::new(steps(&bytes)).utf8();

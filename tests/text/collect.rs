@@ -77,7 +77,7 @@ fn decode_into_appends_the_same_text_as_feed() {
 }
 
 #[test]
-fn decode_into_appends_the_same_text_as_feed_for_every_short_sequence_after_an_error() {
+fn decode_into_appends_the_text_of_feed_after_an_error() {
     const BYTES: [u8; 18] = [
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
         0xF5,

@@ -204,7 +204,7 @@ fn a_position_inside_a_character_is_its_start() {
 }
 
 #[test]
-fn a_cr_before_the_chunk_has_an_offset_if_its_lf_starts_the_chunk() {
+fn a_cr_before_the_chunk_of_its_lf_has_an_offset() {
     let mut locator = Locator::new().newlines(Newlines::CrLf);
     locator.feed("a\r");
     for (column, offset) in [(0, None), (1, Some(1)), (2, Some(1)), (9, Some(1))] {
@@ -321,7 +321,7 @@ mod index {
     }
 
     #[test]
-    fn ill_formed_sequences_have_the_same_locations_as_with_a_locator() {
+    fn ill_formed_sequences_have_the_locations_of_a_locator() {
         // The length of an ill-formed sequence, and the text after it.
         let pieces = [(0, "a\r"), (1, "\nb"), (3, "é\r"), (2, "🦀\r\n"), (2, "\n"), (1, "\r"), (0, "\nc")];
         for newlines in ALL {
@@ -347,7 +347,7 @@ mod index {
     }
 
     #[test]
-    fn ascii_after_a_block_that_starts_inside_a_character_is_not_inside_one() {
+    fn ascii_after_a_block_is_not_inside_a_character() {
         let text = ["x".repeat(63), "é".into(), "x".repeat(100)].concat();
         check_index(&text, Newlines::Lf, &[&text]);
     }

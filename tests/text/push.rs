@@ -126,7 +126,7 @@ fn check(decoder: TextDecoder, chunks: &[&[u8]], expected: &Outcome) {
 }
 
 #[test]
-fn every_partition_has_the_text_and_the_errors_of_feed_under_every_policy() {
+fn every_partition_agrees_with_feed() {
     let mut rng = Rng::new(17);
     for round in 0..40 {
         let mut input = rng.dirty_text(1 + round % 8);
@@ -145,7 +145,7 @@ fn every_partition_has_the_text_and_the_errors_of_feed_under_every_policy() {
 }
 
 #[test]
-fn random_partitions_have_the_text_and_the_errors_of_feed_under_every_policy() {
+fn random_partitions_agree_with_feed() {
     let mut rng = Rng::new(18);
     for round in 0..8 {
         let input = rng.dirty_text(20 + 24 * round);
@@ -183,7 +183,7 @@ fn long_text_in_a_subset_is_borrowed_whole() {
 }
 
 #[test]
-fn an_error_contains_the_text_before_it_and_displays_none_of_it() {
+fn an_error_has_the_text_before_it_and_displays_none() {
     let mut decoder = TextDecoder::new();
     assert_eq!(decoder.push(b"secret gr\xC3").unwrap(), "secret gr");
     let failed = decoder.push(b"\xBCn\xFFrest").unwrap_err();
@@ -207,7 +207,7 @@ fn an_error_contains_the_text_before_it_and_displays_none_of_it() {
 }
 
 #[test]
-fn an_error_found_at_the_first_byte_consumes_no_byte_of_the_chunk() {
+fn an_error_at_the_first_byte_consumes_no_byte() {
     let mut decoder = TextDecoder::new();
     assert_eq!(decoder.push(b"\xE2\x82").unwrap(), "");
     let failed = decoder.push(b"abc").unwrap_err();

@@ -184,7 +184,7 @@ static SCATTERED: [RangeInclusive<u32>; 70] = {
 };
 
 #[test]
-fn every_character_outside_is_found_in_long_text_by_every_preset() {
+fn every_preset_finds_each_character_outside_it() {
     static PRESETS: [Subset; 19] = [
         Subset::ASCII,
         Subset::LATIN_1,
@@ -272,7 +272,7 @@ fn long_ascii_before_any_other_bytes_agrees_with_the_oracle() {
 }
 
 #[test]
-fn an_unfinished_sequence_before_long_text_agrees_with_the_oracle() {
+fn a_carry_before_long_text_agrees_with_the_oracle() {
     let text = "plain text, longer than the fewest bytes for vectors, ".repeat(30).into_bytes();
     for sequence in [&b"\xF0\x9F\x92"[..], b"\xF4\x8F\xBF", b"\xF0\x9F", b"\xE2\x80"] {
         for at in 0..72 {

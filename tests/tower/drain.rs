@@ -82,7 +82,7 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_stops_sending_delays_a_response_no_longer_than_the_timer() {
+async fn a_stalled_client_delays_a_response_up_to_the_timer() {
     let start = tokio::time::Instant::now();
     let json = [("content-type", "application/json")];
     let stalling = || Script::of(&[b"\xFF", b"abc"], EndHint::Size).that_stalls(1_000);

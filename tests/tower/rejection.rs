@@ -224,7 +224,7 @@ fn a_field_is_removed_only_if_the_body_may_change() {
 
 #[cfg(feature = "encoding_rs")]
 #[test]
-fn text_in_another_charset_is_repaired_the_same_for_every_partition() {
+fn repairs_in_another_charset_are_the_same_when_split() {
     use crate::support::every_partition;
     use utf8_codec::http::OtherCharset;
 
@@ -268,7 +268,7 @@ fn text_in_another_charset_is_repaired_the_same_for_every_partition() {
 
 #[cfg(feature = "encoding_rs")]
 #[test]
-fn a_body_in_another_charset_has_the_same_error_for_every_partition() {
+fn errors_in_another_charset_are_the_same_when_split() {
     use crate::support::bodies::{EndHint, Script};
     use crate::support::every_partition;
     use utf8_codec::http::OtherCharset;
@@ -339,7 +339,7 @@ fn text_in_another_charset_is_compared_with_the_subset() {
 
 #[cfg(feature = "encoding_rs")]
 #[test]
-fn a_body_in_another_charset_ends_with_the_replacement_of_half_a_character() {
+fn half_a_character_in_another_charset_is_replaced() {
     use std::pin::pin;
 
     use crate::support::bodies::{EndHint, Script};

@@ -86,7 +86,7 @@ fn requests() {
 }
 
 #[test]
-fn responses_are_neither_cut_off_nor_repaired_if_they_declare_another_charset() {
+fn a_response_in_a_declared_charset_passes_unchanged() {
     let strict = BodyRules::for_responses();
     let repair = strict.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for (name, content_type, body) in [
@@ -113,7 +113,7 @@ fn responses_are_neither_cut_off_nor_repaired_if_they_declare_another_charset() 
 
 #[cfg(feature = "encoding_rs")]
 #[test]
-fn documents_are_transcoded_by_what_they_declare_and_json_never() {
+fn only_documents_are_transcoded_by_what_they_declare() {
     use utf8_codec::http::OtherCharset;
 
     let rules = BodyRules::for_responses().other_charset(OtherCharset::Transcode);

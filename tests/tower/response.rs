@@ -124,7 +124,7 @@ async fn responses_without_a_whole_body_are_not_checked() {
 }
 
 #[tokio::test]
-async fn the_fields_of_a_response_without_a_body_are_those_of_one_with_it() {
+async fn a_response_without_a_body_has_the_same_fields() {
     for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Substitute(Ascii::QUESTION_MARK)] {
         let rules = BodyRules::for_responses().decoder(TextDecoder::new().on_error(policy));
         let layer = ValidateUtf8ResponseLayer::new().rules(rules);

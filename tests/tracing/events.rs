@@ -47,7 +47,7 @@ fn drain<C: Decoder<Error = CodecError>>(mut codec: C, input: &[u8]) {
 const INPUT: &[u8] = b"geheim\xFFwort\n\xE2\x82";
 
 #[test]
-fn an_ill_formed_sequence_is_one_debug_event_with_offset_kind_and_length() {
+fn an_ill_formed_sequence_is_one_debug_event() {
     let level = tracing_subscriber::filter::LevelFilter::DEBUG;
     let expected = [
         r#"DEBUG utf8_codec::text: ill-formed offset=6 kind="InvalidLead" len=1"#,

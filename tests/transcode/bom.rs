@@ -37,7 +37,7 @@ fn the_bom_policy_applies_in_every_encoding() {
 
 /// The fast path and the slow path note that the start was read.
 #[test]
-fn a_bom_policy_that_is_set_later_applies_only_if_nothing_was_read() {
+fn a_bom_policy_applies_only_if_nothing_was_read() {
     for (before, expected) in
         [(&b""[..], "a"), (b"b", "b\u{FEFF}a"), ("\u{FEFF}".as_bytes(), "\u{FEFF}\u{FEFF}a")]
     {

@@ -82,7 +82,7 @@ const TABLE_1: [(u8, u32, u32); 6] = [
 ];
 
 #[test]
-fn annex_r_table_1_defines_the_first_and_the_last_value_of_each_length() {
+fn annex_r_defines_the_values_of_each_length() {
     let mut first = 0;
     for (len, (fixed, free, last)) in (1..).zip(TABLE_1) {
         assert_eq!(u64::from(last) + 1, 1 << (free + 6 * (len - 1)));

@@ -11,7 +11,7 @@ use crate::support::unhex;
 
 #[tokio::test]
 #[cfg_attr(not(has_python3), ignore = "python3 is not installed")]
-async fn smtplib_receives_the_part_with_the_error_and_well_formed_messages_arrive() {
+async fn smtplib_receives_the_part_with_the_error() {
     let inbox = Inbox::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let upstream = listener.local_addr().unwrap();

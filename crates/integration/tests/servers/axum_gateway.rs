@@ -72,7 +72,7 @@ async fn send_all(gateway: &Server, version: Version, bodies: &[Vec<Vec<u8>>]) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_class_of_input_has_its_verdict_as_a_chunked_body() {
+async fn each_class_of_input_has_its_verdict() {
     let gateway = gateway();
     let bodies: Vec<Vec<Vec<u8>>> = cases()
         .iter()

@@ -34,7 +34,7 @@ where
 }
 
 #[tokio::test]
-async fn a_rejected_request_has_a_status_in_its_header_fields_and_no_body() {
+async fn a_rejected_request_has_a_status_and_no_body() {
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
         let layer = layer.check_headers().check_path();
         let note = HeaderValue::from_bytes(b"na\xEFve").unwrap();

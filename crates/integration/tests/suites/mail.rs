@@ -7,7 +7,7 @@ use crate::support::messages::{summary, validate, validate_chunks};
 
 #[test]
 #[cfg_attr(not(has_suites), ignore = "../shared/conformance is absent")]
-fn the_messages_of_the_published_suite_have_the_expected_verdicts() {
+fn the_published_messages_have_the_expected_verdicts() {
     let cases = cases(|name| name == "realworld.jsonl");
     let mut seen = 0;
     for case in cases.iter().filter(|case| case.id.contains("/mail/")) {

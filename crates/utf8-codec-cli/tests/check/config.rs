@@ -188,7 +188,7 @@ const ISSUES: [Issue; 5] = [
 ];
 
 #[test]
-fn files_whose_encoding_was_guessed_wrongly_are_checked_by_decoding() {
+fn wrongly_guessed_files_are_checked_by_decoding() {
     for (issue, config, name, content, fixed) in ISSUES {
         let directory = Directory::new();
         directory.write(".editorconfig", config);
@@ -206,7 +206,7 @@ fn files_whose_encoding_was_guessed_wrongly_are_checked_by_decoding() {
 }
 
 #[test]
-fn a_directory_whose_files_cannot_be_read_does_not_end_the_check() {
+fn an_unreadable_directory_does_not_end_the_check() {
     let directory = Directory::new();
     directory.write("good", "good");
     directory.write("bad", b"\xFF");

@@ -33,7 +33,7 @@ fn fixed(name: &str, content: &[u8], args: &[&str]) -> String {
 }
 
 #[test]
-fn a_declaration_does_not_decide_against_the_letters_of_the_text() {
+fn a_declaration_does_not_outweigh_the_letters() {
     for text in [
         // windows-1251, KOI8-R, GBK, windows-1250.
         &b"\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0"[..],
@@ -148,7 +148,7 @@ fn utf_16_declared_in_html_and_ascii_are_utf_8() {
 }
 
 #[test]
-fn an_unknown_or_impossible_declaration_is_not_the_probable_encoding() {
+fn an_impossible_declaration_is_not_the_probable_encoding() {
     for (name, content) in [
         ("a.xml", &b"<?xml version='1.0' encoding='koi8-r'?>\xC1\xC2"[..]),
         ("a.xml", b"<?xml version='1.0' encoding='UTF-16'?>\xE9"),

@@ -20,7 +20,7 @@ fn the_error_for_a_misspelled_name_has_a_suggestion() {
 }
 
 #[test]
-fn the_help_of_an_option_that_several_commands_have_fits_each_command() {
+fn the_help_of_a_shared_option_fits_each_command() {
     let help = |command| {
         let output = run(&mut program(&[command, "--help"]), b"");
         // The help is wrapped to the width of the terminal.
@@ -73,7 +73,7 @@ fn a_command_logs_on_request() {
 }
 
 #[test]
-fn the_error_for_an_unknown_encoding_names_the_command_that_lists_them() {
+fn an_unknown_encoding_names_the_command_with_the_list() {
     for option in ["--from", "--to"] {
         fails(
             &["convert", option, "utf-7"],

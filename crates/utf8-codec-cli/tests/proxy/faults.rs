@@ -27,7 +27,7 @@ fn lowest_free_descriptor(server: &Server) -> u64 {
 }
 
 #[test]
-fn without_free_descriptors_open_connections_continue_and_new_ones_wait() {
+fn without_free_descriptors_only_new_connections_wait() {
     let proxy = Server::start(&["proxy"]);
     let mut held = [(); 10].map(|()| proxy.connect());
     for client in &mut held {
@@ -110,7 +110,7 @@ fn flapping(address: SocketAddr, stop: Arc<AtomicBool>) -> thread::JoinHandle<()
 }
 
 #[test]
-fn a_client_of_a_flapping_server_receives_the_whole_reply_or_a_reset() {
+fn a_flapping_server_gives_a_whole_reply_or_a_reset() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let stop = Arc::<AtomicBool>::default();
     let server = flapping(address, Arc::clone(&stop));

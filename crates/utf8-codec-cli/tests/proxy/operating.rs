@@ -60,7 +60,7 @@ fn a_rejected_stream_resets_the_connection_to_the_server() {
 }
 
 #[test]
-fn a_reset_by_the_client_is_forwarded_as_a_reset_and_a_half_close_is_not() {
+fn a_reset_by_the_client_is_forwarded_as_a_reset() {
     let (address, server) = ledger();
     let proxy = Server::start(&["proxy", "--upstream", &address]);
     let mut client = proxy.connect();
@@ -77,7 +77,7 @@ fn a_reset_by_the_client_is_forwarded_as_a_reset_and_a_half_close_is_not() {
 }
 
 #[test]
-fn a_slow_server_receives_all_well_formed_bytes_before_the_reset() {
+fn a_slow_server_receives_all_bytes_before_the_reset() {
     const GOOD: usize = 3_000_000;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -195,7 +195,7 @@ fn the_log_is_limited_per_address_and_counts_suppressed_lines() {
 }
 
 #[test]
-fn lines_that_are_not_logged_do_not_count_towards_the_limit_of_the_log() {
+fn unlogged_lines_do_not_count_towards_the_limit() {
     let mut command = program(&["proxy", "--linger", "0.1", "--log-rate", "10"]);
     command.env("RUST_LOG", "warn");
     let proxy = Server::start_command(command);
@@ -232,14 +232,14 @@ fn limited(limits: &str, flags: &str) -> String {
 }
 
 #[test]
-fn the_limit_of_open_files_is_raised_or_fewer_connections_are_served() {
+fn the_limit_of_open_files_limits_connections() {
     assert!(!limited("ulimit -S -n 256", "--max-connections 1024").contains("fewer connections"));
     let log = limited("ulimit -n 1024", "--max-connections 1024");
     assert!(log.contains("\"max_connections\":320") && log.contains("\"asked\":1024"), "{log}");
 }
 
 #[test]
-fn sighup_does_not_end_the_program_and_the_service_manager_is_notified() {
+fn sighup_does_not_end_the_program() {
     let directory = Directory::new();
     let path = directory.path("notify");
     let manager = UnixDatagram::bind(&path).unwrap();
@@ -284,7 +284,7 @@ fn connections_in_the_listen_queue_are_served_after_sigterm() {
 }
 
 #[test]
-fn serve_closes_an_idle_connection_and_not_one_that_sends_slowly() {
+fn serve_closes_only_idle_connections() {
     let server = Server::start(&["serve", "--idle-timeout", "1"]);
     let mut client = server.connect();
     // The total time exceeds the timeout, but no pause does.
@@ -334,7 +334,7 @@ fn flood() -> (String, mpsc::Receiver<()>) {
 }
 
 #[test]
-fn a_reset_does_not_wait_for_a_peer_that_has_reset_the_connection() {
+fn a_reset_does_not_wait_for_a_peer_that_has_reset() {
     let (address, has_ended) = flood();
     let proxy = Server::start(&["proxy", "--upstream", &address, "--linger", "0.1"]);
     let mut client = proxy.connect();
@@ -363,7 +363,7 @@ fn a_reset_does_not_wait_beyond(limit: [&str; 2]) {
 }
 
 #[test]
-fn a_stream_that_is_rejected_for_its_bom_is_not_counted_as_repaired() {
+fn a_rejected_bom_is_not_counted_as_repaired() {
     let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let options = ["--admin", &admin, "--linger", "0.1", "--on-error", "replace", "--bom", "reject"];
     let proxy = Server::start(&[&["proxy"], &options[..]].concat());
@@ -439,7 +439,7 @@ fn a_connection_to_the_admin_listener_has_one_request() {
 }
 
 #[test]
-fn idle_connections_to_the_admin_listener_do_not_delay_a_health_check() {
+fn idle_admin_connections_do_not_delay_a_health_check() {
     let (_proxy, admin) = with_admin(&[]);
     let start = Instant::now();
     let _idle: Vec<_> = (0..50).map(|_| TcpStream::connect(&admin).unwrap()).collect();

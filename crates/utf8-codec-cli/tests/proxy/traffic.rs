@@ -25,7 +25,7 @@ fn a_character_split_by_a_pause_is_returned_whole() {
 }
 
 #[test]
-fn strict_delivers_the_well_formed_prefix_then_closes_and_reports_once() {
+fn strict_delivers_the_prefix_and_reports_once() {
     let proxy = Server::start(&["proxy"]);
     let mut client = proxy.connect();
     client.write_all(b"good\nhalf\xFFlost\n").unwrap();
@@ -220,7 +220,7 @@ fn a_signal_drains_within_the_grace_period() {
 }
 
 #[test]
-fn open_connections_are_reset_after_the_grace_period_or_by_a_second_signal() {
+fn the_grace_period_or_a_second_signal_resets_connections() {
     for (grace, signals) in [("0.3", 1), ("60", 2)] {
         let proxy = Server::start(&["proxy", "--grace", grace]);
         let mut client = proxy.connect();

@@ -172,7 +172,7 @@ fn the_mode_of_the_file_is_set() {
 }
 
 #[test]
-fn a_proxy_on_a_unix_socket_that_is_its_own_upstream_does_not_start() {
+fn a_unix_socket_cannot_be_its_own_upstream() {
     let directory = Directory::new();
     let (path, link) = (directory.path("socket"), directory.path("link"));
     std::os::unix::fs::symlink(&path, &link).unwrap();
@@ -184,7 +184,7 @@ fn a_proxy_on_a_unix_socket_that_is_its_own_upstream_does_not_start() {
 }
 
 #[test]
-fn a_missing_or_refusing_upstream_socket_ends_only_the_connection() {
+fn a_missing_upstream_socket_ends_only_the_connection() {
     let directory = Directory::new();
     let (near, far) = (directory.path("near"), directory.path("far"));
     let proxy = Server::start(&["proxy", "--listen", &address(&near), "--upstream", &address(&far)]);
