@@ -2,8 +2,8 @@
 #![allow(missing_docs)]
 
 mod bom;
-mod conformance;
 mod encodings;
+mod rows;
 mod surrogates;
 mod transcoder;
 
