@@ -64,7 +64,7 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and `tests/recipes` compiles them.
+// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and `crates/integration` compiles them.
 #[cfg(all(doctest, feature = "codec", feature = "mime", feature = "stream", feature = "tower"))]
 mod pages {
     #[doc = include_str!("../docs/recipes.md")]
@@ -79,7 +79,7 @@ mod trace;
 pub mod boundary;
 #[cfg(any(feature = "futures-io", feature = "http", feature = "io", feature = "stream"))]
 mod budget;
-#[cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))]
+#[cfg(any(feature = "codec", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]
 #[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
@@ -118,6 +118,8 @@ mod policy;
 #[cfg(feature = "proxy")]
 #[cfg_attr(docsrs, doc(cfg(feature = "proxy")))]
 pub mod proxy;
+#[cfg(test)]
+mod rng;
 #[cfg(feature = "stream")]
 #[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
 pub mod stream;
@@ -131,8 +133,8 @@ pub mod tower;
 pub mod transcode;
 pub mod validator;
 
-#[cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))))]
+#[cfg(any(feature = "codec", feature = "stream"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "stream"))))]
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};

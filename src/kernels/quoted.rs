@@ -21,6 +21,7 @@ pub(crate) fn decode_segments(encoded: &[u8], out: &mut [u8], segments: &mut [Se
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
 
     /// The number of bytes of a window in which a unit of a segment may start.
     const STARTS: usize = 62;
@@ -168,11 +169,8 @@ mod tests {
             b"0123456789",
             b"=20\r\n",
         ];
-        let (mut seed, mut good) = (1_u32, 0);
-        let mut next = move |below: usize| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize % below
-        };
+        let (mut rng, mut good) = (Rng::new(1), 0);
+        let mut next = |below| rng.below(below);
         for _ in 0..20_000 {
             let mut text: Vec<u8> = (0..100).flat_map(|_| units[next(units.len())]).copied().collect();
             if next(2) == 0 {

@@ -132,7 +132,7 @@ impl LineFilter {
                 // The rest of a rejected line is not decoded, because each line has at most one error.
                 let end = memchr(LF, &slice[taken..]).map(|end| taken + end);
                 let skip = end.map_or(slice.len(), |end| end + 1) - taken;
-                self.decoder.seek(self.decoder.offset().wrapping_add(skip as u64));
+                self.decoder.skip(skip);
                 taken += skip;
                 if end.is_some() {
                     edits.line.next(1);

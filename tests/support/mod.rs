@@ -1,13 +1,11 @@
-//! Code that the integration tests share: partitions of input, the naive oracle, the published suites.
+//! Code that the integration tests share: partitions of input, the naive oracle, tables of the standards.
 #![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
 
 #[cfg(feature = "http")]
 pub mod bodies;
-pub mod conformance;
+pub mod cases;
 #[cfg(feature = "transcode")]
 pub mod encodings;
-#[cfg(feature = "tower")]
-pub mod example_server;
 pub mod hostile;
 #[cfg(feature = "transcode")]
 pub mod languages;
@@ -21,7 +19,9 @@ pub mod outcomes;
 mod partitions;
 #[cfg(feature = "relay")]
 pub mod relay;
+#[path = "../../src/rng.rs"]
 mod rng;
+pub mod rows;
 #[cfg(feature = "codec")]
 pub mod sse;
 #[cfg(feature = "mime")]

@@ -1,0 +1,14 @@
+//! The commands `proxy` and `serve`.
+#![cfg(unix)]
+#![allow(missing_docs)]
+
+mod admin;
+#[cfg(target_os = "linux")]
+mod faults;
+mod operating;
+mod reference;
+mod traffic;
+mod unix_sockets;
+
+#[path = "../support/mod.rs"]
+mod support;
