@@ -114,7 +114,7 @@ fn ratio(ours: impl Fn() -> usize, theirs: impl Fn() -> usize) -> f64 {
 
 fn main() {
     println!("{:<16} {:>6}  {:>6} {:>6} {:>6}   decoder MB/s", "text", "slice", "feed", "copied", "hook");
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     for (name, corpus) in corpora() {
         for size in SLICES {
             let corpus = Bytes::from(corpus.clone());

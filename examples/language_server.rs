@@ -18,7 +18,7 @@ use utf8_codec::codec::{ErrorsAsItems, FrameError, Utf8FramesCodec};
 type Messages = Framed<TcpStream, ErrorsAsItems<Utf8FramesCodec<ContentLengthCodec>>>;
 
 fn messages(socket: TcpStream) -> Messages {
-    let codec = Utf8FramesCodec::new(ContentLengthCodec::new().max_length(1 << 20));
+    let codec = Utf8FramesCodec::new(ContentLengthCodec::new().with_max_length(1 << 20));
     Framed::new(socket, ErrorsAsItems::new(codec))
 }
 

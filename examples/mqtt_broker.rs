@@ -21,7 +21,7 @@ use tokio_util::codec::{Decoder, Encoder, Framed};
 use utf8_codec::{Subset, TextDecoder, Utf8Error};
 
 /// The strings of MQTT: every character except U+0000.
-const STRING: TextDecoder = TextDecoder::new().subset(&Subset::MQTT_5);
+const STRING: TextDecoder = TextDecoder::new().with_subset(&Subset::MQTT_5);
 const MAX_PACKET: usize = 64 * 1024;
 
 /// A control packet: the first byte of its header, and the bytes after the length.

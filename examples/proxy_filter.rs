@@ -50,7 +50,8 @@ fn body_hooks() {
 
     // A replacement of the same length, so `Content-Length` stays correct.
     let substitute = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
-    let mut context = Context { body: Filter::with_decoder(TextDecoder::new().on_error(substitute)) };
+    let mut context =
+        Context { body: Filter::with_decoder(TextDecoder::new().with_error_policy(substitute)) };
     let mut body = Some(Bytes::from_static(b"caf\xE9 \xF0\x9F"));
     assert_eq!(request_body_filter(&mut body, true, &mut context), Ok(()));
     assert_eq!(body.as_deref(), Some(&b"caf? ??"[..]));

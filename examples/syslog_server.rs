@@ -22,7 +22,7 @@ use utf8_codec::codec::framing::{FramingError, OctetCountingCodec};
 use utf8_codec::codec::{ErrorsAsItems, FrameError, Utf8FramesCodec};
 
 fn codec() -> Utf8FramesCodec<OctetCountingCodec> {
-    Utf8FramesCodec::new(OctetCountingCodec::new().max_length(8 * 1024).or_lines())
+    Utf8FramesCodec::new(OctetCountingCodec::new().with_max_length(8 * 1024).with_line_frames(true))
 }
 
 /// Forwards the messages and errors of one client to the log.

@@ -18,7 +18,7 @@
 //! let error = chunks().utf8().collect_string().await.unwrap_err();
 //! assert_eq!(error.utf8_error().map(|error| error.offset), Some(7));
 //!
-//! let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+//! let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
 //! assert_eq!(chunks().utf8_with(replace).collect_string().await?, "naïve \u{FFFD}");
 //! # Ok::<(), utf8_codec::stream::StreamError<core::convert::Infallible>>(())
 //! # }).unwrap();
@@ -297,7 +297,7 @@ chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
 /// use utf8_codec::stream::Utf8StreamExt;
 ///
 /// # async fn show(response: impl Stream<Item = Result<Bytes, std::io::Error>>) {
-/// let replace = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+/// let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
 /// let mut text = std::pin::pin!(response.utf8_with(replace));
 /// while let Some(Ok(part)) = text.next().await {
 ///     print!("{part}");

@@ -63,8 +63,8 @@ fn decode_into_appends_the_same_text_as_feed() {
         for policy in policies() {
             for bom in boms {
                 for subset in [None, Some(&Subset::BMP), Some(&Subset::NO_CONTROLS)] {
-                    let decoder = TextDecoder::new().on_error(policy).bom(bom);
-                    let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                    let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
+                    let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                     let expected = fed(decoder, &[&input]);
                     let len = rng.below(input.len()) + 1;
                     let cut = rng.below(input.len());
@@ -85,7 +85,7 @@ fn decode_into_appends_the_same_text_as_feed_for_every_short_sequence_after_an_e
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
         0xF5,
     ];
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Escape);
     // After the first error, far from the end of the chunk, the bytes are decoded one sequence at a time.
     let mut input = *b"\xFFabcd....................";
     for i in 0..BYTES.len().pow(4) {
@@ -112,7 +112,10 @@ fn decode_into_loses_no_text_at_the_end_of_its_buffer() {
     for len in 0..64 {
         let input = [&b"\xFF"[..], &vec![b'a'; len]].concat().repeat(100);
         let mut text = String::new();
-        TextDecoder::new().on_error(ErrorPolicy::Replace).decode_into(&input, &mut text).expect("repaired");
+        TextDecoder::new()
+            .with_error_policy(ErrorPolicy::Replace)
+            .decode_into(&input, &mut text)
+            .expect("repaired");
         assert_eq!(text, String::from_utf8_lossy(&input), "{len}");
     }
 }
@@ -133,8 +136,8 @@ fn decode_to_string_returns_the_text_of_a_stream() {
         for policy in policies() {
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
                 for subset in [None, Some(&Subset::BMP)] {
-                    let decoder = TextDecoder::new().on_error(policy).bom(bom);
-                    let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                    let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
+                    let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                     let (text, errors, counters) = fed(decoder, &[&input]);
                     // Earlier use of a decoder must not change the result.
                     let mut used = decoder;

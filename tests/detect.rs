@@ -291,7 +291,7 @@ fn a_line_without_an_end_is_decided_at_the_limit_for_every_partition() {
         (b"caf\xC3\xA9\n\xE9\xC3\xA9", "café\néÃ©"),
     ] {
         every_partition(input, |chunks| {
-            let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).limit(4);
+            let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).with_limit(4);
             let mut out = String::new();
             for chunk in chunks {
                 decoder.feed(chunk, &mut out);

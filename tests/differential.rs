@@ -101,11 +101,11 @@ impl Conversion {
 }
 
 fn surrogates(transcoder: Transcoder) -> Transcoder {
-    transcoder.switches(Switches::STRICT.allow_surrogates())
+    transcoder.with_switches(Switches::STRICT.with_surrogates(true))
 }
 
 fn replace(transcoder: Transcoder) -> Transcoder {
-    transcoder.on_error(ErrorPolicy::Replace)
+    transcoder.with_error_policy(ErrorPolicy::Replace)
 }
 
 /// Compares every conversion on its corpus. For an input that only one side rejects, `is_known` returns whether this is

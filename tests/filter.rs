@@ -74,7 +74,7 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
     let (good, faults) = oracle::decode(input);
     let facts = |errors: &[Utf8Error]| errors.iter().map(|e| (e.offset, e.kind, e.len)).collect::<Vec<_>>();
     for run in [edited, hooked] {
-        let skip = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+        let skip = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
         let (text, errors, _) = run(skip, chunks);
         assert_eq!((text, facts(&errors)), (good.clone().into_bytes(), faults.clone()), "skip {chunks:02X?}");
 
@@ -84,7 +84,7 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
         assert_eq!(text, &input[..end], "all good bytes before the first error are forwarded");
         assert_eq!(verdict, errors.first().map_or(Verdict::Pass, |error| Verdict::Reject(*error)));
 
-        let replace = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        let replace = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
         let replaced = String::from_utf8_lossy(input);
         assert_eq!(run(replace, chunks).0, replaced.as_bytes(), "replace {chunks:02X?}");
     }
@@ -133,8 +133,8 @@ fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
         }
         for (on_error, bom) in policies().into_iter().flat_map(|policy| boms.map(|bom| (policy, bom))) {
             for subset in [None, Some(&Subset::NO_NONCHARACTERS), Some(&Subset::LATIN_1)] {
-                let decoder = TextDecoder::new().on_error(on_error).bom(bom);
-                let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                let decoder = TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom);
+                let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                 for size in [1, 2, 7, 200] {
                     let chunks: Vec<_> = input.chunks(size).collect();
                     let (text, error) = decoded(decoder, &chunks);
@@ -170,7 +170,7 @@ fn a_slice_after_a_split_character_passes_without_a_copy() {
     assert_eq!(filter.pending(), b"\xF0\x9F");
     assert_eq!(edits(&mut filter, b"\x92\xA9"), ["Insert([240, 159])", "Pass(0..2)"]);
     // The held bytes are ill-formed, and the next slice passes from its start.
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
     assert_eq!(edits(&mut filter, b"\xE2\x82"), [""; 0]);
     let error = Utf8Error::new(0, ErrorKind::MissingContinuation, 2);
     assert_eq!(edits(&mut filter, b"text"), [format!("IllFormed({error:?})"), "Pass(0..4)".to_owned()]);
@@ -178,7 +178,7 @@ fn a_slice_after_a_split_character_passes_without_a_copy() {
 
 #[test]
 fn short_text_between_replacements_is_inserted_with_them() {
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let edits = edits(&mut filter, &b"ab\xFF".repeat(100));
     let of = |kind| edits.iter().filter(|edit| edit.starts_with(kind)).count();
     assert_eq!(of("IllFormed"), 100);
@@ -189,7 +189,7 @@ fn short_text_between_replacements_is_inserted_with_them() {
 fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let text = "schön \u{1F4A9} 文字 ".repeat(500);
     let ill_formed = b"abc\xFF\xC3 \xED\xA0\x80".repeat(300);
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
     let mut passed = 0;
     let allocations_of_edits = allocations::count(|| {
         for size in [1, 2, 3, 1000, 16_384] {
@@ -261,14 +261,14 @@ fn an_end_inside_a_character_is_rejected_or_repaired() {
     assert_eq!(Filter::new().filter(&mut body, true), Verdict::Reject(cut));
     assert_eq!(body.as_deref(), Some(&b"a"[..]));
 
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
     let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
     assert_eq!(filter.filter(&mut body, false), Verdict::Pass);
     let mut body = None;
     assert_eq!(filter.filter(&mut body, true), Verdict::Repaired(cut));
     assert_eq!(body.as_deref(), Some(&br"\xe2\x82"[..]));
 
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
     let mut body = Some(Bytes::from_static(b"\xFFa\xE2\x82"));
     let first = Utf8Error::new(0, ErrorKind::InvalidLead, 1);
     assert_eq!(filter.filter(&mut body, true), Verdict::Repaired(first), "the first of the chunk");
@@ -277,7 +277,7 @@ fn an_end_inside_a_character_is_rejected_or_repaired() {
 #[test]
 fn a_filter_keeps_the_bom_unless_its_decoder_does_not() {
     let text = |bom| {
-        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom);
+        let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(bom);
         hooked(Filter::with_decoder(decoder), &[b"\xEF", b"\xBB", b"\xBFa"])
     };
     assert_eq!(text(BomPolicy::Keep).0, "\u{FEFF}a".as_bytes());

@@ -75,7 +75,8 @@ fn the_text_of_a_frame_is_a_slice_of_the_frame() {
 
 #[test]
 fn policies_apply_to_every_frame() {
-    let policies = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require);
+    let policies =
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Require);
     let bytes = length_delimited(&[b"\xEF\xBB\xBFa\xFFb", b"none", b"none again", b"\xEF\xBB\xBFc\xE2"]);
     let mut codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), policies);
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
@@ -184,7 +185,7 @@ fn one_text_over_many_frames_agrees_with_the_oracle_for_every_partition() {
         let (_, errors) = oracle::decode(&input);
         every_partition(&input, |chunks| {
             let bytes = fragments(&[chunks, &[b"next"]]);
-            let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+            let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
             let (mut text, mut error, mut ends) = (String::new(), None, 0);
             for item in decode_all(&mut codec, &bytes) {
                 match facts(item) {
@@ -216,7 +217,7 @@ fn one_text_over_many_frames_agrees_with_the_oracle_for_every_partition() {
 fn a_final_fragment_that_ends_inside_a_character_is_truncated() {
     // fastwebsockets 0.10 returned "abc" for this and dropped the rest.
     let bytes = fragments(&[&[b"ab", b"c\xE2\x82"]]);
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     let error = Utf8Error::new(3, ErrorKind::Truncated, 2);
     assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((1, error, Bytes::from_static(b"c\xE2\x82")))]);
@@ -227,7 +228,7 @@ fn a_final_fragment_that_ends_inside_a_character_is_truncated() {
 fn a_stream_that_ends_inside_a_message_and_a_character_is_one_error() {
     let mut bytes = BytesMut::new();
     Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut bytes).unwrap();
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     let error = Utf8Error::new(2, ErrorKind::Truncated, 2);
     assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((0, error, Bytes::from_static(b"\xE2\x82")))]);
@@ -241,7 +242,7 @@ fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_message() {
         Fragments.encode(Fragment::More(Bytes::from_static(payload)), &mut bytes).unwrap();
         bytes
     };
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     assert!(codec.decode_eof(&mut more(b"a\xFF")).is_err());
     let mut next = fragments(&[&[b"b", b"c"]]);
     assert_eq!(codec.decode(&mut next).unwrap(), Some(Fragment::More("b".into())));
@@ -260,7 +261,7 @@ fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_message() {
             self.0.decode_eof(src).inspect_err(|_| src.clear())
         }
     }
-    let mut codec = Utf8FramesCodec::new(Consuming::default()).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Consuming::default()).into_fragments();
     let mut bytes = more(b"a\xC3");
     bytes.extend_from_slice(b"\x05ab");
     assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::More("a".into())));
@@ -269,7 +270,7 @@ fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_message() {
     assert_eq!(error, Some(Utf8Error::new(0, ErrorKind::UnexpectedContinuation, 1)));
 
     // Other frames of the message are still in the buffer.
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let mut bytes = fragments(&[&[b"\xFF", b"rest", b"end"], &[b"next"]]);
     assert!(codec.decode_eof(&mut bytes).is_err());
     assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::Last("next".into())));
@@ -279,7 +280,7 @@ fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_message() {
 fn fragments_are_slices_unless_a_character_spans_two_of_them() {
     let mut buffer = fragments(&[&[b"one \xC3", b"\xA9 two"], &["dr\u{FC}ei".as_bytes()]]);
     let third = buffer[buffer.len() - 6..].as_ptr();
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let mut next = || codec.decode(&mut buffer).unwrap().unwrap();
     assert_eq!(next(), Fragment::More("one ".into()));
     assert_eq!(next(), Fragment::Last("\u{E9} two".into()));
@@ -290,7 +291,7 @@ fn fragments_are_slices_unless_a_character_spans_two_of_them() {
 
 #[test]
 fn encoded_fragments_keep_their_final_flag() {
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let mut buffer = BytesMut::new();
     codec.encode(Fragment::More("a"), &mut buffer).unwrap();
     codec.encode(Fragment::Last("b"), &mut buffer).unwrap();
@@ -300,7 +301,7 @@ fn encoded_fragments_keep_their_final_flag() {
 #[test]
 fn a_session_over_a_socket_continues_after_an_ill_formed_message() {
     let bytes = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
-    let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).over_fragments());
+    let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).into_fragments());
     let got: Vec<_> = futures::executor::block_on(FramedRead::new(&bytes[..], codec).collect());
     let texts: Vec<_> = got.into_iter().map(|item| item.unwrap().map(Fragment::into_parts).ok()).collect();
     let text = |text: &str, last| Some((text.into(), last));
@@ -310,7 +311,8 @@ fn a_session_over_a_socket_continues_after_an_ill_formed_message() {
 /// The decoder of a codec for frames only has policies.
 #[test]
 fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
-    let mut used = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+    let mut used =
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
     assert_eq!(used.feed(b"\xFF\xFF\xE2").count(), 2);
     let codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used);
     let bytes = length_delimited(&[b"\xEF\xBB\xBFa", b"\x82\xAC", b"b\xFF"]);
@@ -319,10 +321,12 @@ fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
     assert_eq!(got, ["a", "\u{FFFD}\u{FFFD}", "b\u{FFFD}"]);
     assert_eq!(frames.counters().total(), 3);
 
-    let strict =
-        Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used.on_error(ErrorPolicy::Strict));
+    let strict = Utf8FramesCodec::with_decoder(
+        LengthDelimitedCodec::new(),
+        used.with_error_policy(ErrorPolicy::Strict),
+    );
     let mut errors: Vec<_> = decode_all(&mut strict.clone(), &bytes).into_iter().map(facts).collect();
     let (frame, error, _) = errors.pop().unwrap().unwrap_err();
     assert_eq!((frame, error.offset), (2, 1));
-    assert_eq!(codec.over_fragments().counters().total(), 0);
+    assert_eq!(codec.into_fragments().counters().total(), 0);
 }

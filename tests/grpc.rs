@@ -16,7 +16,7 @@ use utf8_codec::http::{BodyRules, Message, Reason, Rejection, Uncheckable};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 
 fn rejecting() -> BodyRules {
-    BodyRules::new().length_prefixed(Uncheckable::Reject)
+    BodyRules::new().with_length_prefixed(Uncheckable::Reject)
 }
 
 /// Serves a connection over HTTP/2 with a handler that returns the message.
@@ -66,11 +66,11 @@ fn the_type_of_the_message_decides_which_response_it_is() {
 #[tokio::test]
 async fn a_rejected_request_has_a_status_in_its_header_fields_and_no_body() {
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-        let layer = layer.check_headers().check_path();
+        let layer = layer.with_header_check(true).with_path_check(true);
         let note = HeaderValue::from_bytes(b"na\xEFve").unwrap();
         let message = b"\0\0\0\0\x80\xFF";
         for (path, note, rules, expected) in [
-            ("/a.B/C", None, BodyRules::new().text_types(|_| true), None),
+            ("/a.B/C", None, BodyRules::new().with_text_types(|_| true), None),
             ("/a.B/C", None, rejecting(), Some("messages with a length prefix are not accepted")),
             (
                 "/a.B/C%FF",
@@ -85,7 +85,7 @@ async fn a_rejected_request_has_a_status_in_its_header_fields_and_no_body() {
                 Some("field x-note: ill-formed UTF-8 at byte 2 (MissingContinuation, 1 byte)"),
             ),
         ] {
-            let layer = layer.clone().rules(rules);
+            let layer = layer.clone().with_rules(rules);
             let (client, server) = tokio::io::duplex(4096);
             tokio::spawn(async move { serve(server, &layer).await });
             let (mut sender, connection) =
@@ -127,11 +127,12 @@ async fn a_rejected_request_has_a_status_in_its_header_fields_and_no_body() {
 async fn a_rejected_response_is_an_internal_error() {
     use tower::ServiceExt;
 
-    let rules = BodyRules::for_responses().length_prefixed(Uncheckable::Reject);
-    let service = ValidateUtf8ResponseLayer::new().rules(rules).layer(service_fn(async |_: Request<()>| {
-        let response = Response::builder().header("content-type", "application/grpc");
-        Ok::<_, Infallible>(response.body(Full::<Bytes>::from("x")).unwrap())
-    }));
+    let rules = BodyRules::for_responses().with_length_prefixed(Uncheckable::Reject);
+    let service =
+        ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |_: Request<()>| {
+            let response = Response::builder().header("content-type", "application/grpc");
+            Ok::<_, Infallible>(response.body(Full::<Bytes>::from("x")).unwrap())
+        }));
     let response = service.oneshot(Request::new(())).await.unwrap();
     assert_eq!(
         (response.status(), &response.headers()["grpc-status"]),
@@ -148,7 +149,7 @@ async fn grpcio_reports_the_code() {
         return;
     }
     let mut ports = Vec::new();
-    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().rules(rejecting())] {
+    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().with_rules(rejecting())] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         ports.push(listener.local_addr().unwrap().port().to_string());
         tokio::spawn(async move {

@@ -312,7 +312,7 @@ fn an_inner_codec_fails_and_panics_and_changes_the_buffer() {
     each_round(|rng| {
         let inner = || LyingCodec(Rng(7 + ROUNDS));
         let mut whole = Utf8FramesCodec::with_decoder(LyingFrames(inner()), any_decoder(rng));
-        let mut fragments = Utf8FramesCodec::with_decoder(inner(), any_decoder(rng)).over_fragments();
+        let mut fragments = Utf8FramesCodec::with_decoder(inner(), any_decoder(rng)).into_fragments();
         whole.get_mut().0.0.0 = rng.below(usize::MAX) as u64;
         fragments.get_mut().0.0 = rng.below(usize::MAX) as u64;
         let mut buffer = BytesMut::new();
@@ -349,7 +349,7 @@ fn the_buffer_of_a_codec_is_swapped_between_calls() {
     each_round(|rng| {
         let decoder = any_decoder(rng);
         attack(rng, Utf8Codec::with_decoder(decoder), |text| assert_text(&text));
-        let lines = Utf8LinesCodec::with_decoder(decoder).max_length(20);
+        let lines = Utf8LinesCodec::with_decoder(decoder).with_max_length(20);
         attack(rng, lines, |line| assert_text(&line));
         attack(rng, lines.into_batches(), |lines| lines.iter().for_each(assert_text));
         attack(rng, ErrorsAsItems::new(lines), |line| line.iter().for_each(|line| assert_text(line)));

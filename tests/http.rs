@@ -42,7 +42,7 @@ fn check_repair(input: &[u8], chunks: &[&[u8]]) {
     for policy in
         [ErrorPolicy::Replace, ErrorPolicy::ReplaceWith('?'), ErrorPolicy::Escape, ErrorPolicy::Skip]
     {
-        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+        let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
         let (mut whole, mut expected) = (decoder, String::new());
         whole.feed(input).for_each(|piece| expected.push_str(piece.text().unwrap()));
         whole.finish().iter().for_each(|piece| expected.push_str(piece.text().unwrap()));
@@ -77,7 +77,7 @@ fn the_published_suites_agree() {
     for case in cases.iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal") {
         let bom = if case.bom_strip { BomPolicy::Strip } else { BomPolicy::Keep };
         let body = Script::of(&case.slices(), EndHint::Nothing);
-        let (data, _, error) = drain(Utf8Body::with_decoder(body, TextDecoder::new().bom(bom)));
+        let (data, _, error) = drain(Utf8Body::with_decoder(body, TextDecoder::new().with_bom_policy(bom)));
         let error = facts(error);
         if let Some(ok) = case.expect()["ok"].as_bool() {
             assert_eq!(error.is_none(), ok, "{}", case.id);
@@ -159,7 +159,7 @@ fn trailers_come_after_a_clean_end_only() {
         assert_eq!((&data[..], got), (&b"caf"[..], None), "{end_hint:?}");
         assert_eq!(facts(error), Some((3, ErrorKind::Truncated, 1)));
 
-        let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
+        let repair = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf\xC3"]), repair));
         assert_eq!(data, "caf\u{FFFD}".as_bytes());
         assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of the original bytes");
@@ -171,7 +171,7 @@ fn trailers_come_after_a_clean_end_only() {
             let (_, got, _) = drain(Utf8Body::with_decoder(script, repair));
             assert_eq!(got.as_ref(), expected, "a strong tag is that of the original bytes");
         }
-        let strip = TextDecoder::new().bom(BomPolicy::Strip);
+        let strip = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"\xEF\xBB\xBFcaf"]), strip));
         assert_eq!((&data[..], got), (&b"caf"[..], Some(trailers(&[("x-sum", "1")]))));
     }
@@ -186,7 +186,7 @@ fn a_body_checks_its_trailers_if_configured() {
         let body = || Utf8Body::new(Script::of(&[b"text"], end_hint).with_trailers(fields.clone()));
         let (data, got, error) = drain(body());
         assert_eq!((&data[..], got.as_ref(), error.is_none()), (&b"text"[..], Some(&fields), true));
-        let (data, got, error) = drain(body().check_trailers(true));
+        let (data, got, error) = drain(body().with_trailer_check(true));
         assert_eq!((&data[..], got), (&b"text"[..], None));
         let error = error.expect("an error");
         assert_eq!(error.to_string(), "trailer x-bad: ill-formed UTF-8 at byte 2 (InvalidLead, 1 byte)");
@@ -196,12 +196,12 @@ fn a_body_checks_its_trailers_if_configured() {
 
 #[test]
 fn size_hints_of_a_repaired_body_are_correct_for_every_subset() {
-    let ascii = TextDecoder::new().subset(&Subset::ASCII);
+    let ascii = TextDecoder::new().with_subset(&Subset::ASCII);
     for policy in [ErrorPolicy::ReplaceWith('?'), ErrorPolicy::ReplaceWith('\u{1F980}'), ErrorPolicy::Replace]
     {
         for text in ["\u{1F980}".repeat(9), "\u{E9}\u{20AC}".repeat(9), "a".repeat(9)] {
             let script = Script::of(&[text.as_bytes()], EndHint::Size);
-            let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.on_error(policy)));
+            let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.with_error_policy(policy)));
             assert!(error.is_none());
         }
     }
@@ -222,8 +222,10 @@ fn the_size_hints_of_a_body_that_is_not_checked_are_correct() {
 
 #[test]
 fn a_body_has_changed_if_a_byte_differs() {
-    let (replace, strip) =
-        (TextDecoder::new().on_error(ErrorPolicy::Replace), TextDecoder::new().bom(BomPolicy::Strip));
+    let (replace, strip) = (
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace),
+        TextDecoder::new().with_bom_policy(BomPolicy::Strip),
+    );
     for (decoder, sent, changed) in [
         (replace, &b"a"[..], false),
         (replace, b"a\xFF", true),
@@ -251,8 +253,10 @@ fn an_error_of_the_inner_body_is_returned_unchanged() {
 #[test]
 fn an_empty_body_has_no_required_bom() {
     for end_hint in EndHint::ALL {
-        let body =
-            Utf8Body::with_decoder(Script::of(&[], end_hint), TextDecoder::new().bom(BomPolicy::Require));
+        let body = Utf8Body::with_decoder(
+            Script::of(&[], end_hint),
+            TextDecoder::new().with_bom_policy(BomPolicy::Require),
+        );
         assert_eq!(facts(drain(body).2), Some((0, ErrorKind::MissingBom, 0)));
         assert!(drain(Utf8Body::new(Script::of(&[], end_hint))).2.is_none());
     }
@@ -272,10 +276,10 @@ fn neither_the_error_nor_the_body_contains_payload() {
 #[test]
 fn counters_count_bodies_bytes_repairs_and_errors() {
     let counters = HttpCounters::new();
-    drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], EndHint::Nothing)).counters(&counters));
-    let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], EndHint::Nothing)).with_counters(&counters));
+    let repair = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let frames: &[&[u8]] = &[b"a\xFF\xFF", b"b", b"\xFFc"];
-    drain(Utf8Body::with_decoder(Script::of(frames, EndHint::Nothing), repair).counters(&counters));
+    drain(Utf8Body::with_decoder(Script::of(frames, EndHint::Nothing), repair).with_counters(&counters));
     let now = counters.snapshot();
     assert_eq!((now.bodies, now.bytes, now.repaired), (2, 10, 3));
     assert_eq!((now.rejected(ErrorKind::Surrogate), now.rejected_total()), (1, 1));
@@ -347,7 +351,7 @@ fn one_poll_reads_a_bounded_amount_of_input_without_text() {
             read.set(read.get() + 1);
             Ok::<_, Infallible>(Frame::data(Bytes::from_static(frame)))
         });
-        let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
+        let skip = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
         let body = Utf8Body::with_decoder(StreamBody::new(futures::stream::iter(frames)), skip);
         let mut body = tokio_test::task::spawn(body);
         let poll = body.enter(|cx, body| body.poll_frame(cx));
@@ -361,7 +365,8 @@ fn one_poll_reads_a_bounded_amount_of_input_without_text() {
 
 #[test]
 fn the_error_of_a_bom_is_not_counted_as_repaired() {
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require);
+    let decoder =
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Require);
     for (chunk, repaired) in [("\u{FEFF}a".as_bytes(), 0), (b"\xEF\xBB\xBFa\xFF", 1), (b"a", 0)] {
         let mut body = Utf8Body::with_decoder(Full::<Bytes>::from(chunk), decoder);
         while let Some(Ok(_)) = block_on(body.frame()) {}
@@ -390,7 +395,7 @@ fn a_decoder_that_was_used_before_does_not_affect_bodies_under_rules() {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     let script = Script::of(&[b"b\xFF"], EndHint::ALL[0]);
-    let body = BodyRules::new().decoder(used).apply(Message::Request, &mut headers, script).unwrap();
+    let body = BodyRules::new().with_decoder(used).apply(Message::Request, &mut headers, script).unwrap();
     let (data, _, error) = drain(body);
     assert_eq!((&data[..], facts(error)), (&b"b"[..], Some((1, ErrorKind::InvalidLead, 1))));
 }

@@ -22,7 +22,7 @@ fn the_encoder_rejects_text_that_a_peer_would_read_as_two_lines() {
         (LineEnding::Any, "a\u{2028}\u{85}b", None),
     ];
     for (ending, line, rejected) in cases {
-        let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+        let (mut codec, mut out) = (Utf8LinesCodec::new().with_line_ending(ending), BytesMut::new());
         match codec.encode(line, &mut out) {
             Err(CodecError::EmbeddedTerminator { position }) => {
                 assert_eq!(Some(position), rejected, "{ending:?} {line:?}")
@@ -49,7 +49,7 @@ fn text_without_frames_is_not_changed() {
 fn the_encoder_finds_a_terminator_at_every_position_of_a_line_of_every_length() {
     for len in 0..=300 {
         for ending in ENDINGS {
-            let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+            let (mut codec, mut out) = (Utf8LinesCodec::new().with_line_ending(ending), BytesMut::new());
             let line = "x".repeat(len);
             codec.encode(&line, &mut out).unwrap();
             for at in 0..len {
@@ -72,7 +72,7 @@ fn a_line_of_terminators_only_is_not_encoded() {
         for len in 1..=300 {
             for byte in ["\n", "\r"] {
                 let line = byte.repeat(len);
-                let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+                let (mut codec, mut out) = (Utf8LinesCodec::new().with_line_ending(ending), BytesMut::new());
                 let first = match (ending, byte) {
                     (LineEnding::Lf, "\r") => None,
                     // Only the last CR would be read as part of the terminator.

@@ -110,11 +110,15 @@ fn partly_ill_formed_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
 
 fn check(input: &[u8], chunks: &[&[u8]]) {
     for max_length in [1, 3, 5, 1_000] {
-        let filter = LineFilter::new().max_length(max_length);
+        let filter = LineFilter::new().with_max_length(max_length);
         let whole = expected(input, max_length, false);
         assert_eq!(filtered(filter.clone(), chunks), whole, "{max_length} {chunks:02X?}");
         let whole = expected(input, max_length, true);
-        assert_eq!(filtered(filter.stop(), chunks), whole, "stop {max_length} {chunks:02X?}");
+        assert_eq!(
+            filtered(filter.with_stop_at_error(true), chunks),
+            whole,
+            "stop {max_length} {chunks:02X?}"
+        );
     }
 }
 
@@ -141,7 +145,7 @@ fn a_repairing_line_filter_passes_the_text_of_a_decoder_if_no_line_is_too_long()
         }
         for on_error in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
             for bom in [BomPolicy::Keep, BomPolicy::Strip] {
-                let decoder = TextDecoder::new().on_error(on_error).bom(bom);
+                let decoder = TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom);
                 let mut text = String::new();
                 let mut whole = decoder;
                 whole.decode_into(&input, &mut text).unwrap();
@@ -164,13 +168,13 @@ fn a_repairing_line_filter_passes_the_text_of_a_decoder_if_no_line_is_too_long()
 #[test]
 fn a_repaired_line_that_is_too_long_is_rejected_for_every_partition() {
     let mut rng = Rng::new(7);
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Escape);
     for round in 0..40 {
         let input = partly_ill_formed_lines(&mut rng, 200 + round);
         let mut whole = None;
         for size in [1, 2, 5, 64, 1_000] {
             let chunks: Vec<_> = input.chunks(size).collect();
-            let all = filtered(LineFilter::with_decoder(decoder).max_length(12), &chunks);
+            let all = filtered(LineFilter::with_decoder(decoder).with_max_length(12), &chunks);
             assert!(lines(&all.forwarded).all(|(_, line)| content(line).len() <= 12));
             assert_eq!(
                 *whole.get_or_insert_with(|| filtered_again(&all)),
@@ -185,10 +189,10 @@ fn a_repaired_line_that_is_too_long_is_rejected_for_every_partition() {
 fn no_error_after_the_line_that_ends_the_stream_is_reported() {
     let mut rng = Rng::new(8);
     for policy in policies() {
-        let decoder = TextDecoder::new().on_error(policy);
+        let decoder = TextDecoder::new().with_error_policy(policy);
         for round in 0..40 {
             let input = partly_ill_formed_lines(&mut rng, 200 + round);
-            let filter = || LineFilter::with_decoder(decoder).max_length(12).stop();
+            let filter = || LineFilter::with_decoder(decoder).with_max_length(12).with_stop_at_error(true);
             let whole = filtered(filter(), &[&input]);
             for size in [1, 2, 5, 64] {
                 let chunks: Vec<_> = input.chunks(size).collect();
@@ -204,7 +208,7 @@ fn filtered_again(all: &Filtered) -> (Vec<u8>, Vec<Utf8Error>, Vec<RejectedLine>
 
 #[test]
 fn a_held_line_never_passes_in_part() {
-    let mut filter = LineFilter::new().stop();
+    let mut filter = LineFilter::new().with_stop_at_error(true);
     let mut forwarded = Vec::new();
     let mut feed = |slice: &[u8]| {
         filter.feed(slice, |edit| match edit {
@@ -227,7 +231,7 @@ fn a_rejected_bom_rejects_the_first_line() {
         (BomPolicy::Reject, b"\xEF\xBB\xBFa\nb\n", ErrorKind::UnexpectedBom),
     ] {
         for policy in policies() {
-            let decoder = TextDecoder::new().on_error(policy).bom(bom);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
             for size in [1, 2, 100] {
                 let chunks: Vec<_> = input.chunks(size).collect();
                 let all = filtered(LineFilter::with_decoder(decoder), &chunks);
@@ -250,7 +254,7 @@ fn held_bytes_include_an_unfinished_character() {
 
 #[test]
 fn memory_is_bounded_by_the_length_of_a_line() {
-    let mut filter = LineFilter::new().max_length(100);
+    let mut filter = LineFilter::new().with_max_length(100);
     let mut rejected = 0;
     for _ in 0..1_000 {
         let _ =

@@ -313,7 +313,7 @@ fn limits_are_enforced_and_reported() {
     let with = |change: fn(&mut MimeLimits)| {
         let mut limits = MimeLimits::default();
         change(&mut limits);
-        MessageValidator::new().limits(limits)
+        MessageValidator::new().with_limits(limits)
     };
     let level = |i: usize| format!("Content-Type: multipart/mixed; boundary={i}\n\n--{i}\n");
     let nested: String = (0..5).map(level).collect();
@@ -366,7 +366,7 @@ fn limits_are_enforced_and_reported() {
 fn a_lenient_validator_accepts_base64_without_padding() {
     let mut limits = MimeLimits::default();
     limits.line_bytes = 38;
-    let mut lenient = MessageValidator::new().limits(limits).lenient();
+    let mut lenient = MessageValidator::new().with_limits(limits).with_lenient(true);
     for charset in ["utf-8", "iso-8859-1"] {
         let message =
             format!("Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: base64\n\nYQ\n");
@@ -440,7 +440,7 @@ fn the_verdict_on_any_bytes_is_the_same_for_every_partition() {
         let mut limits = MimeLimits::default();
         (limits.header_bytes, limits.line_bytes) = (rng.below(150), rng.below(80));
         (limits.parts, limits.depth) = (rng.below(6), rng.below(6));
-        validate_with(&MessageValidator::new().limits(limits), &message);
+        validate_with(&MessageValidator::new().with_limits(limits), &message);
     }
 }
 

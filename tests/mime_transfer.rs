@@ -318,7 +318,8 @@ fn lines_near_the_limit_agree_with_the_naive_count() {
         let encoding = [SevenBit, EightBit][round % 2];
         let sizes = [body.len().max(1), 1, 1 + rng.below(9), 1 + rng.below(40)];
         for size in sizes {
-            let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line_length(max), Vec::new());
+            let (mut decoder, mut errors) =
+                (TransferDecoder::new(encoding).with_max_line_length(max), Vec::new());
             for chunk in body.chunks(size) {
                 decoder.feed(chunk, |piece| {
                     if let TransferPiece::Error(error) = piece {
@@ -376,7 +377,7 @@ fn with_longest_line(
     chunks: &[&[u8]],
 ) -> (Vec<u8>, Vec<(u64, u64, TransferErrorKind)>) {
     let (mut decoder, mut bytes, mut errors) =
-        (TransferDecoder::new(encoding).max_line_length(max), Vec::new(), Vec::new());
+        (TransferDecoder::new(encoding).with_max_line_length(max), Vec::new(), Vec::new());
     let mut keep = |piece: TransferPiece<'_>| match piece {
         TransferPiece::Bytes(decoded) => bytes.extend_from_slice(decoded.bytes()),
         TransferPiece::Error(error) => errors.push((error.offset, error.decoded_offset, error.kind)),
@@ -458,7 +459,7 @@ fn the_longest_line_can_be_set() {
         (Base64, vec![(76, TransferErrorKind::LongLine)]),
         (Binary, vec![]),
     ] {
-        let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line_length(60), Vec::new());
+        let (mut decoder, mut errors) = (TransferDecoder::new(encoding).with_max_line_length(60), Vec::new());
         for _ in 0..50 {
             decoder.feed(b"abcd", |piece| {
                 if let TransferPiece::Error(error) = piece {

@@ -126,9 +126,9 @@ fn text_fields_are_checked_and_files_pass() {
 fn a_field_is_checked_if_its_charset_is_utf8() {
     let latin1: &[u8] = b"caf\xE9!";
     let field = |fields| form(&[("; name=\"x\"", fields, latin1)]);
-    let pass = BodyRules::new().other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
     passes(&field("Content-Type: text/plain; charset=latin1\r\n"), &pass);
-    passes(&field(""), &BodyRules::new().missing_charset(MissingCharset::Pass));
+    passes(&field(""), &BodyRules::new().with_missing_charset(MissingCharset::Pass));
     for fields in
         ["Content-Type: text/plain; charset=latin1\r\n", "Content-Type: text/plain; charset=a; charset=b\r\n"]
     {
@@ -165,7 +165,7 @@ fn names_are_checked() {
 
 #[test]
 fn a_replacement_does_not_cross_the_end_of_its_field() {
-    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let file = ("; name=f; filename=x", "", &b"\xFF\xE2\x82"[..]);
     let bad = form(&[("; name=a", "", b"a\xFFb\xE2\x82"), file, ("; name=b", "", b"\xC3")]);
     let good = form(&[
@@ -278,7 +278,7 @@ fn the_bytes_around_the_parts_are_checked() {
         assert_eq!((error.offset, error.kind), (offset, ErrorKind::InvalidLead));
         assert!(out == around[..offset as usize]);
     }
-    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let (out, error) = check_all(&[&good[..], b"\xE2\x82"].concat(), &rules);
     assert!(error.is_none());
     assert!(out == [&good[..], "\u{FFFD}".as_bytes()].concat());
@@ -287,7 +287,7 @@ fn the_bytes_around_the_parts_are_checked() {
 /// Asserts that the form is malformed at an offset and returned up to `end`, for every partition of the bytes of `inner`.
 fn malformed_at(form: &[u8], inner: core::ops::Range<usize>, offset: usize, end: usize) {
     for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
-        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+        let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
         let run = |chunks: &[&[u8]]| {
             let script = Script::of(chunks, EndHint::Nothing);
             let (data, _, error) = drain(Utf8Body::form_data(script, b"b", &rules).unwrap());
@@ -359,7 +359,7 @@ fn a_boundary_outside_of_a_delimiter_is_malformed() {
         });
     }
     // A field in another charset is not checked, but its end is searched.
-    let pass = BodyRules::new().other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
     let latin1 =
         ("; name=a", "Content-Type: text/plain; charset=latin1\r\n", &[b"\xE9\n--", BOUNDARY].concat()[..]);
     let error = check_all(&form(&[latin1]), &pass).1;
@@ -419,7 +419,7 @@ fn header_fields_around_the_parts_are_malformed() {
 fn the_bom_policy_applies_to_each_field() {
     let field = ("; name=a", "", "\u{FEFF}a".as_bytes());
     let without = ("; name=a", "", &b"a"[..]);
-    let rules = |bom| BodyRules::new().decoder(TextDecoder::new().bom(bom));
+    let rules = |bom| BodyRules::new().with_decoder(TextDecoder::new().with_bom_policy(bom));
     for policy in [BomPolicy::Strip, BomPolicy::Require] {
         let (out, error) = check_all(&form(&[field, field, field]), &rules(policy));
         assert!(error.is_none(), "{policy:?}: {error:?}");
@@ -506,8 +506,9 @@ fn the_last_character_of_a_form_without_its_closing_delimiter_is_not_returned() 
 
 #[test]
 fn nothing_follows_the_error_of_a_missing_bom() {
-    let rules =
-        BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require));
+    let rules = BodyRules::new().with_decoder(
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Require),
+    );
     let form = form(&[("; name=a", "", "\u{E9}".as_bytes())]);
     let start = form.len() - 2 - b"\r\n--\r\n--".len() - BOUNDARY.len();
     // The character is split, and the delimiter is in the second chunk.
@@ -605,7 +606,7 @@ fn a_part_with_an_empty_file_name_is_a_field() {
 /// A reader parses the fields as they are forwarded.
 #[test]
 fn the_fields_of_a_part_are_parsed_after_they_are_repaired() {
-    let with = |policy| BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+    let with = |policy| BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
     let form_of = |disposition: &[u8], content: &[u8]| {
         let start = [b"--", BOUNDARY, b"\r\nContent-Disposition: form-data; ", disposition].concat();
         [&start, &b"\r\n\r\n"[..], content, b"\r\n--", BOUNDARY, b"--\r\n"].concat()
@@ -636,7 +637,7 @@ fn a_repair_does_not_make_a_delimiter() {
         (r"ab\xffc", ErrorPolicy::Escape),
         ("abc", ErrorPolicy::Skip),
     ] {
-        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+        let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
         let start = format!("--{boundary}\r\nContent-Disposition: form-data; name=a\r\n\r\n");
         let malformed = |content: &[u8]| {
             let form = [start.as_bytes(), content, b"\r\n--", boundary.as_bytes(), b"--\r\n"].concat();
@@ -684,7 +685,8 @@ fn a_repair_does_not_make_a_delimiter() {
 /// Django reads what follows the closing delimiter.
 #[test]
 fn a_repair_does_not_make_a_delimiter_after_the_closing_one() {
-    let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('b')));
+    let replace =
+        BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceWith('b')));
     let mut after = form(&[("; name=a", "", b"")]);
     after.extend_from_slice(&[b"x--", &BOUNDARY[..4], b"\xFF--"].concat());
     let (data, error) = check_all(&after, &replace);
@@ -718,14 +720,17 @@ fn a_field_is_checked_whatever_its_type() {
     {
         let fields = format!("Content-Type: {fields}\r\n");
         let bad = form(&[("; name=a", &fields, b"a\xFF")]);
-        let strict = BodyRules::new().text_types(|_| false);
+        let strict = BodyRules::new().with_text_types(|_| false);
         let error = check_all(&bad, &strict).1.and_then(|error| error.utf8_error()).expect("ill-formed");
         assert_eq!((error.offset, error.kind), (find(&bad, b"\xFF"), ErrorKind::InvalidLead), "{fields}");
         passes(&form(&[("; name=a", &fields, "\u{E9}".as_bytes())]), &BodyRules::new());
-        passes(&form(&[("; name=a; filename=b", &fields, b"a\xFF")]), &BodyRules::new().text_types(|_| true));
+        passes(
+            &form(&[("; name=a; filename=b", &fields, b"a\xFF")]),
+            &BodyRules::new().with_text_types(|_| true),
+        );
     }
     // The exception is a setting of its own.
-    let excluded = BodyRules::new().field_types(|given| given.top() != "image");
+    let excluded = BodyRules::new().with_field_types(|given| given.top() != "image");
     let part = |content_type| form(&[("; name=a", content_type, b"a\xFF")]);
     passes(&part("Content-Type: image/png\r\n"), &excluded);
     for checked in ["Content-Type: application/octet-stream\r\n", ""] {
@@ -755,15 +760,16 @@ fn a_field_in_ascii_is_checked() {
             let expected = Some((find(&form, &content[1..]), kind, len));
             assert_eq!(facts(&form, &BodyRules::new()), expected, "{label}");
             // A repair would not be ASCII.
-            let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+            let replace =
+                BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
             assert_eq!(facts(&form, &replace), expected, "{label}");
         }
     }
-    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().other_charset(OtherCharset::Pass));
+    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().with_other_charset(OtherCharset::Pass));
     let default = form(&[("; name=\"_charset_\"", "", b"us-ascii"), ("; name=b", "", "\u{E9}".as_bytes())]);
     assert!(matches!(facts(&default, &BodyRules::new()), Some((_, ErrorKind::OutsideSubset, 2))));
     // Two subsets cannot be combined.
-    let own = BodyRules::new().decoder(TextDecoder::new().subset(&Subset::NO_NUL));
+    let own = BodyRules::new().with_decoder(TextDecoder::new().with_subset(&Subset::NO_NUL));
     let error = check_all(&field("us-ascii", b"x"), &own).1;
     assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { .. }))), "{error:?}");
 }
@@ -886,7 +892,7 @@ fn an_extended_value_in_a_part_is_checked() {
     ] {
         // It is not repaired, as it is not in a trailer field.
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
-            let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+            let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
             let form = form(&[(parameters, fields, b"x")]);
             let (data, error) = check_all(&form, &rules);
             let error = error.and_then(|error| error.utf8_error()).expect("ill-formed");

@@ -110,9 +110,9 @@ const POLICIES: [ErrorPolicy; 4] =
     [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Windows1252, ErrorPolicy::Skip];
 
 fn decoders() -> impl Iterator<Item = TextDecoder> {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    let more = [replace.bom(BomPolicy::Require), replace.subset(&Subset::BMP)];
-    POLICIES.map(|policy| TextDecoder::new().on_error(policy)).into_iter().chain(more)
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let more = [replace.with_bom_policy(BomPolicy::Require), replace.with_subset(&Subset::BMP)];
+    POLICIES.map(|policy| TextDecoder::new().with_error_policy(policy)).into_iter().chain(more)
 }
 
 #[test]
@@ -168,7 +168,7 @@ mod transcoder {
     /// Returns the same text in another encoding, with some unpaired surrogates.
     fn input(encoding: Encoding) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut to = Transcoder::new(Encoding::Utf8, encoding).on_error(ErrorPolicy::Escape);
+        let mut to = Transcoder::new(Encoding::Utf8, encoding).with_error_policy(ErrorPolicy::Escape);
         to.feed(&ill_formed_input(), &mut bytes).expect("repaired");
         let unpaired: &[u8] = match encoding {
             Encoding::Utf16Le => b"\x01\xD8",
@@ -216,8 +216,9 @@ mod transcoder {
         {
             let input = if from == Encoding::Utf8 { ill_formed_input() } else { input(from) };
             for policy in POLICIES {
-                let transcoder =
-                    Transcoder::new(from, Encoding::Utf8).on_error(policy).bom(BomPolicy::Require);
+                let transcoder = Transcoder::new(from, Encoding::Utf8)
+                    .with_error_policy(policy)
+                    .with_bom_policy(BomPolicy::Require);
                 let expected: String = transcode(transcoder, &input, |_| {}, &mut |attempt| {
                     attempt();
                     true
@@ -299,7 +300,8 @@ mod codecs {
         for decoder in decoders() {
             every_item(&input, || Utf8Codec::with_decoder(decoder));
             for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf, LineEnding::Any] {
-                let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(60);
+                let lines =
+                    Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(60);
                 every_item(&input, || lines);
                 every_item(&input, || lines.into_batches());
             }
@@ -315,7 +317,7 @@ mod codecs {
 
         for policy in POLICIES {
             for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Be] {
-                every_item(&ill_formed_input(), || TranscodeCodec::new(encoding).on_error(policy));
+                every_item(&ill_formed_input(), || TranscodeCodec::new(encoding).with_error_policy(policy));
             }
         }
     }

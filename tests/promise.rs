@@ -39,9 +39,9 @@ fn every_decoder() -> Vec<TextDecoder> {
     let mut decoders = Vec::new();
     for policy in policies {
         for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-            let decoder = TextDecoder::new().on_error(policy).bom(bom);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
             decoders.push(decoder);
-            decoders.extend([&Subset::ASCII, &Subset::NO_CONTROLS].map(|subset| decoder.subset(subset)));
+            decoders.extend([&Subset::ASCII, &Subset::NO_CONTROLS].map(|subset| decoder.with_subset(subset)));
         }
     }
     decoders
@@ -200,7 +200,8 @@ fn lines_are_the_same_for_every_policy_ending_limit_and_partition() {
         for decoder in every_decoder() {
             for ending in ENDINGS {
                 let parts = [split(&mut rng, &first), split(&mut rng, &second)];
-                let codec = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(limit);
+                let codec =
+                    Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(limit);
                 let (mut codec, mut other) = (codec, codec);
                 let expected = run(&mut codec, &[vec![&first], vec![&second]], false);
                 let found = run(&mut other, &parts, false);
@@ -241,7 +242,7 @@ fn the_output_is_valid_utf8_if_a_caller_changes_the_buffer_or_the_decoder() {
             let before = input(&mut rng, 8);
             decoder.feed(&before).take(rng.below(3)).for_each(drop);
             let (ending, limit) = (ENDINGS[rng.below(6)], [0, 2, 30, NO_LIMIT][rng.below(4)]);
-            let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(limit);
+            let lines = Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(limit);
             abuse(&mut rng, Utf8Codec::with_decoder(decoder), |text| text);
             abuse(&mut rng, lines, |line| line);
             abuse(&mut rng, lines.into_batches(), |lines: Lines| {

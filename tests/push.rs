@@ -24,8 +24,8 @@ fn every_decoder() -> Vec<TextDecoder> {
     let mut decoders = Vec::new();
     for policy in policies() {
         for bom in BOMS {
-            let decoder = TextDecoder::new().on_error(policy).bom(bom);
-            decoders.extend([decoder, decoder.subset(&Subset::NO_CONTROLS)]);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
+            decoders.extend([decoder, decoder.with_subset(&Subset::NO_CONTROLS)]);
         }
     }
     decoders
@@ -182,7 +182,7 @@ fn text_and_errors_are_those_of_the_oracle() {
 #[test]
 fn long_text_in_a_subset_is_borrowed_whole() {
     let text = "\u{20AC}\u{1F980}a".repeat(5_000);
-    let mut decoder = TextDecoder::new().subset(&Subset::NO_CONTROLS);
+    let mut decoder = TextDecoder::new().with_subset(&Subset::NO_CONTROLS);
     assert!(
         matches!(decoder.push(text.as_bytes()), Ok(Cow::Borrowed(found)) if found.as_ptr() == text.as_ptr())
     );
@@ -220,7 +220,7 @@ fn an_error_found_at_the_first_byte_consumes_no_byte_of_the_chunk() {
     assert_eq!((failed.error.offset, failed.error.len, &*failed.text, failed.read), (0, 2, "", 0));
     assert_eq!(decoder.push(b"abc").unwrap(), "abc");
 
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     decoder.push(b"\xE2\x82").unwrap();
     let found: Vec<_> = decoder.feed_ranges(b"abc").map(|(range, _)| range).collect();
     assert_eq!(found, [0..0, 0..3]);
@@ -260,7 +260,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 fn borrowed_text_and_ranges_do_not_allocate() {
     let chunk =
         b"\xEF\xBB\xBFna\xC3\xAFve text that is longer than a register, and an unfinished character \xE2\x82";
-    let mut decoder = TextDecoder::new().bom(BomPolicy::Strip);
+    let mut decoder = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
     let mut text = Cow::Borrowed("");
     assert_eq!(allocations(|| text = decoder.push(chunk).expect("well-formed")), 0);
     assert_eq!(text.as_ptr(), chunk[3..].as_ptr());
@@ -271,6 +271,6 @@ fn borrowed_text_and_ranges_do_not_allocate() {
         "one copy where a character was split"
     );
 
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
+    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Escape);
     assert_eq!(allocations(|| decoder.feed_ranges(b"a\xFFb\xE2\x82c").for_each(drop)), 0);
 }

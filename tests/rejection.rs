@@ -97,7 +97,7 @@ async fn behind_a_layer(body: Body) -> Result<String, Response<ProblemBody>> {
 
 #[tokio::test]
 async fn axum_handlers_can_return_the_response_of_the_layer() {
-    let layer = ValidateUtf8RequestLayer::streaming().on_rejection(|rejection| {
+    let layer = ValidateUtf8RequestLayer::streaming().with_rejection_response(|rejection| {
         let mut response = rejection.to_response();
         response.headers_mut().insert("x-from", http::HeaderValue::from_static("layer"));
         response
@@ -153,7 +153,7 @@ fn engine(
 
 #[test]
 fn an_engine_without_a_body_type_can_filter() {
-    let rules = BodyRules::new().form_data(true);
+    let rules = BodyRules::new().with_form_data(true);
     let form = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\ncaf\xC3\xA9\r\n--x--\r\n";
     for (content_type, kind, chunks) in [
         ("image/png", BodyKind::Pass, &[&b"\xFF\xFE"[..], b"\x80"][..]),
@@ -177,7 +177,7 @@ fn an_engine_without_a_body_type_can_filter() {
     let twice = [json, json];
     assert!(engine(&rules, &twice, &[b"{}"]).is_ok(), "the same type twice is one type");
 
-    let repair = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let repair = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain");
     let plan = repair.decide(&content).expect("text");
@@ -199,8 +199,8 @@ fn an_engine_without_a_body_type_can_filter() {
 #[test]
 fn a_field_is_removed_only_if_the_body_may_change() {
     const STRICT: TextDecoder = TextDecoder::new();
-    let same_length = STRICT.on_error(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
-    let repair = STRICT.on_error(ErrorPolicy::Replace);
+    let same_length = STRICT.with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+    let repair = STRICT.with_error_policy(ErrorPolicy::Replace);
     let form = "application/x-www-form-urlencoded";
     let form_data = "multipart/form-data; boundary=x";
     for (content_type, decoder, bytes, length) in [
@@ -208,18 +208,19 @@ fn a_field_is_removed_only_if_the_body_may_change() {
         ("text/plain", STRICT, false, false),
         ("text/plain", same_length, true, false),
         ("text/plain", repair, true, true),
-        ("text/plain", STRICT.bom(BomPolicy::Strip), true, true),
-        ("text/plain", same_length.bom(BomPolicy::Strip), true, true),
+        ("text/plain", STRICT.with_bom_policy(BomPolicy::Strip), true, true),
+        ("text/plain", same_length.with_bom_policy(BomPolicy::Strip), true, true),
         (form_data, STRICT, false, false),
         (form_data, same_length, true, false),
-        (form_data, STRICT.bom(BomPolicy::Strip), true, true),
+        (form_data, STRICT.with_bom_policy(BomPolicy::Strip), true, true),
         // A form has no BOM, and a repaired form is encoded again.
-        (form, STRICT.bom(BomPolicy::Strip), false, false),
+        (form, STRICT.with_bom_policy(BomPolicy::Strip), false, false),
         (form, same_length, true, true),
     ] {
         let mut content = ContentFields::new();
         content.add("content-type", content_type.as_bytes());
-        let plan = BodyRules::new().form_data(true).decoder(decoder).decide(&content).expect("checked");
+        let plan =
+            BodyRules::new().with_form_data(true).with_decoder(decoder).decide(&content).expect("checked");
         for (name, expected) in [("etag", bytes), ("accept-ranges", bytes), ("content-length", length)] {
             assert_eq!(plan.invalidates(name, b"1"), expected, "{content_type} {decoder:?} {name}");
         }
@@ -244,8 +245,8 @@ fn text_in_another_charset_is_repaired_the_same_for_every_partition() {
         (ErrorPolicy::Strict, "日", 0),
     ] {
         let rules = BodyRules::new()
-            .other_charset(OtherCharset::Transcode)
-            .decoder(TextDecoder::new().on_error(policy));
+            .with_other_charset(OtherCharset::Transcode)
+            .with_decoder(TextDecoder::new().with_error_policy(policy));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(bytes, |chunks| {
             let (mut filter, mut text, mut failed) = (BodyFilter::new(&plan, &rules), Vec::new(), None);
@@ -277,7 +278,7 @@ fn a_body_in_another_charset_has_the_same_error_for_every_partition() {
     use support::every_partition;
     use utf8_codec::http::OtherCharset;
 
-    let rules = BodyRules::new().other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
     for (charset, bytes, expected) in [
         ("shift_jis", &b"\x93\xFAa"[..], Ok("日a")),
         ("shift_jis", b"\x93\xFAa\x81", Err(3)),
@@ -322,8 +323,8 @@ fn text_in_another_charset_is_compared_with_the_subset() {
         (ErrorPolicy::Skip, "日[31ma", 3, None),
     ] {
         let rules = BodyRules::new()
-            .other_charset(OtherCharset::Transcode)
-            .decoder(TextDecoder::new().on_error(policy).subset(&NO_ESC));
+            .with_other_charset(OtherCharset::Transcode)
+            .with_decoder(TextDecoder::new().with_error_policy(policy).with_subset(&NO_ESC));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(b"\x93\xFA\x1B[31m\xFFa\x1B", |chunks| {
             let filter = BodyFilter::new(&plan, &rules);
@@ -352,8 +353,8 @@ fn a_body_in_another_charset_ends_with_the_replacement_of_half_a_character() {
     use utf8_codec::http::OtherCharset;
 
     let rules = BodyRules::new()
-        .other_charset(OtherCharset::Transcode)
-        .decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        .with_other_charset(OtherCharset::Transcode)
+        .with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain; charset=shift_jis");
     let plan = rules.decide(&content).expect("a known charset");

@@ -15,7 +15,9 @@ use utf8_codec::proxy::{Direction, End, LineError, LineFilter, Observer, Rejecte
 
 #[tokio::test]
 async fn held_lines_are_delivered_whole_or_not_at_all() {
-    let relay = Relay::new().hold_lines(LineFilter::new()).linger(Duration::from_millis(10));
+    let relay = Relay::new()
+        .with_line_filter(LineFilter::new().with_stop_at_error(true))
+        .with_linger(Duration::from_millis(10));
     let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
     client.write_all(b"ls\nrm /home").await.unwrap();
     assert_eq!(read_some(&mut server, 3).await, b"ls\n");
@@ -51,9 +53,9 @@ impl Observer for Answering {
 #[tokio::test]
 async fn the_reply_to_an_ill_formed_line_is_written_between_two_lines_and_the_session_continues() {
     for only_requests in [false, true] {
-        let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
+        let mut relay = Relay::new().with_line_filter(LineFilter::new().with_max_length(20));
         if only_requests {
-            relay = relay.only(Direction::Requests);
+            relay = relay.with_only(Direction::Requests);
         }
         let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
         let answering = Answering::default();
@@ -90,7 +92,7 @@ async fn the_reply_to_an_ill_formed_line_is_written_between_two_lines_and_the_se
 #[tokio::test]
 async fn a_peer_that_does_not_read_its_replies_is_not_read_from() {
     let ((mut client, mut near), (mut far, _server)) = (duplex(1024), duplex(1024));
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let answering = Answering::default();
     let observer = answering.clone();
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
@@ -108,7 +110,7 @@ async fn the_replies_to_a_peer_are_limited_while_it_does_not_read_them() {
     let answering = Answering::default();
     let observer = answering.clone();
     let _relayed = tokio::spawn(async move {
-        Relay::new().lines(LineFilter::new()).run(&mut near, &mut far, observer).await
+        Relay::new().with_line_filter(LineFilter::new()).run(&mut near, &mut far, observer).await
     });
     client.write_all(b"\xFF\n").await.unwrap();
     assert_eq!(read_some(&mut client, 24).await, b"bad line 1: InvalidLead\n");
@@ -144,7 +146,7 @@ async fn the_replies_to_the_lines_of_one_read_are_limited() {
             .write_all(&[&b"good\n".repeat(good / 5), &b"\xFF\n".repeat(LINES)[..]].concat())
             .await
             .unwrap();
-        let relay = Relay::new().lines(LineFilter::new());
+        let relay = Relay::new().with_line_filter(LineFilter::new());
         let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
         sleep(Duration::from_millis(20)).await;
         // The replies to 4 KiB of lines are being written.
@@ -172,7 +174,7 @@ async fn replies_that_are_being_written_are_a_part_of_the_limit() {
     let count = Arc::clone(&observer.0);
     client.write_all(&b"\xFF\n".repeat(1 << 19)).await.unwrap();
     let _relayed = tokio::spawn(async move {
-        Relay::new().lines(LineFilter::new()).run(&mut near, &mut far, observer).await
+        Relay::new().with_line_filter(LineFilter::new()).run(&mut near, &mut far, observer).await
     });
     let (mut read, mut most, mut buffer) = (0, 0, vec![0; PIPE]);
     for _ in 0..100 {
@@ -190,7 +192,7 @@ async fn two_peers_that_do_not_read_their_replies_receive_all_of_them_later() {
     const LINES: usize = 20_000;
     let ((mut client, mut near), (mut far, mut server)) = (duplex(64 * 1024), duplex(64 * 1024));
     let observer = LongReplies::default();
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
     for peer in [&mut client, &mut server] {
         peer.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
@@ -215,7 +217,7 @@ async fn a_peer_that_does_not_read_its_replies_is_not_read_from_when_the_relay_i
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        Relay::new().lines(LineFilter::new()).run_until(&mut near, &mut far, observer, ticks).await
+        Relay::new().with_line_filter(LineFilter::new()).run_until(&mut near, &mut far, observer, ticks).await
     });
     client.write_all(&b"\xFF\n".repeat(1 << 19)).await.unwrap();
     sleep(Duration::from_millis(20)).await;
@@ -231,7 +233,7 @@ async fn reading_continues_after_the_replies_were_written() {
     const ROOM: usize = 1 << 20;
     const LINES: usize = 200_000;
     let ((mut client, mut near), (mut far, _server)) = (duplex(ROOM), duplex(ROOM));
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     client.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
     let (mut replies, mut buffer) = (0, vec![0; ROOM]);
@@ -250,7 +252,7 @@ async fn reading_continues_after_the_replies_waited_for_text_of_the_other_peer()
     const LINES: usize = 10_000;
     let ((mut client, mut near), (mut far, mut server)) = (duplex(ROOM), duplex(ROOM));
     let observer = LongReplies::default();
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
     let good = b"good\n".repeat(ROOM / 5 + 2_000);
     client.write_all(&good).await.unwrap();
@@ -264,7 +266,7 @@ async fn reading_continues_after_the_replies_waited_for_text_of_the_other_peer()
 
 #[tokio::test]
 async fn a_reply_is_written_before_the_start_of_the_next_line() {
-    let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
+    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(Direction::Requests);
     let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
     let observer = Answering::default();
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
@@ -282,7 +284,7 @@ async fn a_reply_is_written_although_both_peers_have_sent_lines() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
     client.write_all(b"good\n").await.unwrap();
     server.write_all(b"\xFF\n").await.unwrap();
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     let expected = b"good\nbad line 1: InvalidLead\n";
     assert_eq!(read_some(&mut server, expected.len()).await, expected);
@@ -291,7 +293,7 @@ async fn a_reply_is_written_although_both_peers_have_sent_lines() {
 #[tokio::test]
 async fn lines_are_read_after_the_direction_of_their_replies_has_ended() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(1024), duplex(1024));
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     server.shutdown().await.unwrap();
     assert_eq!(read_all(&mut client).await, b"");
@@ -304,7 +306,7 @@ async fn lines_are_read_after_the_direction_of_their_replies_has_ended() {
 #[tokio::test(start_paused = true)]
 async fn lines_are_read_if_their_replies_can_no_longer_be_written() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(1 << 20), duplex(1 << 20));
-    let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
+    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(Direction::Requests);
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     // The replies wait for the end of a line that has no end.
     server.write_all(b"half a line").await.unwrap();
@@ -319,7 +321,7 @@ async fn lines_are_read_if_their_replies_can_no_longer_be_written() {
 
 #[tokio::test]
 async fn a_rejected_line_is_removed_from_between_two_lines() {
-    let (mut client, mut server, _, _relayed) = piped(Relay::new().lines(LineFilter::new()), 64);
+    let (mut client, mut server, _, _relayed) = piped(Relay::new().with_line_filter(LineFilter::new()), 64);
     client.write_all(b"one\nb\xFFd\ntwo\n").await.unwrap();
     assert_eq!(read_some(&mut server, 8).await, b"one\ntwo\n");
     server.write_all(b"three\n").await.unwrap();

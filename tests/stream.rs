@@ -83,7 +83,7 @@ fn every_policy_returns_the_same_for_every_partition() {
     for round in 0..120 {
         let input = rng.dirty_text(1 + round % 7);
         for policy in policies {
-            let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
             let whole = outcome(HostileStream::new(steps(&[&input])).utf8_with(decoder)).0;
             every_partition(&input, |chunks| {
                 let (text, error) = outcome(HostileStream::new(steps(chunks)).utf8_with(decoder));
@@ -230,7 +230,7 @@ fn a_million_chunks_of_one_byte_take_linear_time() {
 
 #[test]
 fn a_poll_is_bounded_when_all_input_is_skipped() {
-    let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
+    let skip = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
     let mut cx = Context::from_waker(Waker::noop());
     // A stream that is always ready and never has text, in chunks of one byte and in large ones.
     for size in [1, 100_000] {
@@ -273,9 +273,9 @@ fn a_huge_chunk_with_many_errors_takes_linear_time() {
     let count = (1 << 20) >> SHIFT;
     let started = Instant::now();
     for (bytes, decoder) in
-        [(vec![0xFF; count], TextDecoder::new()), (vec![b'!'; count], TextDecoder::new().subset(&SPACE))]
+        [(vec![0xFF; count], TextDecoder::new()), (vec![b'!'; count], TextDecoder::new().with_subset(&SPACE))]
     {
-        let decoder = decoder.on_error(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+        let decoder = decoder.with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
         let inner = stream::iter([Ok::<_, Infallible>(bytes)]);
         let length = inner.utf8_with(decoder).fold(0, |length, part| {
             assert_eq!(part.unwrap(), "?");

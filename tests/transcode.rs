@@ -103,7 +103,7 @@ fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
                     reject_fffe_ffff: bits & 8 != 0,
                 };
                 let input = dirty(&mut rng, from, 1 + round % 9);
-                let transcoder = Transcoder::new(from, to).switches(open.switches());
+                let transcoder = Transcoder::new(from, to).with_switches(open.switches());
                 let expected = oracle(from, to, open, &input);
                 every_partition(&input, |chunks| {
                     let case = || format!("{from} to {to} {open:?} {chunks:02X?}");
@@ -225,7 +225,7 @@ fn each_policy_repairs_ill_formed_input_and_unmappable_characters() {
         (ErrorPolicy::Windows1252, b"\xE9\xFF\xE2?\xAC."),
         (ErrorPolicy::Skip, b"\xE9."),
     ] {
-        let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Latin1).on_error(policy);
+        let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Latin1).with_error_policy(policy);
         every_partition(input, |chunks| {
             assert_eq!(repaired(transcoder, chunks), expected, "{policy:?} {chunks:02X?}");
             let mut whole = transcoder;
@@ -245,10 +245,10 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
         let (a, e) = (bytes(0x61), bytes(0xE9));
         let input = [&a[..], &e, &a].concat();
         every_partition(&input, |chunks| {
-            let transcoder = Transcoder::new(encoding, Encoding::Utf8).subset(&Subset::ASCII);
+            let transcoder = Transcoder::new(encoding, Encoding::Utf8).with_subset(&Subset::ASCII);
             let rejected = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
             assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), rejected), "{encoding}");
-            let mended = repaired(transcoder.on_error(ErrorPolicy::Replace), chunks);
+            let mended = repaired(transcoder.with_error_policy(ErrorPolicy::Replace), chunks);
             assert_eq!(mended, "a\u{FFFD}a".as_bytes(), "{encoding}");
         });
     }
@@ -287,7 +287,7 @@ fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partit
                     }
                 }
                 let expected = (out, errors);
-                let transcoder = Transcoder::new(from, to).subset(&SUBSET);
+                let transcoder = Transcoder::new(from, to).with_subset(&SUBSET);
                 for len in [1, 7, 97, 1_000, usize::MAX] {
                     let chunks: Vec<&[u8]> = input.chunks(len).collect();
                     assert_eq!(by_feed(transcoder, &chunks), expected, "{from} to {to} by {len}");
@@ -323,7 +323,7 @@ fn long_stretches_with_and_without_pairs_agree_with_the_oracle() {
                 }
             }
             let expected = oracle(from, to, open, &input);
-            let transcoder = Transcoder::new(from, to).switches(open.switches());
+            let transcoder = Transcoder::new(from, to).with_switches(open.switches());
             assert!(by_feed(transcoder, &[&input]) == expected, "{from} to {to}, round {round}");
             some_partitions(&input, 3, |chunks| {
                 assert!(by_feed(transcoder, chunks) == expected, "{from} to {to}, round {round}");
@@ -367,7 +367,7 @@ fn surrogate_pairs_in_wtf_8_are_joined_for_every_partition_unless_they_are_rejec
     every_partition(pair, |chunks| {
         let joined = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
         assert_eq!(by_feed(joined, chunks), ("💩".as_bytes().to_vec(), vec![]));
-        let rejected = joined.switches(Switches::STRICT.reject_pairs());
+        let rejected = joined.with_switches(Switches::STRICT.with_reject_pairs(true));
         assert_eq!(by_feed(rejected, chunks), (vec![], vec![(0, ErrorKind::Surrogate, 6)]));
     });
 }
@@ -376,7 +376,7 @@ fn surrogate_pairs_in_wtf_8_are_joined_for_every_partition_unless_they_are_rejec
 #[test]
 fn skip_does_not_join_two_surrogates() {
     static NO_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
-    let open = Switches::STRICT.allow_surrogates();
+    let open = Switches::STRICT.with_surrogates(true);
     let sources = [
         (Encoding::Utf16Be, [&b"\xD8\x3D"[..], b"\0a", b"\xDC\xA9\0b"]),
         (Encoding::Utf32Be, [b"\0\0\xD8\x3D", b"\0\0\0a", b"\0\0\xDC\xA9\0\0\0b"]),
@@ -393,8 +393,8 @@ fn skip_does_not_join_two_surrogates() {
     for (source, [high, between, low]) in sources {
         let (input, adjacent) = ([high, between, low].concat(), [high, low].concat());
         for (target, skipped, joined) in targets {
-            let transcoder = Transcoder::new(source, target).switches(open);
-            let skip = transcoder.on_error(ErrorPolicy::Skip).subset(&NO_A);
+            let transcoder = Transcoder::new(source, target).with_switches(open);
+            let skip = transcoder.with_error_policy(ErrorPolicy::Skip).with_subset(&NO_A);
             some_partitions(&input, 20, |chunks| {
                 let (mut transcoder, mut out) = (skip, Vec::new());
                 for chunk in chunks {
@@ -418,25 +418,25 @@ fn skip_does_not_join_two_surrogates() {
 #[test]
 fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
     static NO_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
-    let skip = |from| Transcoder::new(from, Encoding::Wtf8).on_error(ErrorPolicy::Skip);
-    let open = Switches::STRICT.allow_surrogates();
+    let skip = |from| Transcoder::new(from, Encoding::Wtf8).with_error_policy(ErrorPolicy::Skip);
+    let open = Switches::STRICT.with_surrogates(true);
     for (transcoder, input, skipped, lows) in [
         (skip(Encoding::Wtf8), &b"\xED\xA0\xBD\xFF\xED\xB2\xA9b"[..], ErrorKind::InvalidLead, 1),
         (skip(Encoding::Wtf8), b"\xED\xA0\xBD\xFF\xED\xB2\xA9\xED\xB2\xA9b", ErrorKind::InvalidLead, 2),
         (
-            skip(Encoding::Utf16Be).switches(open).subset(&NO_A),
+            skip(Encoding::Utf16Be).with_switches(open).with_subset(&NO_A),
             b"\xD8\x3D\0a\xDC\xA9\0b",
             ErrorKind::OutsideSubset,
             1,
         ),
         (
-            skip(Encoding::Utf32Be).switches(open).subset(&NO_A),
+            skip(Encoding::Utf32Be).with_switches(open).with_subset(&NO_A),
             b"\0\0\xD8\x3D\0\0\0a\0\0\xDC\xA9\0\0\0b",
             ErrorKind::OutsideSubset,
             1,
         ),
         (
-            skip(Encoding::Utf8Ucs4).switches(open.reject_fffe_ffff()),
+            skip(Encoding::Utf8Ucs4).with_switches(open.with_reject_fffe_ffff(true)),
             b"\xED\xA0\xBD\xEF\xBF\xBE\xED\xB2\xA9b",
             ErrorKind::Noncharacter,
             1,
@@ -520,12 +520,12 @@ fn an_error_names_the_source_encoding() {
             format!("ill-formed {title} at byte 0 (Truncated, {bytes})")
         );
 
-        let missing = message(transcoder.bom(BomPolicy::Require), b"");
+        let missing = message(transcoder.with_bom_policy(BomPolicy::Require), b"");
         assert_eq!(missing, format!("no BOM at byte 0 (MissingBom, 0 bytes of {title})"));
         let bom = encoding.bom().expect("one");
-        let unexpected = message(transcoder.bom(BomPolicy::Reject), bom);
+        let unexpected = message(transcoder.with_bom_policy(BomPolicy::Reject), bom);
         assert_eq!(unexpected, format!("BOM at byte 0 (UnexpectedBom, {} bytes of {title})", bom.len()));
-        let outside = message(transcoder.subset(&Subset::ASCII), bom);
+        let outside = message(transcoder.with_subset(&Subset::ASCII), bom);
         let expected =
             format!("character outside the subset at byte 0 (OutsideSubset, {} bytes of {title})", bom.len());
         assert_eq!(outside, expected);
@@ -535,6 +535,6 @@ fn an_error_names_the_source_encoding() {
         assert_eq!(unmappable, expected);
     }
     // The message names the encoding of the BOM.
-    let sniffing = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+    let sniffing = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
     assert_eq!(message(sniffing, b"\xFF\xFEa"), "ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)");
 }

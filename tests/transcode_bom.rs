@@ -17,7 +17,7 @@ fn the_bom_policy_applies_in_every_encoding() {
         let signed = [bom, &text[..]].concat();
         let len = bom.len() as u8;
         every_partition(&signed, |chunks| {
-            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).with_bom_policy(bom), chunks);
             assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{encoding}");
             assert_eq!(with(BomPolicy::Strip), (b"a".to_vec(), vec![]), "{encoding}");
             assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), vec![]), "{encoding}");
@@ -25,7 +25,7 @@ fn the_bom_policy_applies_in_every_encoding() {
             assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), rejected), "{encoding}");
         });
         every_partition(&text, |chunks| {
-            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).with_bom_policy(bom), chunks);
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Reject] {
                 assert_eq!(with(bom), (b"a".to_vec(), vec![]), "{encoding} {bom:?}");
             }
@@ -34,7 +34,7 @@ fn the_bom_policy_applies_in_every_encoding() {
         });
     }
     let missing = vec![(0, ErrorKind::MissingBom, 0)];
-    let nothing = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Require);
+    let nothing = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).with_bom_policy(BomPolicy::Require);
     assert_eq!(by_feed(nothing, &[]), (vec![], missing));
 }
 
@@ -47,7 +47,7 @@ fn a_bom_policy_that_is_set_later_applies_only_if_nothing_was_read() {
         let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8);
         let mut out = String::new();
         transcoder.feed(before, &mut out).expect("well-formed");
-        transcoder = transcoder.bom(BomPolicy::Strip);
+        transcoder = transcoder.with_bom_policy(BomPolicy::Strip);
         transcoder.feed("\u{FEFF}a".as_bytes(), &mut out).expect("well-formed");
         assert_eq!(out, expected);
     }
@@ -73,7 +73,7 @@ fn sniffing_selects_the_encoding_that_the_bom_names() {
         (b"", Encoding::Utf8, ""),
     ] {
         every_partition(input, |chunks| {
-            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
             let mut out = String::new();
             for chunk in chunks {
                 transcoder.feed(chunk, &mut out).expect("well-formed");
@@ -90,14 +90,14 @@ fn sniffing_selects_the_encoding_that_the_bom_names() {
         (b"\xFF", vec![(0, ErrorKind::InvalidLead, 1)]),
     ] {
         every_partition(input, |chunks| {
-            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
             assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
         });
     }
     // An error that cannot be part of a BOM is reported by the call that contains it.
-    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
     assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
-    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
     assert!(transcoder.feed(b"\xFF", &mut Vec::new()).is_ok());
     assert!(transcoder.feed(b"a", &mut Vec::new()).is_err());
 }
@@ -113,8 +113,10 @@ fn sniffing_keeps_an_encoding_whose_bom_it_finds() {
         (Encoding::Utf8b, b"\xEF\xBB\xBF\xED\xA0", "\u{FEFF}\u{FFFD}\u{FFFD}"),
     ] {
         every_partition(input, |chunks| {
-            let transcoder = Transcoder::new(encoding, Encoding::Utf8).on_error(ErrorPolicy::Replace);
-            let [mut sniffing, mut named] = [transcoder.sniff().bom(BomPolicy::Keep), transcoder];
+            let transcoder =
+                Transcoder::new(encoding, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
+            let [mut sniffing, mut named] =
+                [transcoder.with_sniffing(true).with_bom_policy(BomPolicy::Keep), transcoder];
             let (mut sniffed, mut out) = (String::new(), String::new());
             for chunk in chunks {
                 sniffing.feed(chunk, &mut sniffed).expect("every error is repaired");
@@ -128,7 +130,7 @@ fn sniffing_keeps_an_encoding_whose_bom_it_finds() {
     }
     // Other encodings have another BOM or none.
     for encoding in [Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Latin1, Encoding::Windows1252] {
-        let mut transcoder = Transcoder::new(encoding, Encoding::Utf8).sniff();
+        let mut transcoder = Transcoder::new(encoding, Encoding::Utf8).with_sniffing(true);
         transcoder.feed("\u{FEFF}é".as_bytes(), &mut String::new()).expect("UTF-8");
         assert_eq!(transcoder.from(), Encoding::Utf8);
     }

@@ -76,7 +76,7 @@ async fn errors_are_returned_in_order_with_their_bytes_and_decoding_continues() 
         let chunks = [&bytes[..cut], &bytes[cut..]];
         let codec = TranscodeCodec::new(Encoding::Utf16Be);
         assert_eq!(read(codec, &chunks).await, ("abc".to_owned(), expected.clone()), "cut at {cut}");
-        let codec = TranscodeCodec::new(Encoding::Utf16Be).on_error(ErrorPolicy::Replace);
+        let codec = TranscodeCodec::new(Encoding::Utf16Be).with_error_policy(ErrorPolicy::Replace);
         assert_eq!(read(codec, &chunks).await.0, "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
     }
 }
@@ -89,7 +89,8 @@ async fn a_bom_selects_the_encoding_and_the_bom_policy_applies() {
         for cut in 1..=bytes.len() {
             let chunks: Vec<&[u8]> =
                 [&bytes[..cut], &bytes[cut..]].into_iter().filter(|it| !it.is_empty()).collect();
-            let codec = TranscodeCodec::new(Encoding::Utf8).sniff().bom(BomPolicy::Strip);
+            let codec =
+                TranscodeCodec::new(Encoding::Utf8).with_sniffing(true).with_bom_policy(BomPolicy::Strip);
             assert_eq!(read(codec, &chunks).await, (text.to_owned(), vec![]), "{bytes:02X?} cut at {cut}");
         }
     }
@@ -117,7 +118,8 @@ fn unfinished_sequences_stay_in_the_buffer() {
 /// `FramedRead` does not call `decode_eof` again after an error. An unfinished sequence may have several errors.
 #[test]
 fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_code_unit() {
-    let codec = || TranscodeCodec::new(Encoding::Utf16Le).switches(Switches::STRICT.allow_surrogates());
+    let codec =
+        || TranscodeCodec::new(Encoding::Utf16Le).with_switches(Switches::STRICT.with_surrogates(true));
     let report = |result: Result<_, CodecError>| {
         let Err(CodecError::IllFormed { error, rejected, .. }) = result else { panic!("{result:?}") };
         (error.offset, error.kind, rejected.bytes.to_vec())

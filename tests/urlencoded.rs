@@ -16,7 +16,7 @@ use utf8_codec::http::{BodyRules, Message, Rejection, Utf8Body, Utf8BodyError};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn rules(decoder: TextDecoder) -> BodyRules {
-    BodyRules::new().decoder(decoder)
+    BodyRules::new().with_decoder(decoder)
 }
 
 fn form(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> Utf8Body<Script> {
@@ -164,7 +164,7 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
         sent.truncate(8);
         for policy in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
             every_partition(&sent, |chunks| {
-                check_repair(&sent, chunks, TextDecoder::new().on_error(policy));
+                check_repair(&sent, chunks, TextDecoder::new().with_error_policy(policy));
             });
         }
     }
@@ -200,9 +200,9 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
                     rest = after;
                 }
                 check_strict(&sent, &chunks);
-                let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
                 check_repair(&sent, &chunks, replace);
-                check_repair(&sent, &chunks, replace.subset(&Subset::ASCII));
+                check_repair(&sent, &chunks, replace.with_subset(&Subset::ASCII));
             }
         }
     }
@@ -210,7 +210,7 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
 
 #[test]
 fn a_replacement_is_percent_encoded() {
-    let ampersand = rules(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('&')));
+    let ampersand = rules(TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceWith('&')));
     let (data, _) = check(&[b"a=%FF\xFF&b"], EndHint::Nothing, &ampersand);
     assert_eq!(data.escape_ascii().to_string(), "a=%26%26&b", "no new field");
     let mut headers = HeaderMap::new();
@@ -239,10 +239,10 @@ fn a_repair_does_not_make_an_escape() {
     ] {
         let given = [ErrorPolicy::ReplaceWith('9'), ErrorPolicy::Substitute(Ascii::new(b'0').unwrap())];
         for policy in policies().into_iter().chain(given).filter(|policy| *policy != ErrorPolicy::Strict) {
-            let decoder = TextDecoder::new().on_error(policy);
+            let decoder = TextDecoder::new().with_error_policy(policy);
             every_partition(sent, |chunks| {
                 check_repair(sent, chunks, decoder);
-                check_repair(sent, chunks, decoder.subset(&NO_FOUR));
+                check_repair(sent, chunks, decoder.with_subset(&NO_FOUR));
             });
         }
     }
@@ -252,7 +252,7 @@ fn a_repair_does_not_make_an_escape() {
 fn size_hints_of_a_form_count_escapes_that_become_shorter() {
     let sent = b"%F0%9F%A6".repeat(9);
     for policy in policies().into_iter().chain([ErrorPolicy::ReplaceWith('x')]) {
-        let rules = rules(TextDecoder::new().on_error(policy));
+        let rules = rules(TextDecoder::new().with_error_policy(policy));
         // `drain` checks the hints.
         drain(form(&[&sent], EndHint::Size, &rules));
     }
@@ -263,7 +263,7 @@ fn size_hints_of_a_form_count_escapes_that_become_shorter() {
 #[test]
 fn a_form_has_no_bom_and_one_charset() {
     for bom in [BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-        let rules = rules(TextDecoder::new().bom(bom));
+        let rules = rules(TextDecoder::new().with_bom_policy(bom));
         for sent in [&b"%EF%BB%BFa=b"[..], b"\xEF\xBB\xBFa=b", b"a=b"] {
             assert_eq!(check(&[sent], EndHint::Nothing, &rules), (sent.to_vec(), None), "{bom:?}");
         }
@@ -271,7 +271,7 @@ fn a_form_has_no_bom_and_one_charset() {
     #[cfg(feature = "encoding_rs")]
     {
         // Transcoding would leave the percent-encoded bytes in the other charset.
-        let transcoding = BodyRules::new().other_charset(utf8_codec::http::OtherCharset::Transcode);
+        let transcoding = BodyRules::new().with_other_charset(utf8_codec::http::OtherCharset::Transcode);
         let mut headers = HeaderMap::new();
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
         headers.insert(CONTENT_TYPE, latin1);
@@ -334,7 +334,7 @@ fn a_partly_escaped_character_is_an_error_of_its_own() {
         assert_eq!((field.name.as_deref(), field.offset, error.offset), (Some("city"), 1, 12));
     });
     // A repair escapes the other bytes too, and the text stays the same.
-    let replace = rules(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let replace = rules(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     every_partition(b"a\xE6%97\xA5b\xC3%A9", |chunks| {
         let mut body = form(chunks, EndHint::Nothing, &replace);
         let mut data = Vec::new();

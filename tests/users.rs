@@ -191,8 +191,8 @@ async fn row_13_a_child_process_prints_ill_formed_text() {
         eprintln!("skipped: there is no sh");
         return;
     };
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    let codec = Utf8LinesCodec::with_decoder(replace).ending(LineEnding::Any);
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let codec = Utf8LinesCodec::with_decoder(replace).with_line_ending(LineEnding::Any);
     let output = FramedRead::new(child.stdout.take().unwrap(), codec);
     let lines: Vec<_> = output.try_collect().await.unwrap();
     assert_eq!(lines, ["start", "\u{FFFD}\u{FFFD}", "progress 10%", "progress 100%", "done"]);
@@ -218,7 +218,7 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
         }
     }
     let message = |bytes: &[u8]| {
-        let (mut codec, mut buffer) = (Utf8FramesCodec::new(Pairs).over_fragments(), BytesMut::from(bytes));
+        let (mut codec, mut buffer) = (Utf8FramesCodec::new(Pairs).into_fragments(), BytesMut::from(bytes));
         let (mut text, mut ended) = (String::new(), false);
         while let Some(fragment) = codec.decode(&mut buffer)? {
             let (part, last) = fragment.into_parts();
@@ -252,7 +252,7 @@ fn row_27_line_terminators() {
     let expected = ["one", "two\u{2028}still two\u{85}", "three", "", "five"];
     for size in 1..=bytes.len() {
         let chunks: Vec<_> = bytes.chunks(size).collect();
-        let codec = Utf8LinesCodec::new().ending(LineEnding::Any);
+        let codec = Utf8LinesCodec::new().with_line_ending(LineEnding::Any);
         let lines = FramedRead::new(HostileReader::new(steps(&chunks)), codec);
         let lines: Vec<_> = block_on(lines.try_collect()).unwrap();
         assert_eq!(lines, expected, "chunks of {size}");

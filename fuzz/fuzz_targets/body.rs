@@ -40,8 +40,8 @@ fuzz_target!(|data: &[u8]| {
         "text/plain" => input.pick(7, &CHARSETS),
         other => other,
     };
-    let strict = BodyRules::new().missing_charset(MissingCharset::Utf8).form_data(true);
-    let rules = strict.clone().decoder(decoder).other_charset(OtherCharset::Transcode);
+    let strict = BodyRules::new().with_missing_charset(MissingCharset::Utf8).with_form_data(true);
+    let rules = strict.clone().with_decoder(decoder).with_other_charset(OtherCharset::Transcode);
     let run = |rules: &BodyRules, content_type, chunks: &[&[u8]], end_hint| {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));

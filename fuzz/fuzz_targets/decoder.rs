@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
     );
     let lossy = String::from_utf8_lossy(input.bytes);
     assert_eq!(from_utf8_lossy(input.bytes), lossy);
-    assert_eq!(decode(TextDecoder::new().on_error(ErrorPolicy::Replace), &chunks).0, lossy);
+    assert_eq!(decode(TextDecoder::new().with_error_policy(ErrorPolicy::Replace), &chunks).0, lossy);
 
     // The chunks are strings of one buffer. One of their offsets may be another one.
     let mut offsets = vec![0];

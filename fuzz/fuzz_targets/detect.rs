@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
 
     let legacy = input.pick(5, &[Legacy::Latin1, Legacy::Windows1252]);
     for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {
-        let new = FallbackDecoder::new(legacy, scope).limit(input.pick(6, &[1 << 16, 0, 1, 9, 100]));
+        let new = FallbackDecoder::new(legacy, scope).with_limit(input.pick(6, &[1 << 16, 0, 1, 9, 100]));
         let run = |chunks: &[&[u8]]| {
             let (mut decoder, mut text) = (new.clone(), String::new());
             chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut text));

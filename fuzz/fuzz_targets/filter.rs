@@ -38,8 +38,8 @@ fuzz_target!(|data: &[u8]| {
     hooked.extend_from_slice(&body.unwrap_or_default());
     assert_eq!(hooked, forwarded);
 
-    let lines = LineFilter::with_decoder(decoder).max_length(input.pick(5, &[0, 1, 7, 60, usize::MAX]));
-    let lines = if input.pick(6, &[false, true]) { lines.stop() } else { lines };
+    let lines = LineFilter::with_decoder(decoder).with_max_length(input.pick(5, &[0, 1, 7, 60, usize::MAX]));
+    let lines = if input.pick(6, &[false, true]) { lines.with_stop_at_error(true) } else { lines };
     assert_eq!(by_lines(lines.clone(), &chunks), by_lines(lines, &[input.bytes]));
 });
 

@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let mut decoder = input.decoder();
     let ending = input.pick(5, &[LineEnding::LfOrCrLf, LineEnding::Any, LineEnding::CrLf]);
     let lines =
-        Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
+        Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
     abuse(input, Utf8Codec::with_decoder(decoder), |text| valid(&text));
     abuse(input, lines.clone(), |line| valid(&line));
     abuse(input, lines.into_batches(), |batch| batch.iter().for_each(|line| valid(&line)));

@@ -18,9 +18,9 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(run(strict, &[input.bytes], ROOM), expected);
     assert_eq!(run(strict, &chunks, input.pick(7, &[6, 7, 13, 64, 300, 9000])), expected);
 
-    let policy = strict.on_error(input.pick(0, &utf8_codec_fuzz::support::policies()));
+    let policy = strict.with_error_policy(input.pick(0, &utf8_codec_fuzz::support::policies()));
     assert_eq!(run(policy, &chunks, 17), run(policy, &[input.bytes], ROOM));
-    let sniffing = strict.sniff();
+    let sniffing = strict.with_sniffing(true);
     assert_eq!(run(sniffing, &chunks, 9), run(sniffing, &[input.bytes], ROOM));
 
     let other = match from {
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
         Encoding::Utf8 => encoding_rs::UTF_8,
         _ => return,
     };
-    let replaced = run(Transcoder::new(from, Encoding::Utf8).on_error(ErrorPolicy::Replace), &chunks, 64).0;
+    let replaced = run(Transcoder::new(from, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace), &chunks, 64).0;
     let (text, _) = other.decode_without_bom_handling(input.bytes);
     // At the end of a stream, encoding_rs replaces a high surrogate and half a unit by one U+FFFD, as this
     // crate does.

@@ -60,8 +60,8 @@ impl<'i> Input<'i> {
         ];
         let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
         let decoder =
-            TextDecoder::new().on_error(self.pick(0, &support::policies())).bom(self.pick(1, &boms));
-        self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.subset(subset))
+            TextDecoder::new().with_error_policy(self.pick(0, &support::policies())).with_bom_policy(self.pick(1, &boms));
+        self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.with_subset(subset))
     }
 
     /// Returns the stream in chunks, some of which may be empty.
@@ -82,7 +82,7 @@ impl<'i> Input<'i> {
     /// Returns the bytes as text, with U+FFFD for each ill-formed sequence, and the same text in chunks of whole
     /// characters.
     pub fn text(&self) -> (String, Vec<String>) {
-        let mut decoder = TextDecoder::new().on_error(utf8_codec::ErrorPolicy::Replace);
+        let mut decoder = TextDecoder::new().with_error_policy(utf8_codec::ErrorPolicy::Replace);
         let mut parts: Vec<String> =
             self.chunks().into_iter().map(|chunk| decoder.push(chunk).expect("repaired").into()).collect();
         parts.extend(decoder.finish().map(|piece| piece.text().expect("repaired").into()));

@@ -19,7 +19,7 @@ use crate::text::{Counters, TextDecoder};
 /// with [`Utf8LinesCodec`](crate::codec::Utf8LinesCodec)). A frame that ends inside a character is an error
 /// ([`Truncated`](crate::ErrorKind::Truncated)). A [`BomPolicy`](crate::BomPolicy) applies to each frame.
 ///
-/// After [`over_fragments`](Self::over_fragments) **one text spans many frames**, like the fragments of a WebSocket
+/// After [`into_fragments`](Self::into_fragments) **one text spans many frames**, like the fragments of a WebSocket
 /// message: [`Utf8FragmentsCodec`].
 ///
 /// For the frames of syslog, of language servers, of netstrings and of JSON text sequences see
@@ -72,7 +72,7 @@ impl<C> Utf8FramesCodec<C> {
     }
 
     /// Converts this codec into a [`Utf8FragmentsCodec`], which decodes one text that spans several frames.
-    pub fn over_fragments(self) -> Utf8FragmentsCodec<C> {
+    pub fn into_fragments(self) -> Utf8FragmentsCodec<C> {
         let Self { codec, text, frame, counters } = self;
         Utf8FragmentsCodec {
             codec,
@@ -140,7 +140,7 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
     }
 }
 
-/// A codec for one text over many frames of a byte codec. [`Utf8FramesCodec::over_fragments`] creates it.
+/// A codec for one text over many frames of a byte codec. [`Utf8FramesCodec::into_fragments`] creates it.
 ///
 /// A frame may end inside a character, which is then returned with the next frame. The last frame of a message must end
 /// between characters. The byte codec must therefore mark the last frame of each message: its item is a [`Fragment`] of
@@ -168,7 +168,7 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 ///     }
 /// }
 ///
-/// let mut codec = Utf8FramesCodec::new(Letters).over_fragments();
+/// let mut codec = Utf8FramesCodec::new(Letters).into_fragments();
 /// let mut buffer = BytesMut::from("\u{E9}T");
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("".into())));
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("é".into())));

@@ -23,7 +23,7 @@
 //! use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 //!
 //! async fn serve(socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> Result<(), CodecError> {
-//!     let codec = Utf8LinesCodec::new().max_length(1024);
+//!     let codec = Utf8LinesCodec::new().with_max_length(1024);
 //!     let mut lines = Framed::new(socket, ErrorsAsItems::new(codec));
 //!     while let Some(line) = lines.next().await {
 //!         let answer = match line? {

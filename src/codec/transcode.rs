@@ -64,33 +64,41 @@ impl TranscodeCodec {
 
     /// Sets the policy for ill-formed input and for characters that the encoding does not have.
     #[must_use]
-    pub fn on_error(self, on_error: ErrorPolicy) -> Self {
-        Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
+    pub fn with_error_policy(self, on_error: ErrorPolicy) -> Self {
+        Self {
+            reading: self.reading.with_error_policy(on_error),
+            writing: self.writing.with_error_policy(on_error),
+            ..self
+        }
     }
 
     /// Sets the policy for the BOM of the input. No BOM is written.
     #[must_use]
-    pub fn bom(self, bom: BomPolicy) -> Self {
-        Self { reading: self.reading.bom(bom), ..self }
+    pub fn with_bom_policy(self, bom: BomPolicy) -> Self {
+        Self { reading: self.reading.with_bom_policy(bom), ..self }
     }
 
     /// Sets options for behavior that the encoding specifications leave open.
     #[must_use]
-    pub fn switches(self, switches: Switches) -> Self {
-        Self { reading: self.reading.switches(switches), writing: self.writing.switches(switches), ..self }
+    pub fn with_switches(self, switches: Switches) -> Self {
+        Self {
+            reading: self.reading.with_switches(switches),
+            writing: self.writing.with_switches(switches),
+            ..self
+        }
     }
 
     /// Sets the adopted subset, for reading and writing.
     #[must_use]
-    pub fn subset(self, subset: &'static Subset) -> Self {
-        Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
+    pub fn with_subset(self, subset: &'static Subset) -> Self {
+        Self { reading: self.reading.with_subset(subset), writing: self.writing.with_subset(subset), ..self }
     }
 
     /// Detects a BOM at the start of the input. If there is one, the input is decoded in the encoding of the BOM, as with
-    /// [`Transcoder::sniff`]. The encoding for writing does not change.
+    /// [`Transcoder::with_sniffing`]. The encoding for writing does not change.
     #[must_use]
-    pub fn sniff(self) -> Self {
-        Self { reading: self.reading.sniff(), sniffs: true, ..self }
+    pub fn with_sniffing(self, sniff: bool) -> Self {
+        Self { reading: self.reading.with_sniffing(sniff), sniffs: sniff, ..self }
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.
@@ -111,7 +119,7 @@ impl TranscodeCodec {
     /// Returns the start of the first character of a text that the encoding for writing does not have or that is outside
     /// the subset.
     pub(super) fn first_replaced(&self, text: &str) -> Option<usize> {
-        let mut writing = self.writing.on_error(ErrorPolicy::Strict);
+        let mut writing = self.writing.with_error_policy(ErrorPolicy::Strict);
         let mut out = [0; 1024];
         let mut read = 0;
         loop {

@@ -18,8 +18,8 @@ use crate::transcode::{Encoding, Transcoder};
 ///
 /// # Limits
 ///
-/// A line may have 64 KiB in the other encoding, without the terminator, unless [`max_length`](Self::max_length) sets
-/// another limit. The text may be longer: [`max_text_length`](Self::max_text_length) limits it. **Without a limit a
+/// A line may have 64 KiB in the other encoding, without the terminator, unless [`with_max_length`](Self::with_max_length) sets
+/// another limit. The text may be longer: [`with_max_text_length`](Self::with_max_text_length) limits it. **Without a limit a
 /// peer that never sends a terminator makes the read buffer grow until memory is exhausted.** A line that is too long
 /// is reported once and discarded in constant memory.
 ///
@@ -87,20 +87,20 @@ impl TranscodeCodec {
 impl TranscodeLinesCodec {
     /// Sets the limit of a line that is read, in bytes. `usize::MAX` is no limit: see [Limits](#limits).
     #[must_use]
-    pub fn max_length(self, bytes: usize) -> Self {
+    pub fn with_max_length(self, bytes: usize) -> Self {
         Self { max_length: bytes, ..self }
     }
 
     /// Sets the limit of the text of a line, in bytes of UTF-8, after a policy was applied to it. There is none unless
     /// it is set. A longer text is reported as a line that is too long.
     #[must_use]
-    pub fn max_text_length(self, bytes: usize) -> Self {
+    pub fn with_max_text_length(self, bytes: usize) -> Self {
         Self { max_text_length: bytes, ..self }
     }
 
     /// Sets the line terminator.
     #[must_use]
-    pub fn ending(self, ending: LineEnding) -> Self {
+    pub fn with_line_ending(self, ending: LineEnding) -> Self {
         Self { ending, ..self }
     }
 

@@ -59,7 +59,7 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 /// `FF FE 00 00` is the BOM of UTF-32LE if the stream ends there or if a code unit of UTF-32 follows. Otherwise it is the BOM
 /// of UTF-16LE and U+0000, as it always is in the WHATWG Encoding Standard, which has no UTF-32.
 ///
-/// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this during a conversion.
+/// [`Transcoder::with_sniffing`](crate::transcode::Transcoder::with_sniffing) does this during a conversion.
 ///
 /// ```
 /// use utf8_codec::detect::{BomSniffer, Sniff};

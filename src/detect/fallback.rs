@@ -89,7 +89,7 @@ pub fn decode_or_legacy(frame: &[u8], legacy: Legacy, scope: Scope) -> Cow<'_, s
 }
 
 fn append_repaired(bytes: &[u8], legacy: Legacy, out: &mut String) {
-    let mut decoder = TextDecoder::new().on_error(legacy.policy());
+    let mut decoder = TextDecoder::new().with_error_policy(legacy.policy());
     for piece in decoder.feed(bytes) {
         out.push_str(piece.text().unwrap_or_default());
     }
@@ -122,7 +122,7 @@ fn without_line_break(line: &[u8]) -> (&[u8], &'static str) {
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
 /// With [`Scope::Line`] a line is buffered until it is complete, because its last byte may determine how its first
-/// bytes are decoded. When a line reaches the [`limit`](Self::limit), its encoding is decided from the bytes so far. If
+/// bytes are decoded. When a line reaches the [`with_limit`](Self::with_limit), its encoding is decided from the bytes so far. If
 /// they are well-formed UTF-8, the rest of the line is decoded as UTF-8, and each ill-formed sequence in it as legacy
 /// text. Otherwise the whole line is legacy text. The memory is therefore bounded, even for a line without an end.
 ///
@@ -156,12 +156,12 @@ enum Decided {
 }
 
 impl FallbackDecoder {
-    /// The default of [`limit`](Self::limit): 64 KiB.
+    /// The default of [`with_limit`](Self::with_limit): 64 KiB.
     pub const DEFAULT_LIMIT: usize = 64 * 1024;
 
     /// Creates a decoder with the [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT).
     pub const fn new(legacy: Legacy, scope: Scope) -> Self {
-        let text = TextDecoder::new().on_error(legacy.policy());
+        let text = TextDecoder::new().with_error_policy(legacy.policy());
         let decided = match scope {
             Scope::Sequence => Some(Decided::Utf8(text)),
             Scope::Line | Scope::Frame => None,
@@ -171,7 +171,7 @@ impl FallbackDecoder {
 
     /// Sets the maximum number of bytes of a line that are buffered before its encoding is decided.
     #[must_use]
-    pub fn limit(self, limit: usize) -> Self {
+    pub fn with_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
@@ -241,7 +241,7 @@ impl FallbackDecoder {
     fn decide(&mut self, out: &mut String) {
         if let (text, TextEnd::Unfinished(_)) = kernels::prefix(AtBoundary::START, &self.line) {
             out.push_str(text);
-            let mut decoder = TextDecoder::new().on_error(self.legacy.policy());
+            let mut decoder = TextDecoder::new().with_error_policy(self.legacy.policy());
             // The bytes after `text` are an unfinished character, which becomes pending.
             let unfinished = decoder.feed(&self.line[text.len()..]).next();
             debug_assert_eq!(unfinished, None);

@@ -35,7 +35,7 @@ pub enum Encoding {
     ///
     /// The stream is read as concatenated strings, as the WTF-8 specification defines concatenation: a high surrogate
     /// followed by a low one becomes one supplementary character, also across chunks. In a single string such a pair is
-    /// ill-formed. [`Switches::reject_pairs`](crate::transcode::Switches::reject_pairs) makes it an error.
+    /// ill-formed. [`Switches::with_reject_pairs`](crate::transcode::Switches::with_reject_pairs) makes it an error.
     Wtf8,
     /// UTF-8 in which each byte of an ill-formed sequence is represented by one of U+DC80..U+DCFF, `utf-8b`: Python's
     /// `surrogateescape`. Any bytes can be decoded, and encoding restores them.

@@ -42,7 +42,7 @@ impl BodyRules {
             Ok(plan) => {
                 plan.adapt(headers);
                 let filter = BodyFilter::new(&plan, self);
-                Ok(Utf8Body::with_filter(body, filter).check_trailers(self.checks_trailers()))
+                Ok(Utf8Body::with_filter(body, filter).with_trailer_check(self.trailer_check()))
             }
             Err(reason) => {
                 let content_type = headers.get(CONTENT_TYPE).cloned();

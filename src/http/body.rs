@@ -125,13 +125,13 @@ impl<B> Utf8Body<B> {
 
     /// Sets the counters. They count this body, its bytes, its repaired sequences and its error.
     #[must_use]
-    pub fn counters(self, counters: &HttpCounters) -> Self {
+    pub fn with_counters(self, counters: &HttpCounters) -> Self {
         self.observed(BodyObserver::new(counters.clone(), None))
     }
 
     /// Sets whether the values of trailer fields are checked; by default they are not.
     #[must_use]
-    pub fn check_trailers(self, check: bool) -> Self {
+    pub fn with_trailer_check(self, check: bool) -> Self {
         Self { check_trailers: check, ..self }
     }
 

@@ -63,17 +63,17 @@ impl BodyDecoder {
         Self { transfer: TransferDecoder::at(encoding, offset), text: Text::default() }
     }
 
-    /// Same as [`TransferDecoder::lenient`].
+    /// Same as [`TransferDecoder::with_lenient`].
     #[must_use]
-    pub fn lenient(mut self) -> Self {
-        self.transfer = self.transfer.lenient();
+    pub fn with_lenient(mut self, lenient: bool) -> Self {
+        self.transfer = self.transfer.with_lenient(lenient);
         self
     }
 
-    /// Same as [`TransferDecoder::max_line_length`].
+    /// Same as [`TransferDecoder::with_max_line_length`].
     #[must_use]
-    pub fn max_line_length(mut self, bytes: usize) -> Self {
-        self.transfer = self.transfer.max_line_length(bytes);
+    pub fn with_max_line_length(mut self, bytes: usize) -> Self {
+        self.transfer = self.transfer.with_max_line_length(bytes);
         self
     }
 

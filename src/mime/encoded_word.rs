@@ -34,7 +34,7 @@ struct Start<'f> {
 impl EncodedWords {
     pub(super) fn new(lenient: bool) -> Self {
         let base64 = BodyDecoder::new(TransferEncoding::Base64);
-        Self { base64: if lenient { base64.lenient() } else { base64 } }
+        Self { base64: if lenient { base64.with_lenient(true) } else { base64 } }
     }
 
     /// Checks the words of a field at the offset `offset` of the message.

@@ -137,14 +137,14 @@ impl MessageValidator {
 
     /// Sets the limits. Call it before the first byte.
     #[must_use]
-    pub fn limits(self, limits: MimeLimits) -> Self {
+    pub fn with_limits(self, limits: MimeLimits) -> Self {
         Self::build(limits, self.lenient)
     }
 
-    /// Accepts errors in `base64` as [`TransferDecoder::lenient`] does. Call it before the first byte.
+    /// Accepts errors in `base64` as [`TransferDecoder::with_lenient`] does. Call it before the first byte.
     #[must_use]
-    pub fn lenient(self) -> Self {
-        Self::build(self.limits, true)
+    pub fn with_lenient(self, lenient: bool) -> Self {
+        Self::build(self.limits, lenient)
     }
 
     /// Returns the offset of the next byte of the message.
@@ -379,15 +379,15 @@ impl MessageValidator {
 
     /// Starts a text that is checked.
     fn text(&self, encoding: TransferEncoding, offset: u64, undeclared: bool) -> Reading {
-        let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-        let decoder = if self.lenient { decoder.lenient() } else { decoder };
+        let decoder = BodyDecoder::at(encoding, offset).with_max_line_length(self.limits.line_bytes);
+        let decoder = if self.lenient { decoder.with_lenient(true) } else { decoder };
         Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
     }
 
     /// Creates the decoder of a body.
     fn transfer(&self, encoding: TransferEncoding, offset: u64) -> TransferDecoder {
-        let body = TransferDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-        if self.lenient { body.lenient() } else { body }
+        let body = TransferDecoder::at(encoding, offset).with_max_line_length(self.limits.line_bytes);
+        if self.lenient { body.with_lenient(true) } else { body }
     }
 
     /// Processes the start of XML, whose encoding is now known.

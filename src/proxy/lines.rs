@@ -16,8 +16,8 @@ const LF: u8 = b'\n';
 /// forwarded, and an ill-formed line does not end the stream.
 ///
 /// A line ends with LF. A CR before it belongs to the line, and the terminator is forwarded unchanged. The bytes of an
-/// incomplete line are held, up to [`max_length`](Self::max_length). An ill-formed line is dropped completely
-/// ([`Edit::LineRejected`]), or ends the stream if [`stop`](Self::stop) is set. No part of it is forwarded, so a
+/// incomplete line are held, up to [`with_max_length`](Self::with_max_length). An ill-formed line is dropped completely
+/// ([`Edit::LineRejected`]), or ends the stream if [`with_stop_at_error`](Self::with_stop_at_error) is set. No part of it is forwarded, so a
 /// command that is truncated by an ill-formed byte is never executed. Under a policy that repairs, only a line that is
 /// too long is rejected.
 ///
@@ -71,7 +71,7 @@ impl Default for LineFilter {
 }
 
 impl LineFilter {
-    /// The default of [`max_length`](Self::max_length).
+    /// The default of [`with_max_length`](Self::with_max_length).
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
     /// Creates a filter that rejects ill-formed lines and keeps the BOM.
@@ -99,21 +99,21 @@ impl LineFilter {
     /// Sets the maximum number of bytes of a line before its terminator, LF or CR LF. Without a limit a peer that sends
     /// no terminator could exhaust the memory.
     #[must_use]
-    pub fn max_length(self, max_length: usize) -> Self {
+    pub fn with_max_length(self, max_length: usize) -> Self {
         Self { max_length, ..self }
     }
 
-    /// Ends the stream at the first line that is rejected.
+    /// Sets whether the stream ends at the first line that is rejected. By default only the line is dropped.
     #[must_use]
-    pub fn stop(self) -> Self {
-        Self { stops: true, ..self }
+    pub fn with_stop_at_error(self, stop: bool) -> Self {
+        Self { stops: stop, ..self }
     }
 
     /// Filters the next slice of the stream and calls `edit` for each edit.
     ///
     /// # Errors
     ///
-    /// Returns the line that ended the stream if [`stop`](Self::stop) is set. The edits before it are valid. Every
+    /// Returns the line that ended the stream if [`with_stop_at_error`](Self::with_stop_at_error) is set. The edits before it are valid. Every
     /// later call returns the same error.
     pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;

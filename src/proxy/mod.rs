@@ -64,4 +64,4 @@ pub use lines::LineFilter;
 pub use outcome::{Direction, End, Flow, Observer, Outcome};
 #[cfg(feature = "relay")]
 #[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
-pub use relay::{OnRejection, Relay};
+pub use relay::{RejectionPolicy, Relay};

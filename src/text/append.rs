@@ -71,7 +71,7 @@ impl TextDecoder {
     /// ```
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
     ///
-    /// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    /// let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     /// let mut text = String::new();
     /// for chunk in [&b"na\xC3"[..], b"\xAFve \xFF!"] {
     ///     decoder.decode_into(chunk, &mut text)?;
@@ -406,7 +406,7 @@ mod tests {
             (&[ascii(7), pairs(100)], &[200 - 16], &[3, 7 + 3 + 16]),
         ];
         for (texts, borrowed, copied) in rows {
-            let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+            let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
             // The first bytes of a stream are decoded by another function.
             decoder.decode_to(b"x", &mut Lengths::default()).expect("ASCII");
             let bytes: Vec<u8> = texts.iter().flat_map(|text| [b"\xFF", text.as_bytes()].concat()).collect();

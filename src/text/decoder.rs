@@ -21,7 +21,7 @@ use crate::subset::Subset;
 /// ```
 /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 ///
-/// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+/// let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
 /// let mut text = String::new();
 /// for chunk in [&b"\xEF\xBB"[..], b"\xBFna\xC3", b"\xAFve \xFF"] {
 ///     for piece in decoder.feed(chunk) {
@@ -60,14 +60,14 @@ impl TextDecoder {
 
     /// Sets the policy for ill-formed sequences.
     #[must_use]
-    pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
+    pub const fn with_error_policy(mut self, on_error: ErrorPolicy) -> Self {
         self.policies.on_error = on_error;
         self
     }
 
     /// Sets the policy for the BOM.
     #[must_use]
-    pub const fn bom(mut self, bom: BomPolicy) -> Self {
+    pub const fn with_bom_policy(mut self, bom: BomPolicy) -> Self {
         self.policies.bom = bom;
         self
     }
@@ -80,7 +80,7 @@ impl TextDecoder {
     /// character below U+0080, such as NUL, is replaced by itself, and other bytes may become characters outside the
     /// subset. If no such character may remain, use a policy whose replacement is in the subset.
     #[must_use]
-    pub const fn subset(mut self, subset: &'static Subset) -> Self {
+    pub const fn with_subset(mut self, subset: &'static Subset) -> Self {
         self.policies.subset = Some(subset);
         self
     }
@@ -95,7 +95,7 @@ impl TextDecoder {
     }
 
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded. This is for adapters,
-    /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::subset) long text is returned in several
+    /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::with_subset) long text is returned in several
     /// pieces, all of them borrowed.
     #[cfg(feature = "alloc")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {

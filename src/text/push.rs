@@ -25,7 +25,7 @@ impl TextDecoder {
     ///
     /// fn show(mut terminal: impl Read, mut print: impl FnMut(&str)) -> io::Result<()> {
     ///     let mut buffer = [0; 4096];
-    ///     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    ///     let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     ///     while let read @ 1.. = terminal.read(&mut buffer)? {
     ///         print(&decoder.push(&buffer[..read])?);
     ///     }

@@ -23,7 +23,7 @@ use crate::policy::ErrorPolicy;
 #[must_use]
 pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     // This policy repairs every error.
-    TextDecoder::new().on_error(ErrorPolicy::Replace).decode_to_string(bytes).unwrap_or_default()
+    TextDecoder::new().with_error_policy(ErrorPolicy::Replace).decode_to_string(bytes).unwrap_or_default()
 }
 
 impl TextDecoder {
@@ -41,7 +41,7 @@ impl TextDecoder {
     /// use std::borrow::Cow;
     /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
     ///
-    /// let decoder = TextDecoder::new().on_error(ErrorPolicy::Windows1252).bom(BomPolicy::Strip);
+    /// let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Windows1252).with_bom_policy(BomPolicy::Strip);
     /// assert!(matches!(decoder.decode_to_string(b"\xEF\xBB\xBFcaf\xC3\xA9")?, Cow::Borrowed("café")));
     /// assert_eq!(decoder.decode_to_string(b"caf\xE9, 5 \x80")?, "café, 5 €");
     ///

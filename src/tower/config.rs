@@ -81,7 +81,7 @@ impl LayerConfig {
             Ok(plan) => plan,
             Err(reason) => return Start::Reject(reason, body),
         };
-        let checks_trailers = self.rules.checks_trailers() || self.fields.headers;
+        let checks_trailers = self.rules.trailer_check() || self.fields.headers;
         let is_passing = plan.kind() == BodyKind::Pass;
         if is_passing && (!checks_trailers || body.is_end_stream()) {
             return Start::Forward(CheckedBody::unchecked(body), Report::NONE);
@@ -95,7 +95,7 @@ impl LayerConfig {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         let report = Report::new(self.message, content_type.clone());
         let body = Utf8Body::with_filter(body, BodyFilter::new(&plan, &self.rules))
-            .check_trailers(checks_trailers)
+            .with_trailer_check(checks_trailers)
             .observed(BodyObserver::new(self.counters.clone(), content_type));
         match hold {
             None => {

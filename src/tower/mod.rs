@@ -16,7 +16,7 @@
 //! # async fn main() {
 //! let app: Router = Router::new()
 //!     .route("/", post(async |text: String| text.chars().count().to_string()))
-//!     .layer(ValidateUtf8RequestLayer::new().check_query());
+//!     .layer(ValidateUtf8RequestLayer::new().with_query_check(true));
 //!
 //! let request = http::Request::post("/").body(Body::from(&b"caf\xE9"[..])).unwrap();
 //! let response = app.oneshot(request).await.unwrap();
@@ -41,7 +41,7 @@
 //! [`ValidateUtf8RequestLayer::new`] holds up to 2 MiB of a body and rejects longer ones with `413`.
 //! [`ValidateUtf8RequestLayer::streaming`] holds nothing and has no limit. Up to 2 MiB of the rest of a rejected HTTP/1
 //! body are read. The layers depend on no runtime and have no timer, so they wait for more bytes only if a
-//! [timer](ValidateUtf8RequestLayer::drain_timer) is set.
+//! [timer](ValidateUtf8RequestLayer::with_drain_timer) is set.
 //!
 //! # Cost
 //!

@@ -11,7 +11,7 @@
 //! use utf8_codec::{BomPolicy, ErrorPolicy};
 //!
 //! let mut transcoder =
-//!     Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Strip).on_error(ErrorPolicy::Replace);
+//!     Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).with_bom_policy(BomPolicy::Strip).with_error_policy(ErrorPolicy::Replace);
 //! let mut text = String::new();
 //! // A BOM, "né" split inside a code unit, and an unpaired surrogate.
 //! for chunk in [&b"\xFF\xFEn\0\xE9"[..], b"\0\x3D\xD8!\0"] {

@@ -86,21 +86,21 @@ impl Transcoder {
 
     /// Sets the policy for ill-formed input and for code points that the target encoding does not have.
     #[must_use]
-    pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
+    pub const fn with_error_policy(mut self, on_error: ErrorPolicy) -> Self {
         self.conversion.policies.on_error = on_error;
         self
     }
 
     /// Sets the policy for a BOM.
     #[must_use]
-    pub const fn bom(mut self, bom: BomPolicy) -> Self {
+    pub const fn with_bom_policy(mut self, bom: BomPolicy) -> Self {
         self.conversion.policies.bom = bom;
         self
     }
 
     /// Sets options for behavior that the encoding specifications leave open.
     #[must_use]
-    pub const fn switches(mut self, switches: Switches) -> Self {
+    pub const fn with_switches(mut self, switches: Switches) -> Self {
         let (from, to) = (self.from(), self.to());
         self.conversion.source = Source::new(from, to, switches);
         self.conversion.target = Target::new(to, switches);
@@ -109,9 +109,9 @@ impl Transcoder {
     }
 
     /// Sets the adopted subset. The [`ErrorPolicy`] applies to code points outside it. Replacements are not compared with
-    /// it, as in [`TextDecoder::subset`](crate::TextDecoder::subset).
+    /// it, as in [`TextDecoder::with_subset`](crate::TextDecoder::with_subset).
     #[must_use]
-    pub const fn subset(mut self, subset: &'static Subset) -> Self {
+    pub const fn with_subset(mut self, subset: &'static Subset) -> Self {
         self.conversion.policies.subset = Some(subset);
         self
     }
@@ -121,20 +121,20 @@ impl Transcoder {
     /// resemble UTF-8.
     ///
     /// The BOM is removed, as by `decode` of the WHATWG Encoding Standard: if the policy for the BOM is
-    /// [`BomPolicy::Keep`], it becomes [`BomPolicy::Strip`]. Call [`bom`](Self::bom) after this method to keep the BOM.
+    /// [`BomPolicy::Keep`], it becomes [`BomPolicy::Strip`]. Call [`with_bom_policy`](Self::with_bom_policy) after this method to keep the BOM.
     ///
     /// At most 7 bytes are buffered for this, and only while they may be the start of a BOM. An error in these bytes
     /// may be reported by a later call than without this setting, but with the same offset.
     #[must_use]
-    pub const fn sniff(mut self) -> Self {
-        self.conversion.sniffing = true;
-        if matches!(self.conversion.policies.bom, BomPolicy::Keep) {
+    pub const fn with_sniffing(mut self, sniff: bool) -> Self {
+        self.conversion.sniffing = sniff;
+        if sniff && matches!(self.conversion.policies.bom, BomPolicy::Keep) {
             self.conversion.policies.bom = BomPolicy::Strip;
         }
         self
     }
 
-    /// Returns the source encoding. With [`sniff`](Self::sniff) it is the encoding of the BOM, once one was found.
+    /// Returns the source encoding. With [`with_sniffing`](Self::with_sniffing) it is the encoding of the BOM, once one was found.
     pub const fn from(&self) -> Encoding {
         self.conversion.source.encoding()
     }

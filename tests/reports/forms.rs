@@ -124,7 +124,7 @@ fn boundaries() {
                 .body(Full::<Bytes>::from("--==b\r\n"))
                 .expect("a request");
             let (mut parts, body) = request.into_parts();
-            let rules = BodyRules::new().form_data(form_data);
+            let rules = BodyRules::new().with_form_data(form_data);
             let result = rules.apply(Message::Request, &mut parts.headers, body);
             assert_eq!(result.is_ok(), is_accepted, "{subtype} {boundary} {form_data}");
         }

@@ -88,7 +88,7 @@ fn requests() {
 #[test]
 fn responses_are_neither_cut_off_nor_repaired_if_they_declare_another_charset() {
     let strict = BodyRules::for_responses();
-    let repair = strict.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let repair = strict.clone().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     for (name, content_type, body) in [
         ("frankframework#6280", "application/xml", XML),
         ("fs2-data#332", "image/svg+xml", XML),
@@ -116,7 +116,7 @@ fn responses_are_neither_cut_off_nor_repaired_if_they_declare_another_charset() 
 fn documents_are_transcoded_by_what_they_declare_and_json_never() {
     use utf8_codec::http::OtherCharset;
 
-    let rules = BodyRules::for_responses().other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::for_responses().with_other_charset(OtherCharset::Transcode);
     let json = "{\"a\":\"é\"}".as_bytes();
     for (name, content_type, body, expected) in [
         ("reqwest#58", "application/json; charset=iso-8859-1", json, json),

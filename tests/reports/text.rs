@@ -15,7 +15,7 @@ fn a_sniffed_bom_is_removed() {
         ("encoding_rs users", b"\xEF\xBB\xBFa", "a"),
     ] {
         every_partition(input, |chunks| {
-            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
             let mut out = String::new();
             chunks.iter().for_each(|chunk| transcoder.feed(chunk, &mut out).expect(report));
             transcoder.finish(&mut out).expect(report);

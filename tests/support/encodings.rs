@@ -20,16 +20,16 @@ impl Open {
     pub fn switches(self) -> Switches {
         let mut switches = Switches::STRICT;
         if self.surrogates {
-            switches = switches.allow_surrogates();
+            switches = switches.with_surrogates(true);
         }
         if self.lenient_java {
-            switches = switches.lenient_java();
+            switches = switches.with_lenient_java(true);
         }
         if self.reject_pairs {
-            switches = switches.reject_pairs();
+            switches = switches.with_reject_pairs(true);
         }
         if self.reject_fffe_ffff {
-            switches = switches.reject_fffe_ffff();
+            switches = switches.with_reject_fffe_ffff(true);
         }
         switches
     }

@@ -15,7 +15,7 @@ pub struct Decoded {
 pub fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decoded {
     let mut decoder = TransferDecoder::new(encoding);
     if lenient {
-        decoder = decoder.lenient();
+        decoder = decoder.with_lenient(true);
     }
     let mut out = Decoded::default();
     let mut keep = |piece: TransferPiece<'_>| match piece {

@@ -96,7 +96,7 @@ pub(crate) fn rows() -> Vec<Row> {
             format!("TransferDecoder, {encoding:?}, lenient"),
             BODIES,
             move |bytes, chunk| {
-                let mut decoder = TransferDecoder::new(encoding).lenient();
+                let mut decoder = TransferDecoder::new(encoding).with_lenient(true);
                 bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, |piece| sink(piece)));
                 decoder.finish(|piece| sink(piece));
             },
@@ -122,7 +122,7 @@ fn validate(message: &[u8], chunk: usize) {
     limits.parts = usize::MAX;
     limits.header_bytes = usize::MAX;
     limits.line_bytes = usize::MAX;
-    let mut validator = MessageValidator::new().limits(limits);
+    let mut validator = MessageValidator::new().with_limits(limits);
     message.chunks(chunk).for_each(|chunk| validator.feed(chunk));
     black_box(validator.finish());
 }

@@ -20,13 +20,13 @@ const NOT_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
 /// Returns the policies that have separate code paths in the decoders.
 pub(crate) fn policies() -> Vec<(&'static str, TextDecoder)> {
     let text = TextDecoder::new();
-    let replace = text.on_error(ErrorPolicy::Replace);
+    let replace = text.with_error_policy(ErrorPolicy::Replace);
     vec![
         ("Strict", text),
         ("Replace", replace),
-        ("Skip", text.on_error(ErrorPolicy::Skip)),
-        ("Require", text.bom(BomPolicy::Require)),
-        ("subset, Replace", replace.subset(&NOT_A)),
+        ("Skip", text.with_error_policy(ErrorPolicy::Skip)),
+        ("Require", text.with_bom_policy(BomPolicy::Require)),
+        ("subset, Replace", replace.with_subset(&NOT_A)),
     ]
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn rows() -> Vec<Row> {
             decoder.finish(&mut text);
         }));
     }
-    rows.push(push("subset, Strict", TextDecoder::new().subset(&NOT_A)));
+    rows.push(push("subset, Strict", TextDecoder::new().with_subset(&NOT_A)));
     for (name, decoder) in policies() {
         rows.push(Row::new(format!("TextDecoder::feed, {name}"), TEXT, move |bytes, chunk| {
             let mut decoder = decoder;
@@ -127,7 +127,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let name = format!("Transcoder, {from} to {to}, {policy:?}");
             let inputs = [ASCII, CYRILLIC, FF, THREE_BYTE_LEADS, SURROGATES];
             rows.push(Row::new(name, inputs, move |bytes, chunk| {
-                transcode(Transcoder::new(from, to).on_error(policy), bytes, chunk);
+                transcode(Transcoder::new(from, to).with_error_policy(policy), bytes, chunk);
             }));
         }
     }

@@ -27,7 +27,7 @@ fn whole_with_simdutf8(data: &[u8]) {
 
 /// Measures the cost of a call: text in small chunks, with policies that examine every character.
 fn pieces(data: &[u8], chunk: usize) {
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
     for chunk in data.chunks(chunk) {
         for piece in decoder.feed(chunk) {
             black_box(piece.text().is_ok());
@@ -46,7 +46,7 @@ fn transfer(encoding: TransferEncoding, body: &[u8]) {
 
 fn append(data: &[u8], text: &mut String) {
     text.clear();
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     black_box(decoder.decode_into(data, text).is_ok());
 }
 
@@ -63,10 +63,10 @@ fn convert(corpus: Corpus, from: Encoding, to: Encoding) -> Box<dyn FnMut()> {
     let (mut data, mut out) = (Vec::new(), Vec::new());
     let text = corpus.text(1 << 15);
     Transcoder::new(Encoding::Utf8, from)
-        .on_error(ErrorPolicy::Skip)
+        .with_error_policy(ErrorPolicy::Skip)
         .feed(text.as_bytes(), &mut data)
         .expect("repaired");
-    let transcoder = Transcoder::new(from, to).on_error(ErrorPolicy::Skip);
+    let transcoder = Transcoder::new(from, to).with_error_policy(ErrorPolicy::Skip);
     Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
 }
 
@@ -251,7 +251,7 @@ fn main() {
         "repair" => {
             let data = with_errors(&Corpus::Cyrillic.text(1 << 15), 100);
             Box::new(move || {
-                let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
                 for piece in decoder.feed(&data) {
                     black_box(piece.text().is_ok());
                 }
@@ -272,7 +272,7 @@ fn main() {
         "utf-16-to-utf-8" => {
             let data = utf_16_with_errors(&Corpus::Cyrillic.text(1 << 15));
             let (transcoder, mut out) = (Transcoder::new(Encoding::Utf16Le, Encoding::Utf8), Vec::new());
-            let transcoder = transcoder.on_error(ErrorPolicy::Replace);
+            let transcoder = transcoder.with_error_policy(ErrorPolicy::Replace);
             Box::new(move || transcode(transcoder, &data, 1 << 15, &mut out))
         }
         "utf-8-to-utf-16" => {
@@ -295,7 +295,7 @@ fn main() {
             let (data, mut out) = (text(Corpus::Arabic), String::new());
             Box::new(move || {
                 out.clear();
-                let mut decoder = TextDecoder::new().subset(&Subset::NO_BIDI_CONTROLS);
+                let mut decoder = TextDecoder::new().with_subset(&Subset::NO_BIDI_CONTROLS);
                 black_box(decoder.decode_into(&data, &mut out).is_ok());
             })
         }

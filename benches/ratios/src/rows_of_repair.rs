@@ -24,7 +24,7 @@ impl Bench {
                 let contenders = vec![
                     Contender::new("ours", move || {
                         a.clear();
-                        let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                        let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
                         for chunk in input.chunks(8192) {
                             decoder.decode_into(chunk, &mut a).expect("repaired");
                         }

@@ -34,7 +34,7 @@ const CORPORA: [Corpus; 5] =
     [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Arabic, Corpus::Cjk];
 
 fn decode(subset: &'static Subset, text: &str) -> u64 {
-    let mut decoder = TextDecoder::new().subset(subset);
+    let mut decoder = TextDecoder::new().with_subset(subset);
     let mut taken = 0;
     for piece in decoder.feed(black_box(text.as_bytes())) {
         if let TextPiece::Text(text) = piece {

@@ -78,7 +78,7 @@ impl NamedEncoding {
 
     /// Restricts the input or the output to the characters of this encoding.
     pub(super) fn restrict(self, transcoder: Transcoder) -> Transcoder {
-        if self.is_ascii() { transcoder.subset(&Subset::ASCII) } else { transcoder }
+        if self.is_ascii() { transcoder.with_subset(&Subset::ASCII) } else { transcoder }
     }
 
     /// Writes one line for each encoding: its name and its aliases.

@@ -59,7 +59,7 @@ impl Args {
     fn check(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
         let mut input = open(file).map_err(Failed::Read)?;
         let validator = MessageValidator::new();
-        let validator = if self.lenient { validator.lenient() } else { validator };
+        let validator = if self.lenient { validator.with_lenient(true) } else { validator };
         let mut mailbox = Mailbox::new(validator);
         let mut buffer = vec![0; BUFFER];
         let (mut kept, mut good) = (0, true);

@@ -239,9 +239,9 @@ impl Document {
             Action::Enforce => self.on_error.policy(),
             Action::Report => ErrorPolicy::Strict,
         };
-        let mut decoder = TextDecoder::new().on_error(policy).bom(self.bom.policy());
+        let mut decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(self.bom.policy());
         if let Some(name) = &self.subset {
-            decoder = decoder.subset(subset(name)?);
+            decoder = decoder.with_subset(subset(name)?);
         }
         let direction = match self.direction {
             Some(Sides::None) => {
@@ -262,34 +262,34 @@ impl Document {
             trailers: self.trailers.unwrap_or(Sides::Request),
             is_buffered: self.mode == Some(Mode::Buffered),
             only_reports: self.action == Action::Report,
-            request_rules: self.rules(BodyRules::new(), decoder, types.as_deref()),
-            response_rules: self.rules(BodyRules::for_responses(), decoder, types.as_deref()),
+            request_rules: self.with_rules(BodyRules::new(), decoder, types.as_deref()),
+            response_rules: self.with_rules(BodyRules::for_responses(), decoder, types.as_deref()),
         })
     }
 
     /// Returns the rules with the settings of the document.
     fn rules(&self, rules: BodyRules, decoder: TextDecoder, types: Option<&[TypePattern]>) -> BodyRules {
-        let mut rules = rules.decoder(decoder).form_data(self.form_data.unwrap_or_default());
+        let mut rules = rules.with_decoder(decoder).with_form_data(self.form_data.unwrap_or_default());
         if let Some(types) = types {
             let types = types.to_vec();
-            rules = rules.text_types(move |given| types.iter().any(|pattern| pattern.matches(given)));
+            rules = rules.with_text_types(move |given| types.iter().any(|pattern| pattern.matches(given)));
         }
         if let Some(missing) = self.missing_content_type {
-            rules = rules.missing_content_type(match missing {
+            rules = rules.with_missing_content_type(match missing {
                 Missing::Check => MissingContentType::Check,
                 Missing::Pass => MissingContentType::Pass,
                 Missing::Reject => MissingContentType::Reject,
             });
         }
         if let Some(missing) = self.missing_charset {
-            rules = rules.missing_charset(match missing {
+            rules = rules.with_missing_charset(match missing {
                 Missing::Check => MissingCharset::Utf8,
                 Missing::Pass => MissingCharset::Pass,
                 Missing::Reject => MissingCharset::Reject,
             });
         }
         if let Some(other) = self.other_charset {
-            rules = rules.other_charset(match other {
+            rules = rules.with_other_charset(match other {
                 Other::Pass => OtherCharset::Pass,
                 Other::Reject => OtherCharset::Reject,
             });
@@ -299,13 +299,13 @@ impl Document {
             Other::Reject => Uncheckable::Reject,
         };
         if let Some(other) = self.content_codings {
-            rules = rules.content_codings(uncheckable(other));
+            rules = rules.with_content_codings(uncheckable(other));
         }
         if let Some(other) = self.content_ranges {
-            rules = rules.content_ranges(uncheckable(other));
+            rules = rules.with_content_ranges(uncheckable(other));
         }
         if let Some(other) = self.length_prefixed {
-            rules = rules.length_prefixed(uncheckable(other));
+            rules = rules.with_length_prefixed(uncheckable(other));
         }
         rules
     }

@@ -374,7 +374,7 @@ where
             content.add(name, value);
         }
     }
-    let rules = settings.rules(message);
+    let rules = settings.with_rules(message);
     let plan = rules.decide(&content)?;
     let check = Check::body(&plan, rules, settings.only_reports());
     let untrue = check.untrue(fields);

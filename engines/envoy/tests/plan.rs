@@ -60,7 +60,7 @@ fn the_new_content_is_the_text_for_every_partition() {
     for sample in SAMPLES {
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Skip] {
             for bom in [BomPolicy::Keep, BomPolicy::Strip] {
-                let decoder = TextDecoder::new().on_error(policy).bom(bom);
+                let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
                 let (text, error) = match decoder.decode_to_string(sample) {
                     Ok(text) => (text.into_owned(), None),
                     Err(error) => {

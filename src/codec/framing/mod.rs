@@ -25,7 +25,7 @@
 //! async fn serve(
 //!     socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 //! ) -> Result<(), FrameError<FramingError>> {
-//!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().max_length(1 << 20));
+//!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().with_max_length(1 << 20));
 //!     let mut messages = Framed::new(socket, ErrorsAsItems::new(codec));
 //!     while let Some(message) = messages.next().await {
 //!         let answer = match message? {

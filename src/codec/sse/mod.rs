@@ -16,7 +16,7 @@
 //!   fields are ignored.
 //! - An `id` that contains NUL and a `retry` that does not consist of ASCII digits are ignored.
 //! - An event that is truncated by the end of the stream is discarded, unless
-//!   [`dispatch_at_end`](super::SseCodec::dispatch_at_end) is set.
+//!   [`with_dispatch_at_end`](super::SseCodec::with_dispatch_at_end) is set.
 //! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`](super::SseCodec::with_decoder) sets
 //!   another policy.
 //!

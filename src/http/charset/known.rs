@@ -68,7 +68,7 @@ impl CharsetDecoder {
         let decoder =
             if is_after_bom { encoding.new_decoder() } else { encoding.new_decoder_with_bom_removal() };
         // A BOM was removed.
-        let text = text.at(0).bom(BomPolicy::Keep);
+        let text = text.at(0).with_bom_policy(BomPolicy::Keep);
         let (rest, end) = (Bytes::new(), InputEnd::Open);
         Box::new(Self { decoder, text, rest, offset: 0, repaired: 0, end, error: None })
     }

@@ -341,7 +341,7 @@ impl FormFilter {
         let content = start + fields.len() as u64;
         // A repair may have made the fields longer.
         let malformed = |at: usize| MultipartError::Malformed { offset: content.min(start + at as u64) };
-        let mut decoder = self.decoder().bom(BomPolicy::Keep);
+        let mut decoder = self.decoder().with_bom_policy(BomPolicy::Keep);
         let text = match decoder.push(fields) {
             Ok(text) => text,
             Err(failed) => {
@@ -502,7 +502,7 @@ impl FormFilter {
 
 /// Creates the check for the bytes before the first part or after the last one. A BOM there is kept.
 fn outside(rules: &BodyRules, start: u64, fields: FieldsSearch) -> FormPart {
-    FormPart::outside(rules.text_decoder().bom(BomPolicy::Keep), start, fields)
+    FormPart::outside(rules.text_decoder().with_bom_policy(BomPolicy::Keep), start, fields)
 }
 
 /// Returns the error of a text that starts at the offset `start`. `field` is the name of the field, if it is one.

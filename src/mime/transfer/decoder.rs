@@ -51,7 +51,7 @@ impl<'p> Decoded<'p> {
 /// Bytes, errors and their order do not depend on how the body is split into chunks. Memory is constant: about 13 KiB
 /// for `quoted-printable` and `base64`. The other encodings need none, because their bytes are borrowed from the chunk.
 ///
-/// The decoder is strict by default; [`lenient`](Self::lenient) changes that. After every error it continues with the
+/// The decoder is strict by default; [`with_lenient`](Self::with_lenient) changes that. After every error it continues with the
 /// bytes that follow.
 ///
 /// ```
@@ -111,9 +111,9 @@ impl TransferDecoder {
     /// Accepts errors in `base64` that most readers accept: missing padding, unused bits that are not zero, and data
     /// after the padding, which occurs if several encoded bodies were concatenated.
     #[must_use]
-    pub fn lenient(mut self) -> Self {
+    pub fn with_lenient(mut self, lenient: bool) -> Self {
         if let Machine::Base64(machine) = &mut self.machine {
-            machine.be_lenient();
+            machine.set_lenient(lenient);
         }
         self
     }
@@ -123,7 +123,7 @@ impl TransferDecoder {
     ///
     /// `binary` and `base64` have no such limit.
     #[must_use]
-    pub fn max_line_length(mut self, bytes: usize) -> Self {
+    pub fn with_max_line_length(mut self, bytes: usize) -> Self {
         match &mut self.machine {
             Machine::Identity(machine) => machine.set_max_line(bytes),
             Machine::QuotedPrintable(machine) => machine.set_max_line(bytes),

@@ -82,7 +82,7 @@ pub struct Ours {
 pub fn ours(message: &[u8]) -> Ours {
     let mut limits = MimeLimits::default();
     limits.errors = usize::MAX;
-    let mut validator = MessageValidator::new().limits(limits);
+    let mut validator = MessageValidator::new().with_limits(limits);
     validator.feed(message);
     let verdict = validator.finish();
     let mut seen = Seen::default();

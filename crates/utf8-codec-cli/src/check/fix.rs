@@ -430,9 +430,9 @@ impl Plan<'_> {
             _ => BomPolicy::Strip,
         };
         let transcoder = Transcoder::new(charset.encoding_of(start), Encoding::Utf8)
-            .on_error(on_error)
-            .bom(bom)
-            .switches(Switches::STRICT.lenient_java());
+            .with_error_policy(on_error)
+            .with_bom_policy(bom)
+            .with_switches(Switches::STRICT.with_lenient_java(true));
         charset.restrict(transcoder)
     }
 
