@@ -108,7 +108,7 @@ fn split(text: &str, max: usize) -> (&str, &str) {
 /// use utf8_codec::boundary::Truncator;
 ///
 /// let mut truncator = Truncator::new(4);
-/// let kept: String = ["na", "ïve"].into_iter().map(|chunk| truncator.feed(chunk)).collect();
+/// let kept: String = ["na", "ïve"].into_iter().map(|chunk| truncator.truncate(chunk)).collect();
 /// assert_eq!(kept, "naï");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Truncator {
     /// Returns the part of the next chunk that is kept: a prefix of it. After a character that did not fit, nothing
     /// more is kept, so the kept text is always a prefix of the whole text.
     #[must_use = "only the returned part is kept"]
-    pub fn feed<'t>(&mut self, chunk: &'t str) -> &'t str {
+    pub fn truncate<'t>(&mut self, chunk: &'t str) -> &'t str {
         let kept = truncate(chunk, self.left);
         self.left = if kept.len() == chunk.len() { self.left - kept.len() } else { 0 };
         kept
@@ -171,7 +171,7 @@ impl Splitter {
     }
 
     /// Ends the current message: the next part starts a new one.
-    pub const fn end_message(&mut self) {
+    pub const fn finish(&mut self) {
         self.left = 0;
     }
 }
@@ -226,10 +226,10 @@ impl core::iter::FusedIterator for Parts<'_, '_> {}
 ///
 /// let tail = "🦀 lives".as_bytes().split_at(2).1;
 /// let mut resync = Resync::new();
-/// let mut decoder = Utf8Decoder::at(1_000_002);
+/// let mut decoder = Utf8Decoder::with_offset(1_000_002);
 /// for chunk in tail.chunks(1) {
-///     let (skipped, text) = resync.feed(chunk);
-///     decoder = Utf8Decoder::at(decoder.offset() + skipped.len() as u64);
+///     let (skipped, text) = resync.split(chunk);
+///     decoder = Utf8Decoder::with_offset(decoder.offset() + skipped.len() as u64);
 ///     decoder.validate(text)?;
 /// }
 /// assert_eq!(resync.skipped(), 2);
@@ -250,7 +250,7 @@ impl Resync {
 
     /// Splits the next chunk into the bytes to skip and the rest. Pass the rest to a decoder.
     #[must_use = "the text is in the returned slices"]
-    pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
+    pub fn split<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
         if self.done {
             return (&[], chunk);
         }

@@ -104,7 +104,7 @@ impl TextChunks {
             copy.reserve(first.len() + self.rest.len());
             copy.push_str(&first);
             let before = self.decoder.offset();
-            let decoded = self.decoder.decode_into(&self.rest, &mut copy);
+            let decoded = self.decoder.feed_into(&self.rest, &mut copy);
             drop(self.rest.split_to(self.decoder.offset().wrapping_sub(before) as usize));
             decoded?;
         }

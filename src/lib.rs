@@ -139,9 +139,9 @@ pub use error::{ErrorKind, Utf8Error};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use kernels::Kernel;
-pub use many::{ManyError, validate_many};
+pub use many::{ValidateManyError, validate_many};
 pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr, UnknownPolicy};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
-pub use text::{PushError, from_utf8_lossy};
+pub use text::{DecodeError, from_utf8_lossy};
 pub use text::{TextDecoder, TextPiece, TextPieces, TextRanges};

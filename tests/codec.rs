@@ -208,7 +208,7 @@ fn rejected_bytes_do_not_include_a_preceding_bom() {
 fn offsets_wrap_after_the_maximum() {
     let input = b"\xC3\xA9\n\xFFb\nlonger\n\xE2\x82";
     for back in 0..=input.len() as u64 {
-        let text = TextDecoder::new().at(u64::MAX - back);
+        let text = TextDecoder::new().restarted_at(u64::MAX - back);
         some_partitions(input, 3, |chunks| {
             let chunks_end = run(Utf8Codec::with_decoder(text), chunks);
             assert!(matches!(chunks_end.last(), Some(Item::IllFormed { kind: ErrorKind::Truncated, .. })));

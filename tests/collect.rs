@@ -1,4 +1,4 @@
-//! `TextDecoder::decode_into` and `decode_to_string` return the same text as `feed`.
+//! `TextDecoder::feed_into` and `decode` return the same text as `feed`.
 #![cfg(feature = "alloc")]
 #![allow(missing_docs)]
 
@@ -11,14 +11,14 @@ use utf8_codec::{
     BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error, from_utf8_lossy,
 };
 
-/// Returns the text, the errors that the policy did not repair, and the counters, by `decode_into`. After each error it
+/// Returns the text, the errors that the policy did not repair, and the counters, by `feed_into`. After each error it
 /// is called with the rest of the chunk.
 fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     for chunk in chunks {
         let start = decoder.offset();
         let taken = |decoder: &TextDecoder| (decoder.offset() - start) as usize;
-        while let Err(error) = decoder.decode_into(&chunk[taken(&decoder)..], &mut text) {
+        while let Err(error) = decoder.feed_into(&chunk[taken(&decoder)..], &mut text) {
             errors.push(error);
         }
         assert_eq!(taken(&decoder), chunk.len());
@@ -45,7 +45,7 @@ fn fed(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, C
 }
 
 #[test]
-fn decode_into_appends_the_same_text_as_feed() {
+fn feed_into_appends_the_same_text_as_feed() {
     let mut rng = Rng::new(12);
     let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
     for round in 0..100 {
@@ -80,7 +80,7 @@ fn decode_into_appends_the_same_text_as_feed() {
 }
 
 #[test]
-fn decode_into_appends_the_same_text_as_feed_for_every_short_sequence_after_an_error() {
+fn feed_into_appends_the_same_text_as_feed_for_every_short_sequence_after_an_error() {
     const BYTES: [u8; 18] = [
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
         0xF5,
@@ -97,31 +97,31 @@ fn decode_into_appends_the_same_text_as_feed_for_every_short_sequence_after_an_e
 }
 
 #[test]
-fn decode_into_appends_long_text() {
+fn feed_into_appends_long_text() {
     // The text is copied in parts, which may end inside a character.
     for count in [682, 683, 684, 1365, 1366, 3000] {
         let (input, mut text) = ("\u{4E00}".repeat(count), "a".to_owned());
-        TextDecoder::new().decode_into(input.as_bytes(), &mut text).expect("well-formed");
+        TextDecoder::new().feed_into(input.as_bytes(), &mut text).expect("well-formed");
         assert_eq!(text[1..], input);
     }
 }
 
 /// The text between errors is collected in a buffer of 1 KiB.
 #[test]
-fn decode_into_loses_no_text_at_the_end_of_its_buffer() {
+fn feed_into_loses_no_text_at_the_end_of_its_buffer() {
     for len in 0..64 {
         let input = [&b"\xFF"[..], &vec![b'a'; len]].concat().repeat(100);
         let mut text = String::new();
         TextDecoder::new()
             .with_error_policy(ErrorPolicy::Replace)
-            .decode_into(&input, &mut text)
+            .feed_into(&input, &mut text)
             .expect("repaired");
         assert_eq!(text, String::from_utf8_lossy(&input), "{len}");
     }
 }
 
 #[test]
-fn decode_to_string_returns_the_text_of_a_stream() {
+fn decode_returns_the_text_of_a_stream() {
     let mut rng = Rng::new(13);
     let mut borrowed = 0;
     for round in 0..900 {
@@ -143,7 +143,7 @@ fn decode_to_string_returns_the_text_of_a_stream() {
                     let mut used = decoder;
                     used.feed(b"x\xE2").for_each(drop);
                     for decoder in [decoder, used] {
-                        let decoded = decoder.decode_to_string(&input);
+                        let decoded = decoder.decode(&input);
                         let expected = errors.first().map_or(Ok(text.as_str()), |error| Err(*error));
                         assert_eq!(decoded.as_deref().map_err(|error| *error), expected, "{input:02X?}");
                         if let Ok(Cow::Borrowed(_)) = decoded {

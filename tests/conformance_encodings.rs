@@ -13,9 +13,9 @@ use utf8_codec::{ErrorPolicy, Utf8Error};
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());
     for chunk in chunks {
-        transcoder.feed(chunk, &mut out)?;
+        transcoder.feed_into(chunk, &mut out)?;
     }
-    transcoder.finish(&mut out)?;
+    transcoder.finish_into(&mut out)?;
     Ok(out)
 }
 
@@ -193,11 +193,11 @@ fn utf_16_with_unpaired_surrogates_replaced() {
         let (mut outs, mut text) = (Vec::new(), Vec::new());
         for chunk in &chunks {
             let mut out = Vec::new();
-            transcoder.feed(chunk, &mut out).expect("repaired");
+            transcoder.feed_into(chunk, &mut out).expect("repaired");
             outs.push(out);
         }
         let mut out = Vec::new();
-        transcoder.finish(&mut out).expect("repaired");
+        transcoder.finish_into(&mut out).expect("repaired");
         outs.push(out);
         outs.retain(|out| !out.is_empty());
         outs.iter().for_each(|out| text.extend(out));

@@ -16,7 +16,7 @@ use utf8_codec::{ErrorKind, Utf8Error};
 fn detect(chunks: &[&[u8]]) -> Detection {
     let mut detector = Detector::new();
     for chunk in chunks {
-        assert_eq!(detector.feed(chunk), detector.detection());
+        assert_eq!(detector.push(chunk), detector.detection());
     }
     detector.finish()
 }
@@ -110,7 +110,7 @@ fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
         for (at, byte) in input.iter().enumerate() {
             let (len, encoding) = verdict;
             let verdict = if at + 1 < len { Sniff::Undecided } else { Sniff::Found(encoding) };
-            assert_eq!(sniffer.feed(&[*byte]), verdict, "{input:02X?}: {at}");
+            assert_eq!(sniffer.push(&[*byte]), verdict, "{input:02X?}: {at}");
         }
         assert!(input.starts_with(sniffer.examined()));
     }
@@ -118,9 +118,9 @@ fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
         let mut sniffer = BomSniffer::new();
         let (last, first) = input.split_last().expect("not empty");
         for byte in first {
-            assert_eq!(sniffer.feed(&[*byte]), Sniff::Undecided);
+            assert_eq!(sniffer.push(&[*byte]), Sniff::Undecided);
         }
-        assert_eq!(sniffer.feed(&[*last]), Sniff::Absent, "{input:02X?}");
+        assert_eq!(sniffer.push(&[*last]), Sniff::Absent, "{input:02X?}");
     }
     assert_eq!(BomSniffer::new().finish(), Sniff::Absent);
 }
@@ -148,7 +148,7 @@ fn the_offset_is_the_same_for_every_partition() {
         every_partition(input, |chunks| {
             let mut detector = Detector::new();
             for chunk in chunks {
-                detector.feed(chunk);
+                detector.push(chunk);
             }
             detector.finish();
             assert_eq!(detector.offset(), expected, "{chunks:02X?}");
@@ -252,9 +252,9 @@ fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
                 let (mut decoder, mut out) =
                     (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
                 for chunk in chunks {
-                    decoder.feed(chunk, &mut out);
+                    decoder.feed_into(chunk, &mut out);
                 }
-                decoder.finish(&mut out);
+                decoder.finish_into(&mut out);
                 assert_eq!(out, expected(&input, scope), "{scope:?} {chunks:02X?}");
             });
         }
@@ -294,9 +294,9 @@ fn a_line_without_an_end_is_decided_at_the_limit_for_every_partition() {
             let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).with_limit(4);
             let mut out = String::new();
             for chunk in chunks {
-                decoder.feed(chunk, &mut out);
+                decoder.feed_into(chunk, &mut out);
             }
-            decoder.finish(&mut out);
+            decoder.finish_into(&mut out);
             assert_eq!(out, text, "{chunks:02X?}");
         });
     }
@@ -308,8 +308,8 @@ fn a_fallback_decoder_keeps_its_scope_for_the_next_stream() {
         let mut decoder = FallbackDecoder::new(Legacy::Latin1, scope);
         for _ in 0..2 {
             let mut out = String::new();
-            decoder.feed(b"\xC3\xA9\xE9!", &mut out);
-            decoder.finish(&mut out);
+            decoder.feed_into(b"\xC3\xA9\xE9!", &mut out);
+            decoder.finish_into(&mut out);
             assert_eq!(out, text, "{scope:?}");
         }
     }
@@ -485,43 +485,43 @@ fn utf_16_is_decided_by_the_first_4_kib() {
     let mut fed = 0;
     while fed < 4096 {
         assert!(!detector.is_final());
-        detector.feed(&text);
+        detector.push(&text);
         fed += text.len();
     }
     assert!(detector.is_final());
     let detection = detector.detection();
     assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Be, units: 2048, .. }));
-    assert_eq!(detector.feed(&[0; 100]), detection);
+    assert_eq!(detector.push(&[0; 100]), detection);
 
     // There is just enough evidence, and a chunk ends inside its first unit.
     let text = utf_16(&("aaa".to_owned() + &"\u{8080}".repeat(2045)), Encoding::Utf16Be);
     assert_eq!(detect(&[&text[..1], &text[1..]]).encoding(), Some(Encoding::Utf16Be));
 
     let mut detector = Detector::new();
-    detector.feed(&b"a".repeat(4096));
-    assert_eq!(detector.feed(&utf_16(&"Grün ".repeat(2_000), Encoding::Utf16Le)).encoding(), None);
+    detector.push(&b"a".repeat(4096));
+    assert_eq!(detector.push(&utf_16(&"Grün ".repeat(2_000), Encoding::Utf16Le)).encoding(), None);
     assert!(detector.is_final());
     // UTF-16 of ASCII is also well-formed UTF-8, with a NUL in every other byte.
     let text = utf_16(&"plain ".repeat(1_000), Encoding::Utf16Le);
     let mut detector = Detector::new();
-    detector.feed(&text[..4095]);
+    detector.push(&text[..4095]);
     assert!(!detector.is_final());
-    let detection = detector.feed(&text[4095..4096]);
+    let detection = detector.push(&text[4095..4096]);
     assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Le, .. }));
     assert!(detector.is_final());
-    assert_eq!((detector.feed(b"\xFF"), detector.finish()), (detection, detection));
+    assert_eq!((detector.push(b"\xFF"), detector.finish()), (detection, detection));
     // The last byte of the first 4 KiB may be part of an ill-formed sequence.
     let mut detector = Detector::new();
-    detector.feed(&[&text[..4094], b"\0\xC3"].concat());
+    detector.push(&[&text[..4094], b"\0\xC3"].concat());
     assert!(!detector.is_final());
-    detector.feed(b"\0");
+    detector.push(b"\0");
     assert!(detector.is_final());
     let mut detector = Detector::new();
-    detector.feed(&[b"\xEF\xBB\xBF", &text[..]].concat());
+    detector.push(&[b"\xEF\xBB\xBF", &text[..]].concat());
     assert!(!detector.is_final());
 
     let mut detector = Detector::new();
     assert!(!detector.is_final());
-    detector.feed(b"\xFE\xFFa");
+    detector.push(b"\xFE\xFFa");
     assert!(detector.is_final());
 }

@@ -9,8 +9,8 @@ use http_body::Body as _;
 use support::bodies::{EndHint, Script, drain};
 use support::{every_partition, policies, some_partitions};
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, MissingCharset, OtherCharset, Reason,
-    Rejection, Utf8Body,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, MissingCharset, OtherCharset,
+    Reason, Rejection, Utf8Body,
 };
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
@@ -33,7 +33,7 @@ fn filtered(rules: &BodyRules, content_type: &str, chunks: &[&[u8]]) -> (Vec<u8>
         }
     };
     for chunk in chunks {
-        filter.feed(Bytes::copy_from_slice(chunk));
+        filter.push(Bytes::copy_from_slice(chunk));
         drain(&mut filter);
     }
     filter.finish();
@@ -137,7 +137,7 @@ fn a_declared_charset_is_rejected_before_anything_passes_and_no_repair_touches_i
         ("text/css", b"@charset \"gbk\";", 10),
         ("text/css", utf_16, 0),
     ] {
-        let rejection = Rejection::new(Message::Request, Reason::DeclaredCharset { offset });
+        let rejection = Rejection::new(MessageKind::Request, Reason::DeclaredCharset { offset });
         assert_eq!(rejection.status(), 415);
         let problem = rejection.problem_json();
         let detail = format!("the encoding that the body declares at byte {offset} is not UTF-8");
@@ -238,7 +238,7 @@ fn documents_without_a_declaration_are_not_held() {
         let rules = BodyRules::for_responses();
         let mut filter = BodyFilter::new(&plan(&rules, content_type).unwrap(), &rules);
         let chunk = Bytes::from(start);
-        filter.feed(chunk.clone());
+        filter.push(chunk.clone());
         let passed = filter.next().unwrap().unwrap();
         assert_eq!((passed.as_ptr(), passed.len()), (chunk.as_ptr(), start.len()), "{start}");
     }
@@ -246,7 +246,7 @@ fn documents_without_a_declaration_are_not_held() {
     let rules = BodyRules::for_responses();
     let mut filter = BodyFilter::new(&plan(&rules, "text/html").unwrap(), &rules);
     for (chunk, passed) in [("<p>step 1", Some("<p>step 1")), ("né", Some("n")), (" step 2", None)] {
-        filter.feed(Bytes::from(chunk));
+        filter.push(Bytes::from(chunk));
         let next = filter.next().map(|next| next.unwrap());
         assert_eq!(next.as_deref(), passed.map(str::as_bytes), "{chunk}");
     }
@@ -256,10 +256,10 @@ fn documents_without_a_declaration_are_not_held() {
     let rules = BodyRules::new();
     let mut filter = BodyFilter::new(&plan(&rules, "text/html").unwrap(), &rules);
     for _ in 0..1023 {
-        filter.feed(Bytes::from_static(b"x"));
+        filter.push(Bytes::from_static(b"x"));
         assert!(filter.next().is_none());
     }
-    filter.feed(Bytes::from_static(b"xy"));
+    filter.push(Bytes::from_static(b"xy"));
     assert_eq!(filter.next().unwrap().unwrap(), vec![b'x'; 1023]);
     assert_eq!(filter.next().unwrap().unwrap(), "xy");
 }
@@ -388,7 +388,7 @@ fn a_transcoded_document_has_a_charset_parameter() {
 
 #[test]
 fn length_prefixed_messages_pass_or_are_rejected_and_are_never_text() {
-    use utf8_codec::http::Uncheckable;
+    use utf8_codec::http::UncheckablePolicy;
 
     let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let all = BodyRules::new()
@@ -407,7 +407,7 @@ fn length_prefixed_messages_pass_or_are_rejected_and_are_never_text() {
     ] {
         for rules in [BodyRules::new(), BodyRules::for_responses(), all.clone()] {
             assert_eq!(plan(&rules, content_type).unwrap().kind(), BodyKind::Pass, "{content_type}");
-            let rules = rules.with_length_prefixed(Uncheckable::Reject);
+            let rules = rules.with_length_prefixed(UncheckablePolicy::Reject);
             assert_eq!(plan(&rules, content_type).unwrap_err(), Reason::LengthPrefixed, "{content_type}");
         }
     }

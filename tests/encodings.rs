@@ -11,9 +11,9 @@ use utf8_codec::{ErrorKind, Utf8Error};
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());
     for chunk in chunks {
-        transcoder.feed(chunk, &mut out)?;
+        transcoder.feed_into(chunk, &mut out)?;
     }
-    transcoder.finish(&mut out)?;
+    transcoder.finish_into(&mut out)?;
     Ok(out)
 }
 

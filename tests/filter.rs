@@ -20,7 +20,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     for chunk in chunks {
         let mut end = 0;
         let (start, held, before) = (filter.offset(), filter.pending().len(), forwarded.len());
-        let verdict = filter.feed(chunk, |edit| match edit {
+        let verdict = filter.feed_with(chunk, |edit| match edit {
             Edit::Pass(range) => {
                 assert!(!range.is_empty() && range.start >= end, "{range:?} after {end}");
                 end = range.end;
@@ -43,7 +43,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
             assert_eq!(forwarded.len() - before, held + chunk.len() - now, "nothing vanishes");
         }
     }
-    let verdict = filter.finish(|edit| match edit {
+    let verdict = filter.finish_with(|edit| match edit {
         Edit::Pass(range) => panic!("{range:?} of nothing"),
         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
         Edit::IllFormed(error) => errors.push(error),
@@ -56,7 +56,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
 fn hooked(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     let (mut forwarded, mut errors) = (Vec::new(), Vec::new());
     let mut hook = |filter: &mut Filter, mut body: Option<Bytes>, end: bool| {
-        let verdict = filter.filter_with(&mut body, end, |error| errors.push(error));
+        let verdict = filter.rewrite_with(&mut body, end, |error| errors.push(error));
         assert!(end || body.is_some(), "`None` ends a body");
         let body = body.unwrap_or_default();
         assert!(core::str::from_utf8(&body).is_ok(), "whole characters only");
@@ -156,7 +156,7 @@ fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
 /// Formats the edits of one slice.
 fn edits(filter: &mut Filter, slice: &[u8]) -> Vec<String> {
     let mut edits = Vec::new();
-    let _ = filter.feed(slice, |edit| edits.push(format!("{edit:?}")));
+    let _ = filter.feed_with(slice, |edit| edits.push(format!("{edit:?}")));
     edits
 }
 
@@ -194,7 +194,7 @@ fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let allocations_of_edits = allocations::count(|| {
         for size in [1, 2, 3, 1000, 16_384] {
             for slice in text.as_bytes().chunks(size).chain(ill_formed.chunks(size)) {
-                let _ = filter.feed(slice, |edit| match edit {
+                let _ = filter.feed_with(slice, |edit| match edit {
                     Edit::Pass(range) => passed += range.len(),
                     Edit::Insert(bytes) => passed += bytes.len(),
                     _ => {}
@@ -210,7 +210,7 @@ fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let mut bodies = [Some(chunk.slice(..)), Some(chunk.slice(..chunk.len() - 1))];
     let allocations_of_bodies = allocations::count(|| {
         for body in &mut bodies {
-            assert_eq!(filter.filter(body, false), Verdict::Pass);
+            assert_eq!(filter.rewrite(body, false), Verdict::Pass);
         }
     });
     assert_eq!(allocations_of_bodies, 0);
@@ -224,7 +224,7 @@ fn a_hook_never_sets_none_before_the_end() {
     let mut sent = Vec::new();
     let hook = |filter: &mut Filter, chunk: Option<&'static [u8]>, end| {
         let mut body = chunk.map(Bytes::from_static);
-        assert_eq!(filter.filter(&mut body, end), Verdict::Pass);
+        assert_eq!(filter.rewrite(&mut body, end), Verdict::Pass);
         body
     };
     for chunk in [&b"na\xF0"[..], b"\x9F", b"\x98", b"", b"\x80x"] {
@@ -244,13 +244,13 @@ fn a_rejected_stream_stays_rejected() {
     let mut filter = Filter::new();
     let rejected = Verdict::Reject(Utf8Error::new(1, ErrorKind::InvalidLead, 1));
     let mut body = Some(Bytes::from_static(b"a\xFFb\xC0"));
-    assert_eq!((filter.filter(&mut body, false), body.as_deref()), (rejected, Some(&b"a"[..])));
+    assert_eq!((filter.rewrite(&mut body, false), body.as_deref()), (rejected, Some(&b"a"[..])));
     for (end, left) in [(false, Some(Bytes::new())), (true, None)] {
         let mut body = Some(Bytes::from_static(b"good"));
-        assert_eq!((filter.filter(&mut body, end), body), (rejected, left));
+        assert_eq!((filter.rewrite(&mut body, end), body), (rejected, left));
     }
-    assert_eq!(filter.feed(b"good", |edit| panic!("{edit:?}")), rejected);
-    assert_eq!(filter.finish(|edit| panic!("{edit:?}")), rejected);
+    assert_eq!(filter.feed_with(b"good", |edit| panic!("{edit:?}")), rejected);
+    assert_eq!(filter.finish_with(|edit| panic!("{edit:?}")), rejected);
     assert_eq!(filter.counters().total(), 1);
 }
 
@@ -258,20 +258,20 @@ fn a_rejected_stream_stays_rejected() {
 fn an_end_inside_a_character_is_rejected_or_repaired() {
     let cut = Utf8Error::new(1, ErrorKind::Truncated, 2);
     let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(Filter::new().filter(&mut body, true), Verdict::Reject(cut));
+    assert_eq!(Filter::new().rewrite(&mut body, true), Verdict::Reject(cut));
     assert_eq!(body.as_deref(), Some(&b"a"[..]));
 
     let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
     let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(filter.filter(&mut body, false), Verdict::Pass);
+    assert_eq!(filter.rewrite(&mut body, false), Verdict::Pass);
     let mut body = None;
-    assert_eq!(filter.filter(&mut body, true), Verdict::Repaired(cut));
+    assert_eq!(filter.rewrite(&mut body, true), Verdict::Repaired(cut));
     assert_eq!(body.as_deref(), Some(&br"\xe2\x82"[..]));
 
     let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
     let mut body = Some(Bytes::from_static(b"\xFFa\xE2\x82"));
     let first = Utf8Error::new(0, ErrorKind::InvalidLead, 1);
-    assert_eq!(filter.filter(&mut body, true), Verdict::Repaired(first), "the first of the chunk");
+    assert_eq!(filter.rewrite(&mut body, true), Verdict::Repaired(first), "the first of the chunk");
 }
 
 #[test]

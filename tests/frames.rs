@@ -12,7 +12,7 @@ use support::{Rng, every_partition, oracle};
 use tokio_util::codec::{
     AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, Encoder, FramedRead, LengthDelimitedCodec,
 };
-use utf8_codec::codec::{ErrorsAsItems, Fragment, FrameError, Recoverable, Utf8FramesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Fragment, Recoverable, Utf8FramesCodec, Utf8FramesError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
@@ -38,9 +38,9 @@ fn decode_all<C: Decoder>(codec: &mut C, bytes: &[u8]) -> Vec<Result<C::Item, C:
     out
 }
 
-fn facts<T, E: core::fmt::Debug>(item: Result<T, FrameError<E>>) -> Result<T, (u64, Utf8Error, Bytes)> {
+fn facts<T, E: core::fmt::Debug>(item: Result<T, Utf8FramesError<E>>) -> Result<T, (u64, Utf8Error, Bytes)> {
     item.map_err(|error| match error {
-        FrameError::IllFormed { frame, error, rejected } => (frame, error, rejected),
+        Utf8FramesError::IllFormed { frame, error, rejected } => (frame, error, rejected),
         error => panic!("{error:?}"),
     })
 }
@@ -98,7 +98,7 @@ fn one_ill_formed_frame_between_nuls_does_not_end_the_session() {
     let got: Vec<_> = decode_all(&mut codec, bytes).into_iter().map(Result::unwrap).collect();
     assert_eq!(got[0].as_ref().unwrap(), "one");
     assert_eq!(got[1].as_ref().unwrap_err().utf8_error(), Some(Utf8Error::new(2, ErrorKind::Truncated, 1)));
-    assert!(matches!(got[2], Err(FrameError::Inner(AnyDelimiterCodecError::MaxChunkLengthExceeded))));
+    assert!(matches!(got[2], Err(Utf8FramesError::Inner(AnyDelimiterCodecError::MaxChunkLengthExceeded))));
     assert!(!AnyDelimiterCodecError::Io(io::ErrorKind::ConnectionReset.into()).is_recoverable());
     assert_eq!(got[3].as_ref().unwrap(), "gr\u{FC}n");
     assert_eq!(got[4].as_ref().unwrap(), "last");
@@ -110,7 +110,7 @@ fn errors_of_the_byte_codec_are_returned_unchanged() {
     let inner = LengthDelimitedCodec::builder().max_frame_length(4).new_codec();
     let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(inner));
     let error = codec.decode(&mut length_delimited(&[b"too long"])).unwrap_err();
-    assert!(matches!(&error, FrameError::Inner(error) if error.kind() == io::ErrorKind::InvalidData));
+    assert!(matches!(&error, Utf8FramesError::Inner(error) if error.kind() == io::ErrorKind::InvalidData));
     assert!(core::error::Error::source(&error).is_some());
 }
 

@@ -13,7 +13,7 @@ use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::framing::{
     ContentLengthCodec, FramingError, JsonSequenceCodec, NetstringCodec, OctetCountingCodec,
 };
-use utf8_codec::codec::{ErrorsAsItems, FrameError, Recoverable, Utf8FramesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Recoverable, Utf8FramesCodec, Utf8FramesError};
 
 type Items = Vec<Result<String, String>>;
 
@@ -167,7 +167,7 @@ fn a_trailer_after_a_counted_message_is_skipped() {
     for or_lines in [false, true] {
         let codec = || {
             let codec = OctetCountingCodec::new().with_max_length(8);
-            if or_lines { codec.with_line_frames(true) } else { codec }
+            codec.with_line_frames(or_lines)
         };
         check(codec, b"1 a\n2 \nb\n", &["a", "\nb"]);
         check(codec, b"1 a\r\n1 b\r\n", &["a", "b"]);
@@ -457,7 +457,7 @@ fn an_ill_formed_frame_and_a_long_one_do_not_end_the_stream() {
     assert_eq!(next().unwrap().unwrap().unwrap_err().utf8_error().unwrap().offset, 0);
     assert!(matches!(
         next().unwrap().unwrap(),
-        Err(FrameError::Inner(FramingError::FrameTooLong { offset: 4, limit: 3 }))
+        Err(Utf8FramesError::Inner(FramingError::FrameTooLong { offset: 4, limit: 3 }))
     ));
     assert_eq!(next().unwrap().unwrap().unwrap(), "ok");
     let error = next().unwrap_err();

@@ -12,11 +12,11 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use tower::{Layer, service_fn};
-use utf8_codec::http::{BodyRules, Message, Reason, Rejection, Uncheckable};
+use utf8_codec::http::{BodyRules, MessageKind, Reason, Rejection, UncheckablePolicy};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 
 fn rejecting() -> BodyRules {
-    BodyRules::new().with_length_prefixed(Uncheckable::Reject)
+    BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject)
 }
 
 /// Serves a connection over HTTP/2 with a handler that returns the message.
@@ -38,7 +38,7 @@ where
 
 #[test]
 fn the_type_of_the_message_decides_which_response_it_is() {
-    let mut rejection = Rejection::new(Message::Request, Reason::LengthPrefixed);
+    let mut rejection = Rejection::new(MessageKind::Request, Reason::LengthPrefixed);
     for (content_type, is_grpc) in [
         (None, false),
         (Some("application/grpc"), true),
@@ -57,7 +57,7 @@ fn the_type_of_the_message_decides_which_response_it_is() {
     }
     let name = "a%41".parse().unwrap();
     let reason = Reason::Header(name, utf8_codec::from_utf8(b"\xFF").unwrap_err());
-    let rejection = Rejection::new(Message::Response, reason);
+    let rejection = Rejection::new(MessageKind::Response, reason);
     let message = "field a%2541: ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)";
     let fields = [("content-type", "application/grpc"), ("grpc-status", "13"), ("grpc-message", message)];
     assert_eq!(rejection.grpc_fields(), fields.map(|(name, value)| (name, value.to_owned())));
@@ -127,7 +127,7 @@ async fn a_rejected_request_has_a_status_in_its_header_fields_and_no_body() {
 async fn a_rejected_response_is_an_internal_error() {
     use tower::ServiceExt;
 
-    let rules = BodyRules::for_responses().with_length_prefixed(Uncheckable::Reject);
+    let rules = BodyRules::for_responses().with_length_prefixed(UncheckablePolicy::Reject);
     let service =
         ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |_: Request<()>| {
             let response = Response::builder().header("content-type", "application/grpc");

@@ -20,7 +20,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, conformance, every_partition, oracle, some_partitions};
-use utf8_codec::http::{BodyRules, HttpCounters, Message, Utf8Body, Utf8BodyError, check_field};
+use utf8_codec::http::{BodyRules, HttpCounters, MessageKind, Utf8Body, Utf8BodyError, check_field};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
@@ -212,7 +212,7 @@ fn the_size_hints_of_a_body_that_is_not_checked_are_correct() {
     for end_hint in EndHint::ALL {
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("image/png"))]);
         let script = Script::of(&[b"\xFF\0", b"\x80", b"\xC3"], end_hint);
-        let body = BodyRules::new().apply(Message::Request, &mut headers, script).unwrap();
+        let body = BodyRules::new().apply(MessageKind::Request, &mut headers, script).unwrap();
         // `drain` checks the hints after each frame.
         let (data, _, error) = drain(body);
         assert_eq!(data, b"\xFF\0\x80\xC3");
@@ -376,7 +376,7 @@ fn the_error_of_a_bom_is_not_counted_as_repaired() {
 
 #[test]
 fn the_offset_of_a_decoder_is_that_of_the_first_byte() {
-    let decoder = TextDecoder::new().at(100);
+    let decoder = TextDecoder::new().restarted_at(100);
     for end_hint in EndHint::ALL {
         let body = Utf8Body::with_decoder(Script::of(&[b"caf", b"\xC3"], end_hint), decoder);
         let hint = body.size_hint();
@@ -395,7 +395,7 @@ fn a_decoder_that_was_used_before_does_not_affect_bodies_under_rules() {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     let script = Script::of(&[b"b\xFF"], EndHint::ALL[0]);
-    let body = BodyRules::new().with_decoder(used).apply(Message::Request, &mut headers, script).unwrap();
+    let body = BodyRules::new().with_decoder(used).apply(MessageKind::Request, &mut headers, script).unwrap();
     let (data, _, error) = drain(body);
     assert_eq!((&data[..], facts(error)), (&b"b"[..], Some((1, ErrorKind::InvalidLead, 1))));
 }

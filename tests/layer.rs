@@ -14,7 +14,7 @@ use support::layers::{BAD, post, send, through};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::http::{
     BodyRules, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Rejection,
-    Uncheckable, Utf8BodyError,
+    UncheckablePolicy, Utf8BodyError,
 };
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
@@ -99,8 +99,8 @@ async fn a_request_that_cannot_be_checked_is_rejected_unless_a_rule_permits_it()
     let rules = BodyRules::new();
     for (rules, coding, range) in [
         (rules.clone(), CODING, RANGE),
-        (rules.clone().with_content_codings(Uncheckable::Pass), 200, RANGE),
-        (rules.with_content_ranges(Uncheckable::Pass), CODING, 200),
+        (rules.clone().with_content_codings(UncheckablePolicy::Pass), 200, RANGE),
+        (rules.with_content_ranges(UncheckablePolicy::Pass), CODING, 200),
     ] {
         for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
             let layer = layer.with_rules(rules.clone());
@@ -139,7 +139,7 @@ async fn a_request_that_cannot_be_checked_is_rejected_unless_a_rule_permits_it()
 
 #[tokio::test]
 async fn an_invalid_content_type_is_rejected_unless_a_rule_permits_it() {
-    let passing = BodyRules::new().with_malformed_content_type(Uncheckable::Pass);
+    let passing = BodyRules::new().with_malformed_content_type(UncheckablePolicy::Pass);
     for (rules, status) in [(BodyRules::new(), 400), (passing, 200)] {
         let layer = ValidateUtf8RequestLayer::new().with_rules(rules);
         for malformed in
@@ -243,7 +243,7 @@ async fn charsets_follow_the_rules() {
 async fn another_charset_is_transcoded_and_the_content_type_changed() {
     use http_body::Body as _;
     use tower::Service as _;
-    use utf8_codec::http::Message;
+    use utf8_codec::http::MessageKind;
 
     let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
@@ -282,7 +282,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
         post(&[("content-type", "text/plain; charset=iso-2022-jp")]).body(()).unwrap().into_parts().0.headers;
     let repair = rules.clone().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let script = Script::of(&[b"\x1B$", b"a"], EndHint::Size);
-    let mut body = repair.apply(Message::Request, &mut fields, script).unwrap();
+    let mut body = repair.apply(MessageKind::Request, &mut fields, script).unwrap();
     let mut hints = vec![(body.size_hint(), 0)];
     while let Some(frame) = body.frame().await {
         let data = frame.unwrap().into_data().unwrap();

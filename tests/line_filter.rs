@@ -35,11 +35,11 @@ fn filtered(mut filter: LineFilter, chunks: &[&[u8]]) -> Filtered {
     };
     let mut ended = None;
     for chunk in chunks {
-        let result = filter.feed(chunk, |edit| take(chunk, edit));
+        let result = filter.feed_with(chunk, |edit| take(chunk, edit));
         assert!(ended.is_none() || result == Err(ended.unwrap()), "it stays ended");
         ended = ended.or(result.err());
     }
-    all.ended = filter.finish(|edit| take(&[], edit)).err();
+    all.ended = filter.finish_with(|edit| take(&[], edit)).err();
     assert!(ended.is_none() || ended == all.ended);
     all
 }
@@ -148,7 +148,7 @@ fn a_repairing_line_filter_passes_the_text_of_a_decoder_if_no_line_is_too_long()
                 let decoder = TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom);
                 let mut text = String::new();
                 let mut whole = decoder;
-                whole.decode_into(&input, &mut text).unwrap();
+                whole.feed_into(&input, &mut text).unwrap();
                 if let Some(end) = whole.finish() {
                     text.push_str(end.text().unwrap());
                 }
@@ -211,7 +211,7 @@ fn a_held_line_never_passes_in_part() {
     let mut filter = LineFilter::new().with_stop_at_error(true);
     let mut forwarded = Vec::new();
     let mut feed = |slice: &[u8]| {
-        filter.feed(slice, |edit| match edit {
+        filter.feed_with(slice, |edit| match edit {
             Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
             Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
             _ => {}
@@ -246,9 +246,9 @@ fn a_rejected_bom_rejects_the_first_line() {
 #[test]
 fn held_bytes_include_an_unfinished_character() {
     let mut filter = LineFilter::new();
-    filter.feed(b"first\nabc\xE2\x82", |_| {}).unwrap();
+    filter.feed_with(b"first\nabc\xE2\x82", |_| {}).unwrap();
     assert_eq!((filter.held(), filter.offset()), (5, 11));
-    filter.feed(b"\xAC", |_| {}).unwrap();
+    filter.feed_with(b"\xAC", |_| {}).unwrap();
     assert_eq!((filter.held(), filter.offset()), (6, 12));
 }
 
@@ -257,8 +257,8 @@ fn memory_is_bounded_by_the_length_of_a_line() {
     let mut filter = LineFilter::new().with_max_length(100);
     let mut rejected = 0;
     for _ in 0..1_000 {
-        let _ =
-            filter.feed(&[b'x'; 99], |edit| rejected += usize::from(matches!(edit, Edit::LineRejected(_))));
+        let _ = filter
+            .feed_with(&[b'x'; 99], |edit| rejected += usize::from(matches!(edit, Edit::LineRejected(_))));
         assert!(filter.held() <= 101);
     }
     assert_eq!(rejected, 1, "one error for one line");

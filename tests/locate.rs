@@ -87,9 +87,9 @@ fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
         for (line, found) in beyond.iter_mut().enumerate() {
             *found = found.or(locator.offset_of(chunk, line as u64, Column::Utf16(1 << 40)));
         }
-        locator.feed(chunk);
+        locator.push(chunk);
         let mut alone = start;
-        alone.feed(chunk);
+        alone.push(chunk);
         joined.join(&alone);
         assert_eq!(position(&joined), position(&locator), "{newlines:?} {chunks:?}");
         assert!(positions.contains(&position(&locator)), "{newlines:?} {chunks:?}");
@@ -155,14 +155,14 @@ fn long_texts_have_the_same_locations_for_every_partition() {
     for text in ["\n".repeat(40_000), "\r".repeat(40_000), "€\r\n".repeat(20_000), "🦀".repeat(9_000)] {
         for newlines in ALL {
             let mut locator = Locator::new().newlines(newlines);
-            locator.feed(&text);
+            locator.push(&text);
             let (positions, _) = by_hand(&text, newlines);
             assert_eq!(position(&locator), positions[positions.len() - 1]);
         }
     }
 }
 
-/// [`Locator::feed_ascii`] where the text is ASCII, and [`Locator::feed`] elsewhere: the state is that of `feed` alone.
+/// [`Locator::push_ascii`] where the text is ASCII, and [`Locator::push`] elsewhere: the state is that of `push` alone.
 #[test]
 fn ascii_that_is_fed_as_bytes_has_the_same_locations() {
     let mut rng = Rng::new(19);
@@ -176,13 +176,13 @@ fn ascii_that_is_fed_as_bytes_has_the_same_locations() {
             some_partitions(text.as_bytes(), 3, |chunks| {
                 let (mut by_text, mut by_bytes) = (start, start);
                 for chunk in as_text(&text, chunks) {
-                    by_text.feed(chunk);
+                    by_text.push(chunk);
                     let mut rest = chunk;
                     while !rest.is_empty() {
                         let ascii = rest.bytes().take_while(u8::is_ascii).count();
-                        assert_eq!(by_bytes.feed_ascii(rest.as_bytes()), ascii);
+                        assert_eq!(by_bytes.push_ascii(rest.as_bytes()), ascii);
                         let other = rest[ascii..].bytes().take_while(|byte| !byte.is_ascii()).count();
-                        by_bytes.feed(&rest[ascii..ascii + other]);
+                        by_bytes.push(&rest[ascii..ascii + other]);
                         rest = &rest[ascii + other..];
                     }
                     assert_eq!(by_bytes, by_text, "{newlines:?} {chunk:?}");
@@ -208,7 +208,7 @@ fn a_position_inside_a_character_is_its_start() {
 #[test]
 fn a_cr_before_the_chunk_has_an_offset_if_its_lf_starts_the_chunk() {
     let mut locator = Locator::new().newlines(Newlines::CrLf);
-    locator.feed("a\r");
+    locator.push("a\r");
     for (column, offset) in [(0, None), (1, Some(1)), (2, Some(1)), (9, Some(1))] {
         assert_eq!(locator.offset_of("\nb", 0, Column::Bytes(column)), offset, "{column}");
     }
@@ -239,10 +239,10 @@ fn the_lines_of_a_long_chunk_start_where_those_of_a_loop_do() {
 #[test]
 fn an_ill_formed_sequence_is_one_character() {
     let mut locator = Locator::new().newlines(Newlines::CrLf);
-    locator.feed("a\r");
-    locator.feed_ill_formed(3);
+    locator.push("a\r");
+    locator.push_ill_formed(3);
     // An ill-formed sequence is between the CR and the LF.
-    locator.feed("\nb");
+    locator.push("\nb");
     assert_eq!(position(&locator), (7, 0, [7, 5, 5]));
 }
 
@@ -255,7 +255,7 @@ mod index {
     fn check_index(text: &str, newlines: Newlines, chunks: &[&str]) {
         let (positions, ends) = by_hand(text, newlines);
         let mut index = LineIndex::new(newlines);
-        chunks.iter().for_each(|chunk| index.feed(chunk));
+        chunks.iter().for_each(|chunk| index.push(chunk));
         assert_eq!((index.len(), index.lines()), (text.len() as u64, ends.len() as u64));
         assert_eq!(index.is_empty(), text.is_empty());
         for &(offset, line, columns) in &positions {
@@ -306,10 +306,10 @@ mod index {
     #[test]
     fn an_offset_inside_a_character_is_its_start() {
         let mut index = LineIndex::new(Newlines::Lf);
-        index.feed(&"x".repeat(62));
+        index.push(&"x".repeat(62));
         // Across the boundary of a block.
-        index.feed("🦀");
-        index.feed_ill_formed(3);
+        index.push("🦀");
+        index.push_ill_formed(3);
         for offset in 62..66 {
             let location = index.location(offset).expect("it is in the text");
             assert_eq!((location.offset, location.columns.utf16), (62, 62));
@@ -329,11 +329,11 @@ mod index {
         for newlines in ALL {
             let (mut locator, mut index) = (Locator::new().newlines(newlines), LineIndex::new(newlines));
             for (bytes, text) in pieces.into_iter().cycle().take(60) {
-                locator.feed_ill_formed(bytes);
-                index.feed_ill_formed(bytes);
+                locator.push_ill_formed(bytes);
+                index.push_ill_formed(bytes);
                 assert_eq!(index.location(index.len()), Some(locator.location()), "{newlines:?}");
-                locator.feed(text);
-                index.feed(text);
+                locator.push(text);
+                index.push(text);
                 assert_eq!(index.location(index.len()), Some(locator.location()), "{newlines:?}");
             }
         }
@@ -342,8 +342,8 @@ mod index {
     #[test]
     fn an_ill_formed_sequence_across_two_blocks_is_one_character() {
         let mut index = LineIndex::new(Newlines::Lf);
-        index.feed(&"x".repeat(62));
-        index.feed_ill_formed(3);
+        index.push(&"x".repeat(62));
+        index.push_ill_formed(3);
         let offsets = (61..=65).map(|at| index.location(at).expect("it is in the text").offset);
         assert!(offsets.eq([61, 62, 62, 62, 65]));
     }
@@ -357,7 +357,7 @@ mod index {
     #[test]
     fn ascii_text_only_uses_memory_for_its_lines() {
         let mut index = LineIndex::new(Newlines::Lf);
-        index.feed(&"ascii\n".repeat(1000));
+        index.push(&"ascii\n".repeat(1000));
         assert_eq!(index.lines(), 1001);
         let location = index.location(6 * 500 + 3).expect("it is in the text");
         assert_eq!((location.line, location.columns.utf16), (500, 3));
@@ -367,14 +367,14 @@ mod index {
 #[test]
 fn offsets_wrap() {
     let mut locator = Locator::new().newlines(Newlines::CrLf);
-    locator.feed_ill_formed(u64::MAX);
-    locator.feed("ab\r");
+    locator.push_ill_formed(u64::MAX);
+    locator.push("ab\r");
     assert_eq!((locator.location().offset, locator.location().columns.bytes), (2, 2));
     assert_eq!(locator.location().columns.characters, 4);
     let mut first = Locator::new();
-    first.feed("ab");
+    first.push("ab");
     let mut second = Locator::new();
-    second.feed_ill_formed(u64::MAX);
+    second.push_ill_formed(u64::MAX);
     first.join(&second);
     assert_eq!((first.location().offset, first.location().columns.bytes), (1, 1));
 }
@@ -387,7 +387,7 @@ fn an_edited_index_is_that_of_the_edited_document() {
 
     let same = |index: &LineIndex, document: &str, newlines: Newlines, step: usize| {
         let mut whole = LineIndex::new(newlines);
-        whole.feed(document);
+        whole.push(document);
         assert_eq!((index.len(), index.lines()), (document.len() as u64, whole.lines()));
         for line in 0..=whole.lines() {
             assert_eq!(index.line(line), whole.line(line), "{newlines:?}: line {line} of {document:?}");
@@ -436,9 +436,9 @@ fn an_edit_joins_and_separates_a_cr_and_an_lf() {
     for len in (0..20).chain(1000..1050).chain(2030..2060) {
         let line = "a".repeat(len);
         let mut index = LineIndex::new(Newlines::Any);
-        index.feed(&line);
-        index.feed("\rbbb\n");
-        index.feed(&line);
+        index.push(&line);
+        index.push("\rbbb\n");
+        index.push(&line);
         assert_eq!(index.lines(), 3);
         let cr = len as u64;
         index.splice(cr + 1..cr + 4, "");

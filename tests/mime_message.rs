@@ -371,7 +371,7 @@ fn a_lenient_validator_accepts_base64_without_padding() {
         let message =
             format!("Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: base64\n\nYQ\n");
         assert!(summary(&validate(&message)).starts_with("1 text/plain MissingPadding@"), "{charset}");
-        lenient.feed(message.as_bytes());
+        lenient.push(message.as_bytes());
         assert_eq!(summary(&lenient.finish()), "1 text/plain HeaderLineTooLong@38", "{charset}");
     }
 }
@@ -379,13 +379,13 @@ fn a_lenient_validator_accepts_base64_without_padding() {
 #[test]
 fn a_validator_can_be_fed_again_after_its_end() {
     let mut validator = MessageValidator::new();
-    validator.feed(b"From me\nContent-Type: text/plain; charset=utf-8\n\n\xFF");
+    validator.push(b"From me\nContent-Type: text/plain; charset=utf-8\n\n\xFF");
     assert!(!validator.is_ok());
     assert_eq!(validator.offset(), 50);
     assert!(!validator.finish().is_ok());
     assert!(validator.is_ok());
     assert_eq!(validator.offset(), 0);
-    validator.feed(b"A: b\n\nc");
+    validator.push(b"A: b\n\nc");
     let verdict = validator.finish();
     assert_eq!((verdict.bytes, verdict.parts[0].offset, verdict.is_ok()), (7, 6, true));
 }

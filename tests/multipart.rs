@@ -528,7 +528,7 @@ fn a_chunk_is_released_although_its_last_byte_is_pending() {
         let whole = form(&[(parameters, "", &[b'x'; 5000])]);
         let chunk = Bytes::copy_from_slice(&whole[..4000]);
         let mut filter = BodyFilter::form_data(BOUNDARY, &BodyRules::new()).expect("a boundary");
-        filter.feed(chunk.clone());
+        filter.push(chunk.clone());
         let mut len = 0;
         while let Some(data) = filter.next() {
             len += data.expect("good").len();

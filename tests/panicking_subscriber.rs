@@ -117,7 +117,7 @@ fn decoders() -> impl Iterator<Item = TextDecoder> {
 
 #[test]
 #[cfg(feature = "alloc")]
-fn decode_into_leaves_valid_utf8() {
+fn feed_into_leaves_valid_utf8() {
     let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
@@ -126,7 +126,7 @@ fn decode_into_leaves_valid_utf8() {
             for _ in 0..32 {
                 let from = decoder.offset() as usize;
                 let mut done = false;
-                attempt(&mut || done = decoder.decode_into(&input[from..], &mut text).is_ok());
+                attempt(&mut || done = decoder.feed_into(&input[from..], &mut text).is_ok());
                 assert!(text.starts_with("before "));
                 assert_is_text(&text);
                 if done {
@@ -169,7 +169,7 @@ mod transcoder {
     fn input(encoding: Encoding) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut to = Transcoder::new(Encoding::Utf8, encoding).with_error_policy(ErrorPolicy::Escape);
-        to.feed(&ill_formed_input(), &mut bytes).expect("repaired");
+        to.feed_into(&ill_formed_input(), &mut bytes).expect("repaired");
         let unpaired: &[u8] = match encoding {
             Encoding::Utf16Le => b"\x01\xD8",
             Encoding::Utf16Be => b"\xD8\x01",
@@ -194,9 +194,9 @@ mod transcoder {
         for _ in 0..40 {
             let (from, before, mut result) = (transcoder.offset() as usize, out.clone(), Ok(()));
             let returned = attempt(&mut || {
-                result = transcoder.feed(&input[from..], &mut out).and_then(|()| {
+                result = transcoder.feed_into(&input[from..], &mut out).and_then(|()| {
                     ended = true;
-                    transcoder.finish(&mut out)
+                    transcoder.finish_into(&mut out)
                 });
             });
             check(&out);

@@ -1,4 +1,4 @@
-//! `TextDecoder::push` and `feed_ranges` agree with `feed` for every partition, and `push` borrows where
+//! `TextDecoder::decode_chunk` and `feed_ranges` agree with `feed` for every partition, and `decode_chunk` borrows where
 //! possible.
 #![cfg(feature = "alloc")]
 #![allow(missing_docs)]
@@ -12,7 +12,7 @@ use std::alloc::System;
 use std::borrow::Cow;
 
 use support::{Rng, every_partition, oracle, policies, some_partitions};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, PushError, Subset, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::{BomPolicy, DecodeError, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
 
 const BOMS: [BomPolicy; 4] = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
 
@@ -67,14 +67,14 @@ fn by_push(mut decoder: TextDecoder, chunks: &[&[u8]]) -> Outcome {
         loop {
             let borrows = can_be_borrowed(decoder, rest);
             let before = decoder.offset();
-            match decoder.push(rest) {
+            match decoder.decode_chunk(rest) {
                 Ok(good) => {
                     assert_eq!(matches!(good, Cow::Borrowed(_)), borrows, "{rest:02X?}");
                     assert_eq!(decoder.offset() - before, rest.len() as u64);
                     text.push_str(&good);
                     break;
                 }
-                Err(PushError { error, text: good, read, .. }) => {
+                Err(DecodeError { error, text: good, read, .. }) => {
                     assert_eq!(decoder.offset() - before, read as u64);
                     text.push_str(&good);
                     errors.push(error);
@@ -184,15 +184,15 @@ fn long_text_in_a_subset_is_borrowed_whole() {
     let text = "\u{20AC}\u{1F980}a".repeat(5_000);
     let mut decoder = TextDecoder::new().with_subset(&Subset::NO_CONTROLS);
     assert!(
-        matches!(decoder.push(text.as_bytes()), Ok(Cow::Borrowed(found)) if found.as_ptr() == text.as_ptr())
+        matches!(decoder.decode_chunk(text.as_bytes()), Ok(Cow::Borrowed(found)) if found.as_ptr() == text.as_ptr())
     );
 }
 
 #[test]
 fn an_error_contains_the_text_before_it_and_displays_none_of_it() {
     let mut decoder = TextDecoder::new();
-    assert_eq!(decoder.push(b"secret gr\xC3").unwrap(), "secret gr");
-    let failed = decoder.push(b"\xBCn\xFFrest").unwrap_err();
+    assert_eq!(decoder.decode_chunk(b"secret gr\xC3").unwrap(), "secret gr");
+    let failed = decoder.decode_chunk(b"\xBCn\xFFrest").unwrap_err();
     assert_eq!(
         (failed.error, &*failed.text, failed.read),
         (Utf8Error::new(12, ErrorKind::InvalidLead, 1), "\u{FC}n", 3)
@@ -202,7 +202,7 @@ fn an_error_contains_the_text_before_it_and_displays_none_of_it() {
     assert!(debug.contains("text: 3 bytes") && !debug.contains('\u{FC}'), "{debug}");
     assert_eq!(Utf8Error::from(failed.clone()), failed.error);
     assert_eq!(failed.utf8_error(), Some(failed.error));
-    assert_eq!(decoder.push(b"rest").unwrap(), "rest", "the rest can be decoded");
+    assert_eq!(decoder.decode_chunk(b"rest").unwrap(), "rest", "the rest can be decoded");
     #[cfg(feature = "std")]
     {
         assert_eq!(Utf8Error::find(&failed), Some(failed.error));
@@ -215,13 +215,13 @@ fn an_error_contains_the_text_before_it_and_displays_none_of_it() {
 #[test]
 fn an_error_found_at_the_first_byte_consumes_no_byte_of_the_chunk() {
     let mut decoder = TextDecoder::new();
-    assert_eq!(decoder.push(b"\xE2\x82").unwrap(), "");
-    let failed = decoder.push(b"abc").unwrap_err();
+    assert_eq!(decoder.decode_chunk(b"\xE2\x82").unwrap(), "");
+    let failed = decoder.decode_chunk(b"abc").unwrap_err();
     assert_eq!((failed.error.offset, failed.error.len, &*failed.text, failed.read), (0, 2, "", 0));
-    assert_eq!(decoder.push(b"abc").unwrap(), "abc");
+    assert_eq!(decoder.decode_chunk(b"abc").unwrap(), "abc");
 
     let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
-    decoder.push(b"\xE2\x82").unwrap();
+    decoder.decode_chunk(b"\xE2\x82").unwrap();
     let found: Vec<_> = decoder.feed_ranges(b"abc").map(|(range, _)| range).collect();
     assert_eq!(found, [0..0, 0..3]);
 }
@@ -262,11 +262,11 @@ fn borrowed_text_and_ranges_do_not_allocate() {
         b"\xEF\xBB\xBFna\xC3\xAFve text that is longer than a register, and an unfinished character \xE2\x82";
     let mut decoder = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
     let mut text = Cow::Borrowed("");
-    assert_eq!(allocations(|| text = decoder.push(chunk).expect("well-formed")), 0);
+    assert_eq!(allocations(|| text = decoder.decode_chunk(chunk).expect("well-formed")), 0);
     assert_eq!(text.as_ptr(), chunk[3..].as_ptr());
     assert_eq!(text.len(), chunk.len() - 5);
     assert_eq!(
-        allocations(|| drop(decoder.push(b"\xAC and more"))),
+        allocations(|| drop(decoder.decode_chunk(b"\xAC and more"))),
         1,
         "one copy where a character was split"
     );

@@ -14,8 +14,8 @@ use serde_json::Value;
 use tower::ServiceExt;
 use utf8_codec::content_type::ContentType;
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyRules, ContentFields, Message, MultipartError, ProblemBody, Reason, Rejection,
-    Utf8Body, Utf8BodyError,
+    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, MultipartError, ProblemBody, Reason,
+    Rejection, Utf8Body, Utf8BodyError,
 };
 use utf8_codec::tower::ValidateUtf8RequestLayer;
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
@@ -55,12 +55,12 @@ async fn every_rejection_has_a_problem_document() {
         (Reason::LengthPrefixed, 415, "LengthPrefixed", None),
         (Reason::TooLong { limit: 9 }, 413, "TooLong", None),
     ] {
-        let request = Rejection::new(Message::Request, reason.clone()).to_response();
+        let request = Rejection::new(MessageKind::Request, reason.clone()).to_response();
         let (seen, document) = problem(request).await;
         assert_eq!((seen.as_u16(), &document["kind"]), (status, &kind.into()));
         assert_eq!(document["offset"].as_u64(), offset, "{kind}");
         assert_eq!(document["detail"], reason.to_string());
-        let (seen, _) = problem(Rejection::new(Message::Response, reason).to_response()).await;
+        let (seen, _) = problem(Rejection::new(MessageKind::Response, reason).to_response()).await;
         assert_eq!(seen, StatusCode::BAD_GATEWAY);
     }
 }
@@ -79,7 +79,7 @@ async fn the_body_of_a_response_ends_after_its_document() {
 async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>> {
     let (mut parts, body) = request.into_parts();
     let body = BodyRules::new()
-        .apply(Message::Request, &mut parts.headers, body)
+        .apply(MessageKind::Request, &mut parts.headers, body)
         .map_err(|rejection| rejection.to_response())?;
     match body.collect().await {
         Ok(text) => Ok(text.to_bytes().len().to_string()),
@@ -139,7 +139,7 @@ fn engine(
     let mut filter = BodyFilter::new(&plan, rules);
     let mut passed = Vec::new();
     // All chunks are fed before the first output is read, so the filter queues its output.
-    chunks.iter().for_each(|chunk| filter.feed(Bytes::from_static(chunk)));
+    chunks.iter().for_each(|chunk| filter.push(Bytes::from_static(chunk)));
     filter.finish();
     while let Some(data) = filter.next() {
         passed.extend_from_slice(
@@ -259,7 +259,7 @@ fn text_in_another_charset_is_repaired_the_same_for_every_partition() {
                 }
             };
             for chunk in chunks {
-                filter.feed(Bytes::copy_from_slice(chunk));
+                filter.push(Bytes::copy_from_slice(chunk));
                 drain(&mut filter);
             }
             filter.finish();
@@ -335,7 +335,7 @@ fn text_in_another_charset_is_compared_with_the_subset() {
                 (Ok(expected.into()), failed)
             );
             let mut filter = BodyFilter::new(&plan, &rules);
-            chunks.iter().for_each(|chunk| filter.feed(Bytes::copy_from_slice(chunk)));
+            chunks.iter().for_each(|chunk| filter.push(Bytes::copy_from_slice(chunk)));
             while filter.next().is_some() {}
             assert_eq!(filter.repaired(), repaired);
         });
@@ -372,11 +372,11 @@ fn a_body_in_another_charset_ends_with_the_replacement_of_half_a_character() {
 
 #[test]
 fn a_filter_ends_with_its_error() {
-    let mut filter = BodyFilter::text(TextDecoder::new());
-    filter.feed(Bytes::from_static(b"a\xFFb"));
+    let mut filter = BodyFilter::with_decoder(TextDecoder::new());
+    filter.push(Bytes::from_static(b"a\xFFb"));
     assert_eq!(filter.next().unwrap().unwrap(), "a");
     assert!(matches!(filter.next(), Some(Err(Utf8BodyError::IllFormed(error))) if error.offset == 1));
-    filter.feed(Bytes::from_static(b"more"));
+    filter.push(Bytes::from_static(b"more"));
     filter.finish();
     assert!(filter.next().is_none());
     assert_eq!(format!("{filter:?}"), "BodyFilter { offset: 7, .. }");

@@ -295,7 +295,7 @@ async fn a_decoder_that_was_used_before_does_not_affect_a_connection() {
     let mut used = TextDecoder::new();
     assert_eq!(used.feed(b"a\xE2\x82").count(), 1);
     let mut lines = LineFilter::with_decoder(used);
-    lines.feed(b"held", |_| {}).unwrap();
+    lines.feed_with(b"held", |_| {}).unwrap();
     for relay in [Relay::with_decoder(used), Relay::new().with_line_filter(lines)] {
         let relay = relay.with_rejection_policy(RejectionPolicy::Close);
         let (mut client, mut server, reports, relayed) = piped(relay, 64);

@@ -15,13 +15,13 @@ use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 use http_body_util::{BodyExt, StreamBody};
 use support::hostile::{HostileStream, Step, steps};
 use support::{Rng, every_partition, oracle, some_partitions};
-use utf8_codec::stream::{StreamError, Utf8Stream, Utf8StreamExt};
+use utf8_codec::stream::{Utf8Stream, Utf8StreamError, Utf8StreamExt};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 const CRAB: &[u8] = "na\u{EF}ve \u{1F980}!".as_bytes();
 
 /// Returns the text of a stream and the error that ended it. Asserts that no item follows.
-fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<StreamError<io::Error>>) {
+fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<Utf8StreamError<io::Error>>) {
     futures::executor::block_on(async {
         let (mut good, mut error) = (String::new(), None);
         while let Some(part) = text.next().await {
@@ -44,8 +44,8 @@ fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<StreamError<i
 fn strict(chunks: &[&[u8]]) -> (String, Option<Utf8Error>) {
     let (text, error) = outcome(HostileStream::new(steps(chunks)).utf8());
     let error = error.map(|error| match error {
-        StreamError::Utf8(error) => error,
-        StreamError::Inner(error) => panic!("{error}"),
+        Utf8StreamError::Utf8(error) => error,
+        Utf8StreamError::Inner(error) => panic!("{error}"),
     });
     (text, error)
 }
@@ -124,7 +124,7 @@ fn after_an_error_the_inner_stream_is_not_polled() {
     let mut text = HostileStream::new(chunks).utf8();
     futures::executor::block_on(async {
         assert_eq!(text.next().await.unwrap().unwrap(), "good");
-        let Some(Err(StreamError::Utf8(error))) = text.next().await else { panic!("an error") };
+        let Some(Err(Utf8StreamError::Utf8(error))) = text.next().await else { panic!("an error") };
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::InvalidLead, 1));
         for _ in 0..3 {
             assert!(text.next().await.is_none());
@@ -156,8 +156,8 @@ fn decoding_continues_after_an_inner_error_at_every_position() {
         futures::executor::block_on(HostileStream::new(inner).utf8().for_each(|part| {
             match part {
                 Ok(part) => good.push_str(&part),
-                Err(StreamError::Inner(error)) => errors.push(error.kind()),
-                Err(StreamError::Utf8(error)) => panic!("{error} at cut {cut}"),
+                Err(Utf8StreamError::Inner(error)) => errors.push(error.kind()),
+                Err(Utf8StreamError::Utf8(error)) => panic!("{error} at cut {cut}"),
             }
             core::future::ready(())
         }));
@@ -178,7 +178,7 @@ fn a_connection_that_fails_inside_a_character_is_one_error() {
 #[test]
 fn errors_convert_and_are_found_in_a_chain() {
     let utf8 = Utf8Error::new(7, ErrorKind::Surrogate, 1);
-    let error: StreamError<io::Error> = utf8.into();
+    let error: Utf8StreamError<io::Error> = utf8.into();
     assert_eq!(error.to_string(), utf8.to_string());
     let source = core::error::Error::source(&error).unwrap();
     assert_eq!(source.downcast_ref::<Utf8Error>(), Some(&utf8));
@@ -292,7 +292,7 @@ fn bodies_of_http_libraries_are_streams_of_text() {
     type BoxError = Box<dyn core::error::Error + Send + Sync>;
     async fn text_of(
         body: impl Stream<Item = Result<Bytes, BoxError>>,
-    ) -> Result<String, StreamError<BoxError>> {
+    ) -> Result<String, Utf8StreamError<BoxError>> {
         Ok(body.utf8().try_collect::<Vec<_>>().await?.concat())
     }
     fn spawnable<F: Future + Send + 'static>(future: F) -> F {

@@ -188,7 +188,7 @@ fn offsets_wrap_after_the_maximum() {
                 let mut decoder = decoder.with_error_policy(policy);
                 decoder.feed(input).for_each(|piece| expected.push(piece));
                 expected.extend(decoder.finish());
-                let mut decoder = decoder.at(at);
+                let mut decoder = decoder.restarted_at(at);
                 let mut found: Vec<_> = decoder.feed(input).collect();
                 found.extend(decoder.finish());
                 for piece in &mut found {
@@ -212,8 +212,9 @@ fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
         let text = format!("{before}\u{FEFF}a");
         for bom in BOMS {
             for subset in [None, Some(&Subset::NO_NUL)] {
-                let decoder =
-                    TextDecoder::new().with_bom_policy(bom).at(0_u64.wrapping_sub(before.len() as u64));
+                let decoder = TextDecoder::new()
+                    .with_bom_policy(bom)
+                    .restarted_at(0_u64.wrapping_sub(before.len() as u64));
                 let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                 some_partitions(&input, 5, |chunks| {
                     let mut decoder = decoder;
@@ -229,7 +230,7 @@ fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
                 #[cfg(feature = "alloc")]
                 {
                     let (mut decoder, mut found) = (decoder, String::new());
-                    decoder.decode_into(&input, &mut found).expect("good text");
+                    decoder.feed_into(&input, &mut found).expect("good text");
                     assert_eq!(found, text, "{bom:?}");
                 }
             }
@@ -247,20 +248,20 @@ fn a_decoder_at_an_offset_equals_a_new_one() {
         let mut used = policies;
         used.feed(b"a\xFF\xC3\xA9\xE2").for_each(drop);
         assert_ne!(used, policies);
-        assert_eq!(used.at(0), policies);
-        assert_eq!(used.at(7), policies.at(7));
-        assert_eq!(used.at(0).counters().total(), 0);
+        assert_eq!(used.restarted_at(0), policies);
+        assert_eq!(used.restarted_at(7), policies.restarted_at(7));
+        assert_eq!(used.restarted_at(0).counters().total(), 0);
     }
     // The BOM is required again.
     let mut decoder = TextDecoder::new().with_bom_policy(BomPolicy::Require);
     for _ in 0..2 {
         let errors: Vec<_> = decoder.feed(b"a").filter_map(|piece| piece.text().err()).collect();
         assert_eq!(errors, [Utf8Error::new(0, ErrorKind::MissingBom, 0)]);
-        decoder = decoder.at(0);
+        decoder = decoder.restarted_at(0);
     }
     // It is required at offset 0 only.
-    assert_eq!(decoder.at(1).feed(b"a").next(), Some(TextPiece::Text("a")));
-    assert_eq!(decoder.at(1).finish(), None);
+    assert_eq!(decoder.restarted_at(1).feed(b"a").next(), Some(TextPiece::Text("a")));
+    assert_eq!(decoder.restarted_at(1).finish(), None);
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
         decoder
     };
     let validated = |bytes: &[u8]| {
-        let mut decoder = Utf8Decoder::at(3 - bytes.len() as u64);
+        let mut decoder = Utf8Decoder::with_offset(3 - bytes.len() as u64);
         decoder.validate(bytes).expect("the start of a sequence");
         decoder
     };
@@ -304,7 +305,7 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
     assert_ne!(decoder, decoder.with_error_policy(ErrorPolicy::Skip));
     assert_ne!(decoder, decoder.with_bom_policy(BomPolicy::Strip));
     assert_ne!(decoder, decoder.with_subset(&Subset::BMP));
-    assert_ne!(decoder, decoder.at(1));
+    assert_ne!(decoder, decoder.restarted_at(1));
 }
 
 #[test]
@@ -367,7 +368,7 @@ fn the_minimum_length_is_reached_for_every_length() {
             let repaired = [None, Some(&Subset::BMP), Some(&NOTHING)].map(|subset| {
                 let decoder = TextDecoder::new().with_error_policy(policy);
                 let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
-                decoder.decode_to_string(text.as_bytes()).expect("every error is repaired").len() as u64
+                decoder.decode(text.as_bytes()).expect("every error is repaired").len() as u64
             });
             let shortest = repaired.into_iter().min();
             assert_eq!(Some(policy.min_output_len(len as u64)), shortest, "{policy:?} {len}");

@@ -15,7 +15,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
     for chunk in chunks {
         let mut rest = *chunk;
         loop {
-            let progress = transcoder.feed_into(rest, &mut buffer);
+            let progress = transcoder.feed_into_slice(rest, &mut buffer);
             rest = &rest[progress.read..];
             out.extend_from_slice(&buffer[..progress.written]);
             match progress.status {
@@ -27,7 +27,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
         assert!(rest.is_empty());
     }
     loop {
-        let progress = transcoder.finish_into(&mut buffer);
+        let progress = transcoder.finish_into_slice(&mut buffer);
         out.extend_from_slice(&buffer[..progress.written]);
         match progress.status {
             Status::InputEmpty => break,
@@ -230,7 +230,7 @@ fn each_policy_repairs_ill_formed_input_and_unmappable_characters() {
             assert_eq!(repaired(transcoder, chunks), expected, "{policy:?} {chunks:02X?}");
             let mut whole = transcoder;
             for chunk in chunks {
-                let _ = whole.feed_into(chunk, &mut [0; 64]);
+                let _ = whole.feed_into_slice(chunk, &mut [0; 64]);
             }
             assert_eq!(whole.counters().of(ErrorKind::InvalidLead), 1);
             assert_eq!(whole.counters().of(ErrorKind::Unmappable), 1);
@@ -398,9 +398,9 @@ fn skip_does_not_join_two_surrogates() {
             some_partitions(&input, 20, |chunks| {
                 let (mut transcoder, mut out) = (skip, Vec::new());
                 for chunk in chunks {
-                    transcoder.feed(chunk, &mut out).expect("everything is skipped");
+                    transcoder.feed_into(chunk, &mut out).expect("everything is skipped");
                 }
-                transcoder.finish(&mut out).expect("everything is skipped");
+                transcoder.finish_into(&mut out).expect("everything is skipped");
                 assert_eq!(out, skipped, "{source} to {target}");
                 let counters = transcoder.counters();
                 let counts = [ErrorKind::OutsideSubset, ErrorKind::Unmappable].map(|kind| counters.of(kind));
@@ -447,12 +447,12 @@ fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
             let (mut out, mut buffer) = (Vec::new(), vec![0; room]);
             for mut rest in input.chunks(chunk) {
                 while !rest.is_empty() {
-                    let progress = transcoder.feed_into(rest, &mut buffer);
+                    let progress = transcoder.feed_into_slice(rest, &mut buffer);
                     out.extend_from_slice(&buffer[..progress.written]);
                     rest = &rest[progress.read..];
                 }
             }
-            assert_eq!(transcoder.finish(&mut out), Ok(()));
+            assert_eq!(transcoder.finish_into(&mut out), Ok(()));
             assert_eq!(out, b"\xED\xA0\xBDb", "{transcoder:?} {room} {chunk}");
             let counters = transcoder.counters();
             assert_eq!((counters.of(skipped), counters.of(ErrorKind::Unmappable)), (1, lows));
@@ -464,11 +464,11 @@ fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
 fn a_transcoder_can_be_used_again_after_its_end() {
     let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8);
     let mut out = String::new();
-    transcoder.feed(b"a\0b", &mut out).expect("well-formed so far");
-    assert_eq!(transcoder.finish(&mut out).map_err(facts), Err((2, ErrorKind::Truncated, 1)));
-    assert_eq!(transcoder.finish(&mut out), Ok(()));
-    transcoder.feed(b"c\0\0\xDC", &mut out).expect_err("a low surrogate");
-    transcoder.feed(b"d\0", &mut out).expect("well-formed");
+    transcoder.feed_into(b"a\0b", &mut out).expect("well-formed so far");
+    assert_eq!(transcoder.finish_into(&mut out).map_err(facts), Err((2, ErrorKind::Truncated, 1)));
+    assert_eq!(transcoder.finish_into(&mut out), Ok(()));
+    transcoder.feed_into(b"c\0\0\xDC", &mut out).expect_err("a low surrogate");
+    transcoder.feed_into(b"d\0", &mut out).expect("well-formed");
     assert_eq!((out.as_str(), transcoder.offset()), ("acd", 9));
 }
 
@@ -505,9 +505,9 @@ fn an_error_names_the_source_encoding() {
     ];
     let message = |mut transcoder: Transcoder, bytes: &[u8]| {
         let mut out = Vec::new();
-        let error = transcoder.feed(bytes, &mut out).and_then(|()| transcoder.finish(&mut out));
+        let error = transcoder.feed_into(bytes, &mut out).and_then(|()| transcoder.finish_into(&mut out));
         let error = error.expect_err("not well-formed in any of them");
-        assert_eq!(error.encoding(), transcoder.from());
+        assert_eq!(error.encoding(), transcoder.source());
         error.to_string()
     };
     for (encoding, title) in titles {

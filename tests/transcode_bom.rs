@@ -46,9 +46,9 @@ fn a_bom_policy_that_is_set_later_applies_only_if_nothing_was_read() {
     {
         let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8);
         let mut out = String::new();
-        transcoder.feed(before, &mut out).expect("well-formed");
+        transcoder.feed_into(before, &mut out).expect("well-formed");
         transcoder = transcoder.with_bom_policy(BomPolicy::Strip);
-        transcoder.feed("\u{FEFF}a".as_bytes(), &mut out).expect("well-formed");
+        transcoder.feed_into("\u{FEFF}a".as_bytes(), &mut out).expect("well-formed");
         assert_eq!(out, expected);
     }
 }
@@ -76,10 +76,10 @@ fn sniffing_selects_the_encoding_that_the_bom_names() {
             let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
             let mut out = String::new();
             for chunk in chunks {
-                transcoder.feed(chunk, &mut out).expect("well-formed");
+                transcoder.feed_into(chunk, &mut out).expect("well-formed");
             }
-            transcoder.finish(&mut out).expect("well-formed");
-            assert_eq!((out.as_str(), transcoder.from()), (text, encoding), "{chunks:02X?}");
+            transcoder.finish_into(&mut out).expect("well-formed");
+            assert_eq!((out.as_str(), transcoder.source()), (text, encoding), "{chunks:02X?}");
         });
     }
     for (input, errors) in [
@@ -96,10 +96,10 @@ fn sniffing_selects_the_encoding_that_the_bom_names() {
     }
     // An error that cannot be part of a BOM is reported by the call that contains it.
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
-    assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
+    assert!(transcoder.feed_into(b"\x80", &mut Vec::new()).is_err());
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
-    assert!(transcoder.feed(b"\xFF", &mut Vec::new()).is_ok());
-    assert!(transcoder.feed(b"a", &mut Vec::new()).is_err());
+    assert!(transcoder.feed_into(b"\xFF", &mut Vec::new()).is_ok());
+    assert!(transcoder.feed_into(b"a", &mut Vec::new()).is_err());
 }
 
 /// `EF BB BF` is the BOM of every encoding that resembles UTF-8 (ISO/IEC 10646-1 Annex F for the one with 31 bits).
@@ -119,19 +119,19 @@ fn sniffing_keeps_an_encoding_whose_bom_it_finds() {
                 [transcoder.with_sniffing(true).with_bom_policy(BomPolicy::Keep), transcoder];
             let (mut sniffed, mut out) = (String::new(), String::new());
             for chunk in chunks {
-                sniffing.feed(chunk, &mut sniffed).expect("every error is repaired");
-                named.feed(chunk, &mut out).expect("every error is repaired");
+                sniffing.feed_into(chunk, &mut sniffed).expect("every error is repaired");
+                named.feed_into(chunk, &mut out).expect("every error is repaired");
             }
-            sniffing.finish(&mut sniffed).expect("every error is repaired");
-            named.finish(&mut out).expect("every error is repaired");
-            assert_eq!((sniffed.as_str(), sniffing.from()), (text, encoding), "{chunks:02X?}");
+            sniffing.finish_into(&mut sniffed).expect("every error is repaired");
+            named.finish_into(&mut out).expect("every error is repaired");
+            assert_eq!((sniffed.as_str(), sniffing.source()), (text, encoding), "{chunks:02X?}");
             assert_eq!((out, named.counters()), (sniffed, sniffing.counters()), "{encoding}");
         });
     }
     // Other encodings have another BOM or none.
     for encoding in [Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Latin1, Encoding::Windows1252] {
         let mut transcoder = Transcoder::new(encoding, Encoding::Utf8).with_sniffing(true);
-        transcoder.feed("\u{FEFF}é".as_bytes(), &mut String::new()).expect("UTF-8");
-        assert_eq!(transcoder.from(), Encoding::Utf8);
+        transcoder.feed_into("\u{FEFF}é".as_bytes(), &mut String::new()).expect("UTF-8");
+        assert_eq!(transcoder.source(), Encoding::Utf8);
     }
 }

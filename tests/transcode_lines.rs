@@ -335,7 +335,7 @@ fn the_last_line_without_a_terminator_has_one_error() {
         // The surrogate is a character of the source, and half a code unit follows it.
         (Encoding::Utf16Le, true, b"a\0\x3D\xD8b", 2),
     ] {
-        let switches = if surrogates { Switches::STRICT.with_surrogates(true) } else { Switches::STRICT };
+        let switches = Switches::STRICT.with_surrogates(surrogates);
         let codec = || TranscodeCodec::new(encoding).with_switches(switches).into_lines();
         every_partition(line, |chunks| {
             let items = lines(codec(), chunks);

@@ -12,7 +12,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, every_partition, oracle, policies, some_partitions};
-use utf8_codec::http::{BodyRules, Message, Rejection, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, MessageKind, Rejection, Utf8Body, Utf8BodyError};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn rules(decoder: TextDecoder) -> BodyRules {
@@ -22,7 +22,7 @@ fn rules(decoder: TextDecoder) -> BodyRules {
 fn form(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> Utf8Body<Script> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint)).expect("a form is text")
+    rules.apply(MessageKind::Request, &mut headers, Script::of(chunks, end_hint)).expect("a form is text")
 }
 
 /// Returns the bytes of a checked form, and offset, kind and length of its error.
@@ -217,7 +217,7 @@ fn a_replacement_is_percent_encoded() {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(3));
     let body = Script::of(&[b"\xFF"], EndHint::Size);
-    ampersand.apply(Message::Request, &mut headers, body).expect("text");
+    ampersand.apply(MessageKind::Request, &mut headers, body).expect("text");
     assert!(!headers.contains_key(CONTENT_LENGTH), "one byte becomes three");
 }
 
@@ -276,7 +276,7 @@ fn a_form_has_no_bom_and_one_charset() {
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
         headers.insert(CONTENT_TYPE, latin1);
         let body = Script::of(&[b"a=%E9"], EndHint::Nothing);
-        let rejection = transcoding.apply(Message::Request, &mut headers, body).expect_err("a rejection");
+        let rejection = transcoding.apply(MessageKind::Request, &mut headers, body).expect_err("a rejection");
         assert_eq!(rejection.reason, utf8_codec::http::Reason::UnsupportedCharset);
     }
 }
@@ -287,13 +287,13 @@ fn a_form_without_escapes_is_not_copied() {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     let body = http_body_util::Full::new(text.clone());
-    let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
+    let mut body = BodyRules::new().apply(MessageKind::Request, &mut headers, body).expect("text");
     let frame = block_on(body.frame());
     let data = frame.expect("a frame").expect("good").into_data().expect("data");
     assert_eq!((data.as_ptr(), data.len()), (text.as_ptr(), text.len()));
     let escaped = Bytes::from("name=caf%C3%A9&".repeat(1_000));
     let body = http_body_util::Full::new(escaped.clone());
-    let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
+    let mut body = BodyRules::new().apply(MessageKind::Request, &mut headers, body).expect("text");
     let mut copied = 0;
     while let Some(frame) = block_on(body.frame()) {
         let data = frame.expect("good").into_data().expect("data");

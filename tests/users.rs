@@ -226,7 +226,7 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
             ended = last;
         }
         assert!(ended);
-        Ok::<_, utf8_codec::codec::FrameError<io::Error>>(text)
+        Ok::<_, utf8_codec::codec::Utf8FramesError<io::Error>>(text)
     };
     assert_eq!(
         message("a\u{20AC}\u{1F980}".as_bytes()).unwrap(),
@@ -238,9 +238,9 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
 
     // The same for a server that reads frames itself.
     let mut text = Utf8Validator::new();
-    text.feed(b"ab").unwrap();
-    text.feed(b"c\xE2\x82").unwrap();
-    assert_eq!(text.end_of_message().unwrap_err(), error);
+    text.validate(b"ab").unwrap();
+    text.validate(b"c\xE2\x82").unwrap();
+    assert_eq!(text.finish().unwrap_err(), error);
 }
 
 /// psf/requests#3980, encode/httpx#2423, httpx-sse#34, tokio-rs/tokio#2657 and #791: a CRLF split across chunks makes

@@ -5,7 +5,7 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::http::{BodyRules, Message, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
 use utf8_codec_fuzz::support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
     let run = |rules: &BodyRules, content_type, chunks: &[&[u8]], end_hint| {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        let body = rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint));
+        let body = rules.apply(MessageKind::Request, &mut headers, Script::of(chunks, end_hint));
         let (data, trailers, error) = drain(body.expect("text"));
         assert!(trailers.is_none());
         (data, error)

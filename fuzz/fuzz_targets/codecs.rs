@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     let bom = input.pick(1, &[BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject]);
     let transcoded = || {
         let codec = TranscodeCodec::new(encoding).with_error_policy(input.pick(0, &policies)).with_bom_policy(bom);
-        if input.pick(2, &[false, true]) { codec.with_sniffing(true) } else { codec }
+        codec.with_sniffing(input.pick(2, &[false, true]))
     };
     let whole = items(&mut transcoded(), &[input.bytes]);
     let cut = items(&mut transcoded(), &chunks);

@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(hooked, forwarded);
 
     let lines = LineFilter::with_decoder(decoder).with_max_length(input.pick(5, &[0, 1, 7, 60, usize::MAX]));
-    let lines = if input.pick(6, &[false, true]) { lines.with_stop_at_error(true) } else { lines };
+    let lines = lines.with_stop_at_error(input.pick(6, &[false, true]));
     assert_eq!(by_lines(lines.clone(), &chunks), by_lines(lines, &[input.bytes]));
 });
 

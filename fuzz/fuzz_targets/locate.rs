@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let mut by_ascii = locator;
     for part in &parts {
         locator.feed(part);
-        let ascii = by_ascii.feed_ascii(part.as_bytes());
+        let ascii = by_ascii.push_ascii(part.as_bytes());
         by_ascii.feed(&part[ascii..]);
         index.feed(part);
         let mut alone = Locator::new().newlines(newlines);

@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     limits.errors = input.pick(0, &[16, 0, 1, 2]);
     let validate = |chunks: &[&[u8]]| {
         let validator = MessageValidator::new().with_limits(limits);
-        let mut validator = if input.pick(1, &[false, true]) { validator.with_lenient(true) } else { validator };
+        let mut validator = validator.with_lenient(input.pick(1, &[false, true]));
         chunks.iter().for_each(|chunk| validator.feed(chunk));
         assert_eq!(validator.offset(), input.bytes.len() as u64);
         validator.finish()

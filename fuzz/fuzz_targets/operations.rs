@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
             }
             _ => {
                 let mut text = String::from("é");
-                let _ = decoder.decode_into(chunk, &mut text);
+                let _ = decoder.feed_into(chunk, &mut text);
                 valid(&text);
             }
         }

@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     let (line, event) = (input.pick(5, &[0, 8, 100, 1 << 20]), input.pick(6, &[0, 20, 300, 1 << 20]));
     let new = || {
         let codec = SseCodec::with_decoder(input.decoder()).with_max_line_length(line).with_max_event_length(event);
-        if input.pick(7, &[false, true]) { codec.with_dispatch_at_end(true) } else { codec }
+        codec.with_dispatch_at_end(input.pick(7, &[false, true]))
     };
     let chunks = input.chunks();
     let (mut whole, mut cut) = (new(), new());

@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
 
     let mut replaced = String::new();
     let mut decoder = decoder.with_error_policy(ErrorPolicy::ReplaceWith('#'));
-    parts.iter().for_each(|part| decoder.decode_into(part, &mut replaced).expect("repaired"));
+    parts.iter().for_each(|part| decoder.feed_into(part, &mut replaced).expect("repaired"));
     let with = |character| if subset.contains(character) { character } else { '#' };
     assert_eq!(replaced, text.chars().map(with).collect::<String>());
 });

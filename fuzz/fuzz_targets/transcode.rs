@@ -49,8 +49,8 @@ fn run(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, E
         let mut rest = chunk.unwrap_or_default();
         loop {
             let progress = match chunk {
-                Some(_) => transcoder.feed_into(rest, &mut buffer),
-                None => transcoder.finish_into(&mut buffer),
+                Some(_) => transcoder.feed_into_slice(rest, &mut buffer),
+                None => transcoder.finish_into_slice(&mut buffer),
             };
             out.extend_from_slice(&buffer[..progress.written]);
             rest = &rest[progress.read..];

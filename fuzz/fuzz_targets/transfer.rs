@@ -22,9 +22,9 @@ fuzz_target!(|data: &[u8]| {
     let (chunks, encoding) = (input.chunks(), input.pick(5, &ENCODINGS));
     let (lenient, max) = (input.pick(6, &[false, true]), input.pick(7, &[998, 0, 5, 76]));
     let transfer = TransferDecoder::new(encoding).with_max_line_length(max);
-    let transfer = if lenient { transfer.with_lenient(true) } else { transfer };
+    let transfer = transfer.with_lenient(lenient);
     let body = BodyDecoder::new(encoding).with_max_line_length(max);
-    let body = if lenient { body.with_lenient(true) } else { body };
+    let body = body.with_lenient(lenient);
 
     let whole = decoded(transfer.clone(), &[input.bytes]);
     assert_eq!(decoded(transfer, &chunks), whole);

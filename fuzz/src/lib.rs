@@ -109,7 +109,7 @@ pub fn decode(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Er
 /// adapters that end at an error.
 pub fn decode_until_error(mut decoder: TextDecoder, bytes: &[u8]) -> (String, Option<Utf8Error>) {
     let mut text = String::new();
-    let result = decoder.decode_into(bytes, &mut text);
+    let result = decoder.feed_into(bytes, &mut text);
     let end =
         result.and_then(|()| decoder.finish().map_or(Ok(()), |end| end.text().map(|end| text.push_str(end))));
     (text, end.err())

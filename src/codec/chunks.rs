@@ -99,7 +99,7 @@ impl Utf8Codec {
             piece.and_then(|piece| piece.text().map(|text| out.push_str(text)).err())
         } else {
             // The only errors that are not repaired are those of the BOM, before all text.
-            self.text.decode_into(src, &mut out).err()
+            self.text.feed_into(src, &mut out).err()
         };
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match ill_formed {

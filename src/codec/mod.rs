@@ -41,7 +41,7 @@
 //! # });
 //! ```
 //!
-//! - **Errors**: [`CodecError`] and [`FrameError`] contain the offset, the kind, the rejected bytes and, for lines, the
+//! - **Errors**: [`CodecError`] and [`Utf8FramesError`] contain the offset, the kind, the rejected bytes and, for lines, the
 //!   line and the column. The codec has consumed the reported bytes.
 //! - **End**: `decode_eof` returns what is left, one item or error for each call, and then `Ok(None)`. `FramedRead` does not
 //!   call it again after an error unless it is polled again. If the source resumes after its end, decoding continues
@@ -81,7 +81,7 @@ pub use chunks::Utf8Codec;
 pub use ending::LineEnding;
 pub use error::{CodecError, LineStart, Recoverable, RejectedText};
 pub use errors_as_items::ErrorsAsItems;
-pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
+pub use frames::{Fragment, Utf8FragmentsCodec, Utf8FramesCodec, Utf8FramesError};
 pub use lines::Utf8LinesCodec;
 pub use sse::codec::SseCodec;
 #[cfg(feature = "transcode")]

@@ -113,7 +113,7 @@ impl TranscodeCodec {
 
     /// Returns the encoding for writing.
     pub(super) const fn written(&self) -> Encoding {
-        self.writing.to()
+        self.writing.target()
     }
 
     /// Returns the start of the first character of a text that the encoding for writing does not have or that is outside
@@ -123,7 +123,7 @@ impl TranscodeCodec {
         let mut out = [0; 1024];
         let mut read = 0;
         loop {
-            let progress = writing.feed_into(&text.as_bytes()[read..], &mut out);
+            let progress = writing.feed_into_slice(&text.as_bytes()[read..], &mut out);
             read += progress.read;
             match progress.status {
                 Status::InputEmpty => return None,
@@ -168,7 +168,7 @@ impl TranscodeCodec {
             // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so
             // the loop continues with the rest of the text.
             dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
-            let progress = writing.feed_into(&text[read..], &mut dst[written..]);
+            let progress = writing.feed_into_slice(&text[read..], &mut dst[written..]);
             dst.truncate(written + progress.written);
             read += progress.read;
             match progress.status {
@@ -190,7 +190,7 @@ impl Decoder for TranscodeCodec {
     type Error = CodecError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        self.read(src, |reading, bytes, text| reading.feed(bytes, text))
+        self.read(src, |reading, bytes, text| reading.feed_into(bytes, text))
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
@@ -198,8 +198,8 @@ impl Decoder for TranscodeCodec {
             return Ok(Some(text));
         }
         let end = |reading: &mut Transcoder, bytes: &[u8], text: &mut String| {
-            reading.feed(bytes, text)?;
-            reading.finish(text)
+            reading.feed_into(bytes, text)?;
+            reading.finish_into(text)
         };
         let first = self.read(src, end);
         if first.is_err() {

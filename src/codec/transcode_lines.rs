@@ -124,7 +124,7 @@ impl TranscodeLinesCodec {
                 Sniff::Absent => {}
             }
         }
-        Some(self.detected.unwrap_or(Units::of(self.codec.reading.from())))
+        Some(self.detected.unwrap_or(Units::of(self.codec.reading.source())))
     }
 
     fn line(&self) -> LineStart {
@@ -244,7 +244,7 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
     let (mut rest, mut result) = (bytes, Ok(()));
     loop {
         let before = reading.offset();
-        let Err(error) = reading.feed(rest, text) else { return result };
+        let Err(error) = reading.feed_into(rest, text) else { return result };
         result = result.and(Err(error));
         rest = &rest[reading.offset().wrapping_sub(before) as usize..];
     }
@@ -252,10 +252,10 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
 
 /// Ends the stream. Returns the first error.
 fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), Utf8Error> {
-    let first = reading.finish(text);
+    let first = reading.finish_into(text);
     // An unfinished sequence may have several errors.
     if first.is_err() {
-        while reading.finish(text).is_err() {}
+        while reading.finish_into(text).is_err() {}
     }
     first
 }

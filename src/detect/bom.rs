@@ -66,10 +66,10 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 /// use utf8_codec::transcode::Encoding;
 ///
 /// let mut sniffer = BomSniffer::new();
-/// assert_eq!(sniffer.feed(b"\xFF"), Sniff::Undecided);
-/// assert_eq!(sniffer.feed(b"\xFE"), Sniff::Undecided); // UTF-16LE, or UTF-32LE
-/// assert_eq!(sniffer.feed(b"a\0"), Sniff::Found(Encoding::Utf16Le));
-/// assert_eq!(BomSniffer::new().feed(b"\xFFa"), Sniff::Absent);
+/// assert_eq!(sniffer.push(b"\xFF"), Sniff::Undecided);
+/// assert_eq!(sniffer.push(b"\xFE"), Sniff::Undecided); // UTF-16LE, or UTF-32LE
+/// assert_eq!(sniffer.push(b"a\0"), Sniff::Found(Encoding::Utf16Le));
+/// assert_eq!(BomSniffer::new().push(b"\xFFa"), Sniff::Absent);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BomSniffer {
@@ -86,7 +86,7 @@ impl BomSniffer {
 
     /// Examines the next chunk and returns the result so far. Once the result is decided, later chunks do not change
     /// it.
-    pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
+    pub fn push(&mut self, chunk: &[u8]) -> Sniff {
         for &byte in chunk {
             if self.sniff() != Sniff::Undecided {
                 break;

@@ -38,7 +38,8 @@ impl Legacy {
 
     fn append(self, bytes: &[u8], out: &mut String) {
         // Both encodings map every byte to a character, so the conversion never fails.
-        let result: Result<(), Utf8Error> = Transcoder::new(self.encoding(), Encoding::Utf8).feed(bytes, out);
+        let result: Result<(), Utf8Error> =
+            Transcoder::new(self.encoding(), Encoding::Utf8).feed_into(bytes, out);
         debug_assert!(result.is_ok());
     }
 }
@@ -132,9 +133,9 @@ fn without_line_break(line: &[u8]) -> (&[u8], &'static str) {
 /// let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
 /// let mut text = String::new();
 /// for chunk in [&b"caf\xC3"[..], b"\xA9\ncaf\xE9", b"\n"] {
-///     decoder.feed(chunk, &mut text);
+///     decoder.feed_into(chunk, &mut text);
 /// }
-/// decoder.finish(&mut text);
+/// decoder.finish_into(&mut text);
 /// assert_eq!(text, "café\ncafé\n");
 /// ```
 #[derive(Clone, Debug)]
@@ -176,7 +177,7 @@ impl FallbackDecoder {
     }
 
     /// Decodes the next chunk and appends the text whose encoding is decided.
-    pub fn feed(&mut self, chunk: &[u8], out: &mut String) {
+    pub fn feed_into(&mut self, chunk: &[u8], out: &mut String) {
         if self.scope == Scope::Sequence {
             return self.push(chunk, out);
         }
@@ -192,14 +193,14 @@ impl FallbackDecoder {
             let len = kernels::first_position(rest, b'\n');
             self.push(&rest[..len.unwrap_or(rest.len())], out);
             let Some(len) = len else { return };
-            self.finish(out);
+            self.finish_into(out);
             out.push('\n');
             rest = &rest[len + 1..];
         }
     }
 
     /// Ends the stream and appends the last line. The decoder can then be used for another stream.
-    pub fn finish(&mut self, out: &mut String) {
+    pub fn finish_into(&mut self, out: &mut String) {
         match &mut self.decided {
             Some(Decided::Utf8(text)) => {
                 if let Some(piece) = text.finish() {

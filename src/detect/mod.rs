@@ -16,7 +16,7 @@
 //!
 //! let mut detector = Detector::new();
 //! for chunk in [&b"H\0e"[..], b"\0l\0l\0o\0\xB2\0"] {
-//!     detector.feed(chunk);
+//!     detector.push(chunk);
 //! }
 //! let detection = detector.finish();
 //! let encoding = Encoding::Utf16Le;

@@ -9,7 +9,7 @@ use http::HeaderValue;
 use super::charset::SourceCharset;
 use super::content_fields::ContentFields;
 use super::error::MultipartError;
-use super::options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+use super::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use super::plan::{BodyPlan, Check, in_ascii};
 use super::rejection::Reason;
 use crate::content_type::{
@@ -91,12 +91,12 @@ use crate::text::TextDecoder;
 pub struct BodyRules {
     text_types: Option<Arc<TypePredicate>>,
     missing_type: MissingContentType,
-    malformed_type: Uncheckable,
+    malformed_type: UncheckablePolicy,
     missing: MissingCharset,
     other: OtherCharset,
-    codings: Uncheckable,
-    ranges: Uncheckable,
-    length_prefixed: Uncheckable,
+    codings: UncheckablePolicy,
+    ranges: UncheckablePolicy,
+    length_prefixed: UncheckablePolicy,
     form_data: bool,
     field_types: Option<Arc<TypePredicate>>,
     trailers: bool,
@@ -118,12 +118,12 @@ impl BodyRules {
         Self {
             text_types: None,
             missing_type: MissingContentType::Check,
-            malformed_type: Uncheckable::Reject,
+            malformed_type: UncheckablePolicy::Reject,
             missing: MissingCharset::Utf8,
             other: OtherCharset::Reject,
-            codings: Uncheckable::Reject,
-            ranges: Uncheckable::Reject,
-            length_prefixed: Uncheckable::Pass,
+            codings: UncheckablePolicy::Reject,
+            ranges: UncheckablePolicy::Reject,
+            length_prefixed: UncheckablePolicy::Pass,
             form_data: false,
             field_types: None,
             trailers: true,
@@ -137,8 +137,8 @@ impl BodyRules {
         Self::new()
             .with_missing_content_type(MissingContentType::Pass)
             .with_other_charset(OtherCharset::Pass)
-            .with_content_codings(Uncheckable::Pass)
-            .with_content_ranges(Uncheckable::Pass)
+            .with_content_codings(UncheckablePolicy::Pass)
+            .with_content_ranges(UncheckablePolicy::Pass)
             .with_trailer_check(false)
     }
 
@@ -165,7 +165,7 @@ impl BodyRules {
     /// with different values. By default the message is rejected with `400`, because another program may find a
     /// different type.
     #[must_use]
-    pub const fn with_malformed_content_type(mut self, malformed: Uncheckable) -> Self {
+    pub const fn with_malformed_content_type(mut self, malformed: UncheckablePolicy) -> Self {
         self.malformed_type = malformed;
         self
     }
@@ -187,7 +187,7 @@ impl BodyRules {
     /// Sets what happens to text with a `Content-Encoding` other than `identity`, known or not. By default the message
     /// is rejected with `415`.
     #[must_use]
-    pub const fn with_content_codings(mut self, codings: Uncheckable) -> Self {
+    pub const fn with_content_codings(mut self, codings: UncheckablePolicy) -> Self {
         self.codings = codings;
         self
     }
@@ -198,7 +198,7 @@ impl BodyRules {
     ///
     /// `bytes */9`, which is not a range (RFC 9110 §14.4), is ignored: the body is complete and is checked.
     #[must_use]
-    pub const fn with_content_ranges(mut self, ranges: Uncheckable) -> Self {
+    pub const fn with_content_ranges(mut self, ranges: UncheckablePolicy) -> Self {
         self.ranges = ranges;
         self
     }
@@ -206,9 +206,9 @@ impl BodyRules {
     /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams ([`is_length_prefixed`]), also with a suffix
     /// such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are never checked or changed, because a
     /// binary length precedes each message. By default they pass, as other types that are not text do. With
-    /// [`Uncheckable::Reject`] the message is rejected with `415`.
+    /// [`UncheckablePolicy::Reject`] the message is rejected with `415`.
     #[must_use]
-    pub const fn with_length_prefixed(mut self, bodies: Uncheckable) -> Self {
+    pub const fn with_length_prefixed(mut self, bodies: UncheckablePolicy) -> Self {
         self.length_prefixed = bodies;
         self
     }
@@ -266,7 +266,7 @@ impl BodyRules {
     /// HTML within the first 1,024 bytes.
     #[must_use]
     pub const fn with_decoder(mut self, decoder: TextDecoder) -> Self {
-        self.decoder = decoder.at(0);
+        self.decoder = decoder.restarted_at(0);
         self
     }
 
@@ -291,7 +291,7 @@ impl BodyRules {
     pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
         let content_type = match content_type(fields) {
             Ok(content_type) => content_type,
-            Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+            Err(_) if self.malformed_type == UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
             Err(Reason::ContentType(_)) if self.ignores_parameters(fields) => {
                 return Ok(self.plan(Check::Pass));
             }
@@ -301,8 +301,8 @@ impl BodyRules {
             Some(given) if self.form_data && given.is("multipart", "form-data") => true,
             // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
             Some(given) if is_length_prefixed(given) => match self.length_prefixed {
-                Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
-                Uncheckable::Reject => return Err(Reason::LengthPrefixed),
+                UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
+                UncheckablePolicy::Reject => return Err(Reason::LengthPrefixed),
             },
             Some(given) if self.is_text(given) => false,
             Some(_) => return Ok(self.plan(Check::Pass)),
@@ -312,10 +312,10 @@ impl BodyRules {
                 MissingContentType::Reject => return Err(Reason::MissingContentType),
             },
         };
-        if fields.is_coded() && self.codings == Uncheckable::Reject {
+        if fields.is_coded() && self.codings == UncheckablePolicy::Reject {
             return Err(Reason::ContentCoding);
         }
-        if fields.is_range() && self.ranges == Uncheckable::Reject {
+        if fields.is_range() && self.ranges == UncheckablePolicy::Reject {
             return Err(Reason::ContentRange);
         }
         if fields.is_coded() || fields.is_range() {

@@ -17,7 +17,7 @@
 //!     Content-Transfer-Encoding: quoted-printable\r\n\r\ncaf=C3=A9 caf=C3\r\n";
 //! let mut validator = MessageValidator::new();
 //! for chunk in mail.chunks(16) {
-//!     validator.feed(chunk);
+//!     validator.push(chunk);
 //! }
 //! let verdict = validator.finish();
 //! let (part, error) = verdict.first_error().expect("half a character");

@@ -29,7 +29,7 @@ const LF: u8 = b'\n';
 /// let mut filter = LineFilter::new();
 /// let (mut forwarded, mut rejected) = (Vec::new(), Vec::new());
 /// for slice in [&b"NICK a\nUSER \xC3"[..], b"\xA9\nPRIVMSG \xFF", b" :x\nQUIT\n"] {
-///     filter.feed(slice, |edit| match edit {
+///     filter.feed_with(slice, |edit| match edit {
 ///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
 ///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
 ///         Edit::LineRejected(line) => rejected.push(line.to_string()),
@@ -82,7 +82,11 @@ impl LineFilter {
     /// Returns a new filter with the same settings, for the start of another stream.
     #[cfg(feature = "relay")]
     pub(super) fn restarted(self) -> Self {
-        Self { max_length: self.max_length, stops: self.stops, ..Self::with_decoder(self.decoder.at(0)) }
+        Self {
+            max_length: self.max_length,
+            stops: self.stops,
+            ..Self::with_decoder(self.decoder.restarted_at(0))
+        }
     }
 
     /// Creates a filter with the policies of this decoder.
@@ -115,7 +119,7 @@ impl LineFilter {
     ///
     /// Returns the line that ended the stream if [`with_stop_at_error`](Self::with_stop_at_error) is set. The edits before it are valid. Every
     /// later call returns the same error.
-    pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
+    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;
         let mut edits = LineEdits {
             slice,
@@ -159,8 +163,8 @@ impl LineFilter {
     ///
     /// # Errors
     ///
-    /// Same as for [`feed`](Self::feed).
-    pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
+    /// Same as for [`feed_with`](Self::feed_with).
+    pub fn finish_with(&mut self, edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         if let Some(rejected) = self.rejected {
             return Err(rejected);
         }

@@ -2,8 +2,8 @@
 //!
 //! | input | use | feature |
 //! |---|---|---|
-//! | an engine with body hooks: pingora, proxy-wasm | [`Filter::filter`] | `proxy` |
-//! | an engine that edits its own buffers: Envoy | [`Filter::feed`] | `proxy` |
+//! | an engine with body hooks: pingora, proxy-wasm | [`Filter::rewrite`] | `proxy` |
+//! | an engine that edits its own buffers: Envoy | [`Filter::feed_with`] | `proxy` |
 //! | HTTP bodies in such an engine | [`BodyRules`](crate::http::BodyRules), then one of these | `http-rules` |
 //! | a protocol of lines: IRC, syslog, NDJSON | [`LineFilter`] | `proxy` |
 //! | two tokio streams, such as TCP connections | `Relay` | `relay` |
@@ -14,7 +14,7 @@
 //! let mut filter = Filter::new();
 //! let mut sent = Vec::new();
 //! for slice in [&b"caf\xC3"[..], b"\xA9"] {
-//!     let verdict = filter.feed(slice, |edit| match edit {
+//!     let verdict = filter.feed_with(slice, |edit| match edit {
 //!         Edit::Pass(range) => sent.extend_from_slice(&slice[range]),
 //!         Edit::Insert(bytes) => sent.extend_from_slice(bytes),
 //!         _ => {}

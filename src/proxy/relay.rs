@@ -97,7 +97,7 @@ impl Relay {
     /// Creates a relay that filters both directions with the policies of this decoder, whose offset and counters are
     /// not used.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
-        let decoder = decoder.at(0);
+        let decoder = decoder.restarted_at(0);
         const fn setup(decoder: TextDecoder) -> Setup {
             Setup { stage: Stage::Text(Filter::with_decoder(decoder)), report_only: false, closes: false }
         }

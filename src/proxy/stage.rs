@@ -46,13 +46,14 @@ impl Stage {
                 edit(Edit::Pass(0..slice.len()));
                 Ok(())
             }
-            Self::Text(filter) => match if end { filter.finish(edit) } else { filter.feed(slice, edit) } {
-                Verdict::Reject(error) => Err(StageError::IllFormed(error)),
-                Verdict::Pass | Verdict::Repaired(_) => Ok(()),
-            },
-            Self::Lines(filter) => {
-                if end { filter.finish(edit) } else { filter.feed(slice, edit) }.map_err(StageError::Line)
+            Self::Text(filter) => {
+                match if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) } {
+                    Verdict::Reject(error) => Err(StageError::IllFormed(error)),
+                    Verdict::Pass | Verdict::Repaired(_) => Ok(()),
+                }
             }
+            Self::Lines(filter) => if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) }
+                .map_err(StageError::Line),
         }
     }
 

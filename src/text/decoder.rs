@@ -36,8 +36,8 @@ use crate::subset::Subset;
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 ///
-/// With the feature `alloc`, `push` returns the text of each chunk as one string, `decode_into` appends it to a
-/// `String`, and `decode_to_string` decodes a complete input. `feed_ranges` returns pieces with their positions in the
+/// With the feature `alloc`, `decode_chunk` returns the text of each chunk as one string, `feed_into` appends it to a
+/// `String`, and `decode` decodes a complete input. `feed_ranges` returns pieces with their positions in the
 /// chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
@@ -51,11 +51,11 @@ impl TextDecoder {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
 
-    /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as [`Utf8Decoder::at`]. Its
+    /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as [`Utf8Decoder::with_offset`]. Its
     /// counters are 0. The [`BomPolicy`] is only applied at offset 0.
     #[must_use]
-    pub const fn at(self, offset: u64) -> Self {
-        Self { decoder: Utf8Decoder::at(offset), policies: self.policies.restarted(offset == 0) }
+    pub const fn restarted_at(self, offset: u64) -> Self {
+        Self { decoder: Utf8Decoder::with_offset(offset), policies: self.policies.restarted(offset == 0) }
     }
 
     /// Sets the policy for ill-formed sequences.

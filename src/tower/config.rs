@@ -21,13 +21,13 @@ use crate::http::filter::BodyFilter;
 use crate::http::integrity::{Change, remove_invalidated};
 use crate::http::observer::{BodyObserver, record_rejection};
 use crate::http::plan::BodyKind;
-use crate::http::rejection::{Message, Reason, Rejection};
+use crate::http::rejection::{MessageKind, Reason, Rejection};
 use crate::http::rules::BodyRules;
 
 /// The settings of a layer.
 #[derive(Clone)]
 pub(crate) struct LayerConfig {
-    pub(crate) message: Message,
+    pub(crate) message: MessageKind,
     pub(crate) rules: BodyRules,
     pub(crate) fields: Fields,
     /// The maximum number of bytes of a body that is held until it is complete. With `None` bodies are forwarded while
@@ -58,7 +58,7 @@ pub(crate) enum Release<B, R> {
 }
 
 impl LayerConfig {
-    pub(crate) fn new(message: Message, rules: BodyRules) -> Self {
+    pub(crate) fn new(message: MessageKind, rules: BodyRules) -> Self {
         Self {
             message,
             rules,

@@ -15,9 +15,9 @@
 //! let mut text = String::new();
 //! // A BOM, "né" split inside a code unit, and an unpaired surrogate.
 //! for chunk in [&b"\xFF\xFEn\0\xE9"[..], b"\0\x3D\xD8!\0"] {
-//!     transcoder.feed(chunk, &mut text)?;
+//!     transcoder.feed_into(chunk, &mut text)?;
 //! }
-//! transcoder.finish(&mut text)?;
+//! transcoder.finish_into(&mut text)?;
 //! assert_eq!(text, "né\u{FFFD}!");
 //! assert_eq!(transcoder.counters().total(), 1);
 //! # Ok::<(), utf8_codec::Utf8Error>(())
@@ -30,8 +30,8 @@
 //!
 //! # Limits
 //!
-//! At most 7 bytes of input are kept between two calls. [`Transcoder::feed`] appends without a limit and keeps no output.
-//! [`Transcoder::feed_into`] writes into a buffer and stops when it is full. It keeps the rest of a replacement text that
+//! At most 7 bytes of input are kept between two calls. [`Transcoder::feed_into`] appends without a limit and keeps no output.
+//! [`Transcoder::feed_into_slice`] writes into a buffer and stops when it is full. It keeps the rest of a replacement text that
 //! does not fit, at most 32 bytes.
 //!
 //! # Cost
@@ -39,7 +39,7 @@
 //! Vector kernels (AVX-512, AVX2 for some, or a portable one) convert UTF-8 to and from UTF-8, UTF-16, UTF-32, ISO
 //! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
 //! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
-//! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed`] copies
+//! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed_into`] copies
 //! the state of the transcoder, about 200 bytes, so a chunk should have at least a few hundred bytes.
 
 mod bulk;

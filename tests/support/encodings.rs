@@ -280,14 +280,14 @@ pub fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors
         let mut rest = *chunk;
         loop {
             let before = transcoder.offset();
-            match transcoder.feed(rest, &mut out) {
+            match transcoder.feed_into(rest, &mut out) {
                 Ok(()) => break,
                 Err(error) => errors.push(facts(error)),
             }
             rest = &rest[(transcoder.offset() - before) as usize..];
         }
     }
-    while let Err(error) = transcoder.finish(&mut out) {
+    while let Err(error) = transcoder.finish_into(&mut out) {
         errors.push(facts(error));
     }
     assert_eq!(transcoder.counters().total(), errors.len() as u64);

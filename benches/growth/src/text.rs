@@ -62,7 +62,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let (mut validator, mut mask) = (Utf8Validator::new(), Mask::new([1, 2, 3, 4]));
             for chunk in bytes.chunks(chunk) {
                 black_box(validator.feed(chunk).is_ok());
-                black_box(validator.feed_masked(chunk, &mut mask).is_ok());
+                black_box(validator.validate_masked(chunk, &mut mask).is_ok());
             }
         }),
         Row::new("Detector", TEXT.into_iter().chain([ZEROS, SURROGATES]), |bytes, chunk| {
@@ -109,11 +109,11 @@ pub(crate) fn rows() -> Vec<Row> {
             }
         }));
         rows.push(push(name, decoder));
-        rows.push(Row::new(format!("TextDecoder::decode_into, {name}"), TEXT, move |bytes, chunk| {
+        rows.push(Row::new(format!("TextDecoder::feed_into, {name}"), TEXT, move |bytes, chunk| {
             let (mut decoder, mut text) = (decoder, String::new());
             for mut chunk in bytes.chunks(chunk) {
                 let mut before = decoder.offset();
-                while decoder.decode_into(chunk, &mut text).is_err() {
+                while decoder.feed_into(chunk, &mut text).is_err() {
                     chunk = &chunk[(decoder.offset() - before) as usize..];
                     before = decoder.offset();
                 }
@@ -134,7 +134,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Decodes with `push`, and continues after each error.
+/// Decodes with `decode_chunk`, and continues after each error.
 fn push(name: &str, decoder: TextDecoder) -> Row {
     Row::new(format!("TextDecoder::push, {name}"), TEXT, move |bytes, chunk| {
         let mut decoder = decoder;
@@ -162,7 +162,7 @@ fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
     let (mut bounded, mut room) = (transcoder, [0; 64]);
     for mut chunk in bytes.chunks(chunk) {
         loop {
-            let progress = bounded.feed_into(chunk, &mut room);
+            let progress = bounded.feed_into_slice(chunk, &mut room);
             chunk = &chunk[progress.read..];
             if progress.status == Status::InputEmpty {
                 break;

@@ -47,7 +47,7 @@ fn transfer(encoding: TransferEncoding, body: &[u8]) {
 fn append(data: &[u8], text: &mut String) {
     text.clear();
     let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
-    black_box(decoder.decode_into(data, text).is_ok());
+    black_box(decoder.feed_into(data, text).is_ok());
 }
 
 fn transcode(mut transcoder: Transcoder, data: &[u8], chunk: usize, out: &mut Vec<u8>) {
@@ -296,7 +296,7 @@ fn main() {
             Box::new(move || {
                 out.clear();
                 let mut decoder = TextDecoder::new().with_subset(&Subset::NO_BIDI_CONTROLS);
-                black_box(decoder.decode_into(&data, &mut out).is_ok());
+                black_box(decoder.feed_into(&data, &mut out).is_ok());
             })
         }
         _ => named_conversion(&name).unwrap_or_else(|| {

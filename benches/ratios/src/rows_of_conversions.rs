@@ -62,7 +62,7 @@ const CONVERSIONS: [(&str, Encoding, Encoding, Simdutf, &[Corpus]); 15] = {
 
 /// Converts all of the input. Returns the number of bytes written.
 fn convert(mut transcoder: Transcoder, input: &[u8], output: &mut [u8]) -> u64 {
-    let progress = transcoder.feed_into(black_box(input), output);
+    let progress = transcoder.feed_into_slice(black_box(input), output);
     assert_eq!(progress.status, Status::InputEmpty);
     black_box(output);
     progress.written as u64

@@ -144,8 +144,8 @@ impl Args {
                 converted.extend_from_slice(bom);
             }
             let result = match filled {
-                0 => transcoder.finish(&mut converted),
-                _ => transcoder.feed(&buffer[..filled], &mut converted),
+                0 => transcoder.finish_into(&mut converted),
+                _ => transcoder.feed_into(&buffer[..filled], &mut converted),
             };
             output.write(&converted).map_err(cannot_write_output)?;
             converted.clear();

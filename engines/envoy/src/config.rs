@@ -15,7 +15,7 @@ use core::fmt;
 
 use serde::Deserialize;
 use utf8_codec::content_type::ContentType;
-use utf8_codec::http::{BodyRules, Message, MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+use utf8_codec::http::{BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
@@ -164,17 +164,17 @@ impl Settings {
     }
 
     /// Whether a direction is checked.
-    pub fn covers(&self, message: Message) -> bool {
+    pub fn covers(&self, message: MessageKind) -> bool {
         self.direction.covers(message)
     }
 
     /// Whether the values of header fields are checked.
-    pub fn checks_headers(&self, message: Message) -> bool {
+    pub fn checks_headers(&self, message: MessageKind) -> bool {
         self.covers(message) && self.headers.covers(message)
     }
 
     /// Whether the values of trailer fields are checked.
-    pub fn checks_trailers(&self, message: Message) -> bool {
+    pub fn checks_trailers(&self, message: MessageKind) -> bool {
         self.covers(message) && self.trailers.covers(message)
     }
 
@@ -194,21 +194,21 @@ impl Settings {
     }
 
     /// Returns the rules for bodies.
-    pub const fn rules(&self, message: Message) -> &BodyRules {
+    pub const fn rules(&self, message: MessageKind) -> &BodyRules {
         match message {
-            Message::Request => &self.request_rules,
-            Message::Response => &self.response_rules,
+            MessageKind::Request => &self.request_rules,
+            MessageKind::Response => &self.response_rules,
         }
     }
 }
 
 impl Sides {
-    fn covers(self, message: Message) -> bool {
+    fn covers(self, message: MessageKind) -> bool {
         match self {
             Self::Both => true,
             Self::None => false,
-            Self::Request => message == Message::Request,
-            Self::Response => message == Message::Response,
+            Self::Request => message == MessageKind::Request,
+            Self::Response => message == MessageKind::Response,
         }
     }
 }
@@ -262,8 +262,8 @@ impl Document {
             trailers: self.trailers.unwrap_or(Sides::Request),
             is_buffered: self.mode == Some(Mode::Buffered),
             only_reports: self.action == Action::Report,
-            request_rules: self.with_rules(BodyRules::new(), decoder, types.as_deref()),
-            response_rules: self.with_rules(BodyRules::for_responses(), decoder, types.as_deref()),
+            request_rules: self.rules(BodyRules::new(), decoder, types.as_deref()),
+            response_rules: self.rules(BodyRules::for_responses(), decoder, types.as_deref()),
         })
     }
 
@@ -295,8 +295,8 @@ impl Document {
             });
         }
         let uncheckable = |other| match other {
-            Other::Pass => Uncheckable::Pass,
-            Other::Reject => Uncheckable::Reject,
+            Other::Pass => UncheckablePolicy::Pass,
+            Other::Reject => UncheckablePolicy::Reject,
         };
         if let Some(other) = self.content_codings {
             rules = rules.with_content_codings(uncheckable(other));
@@ -411,8 +411,8 @@ mod tests {
         for json in ["", "  ", "{}"] {
             let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
             assert!(!settings.is_buffered() && !settings.only_reports());
-            assert!(settings.covers(Message::Request) && settings.covers(Message::Response));
-            assert!(settings.checks_headers(Message::Request) && !settings.checks_headers(Message::Response));
+            assert!(settings.covers(MessageKind::Request) && settings.covers(MessageKind::Response));
+            assert!(settings.checks_headers(MessageKind::Request) && !settings.checks_headers(MessageKind::Response));
             assert_eq!(settings.decoder().error_policy(), ErrorPolicy::Strict);
         }
     }

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::HeaderName;
 use utf8_codec::content_type;
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, Reason, Utf8BodyError, check_field,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason, Utf8BodyError, check_field,
 };
 use utf8_codec::proxy::{self, Edit, Filter};
 use utf8_codec::{TextDecoder, from_utf8};
@@ -339,7 +339,7 @@ pub fn status<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> u16
 /// Returns the reason to reject the message.
 pub fn decide<'f, F>(
     settings: &Settings,
-    message: Message,
+    message: MessageKind,
     fields: F,
     content: Content,
 ) -> Result<MessagePlan, Reason>
@@ -364,7 +364,7 @@ where
     }
 }
 
-fn decide_body<'f, F>(settings: &Settings, message: Message, fields: F) -> Result<MessagePlan, Reason>
+fn decide_body<'f, F>(settings: &Settings, message: MessageKind, fields: F) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
 {
@@ -374,7 +374,7 @@ where
             content.add(name, value);
         }
     }
-    let rules = settings.with_rules(message);
+    let rules = settings.rules(message);
     let plan = rules.decide(&content)?;
     let check = Check::body(&plan, rules, settings.only_reports());
     let untrue = check.untrue(fields);

@@ -20,11 +20,11 @@
 //! use futures::{SinkExt, StreamExt};
 //! use tokio_util::codec::Framed;
 //! use utf8_codec::codec::framing::{ContentLengthCodec, FramingError};
-//! use utf8_codec::codec::{ErrorsAsItems, FrameError, Utf8FramesCodec};
+//! use utf8_codec::codec::{ErrorsAsItems, Utf8FramesError, Utf8FramesCodec};
 //!
 //! async fn serve(
 //!     socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-//! ) -> Result<(), FrameError<FramingError>> {
+//! ) -> Result<(), Utf8FramesError<FramingError>> {
 //!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().with_max_length(1 << 20));
 //!     let mut messages = Framed::new(socket, ErrorsAsItems::new(codec));
 //!     while let Some(message) = messages.next().await {
@@ -32,7 +32,7 @@
 //!             Ok(message) => format!("{} characters", message.chars().count()),
 //!             Err(error) => error.to_string(), // ill-formed, or longer than 1 MiB
 //!         };
-//!         messages.send(answer).await.map_err(FrameError::Inner)?;
+//!         messages.send(answer).await.map_err(Utf8FramesError::Inner)?;
 //!     }
 //!     Ok(())
 //! }

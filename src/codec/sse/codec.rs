@@ -102,7 +102,7 @@ impl SseCodec {
         let text = text.with_bom_policy(BomPolicy::Strip);
         Self {
             lines: Self::lines(text, Self::DEFAULT_MAX_LENGTH),
-            text: text.at(0),
+            text: text.restarted_at(0),
             set_line_length: None,
             set_event_length: None,
             max_event_length: Self::DEFAULT_MAX_LENGTH,

@@ -21,8 +21,8 @@ use super::{Column, Columns, Location, Newlines};
 /// use utf8_codec::locate::{Column, LineIndex, Newlines};
 ///
 /// let mut index = LineIndex::new(Newlines::Any);
-/// index.feed("let crab = \"🦀\";\r");
-/// index.feed("\nnext");
+/// index.push("let crab = \"🦀\";\r");
+/// index.push("\nnext");
 ///
 /// // A position of the Language Server Protocol.
 /// let offset = index.offset_of(0, Column::Utf16(15)).unwrap();
@@ -55,13 +55,13 @@ impl LineIndex {
     }
 
     /// Appends text to the document.
-    pub fn feed(&mut self, text: &str) {
+    pub fn push(&mut self, text: &str) {
         self.append(Bytes::Text(text.as_bytes()));
     }
 
     /// Appends an ill-formed sequence of `bytes` bytes, which counts as one character. Does nothing if it has no bytes. The
     /// sequences of this crate have at most 8. A lookup inside a longer one takes time that is linear in its length.
-    pub fn feed_ill_formed(&mut self, bytes: u64) {
+    pub fn push_ill_formed(&mut self, bytes: u64) {
         self.append(Bytes::IllFormed(bytes));
     }
 
@@ -230,6 +230,6 @@ const fn columns(before: Sums) -> Columns {
 
 impl Extend<char> for LineIndex {
     fn extend<T: IntoIterator<Item = char>>(&mut self, characters: T) {
-        characters.into_iter().for_each(|character| self.feed(character.encode_utf8(&mut [0; 4])));
+        characters.into_iter().for_each(|character| self.push(character.encode_utf8(&mut [0; 4])));
     }
 }

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 
 use super::service::ValidateUtf8Request;
 use crate::http::counters::HttpCounters;
-use crate::http::rejection::{Message, Rejection};
+use crate::http::rejection::{MessageKind, Rejection};
 use crate::http::rules::BodyRules;
 use crate::tower::config::LayerConfig;
 
@@ -66,7 +66,7 @@ impl ValidateUtf8RequestLayer {
     /// A handler that reads up to ill-formed text gets an error from the body. Its response is then replaced by the
     /// problem document, unless it has already responded.
     pub fn streaming() -> Self {
-        let config = LayerConfig::new(Message::Request, BodyRules::new());
+        let config = LayerConfig::new(MessageKind::Request, BodyRules::new());
         Self { config: Arc::new(config) }.with_drain_limit(HOLD as u64)
     }
 

@@ -8,7 +8,7 @@ use tower_layer::Layer;
 
 use super::service::ValidateUtf8Response;
 use crate::http::counters::HttpCounters;
-use crate::http::rejection::{Message, Rejection};
+use crate::http::rejection::{MessageKind, Rejection};
 use crate::http::rules::BodyRules;
 use crate::tower::config::LayerConfig;
 
@@ -60,7 +60,7 @@ pub struct ValidateUtf8ResponseLayer {
 impl ValidateUtf8ResponseLayer {
     /// Creates a layer that checks bodies while they stream.
     pub fn new() -> Self {
-        Self { config: Arc::new(LayerConfig::new(Message::Response, BodyRules::for_responses())) }
+        Self { config: Arc::new(LayerConfig::new(MessageKind::Response, BodyRules::for_responses())) }
     }
 
     /// Holds the whole body, up to `limit` bytes, before the head is sent. Do not use it for bodies that never end,

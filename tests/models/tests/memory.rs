@@ -374,8 +374,8 @@ impl Adapter for Transcoded {
         let mut buffer = [0; 7];
         loop {
             let progress = match operation {
-                Finish => decoder.finish_into(&mut buffer),
-                _ => decoder.feed_into(rest, &mut buffer),
+                Finish => decoder.finish_into_slice(&mut buffer),
+                _ => decoder.feed_into_slice(rest, &mut buffer),
             };
             out.extend_from_slice(&buffer[..progress.written]);
             rest = &rest[progress.read..];

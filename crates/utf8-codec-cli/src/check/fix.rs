@@ -376,7 +376,7 @@ impl Plan<'_> {
                               name the encoding with --from, latin1 or windows-1252";
                 return Err(Failed::Declared(reason.to_owned()));
             }
-            transcoder.feed(&buffer[..filled], &mut text).map_err(ill_formed)?;
+            transcoder.feed_into(&buffer[..filled], &mut text).map_err(ill_formed)?;
             if core::mem::take(&mut is_start) {
                 self.declare(&mut text).map_err(Failed::Declared)?;
             }
@@ -385,7 +385,7 @@ impl Plan<'_> {
             text.drain(..complete);
             filled = read(&mut &mut *input, &mut buffer)?;
         }
-        transcoder.finish(&mut text).map_err(ill_formed)?;
+        transcoder.finish_into(&mut text).map_err(ill_formed)?;
         self.write(&text, &mut is_line_start, write)?;
         Ok(())
     }

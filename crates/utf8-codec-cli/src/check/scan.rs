@@ -264,7 +264,7 @@ impl Scan<'_> {
 
     fn check_bom(&mut self, start: &[u8], encoding: Encoding) {
         let mut sniffer = BomSniffer::new();
-        sniffer.feed(start);
+        sniffer.push(start);
         let named = match sniffer.finish() {
             Sniff::Found(named) => Some(named),
             _ => None,
@@ -319,7 +319,7 @@ impl Scan<'_> {
                     if !has_rules && !self.checks.wants_counts && decoder.pending().is_empty() {
                         // Finds the end of the ASCII at the start and counts its lines in one pass. The decoder skips
                         // these bytes.
-                        let ascii = self.locator.feed_ascii(rest);
+                        let ascii = self.locator.push_ascii(rest);
                         self.not_decoded += ascii as u64;
                         rest = &rest[ascii..];
                     }
@@ -363,8 +363,8 @@ impl Scan<'_> {
         let mut rest = chunk.unwrap_or_default();
         loop {
             let progress = match chunk {
-                Some(_) => transcoder.feed_into(rest, &mut room),
-                None => transcoder.finish_into(&mut room),
+                Some(_) => transcoder.feed_into_slice(rest, &mut room),
+                None => transcoder.finish_into_slice(&mut room),
             };
             rest = &rest[progress.read..];
             if let Ok(text) = str::from_utf8(&room[..progress.written]) {
@@ -404,7 +404,7 @@ impl Scan<'_> {
             found.sort_by_key(|&(at, ..)| at);
             let (mut locator, mut from) = (self.locator, 0);
             for (at, rule, len, message) in found {
-                locator.feed(&text[from..at]);
+                locator.push(&text[from..at]);
                 from = at;
                 let mut location = locator.location();
                 location.offset += self.part.start;
@@ -419,7 +419,7 @@ impl Scan<'_> {
             self.count(text);
         }
         self.evidence.text(text);
-        self.locator.feed(text);
+        self.locator.push(text);
     }
 
     /// Whether a comment on the line around the position `at` switches the rule off. The comments are searched once for
@@ -459,7 +459,7 @@ impl Scan<'_> {
         self.evidence.error(error.kind, &buffer[..self.filled.max(at)], at);
         self.summary.characters += 1;
         self.ill_formed(error, following, buffer);
-        self.locator.feed_ill_formed(error.len.into());
+        self.locator.push_ill_formed(error.len.into());
     }
 
     fn ill_formed(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {
