@@ -135,12 +135,12 @@ pub mod validator;
 #[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))))]
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
-pub use error::{ErrorKind, Utf8Error};
+pub use error::{ErrorKind, UnknownName, Utf8Error};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use kernels::Kernel;
 pub use many::{ValidateManyError, validate_many};
-pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr, UnknownPolicy};
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, NotAscii, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
 pub use text::{DecodeError, from_utf8_lossy};

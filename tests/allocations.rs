@@ -123,12 +123,12 @@ fn push_of_chunks_in_whole_characters() {
 fn transcoder_with_each_pair_of_encodings() {
     let mut source = vec![0; 1 << 12];
     let mut target = vec![0; 1 << 14];
-    for from in Encoding::ALL {
+    for &from in Encoding::ALL {
         // Characters that every encoding contains.
         let text = "caf\u{E9} cr\u{E8}me ".repeat(8);
         let encoded = Transcoder::new(Encoding::Utf8, from).feed_into_slice(text.as_bytes(), &mut source);
         let encoded = &source[..encoded.written];
-        for to in Encoding::ALL {
+        for &to in Encoding::ALL {
             let mut transcoder = Transcoder::new(from, to);
             assert_steady(&format!("{from} to {to}"), || {
                 for chunk in encoded.chunks(7) {

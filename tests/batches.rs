@@ -42,6 +42,7 @@ fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, us
             batches += 1;
             let texts: Vec<_> = lines.iter().collect();
             assert!(!texts.is_empty(), "no empty batch");
+            assert!(lines.clone().into_iter().eq(texts.iter().copied()));
             // `for_each` calls `fold`, and `collect` calls `next`.
             for taken in 0..=texts.len().min(2) {
                 let (mut rest, mut others) = (lines.iter(), Vec::new());

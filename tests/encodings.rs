@@ -299,7 +299,7 @@ fn a_run_of_a_byte_is_converted_like_the_byte() {
 
 #[test]
 fn canonical_names_and_aliases_of_encodings_are_parsed() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         assert_eq!(encoding.to_string().parse(), Ok(encoding));
         assert_eq!(encoding.name().to_uppercase().replace('-', "_").parse(), Ok(encoding));
     }
@@ -320,12 +320,12 @@ fn canonical_names_and_aliases_of_encodings_are_parsed() {
         assert_eq!(name.parse(), Ok(encoding), "{name}");
     }
     let unknown = "utf-7".parse::<Encoding>().expect_err("not an encoding here").to_string();
-    let names = Encoding::ALL.map(|encoding| encoding.to_string()).join(", ");
+    let names = Encoding::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     assert_eq!(unknown, format!("unknown encoding `utf-7`; known are {names}"));
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         assert!(encoding.aliases().all(|alias| alias.parse() == Ok(encoding)), "{encoding}");
     }
-    assert_eq!(Encoding::ALL.into_iter().map(|encoding| encoding.aliases().count()).sum::<usize>(), 28);
+    assert_eq!(Encoding::ALL.iter().map(|encoding| encoding.aliases().count()).sum::<usize>(), 28);
 }
 
 #[test]

@@ -21,6 +21,17 @@ fn ill_formed_line(bytes: Bytes) -> CodecError {
 }
 
 #[test]
+fn every_kind_is_parsed_from_its_name() {
+    for &kind in ErrorKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(kind));
+        assert!(kind.as_str().to_lowercase().parse::<ErrorKind>().is_err());
+    }
+    let error = "Bad".parse::<ErrorKind>().unwrap_err().to_string();
+    assert!(error.starts_with("unknown kind of error; known are InvalidLead, "), "{error}");
+    assert!(error.ends_with(", PartlyEscaped"), "{error}");
+}
+
+#[test]
 fn every_error_is_invalid_data_with_the_utf8_error_inside() {
     let rejected = Bytes::from_static(b"\xED");
     let pushed = TextDecoder::new().restarted_at(7).decode_chunk(b"\xED\xA0\x80").unwrap_err();

@@ -105,7 +105,7 @@ fn every_policy_is_the_same_for_every_partition_and_counts_by_kind() {
             let mut decoder = TextDecoder::new().with_error_policy(policy);
             decoder.feed(&input).for_each(drop);
             let _ = decoder.finish();
-            for kind in ErrorKind::ALL {
+            for &kind in ErrorKind::ALL {
                 let expected = errors.iter().filter(|error| error.1 == kind).count() as u64;
                 assert_eq!(decoder.counters().of(kind), expected, "{kind}");
             }

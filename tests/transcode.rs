@@ -92,8 +92,8 @@ fn dirty(rng: &mut Rng, encoding: Encoding, len: usize) -> Vec<u8> {
 #[test]
 fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
     let mut rng = Rng::new(4);
-    for from in Encoding::ALL {
-        for to in Encoding::ALL {
+    for &from in Encoding::ALL {
+        for &to in Encoding::ALL {
             for round in 0..60 {
                 let bits = rng.below(16);
                 let open = Open {
@@ -118,8 +118,8 @@ fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
 #[test]
 fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
     let mut rng = Rng::new(5);
-    for (number, from) in Encoding::ALL.into_iter().enumerate() {
-        for to in Encoding::ALL {
+    for (number, &from) in Encoding::ALL.iter().enumerate() {
+        for &to in Encoding::ALL {
             let mut input = dirty(&mut rng, from, 90);
             // Runs of characters for the fast path, between other bytes.
             for value in
@@ -145,7 +145,7 @@ fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
 fn every_code_point_round_trips_through_every_encoding_that_contains_it() {
     let all: Vec<u8> =
         (0..=0x10_FFFF).filter_map(char::from_u32).map(u32::from).flat_map(u32::to_be_bytes).collect();
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let fits = |value: u32| encodings::encode(encoding, Open::default(), value).is_some();
         let held: Vec<u8> = all
             .as_chunks::<4>()
@@ -240,7 +240,7 @@ fn each_policy_repairs_ill_formed_input_and_unmappable_characters() {
 
 #[test]
 fn an_adopted_subset_rejects_code_points_of_every_encoding() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let bytes = |value| encodings::encode(encoding, Open::default(), value).expect("Latin-1");
         let (a, e) = (bytes(0x61), bytes(0xE9));
         let input = [&a[..], &e, &a].concat();
@@ -258,7 +258,7 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
 fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partition() {
     static SUBSET: Subset = Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS]);
     let mut rng = Rng::new(6);
-    for from in Encoding::ALL {
+    for &from in Encoding::ALL {
         for to in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Cesu8, Encoding::Wtf8, Encoding::Latin1] {
             for round in 0..4 {
                 let mut input = dirty(&mut rng, from, 20 * round);
@@ -345,9 +345,9 @@ fn long_text_round_trips_through_every_pair_of_encodings() {
         while text.len() < 3_000 + 700 * kinds {
             text.push_str(if rng.below(3) == 0 { words[rng.below(kinds)] } else { words[kinds - 1] });
         }
-        for from in Encoding::ALL {
+        for &from in Encoding::ALL {
             let has = |to, value: char| encodings::encode(to, Open::default(), value.into());
-            for to in Encoding::ALL {
+            for &to in Encoding::ALL {
                 let both = text.chars().filter(|&it| has(from, it).is_some() && has(to, it).is_some());
                 let (mut input, mut expected) = (Vec::new(), Vec::new());
                 for character in both {

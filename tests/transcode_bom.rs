@@ -11,7 +11,7 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
 
 #[test]
 fn the_bom_policy_applies_in_every_encoding() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let Some(bom) = encoding.bom() else { continue };
         let text = encodings::encode(encoding, Open::default(), 0x61).expect("ASCII");
         let signed = [bom, &text[..]].concat();

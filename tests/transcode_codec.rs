@@ -42,7 +42,7 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>
 
 #[tokio::test]
 async fn every_encoding_is_read_the_same_for_every_partition() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let bytes = encoded(encoding, "aé💩");
         let expected =
             if matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) { "aé" } else { "aé💩" };
@@ -147,7 +147,7 @@ fn a_stream_that_resumes_after_an_error_at_its_end_starts_with_a_code_unit() {
 
 #[test]
 fn text_is_written_whole_or_not_at_all() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let (mut codec, mut dst) = (TranscodeCodec::new(encoding), BytesMut::from(&b"before"[..]));
         codec.encode("aé", &mut dst).expect("Latin-1");
         assert_eq!(dst, [b"before", &encoded(encoding, "aé")[..]].concat(), "{encoding}");
@@ -164,7 +164,7 @@ fn text_is_written_whole_or_not_at_all() {
 #[test]
 fn a_text_that_needs_more_than_two_bytes_for_each_of_its_bytes_is_written_whole() {
     let text = "abc".repeat(1_000);
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let mut dst = BytesMut::from(&b"before"[..]);
         TranscodeCodec::new(encoding).encode(&text, &mut dst).expect("ASCII");
         assert_eq!(dst, [b"before", &encoded(encoding, &text)[..]].concat(), "{encoding}");

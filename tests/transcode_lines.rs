@@ -50,7 +50,7 @@ fn lines_of_every_encoding_equal_those_of_utf_8() {
                 expected.push(Ok(line.to_string()));
             }
             assert_eq!(lines(codec(), &[text.as_bytes()]), expected, "{ending:?} {text:?}");
-            for encoding in Encoding::ALL {
+            for &encoding in Encoding::ALL {
                 if matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) && text.contains('\u{A0A}') {
                     continue;
                 }
@@ -270,7 +270,7 @@ fn a_bom_that_is_longer_than_the_limit_selects_the_encoding_of_the_lines() {
 
 #[test]
 fn lines_are_written_in_the_encoding_with_their_terminator() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         for (ending, terminator) in [(LineEnding::LfOrCrLf, "\n"), (LineEnding::CrLf, "\r\n")] {
             let mut codec = TranscodeCodec::new(encoding).into_lines().with_line_ending(ending);
             let mut out = BytesMut::new();
@@ -288,7 +288,7 @@ fn lines_are_written_in_the_encoding_with_their_terminator() {
 fn a_replacement_does_not_end_a_line_that_is_written() {
     static WITHOUT_EURO: Subset = Subset::new(&[0..=0x20AB, 0x20AD..=0x0010_FFFF]);
     let substitute = |byte| ErrorPolicy::Substitute(Ascii::new(byte).unwrap());
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         for (on_error, ending, line, position) in [
             (ErrorPolicy::ReplaceWith('\n'), LineEnding::LfOrCrLf, "a\u{20AC}b\u{20AC}", Some(1)),
             (substitute(b'\n'), LineEnding::Lf, "a\u{20AC}", Some(1)),

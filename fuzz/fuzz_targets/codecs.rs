@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         expected.into_iter().map(|line| line.map(String::from)).collect::<Vec<_>>()
     );
 
-    let encoding = input.pick(7, &Encoding::ALL);
+    let encoding = input.pick(7, Encoding::ALL);
     let policies: Vec<ErrorPolicy> = support::policies().into();
     let bom = input.pick(1, &[BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject]);
     let transcoded = || {

@@ -14,12 +14,12 @@ fuzz_target!(|data: &[u8]| {
         (Locator::new().newlines(newlines), LineIndex::new(newlines), Locator::new().newlines(newlines));
     let mut by_ascii = locator;
     for part in &parts {
-        locator.feed(part);
+        locator.push(part);
         let ascii = by_ascii.push_ascii(part.as_bytes());
-        by_ascii.feed(&part[ascii..]);
-        index.feed(part);
+        by_ascii.push(&part[ascii..]);
+        index.push(part);
         let mut alone = Locator::new().newlines(newlines);
-        alone.feed(part);
+        alone.push(part);
         joined.join(&alone);
     }
     // The same document by edits, from its end to its start.

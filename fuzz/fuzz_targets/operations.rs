@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     abuse(input, lines.clone(), |line| valid(&line));
     abuse(input, lines.into_batches(), |batch| batch.iter().for_each(|line| valid(&line)));
     abuse(input, SseCodec::with_decoder(decoder), |event| valid(&event.data));
-    abuse(input, TranscodeCodec::new(input.pick(7, &Encoding::ALL)), |text| valid(&text));
+    abuse(input, TranscodeCodec::new(input.pick(7, Encoding::ALL)), |text| valid(&text));
 
     let mut snapshot = decoder;
     for (step, chunk) in input.chunks().into_iter().enumerate() {
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
                 }
                 core::mem::forget(pieces);
             }
-            4 => decoder.push(chunk).map_or_else(|failed| valid(&failed.text), |text| valid(&text)),
+            4 => decoder.decode_chunk(chunk).map_or_else(|failed| valid(&failed.text), |text| valid(&text)),
             5 => {
                 decoder.finish().iter().for_each(|piece| valid(piece.text().unwrap_or("")));
             }

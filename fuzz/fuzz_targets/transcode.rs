@@ -11,7 +11,7 @@ use utf8_codec_fuzz::support::encodings::{self, Open};
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
-    let (from, to) = (input.pick(5, &Encoding::ALL), input.pick(6, &Encoding::ALL));
+    let (from, to) = (input.pick(5, Encoding::ALL), input.pick(6, Encoding::ALL));
     let chunks = input.chunks();
     let strict = Transcoder::new(from, to);
     let expected = naive(from, to, input.bytes);

@@ -84,7 +84,7 @@ impl<'i> Input<'i> {
     pub fn text(&self) -> (String, Vec<String>) {
         let mut decoder = TextDecoder::new().with_error_policy(utf8_codec::ErrorPolicy::Replace);
         let mut parts: Vec<String> =
-            self.chunks().into_iter().map(|chunk| decoder.push(chunk).expect("repaired").into()).collect();
+            self.chunks().into_iter().map(|chunk| decoder.decode_chunk(chunk).expect("repaired").into()).collect();
         parts.extend(decoder.finish().map(|piece| piece.text().expect("repaired").into()));
         (parts.concat(), parts)
     }

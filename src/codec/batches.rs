@@ -218,6 +218,40 @@ impl<'l> IntoIterator for &'l Lines {
     }
 }
 
+impl IntoIterator for Lines {
+    type Item = ByteString;
+    type IntoIter = LinesIntoIter;
+
+    /// Each line is a slice of the memory of the item, so that memory is freed when the last line is dropped.
+    fn into_iter(self) -> LinesIntoIter {
+        let ends = Ends::of(self.ending);
+        LinesIntoIter { text: self.text, start: 0, ends, positions: Positions::START }
+    }
+}
+
+/// The lines of [`Lines`], each of which owns its text.
+#[derive(Clone, Debug)]
+pub struct LinesIntoIter {
+    text: ByteString,
+    start: usize,
+    ends: Ends,
+    positions: Positions,
+}
+
+impl Iterator for LinesIntoIter {
+    type Item = ByteString;
+
+    fn next(&mut self) -> Option<ByteString> {
+        let positions = self.positions.clone();
+        let mut lines = LinesIter { text: &self.text, start: self.start, ends: self.ends, positions };
+        let line = lines.next().map(|line| self.text.slice_ref(line));
+        (self.start, self.positions) = (lines.start, lines.positions);
+        line
+    }
+}
+
+impl FusedIterator for LinesIntoIter {}
+
 /// The lines of [`Lines`].
 #[derive(Clone, Debug)]
 pub struct LinesIter<'l> {

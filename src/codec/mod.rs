@@ -76,7 +76,7 @@ mod transcode;
 #[cfg(feature = "transcode")]
 mod transcode_lines;
 
-pub use batches::{Lines, LinesIter, Utf8LineBatchesCodec};
+pub use batches::{Lines, LinesIntoIter, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
 pub use ending::LineEnding;
 pub use error::{CodecError, LineStart, Recoverable, RejectedText};

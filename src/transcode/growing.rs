@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_string_accepts_only_utf_8() {
-        for to in Encoding::ALL {
+        for &to in Encoding::ALL {
             let mut text = String::new();
             let fed = Transcoder::new(Encoding::Latin1, to).feed_into(b"\xE9", &mut text);
             if to == Encoding::Utf8 {

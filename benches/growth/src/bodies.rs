@@ -51,7 +51,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let mut filter = Filter::with_decoder(text);
             for chunk in chunks(bytes, chunk) {
                 let mut body = Some(chunk);
-                let _ = black_box(filter.filter(&mut body, false));
+                let _ = black_box(filter.rewrite(&mut body, false));
             }
         }));
         rows.push(Row::new(format!("Utf8Body, {name}"), TEXT, move |bytes, chunk| {

@@ -145,7 +145,7 @@ pub(crate) fn rows() -> Vec<Row> {
             drive(JsonSequenceCodec::new().with_max_length(limit), bytes, chunk, drop);
         }));
     }
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
             let inputs = [ASCII, FF, THREE_BYTE_LEADS, SURROGATES];
             rows.push(Row::new(

@@ -61,18 +61,18 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("Utf8Validator", TEXT, |bytes, chunk| {
             let (mut validator, mut mask) = (Utf8Validator::new(), Mask::new([1, 2, 3, 4]));
             for chunk in bytes.chunks(chunk) {
-                black_box(validator.feed(chunk).is_ok());
+                black_box(validator.validate(chunk).is_ok());
                 black_box(validator.validate_masked(chunk, &mut mask).is_ok());
             }
         }),
         Row::new("Detector", TEXT.into_iter().chain([ZEROS, SURROGATES]), |bytes, chunk| {
             let mut detector = Detector::new();
-            bytes.chunks(chunk).for_each(|chunk| sink(detector.feed(chunk)));
+            bytes.chunks(chunk).for_each(|chunk| sink(detector.push(chunk)));
             black_box(detector.finish());
         }),
         Row::new("BomSniffer", [BOMS, ZEROS], |bytes, chunk| {
             let mut sniffer = BomSniffer::default();
-            bytes.chunks(chunk).for_each(|chunk| sink(sniffer.feed(chunk)));
+            bytes.chunks(chunk).for_each(|chunk| sink(sniffer.push(chunk)));
         }),
         Row::new("DesignationRecognizer", [ESCAPES, ASCII], |bytes, chunk| {
             let mut recognizer = DesignationRecognizer::padded(Padding::None);
@@ -82,7 +82,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let text = str::from_utf8(bytes).unwrap_or_default();
             let mut splitter = Splitter::new(7).expect("room for a character");
             black_box(splitter.feed(text).count());
-            black_box(Truncator::new(bytes.len() / 2).feed(text));
+            black_box(Truncator::new(bytes.len() / 2).truncate(text));
         })
         .whole_only(),
         Row::new("ContentType", CONTENT_TYPES, |bytes, _| {
@@ -96,8 +96,8 @@ pub(crate) fn rows() -> Vec<Row> {
         let inputs = LINES_OF_ALL_KINDS;
         rows.push(Row::new(format!("FallbackDecoder, {scope:?}"), inputs, move |bytes, chunk| {
             let (mut decoder, mut text) = (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
-            bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, &mut text));
-            decoder.finish(&mut text);
+            bytes.chunks(chunk).for_each(|chunk| decoder.feed_into(chunk, &mut text));
+            decoder.finish_into(&mut text);
         }));
     }
     rows.push(push("subset, Strict", TextDecoder::new().with_subset(&NOT_A)));
@@ -120,7 +120,7 @@ pub(crate) fn rows() -> Vec<Row> {
             }
         }));
     }
-    for (i, from) in Encoding::ALL.into_iter().enumerate() {
+    for (i, &from) in Encoding::ALL.iter().enumerate() {
         let (to, policy) =
             [(Encoding::Utf8, ErrorPolicy::Strict), (Encoding::Utf16Be, ErrorPolicy::Escape)][i % 2];
         for (to, policy) in [(to, policy), (Encoding::Utf8, ErrorPolicy::Replace)] {
@@ -139,7 +139,7 @@ fn push(name: &str, decoder: TextDecoder) -> Row {
     Row::new(format!("TextDecoder::push, {name}"), TEXT, move |bytes, chunk| {
         let mut decoder = decoder;
         for mut chunk in bytes.chunks(chunk) {
-            while let Err(failed) = decoder.push(chunk).map(sink) {
+            while let Err(failed) = decoder.decode_chunk(chunk).map(sink) {
                 chunk = &chunk[failed.read..];
                 sink(failed.text);
             }
@@ -154,7 +154,7 @@ fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
     let (mut growing, mut out) = (transcoder, Vec::new());
     for mut chunk in bytes.chunks(chunk) {
         let mut before = growing.offset();
-        while growing.feed(chunk, &mut out).is_err() {
+        while growing.feed_into(chunk, &mut out).is_err() {
             chunk = &chunk[(growing.offset() - before) as usize..];
             before = growing.offset();
         }

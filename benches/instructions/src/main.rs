@@ -40,8 +40,8 @@ fn transfer(encoding: TransferEncoding, body: &[u8]) {
     let mut keep = |piece: TransferPiece<'_>| {
         black_box(&piece);
     };
-    decoder.feed(body, &mut keep);
-    decoder.finish(&mut keep);
+    decoder.feed_with(body, &mut keep);
+    decoder.finish_with(&mut keep);
 }
 
 fn append(data: &[u8], text: &mut String) {
@@ -53,9 +53,9 @@ fn append(data: &[u8], text: &mut String) {
 fn transcode(mut transcoder: Transcoder, data: &[u8], chunk: usize, out: &mut Vec<u8>) {
     out.clear();
     for chunk in data.chunks(chunk) {
-        black_box(transcoder.feed(chunk, out).is_ok());
+        black_box(transcoder.feed_into(chunk, out).is_ok());
     }
-    black_box(transcoder.finish(out).is_ok());
+    black_box(transcoder.finish_into(out).is_ok());
 }
 
 /// Converts text in chunks of 4 KiB.
@@ -64,7 +64,7 @@ fn convert(corpus: Corpus, from: Encoding, to: Encoding) -> Box<dyn FnMut()> {
     let text = corpus.text(1 << 15);
     Transcoder::new(Encoding::Utf8, from)
         .with_error_policy(ErrorPolicy::Skip)
-        .feed(text.as_bytes(), &mut data)
+        .feed_into(text.as_bytes(), &mut data)
         .expect("repaired");
     let transcoder = Transcoder::new(from, to).with_error_policy(ErrorPolicy::Skip);
     Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
@@ -201,7 +201,7 @@ fn main() {
             let data = text(Corpus::Cyrillic);
             Box::new(move || {
                 let mut detector = Detector::new();
-                black_box(detector.feed(&data));
+                black_box(detector.push(&data));
                 black_box(detector.finish());
             })
         }
@@ -219,8 +219,8 @@ fn main() {
             Box::new(move || {
                 out.clear();
                 let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
-                decoder.feed(&data, &mut out);
-                decoder.finish(&mut out);
+                decoder.feed_into(&data, &mut out);
+                decoder.finish_into(&mut out);
             })
         }
         "designations" => {
@@ -244,7 +244,7 @@ fn main() {
                 [header, &"a line of 8-bit text, na\u{EF}ve and caf\u{E9}\r\n".repeat(800)].concat();
             Box::new(move || {
                 let mut validator = MessageValidator::new();
-                validator.feed(message.as_bytes());
+                validator.push(message.as_bytes());
                 black_box(validator.finish().is_ok());
             })
         }

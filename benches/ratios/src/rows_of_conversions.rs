@@ -71,7 +71,7 @@ fn convert(mut transcoder: Transcoder, input: &[u8], output: &mut [u8]) -> u64 {
 /// Returns the text in an encoding that contains all of its characters.
 fn encoded(text: &str, to: Encoding) -> Vec<u8> {
     let mut out = Vec::new();
-    Transcoder::new(Encoding::Utf8, to).feed(text.as_bytes(), &mut out).expect("every character exists");
+    Transcoder::new(Encoding::Utf8, to).feed_into(text.as_bytes(), &mut out).expect("every character exists");
     out
 }
 

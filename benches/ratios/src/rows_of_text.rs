@@ -99,7 +99,7 @@ impl Bench {
             let contenders = vec![
                 Contender::new("ours", move || {
                     let mut detector = Detector::new();
-                    let detection = detector.feed(black_box(text.as_bytes()));
+                    let detection = detector.push(black_box(text.as_bytes()));
                     assert!(matches!(detection, Detection::Ascii | Detection::Utf8 { .. }));
                     detector.offset()
                 }),
@@ -151,8 +151,8 @@ impl Bench {
                 let contenders = vec![Contender::new("ours", move || {
                     out.clear();
                     let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
-                    decoder.feed(black_box(data), &mut out);
-                    decoder.finish(&mut out);
+                    decoder.feed_into(black_box(data), &mut out);
+                    decoder.finish_into(&mut out);
                     black_box(&out).len() as u64
                 })];
                 let race = race(contenders, self.effort);

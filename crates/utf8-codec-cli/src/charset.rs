@@ -83,7 +83,7 @@ impl NamedEncoding {
 
     /// Writes one line for each encoding: its name and its aliases.
     pub(super) fn list(out: &mut impl Write) -> io::Result<()> {
-        for encoding in Encoding::ALL {
+        for &encoding in Encoding::ALL {
             // Omits the aliases of the library that have another meaning on the command line, such as `utf16`: there it
             // is `utf-16`, which has a BOM.
             let aliases = encoding.aliases().filter(|alias| alias.parse() == Ok(Self::from(encoding)));

@@ -14,8 +14,8 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 
 #[test]
 fn every_pair_of_encodings_is_converted_from_stdin_to_stdout() {
-    for from in Encoding::ALL {
-        for to in Encoding::ALL {
+    for &from in Encoding::ALL {
+        for &to in Encoding::ALL {
             let bytes = |encoding: Encoding| -> Vec<u8> {
                 "Aé\n"
                     .chars()

@@ -12,11 +12,13 @@
 //! ```
 
 use core::fmt;
+use core::str::FromStr;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use utf8_codec::content_type::ContentType;
 use utf8_codec::http::{BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,10 @@ impl core::error::Error for ConfigError {}
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Document {
-    on_error: OnError,
-    bom: Bom,
+    #[serde(deserialize_with = "name")]
+    on_error: ErrorPolicy,
+    #[serde(deserialize_with = "name")]
+    bom: BomPolicy,
     subset: Option<String>,
     direction: Option<Sides>,
     action: Action,
@@ -73,30 +77,6 @@ struct Document {
     content_ranges: Option<Other>,
     length_prefixed: Option<Other>,
     form_data: Option<bool>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum OnError {
-    #[default]
-    Strict,
-    Replace,
-    Substitute,
-    Escape,
-    Latin1,
-    #[serde(rename = "windows-1252")]
-    Windows1252,
-    Skip,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Bom {
-    #[default]
-    Keep,
-    Strip,
-    Require,
-    Reject,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -236,10 +216,10 @@ impl Document {
     fn settings(self) -> Result<Settings, ConfigError> {
         // A repair is not an error, so a repairing policy would report nothing.
         let policy = match self.action {
-            Action::Enforce => self.on_error.policy(),
+            Action::Enforce => self.on_error,
             Action::Report => ErrorPolicy::Strict,
         };
-        let mut decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(self.bom.policy());
+        let mut decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(self.bom);
         if let Some(name) = &self.subset {
             decoder = decoder.with_subset(subset(name)?);
         }
@@ -311,29 +291,10 @@ impl Document {
     }
 }
 
-impl OnError {
-    const fn policy(self) -> ErrorPolicy {
-        match self {
-            Self::Strict => ErrorPolicy::Strict,
-            Self::Replace => ErrorPolicy::Replace,
-            Self::Substitute => ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
-            Self::Escape => ErrorPolicy::Escape,
-            Self::Latin1 => ErrorPolicy::Latin1,
-            Self::Windows1252 => ErrorPolicy::Windows1252,
-            Self::Skip => ErrorPolicy::Skip,
-        }
-    }
-}
-
-impl Bom {
-    const fn policy(self) -> BomPolicy {
-        match self {
-            Self::Keep => BomPolicy::Keep,
-            Self::Strip => BomPolicy::Strip,
-            Self::Require => BomPolicy::Require,
-            Self::Reject => BomPolicy::Reject,
-        }
-    }
+/// Parses a value with the names that the library has for it.
+fn name<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(deserializer: D) -> Result<T, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse().map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
 }
 
 fn subset(name: &str) -> Result<&'static Subset, ConfigError> {
@@ -421,7 +382,8 @@ mod tests {
     fn every_wrong_key_or_value_is_an_error_that_names_it() {
         for (json, part) in [
             (r#"{"on_eror": "strict"}"#, "unknown field `on_eror`"),
-            (r#"{"on_error": "strct"}"#, "unknown variant `strct`"),
+            (r#"{"on_error": "strct"}"#, "`strct`: unknown policy; known are strict, replace, "),
+            (r#"{"bom": "kep"}"#, "`kep`: unknown policy; known are keep, "),
             (r#"{"on_error": 1}"#, "expected"),
             (r#"{"subset": "klingon"}"#, "unknown `subset`, expected one of ascii"),
             (r#"{"direction": "none"}"#, "`direction` is"),

@@ -192,14 +192,14 @@ fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, O
     let slices = output.slices;
     let mut verdict = proxy::Verdict::Pass;
     for (index, slice) in slices.iter().enumerate() {
-        verdict = filter.feed(slice, |edit| output.edit(index, edit));
+        verdict = filter.feed_with(slice, |edit| output.edit(index, edit));
         if matches!(verdict, proxy::Verdict::Reject(_)) {
             break;
         }
         output.start += slice.len();
     }
     if end && !matches!(verdict, proxy::Verdict::Reject(_)) {
-        verdict = filter.finish(|edit| output.edit(slices.len(), edit));
+        verdict = filter.finish_with(|edit| output.edit(slices.len(), edit));
     }
     match verdict {
         proxy::Verdict::Reject(error) => (0, Some(Reason::Body(error))),
@@ -217,7 +217,7 @@ fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
     };
     let mut result = Ok(());
     for slice in output.slices {
-        filter.feed(Bytes::copy_from_slice(slice));
+        filter.push(Bytes::copy_from_slice(slice));
         result = result.and_then(|()| drain(filter));
     }
     if end {

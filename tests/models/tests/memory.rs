@@ -328,8 +328,8 @@ impl Adapter for Filtered {
             other => unreachable!("{other:?}"),
         };
         let verdict = match operation {
-            Operation::Feed(_) => filter.feed(slice, edit),
-            Finish => filter.finish(edit),
+            Operation::Feed(_) => filter.feed_with(slice, edit),
+            Finish => filter.finish_with(edit),
             other => return self.0.copy(other),
         };
         outcome.text.push_str(core::str::from_utf8(&forwarded).expect("whole characters"));
