@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let validate = |chunks: &[&[u8]]| {
         let validator = MessageValidator::new().with_limits(limits);
         let mut validator = validator.with_lenient(input.pick(1, &[false, true]));
-        chunks.iter().for_each(|chunk| validator.feed(chunk));
+        chunks.iter().for_each(|chunk| validator.push(chunk));
         assert_eq!(validator.offset(), input.bytes.len() as u64);
         validator.finish()
     };

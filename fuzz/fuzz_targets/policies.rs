@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         let before = decoder.offset();
         decoder.feed_into(chunk, text).map_err(|error| ((decoder.offset() - before) as usize, error))
     });
-    let pushed = counters(&|decoder, chunk, text| match decoder.push(chunk) {
+    let pushed = counters(&|decoder, chunk, text| match decoder.decode_chunk(chunk) {
         Ok(good) => Ok(text.push_str(&good)),
         Err(failed) => {
             text.push_str(&failed.text);

@@ -35,9 +35,9 @@ fuzz_target!(|data: &[u8]| {
 
     let (mut body, mut validated) = (body, Vec::new());
     for chunk in &chunks {
-        body.validate(chunk, |error| validated.push(error));
+        body.validate_with(chunk, |error| validated.push(error));
     }
-    body.finish(|piece| validated.extend(error_of(piece)));
+    body.finish_with(|piece| validated.extend(error_of(piece)));
     assert_eq!(validated, errors);
 });
 
@@ -52,8 +52,8 @@ fn decoded(mut decoder: TransferDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Vec<u64>
         TransferPiece::Error(error) => errors.push(error),
         other => panic!("an unknown piece: {other:?}"),
     };
-    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
-    decoder.finish(&mut keep);
+    chunks.iter().for_each(|chunk| decoder.feed_with(chunk, &mut keep));
+    decoder.finish_with(&mut keep);
     assert!(offsets.is_sorted());
     (bytes, offsets, errors)
 }
@@ -65,8 +65,8 @@ fn texts(mut decoder: BodyDecoder, chunks: &[&[u8]]) -> (String, Vec<MimeError>)
         BodyPiece::Seam(character) => text.push(character),
         other => errors.extend(error_of(other)),
     };
-    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
-    decoder.finish(&mut keep);
+    chunks.iter().for_each(|chunk| decoder.feed_with(chunk, &mut keep));
+    decoder.finish_with(&mut keep);
     (text, errors)
 }
 

@@ -83,7 +83,7 @@ pub fn ours(message: &[u8]) -> Ours {
     let mut limits = MimeLimits::default();
     limits.errors = usize::MAX;
     let mut validator = MessageValidator::new().with_limits(limits);
-    validator.feed(message);
+    validator.push(message);
     let verdict = validator.finish();
     let mut seen = Seen::default();
     for part in &verdict.parts {
