@@ -107,6 +107,7 @@ pub mod io;
 mod joiner;
 #[allow(unsafe_code)]
 mod kernels;
+mod line_ending;
 pub mod locate;
 mod many;
 #[cfg(feature = "mime")]
@@ -139,6 +140,7 @@ pub use error::{ErrorKind, UnknownName, Utf8Error};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use kernels::Kernel;
+pub use line_ending::LineEnding;
 pub use many::{ValidateManyError, validate_many};
 pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, NotAscii, ShortStr};
 pub use subset::Subset;

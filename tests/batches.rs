@@ -6,8 +6,8 @@ mod support;
 use bytes::BytesMut;
 use support::{Rng, every_partition};
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::{CodecError, LineEnding, Utf8LineBatchesCodec, Utf8LinesCodec};
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
+use utf8_codec::codec::{CodecError, Utf8LineBatchesCodec, Utf8LinesCodec};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding, TextDecoder};
 
 /// Lines and errors in order. An error is represented by its message and its rejected bytes.
 type Outcome = Vec<Result<String, (String, Vec<u8>)>>;

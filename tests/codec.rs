@@ -10,8 +10,8 @@ use futures::{SinkExt, StreamExt};
 use support::{Rng, every_partition, oracle, some_partitions};
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Framed, FramedRead};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder};
 
 /// An item in a form that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]

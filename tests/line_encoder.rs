@@ -4,7 +4,8 @@
 
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::LineEnding;
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
 
 const ENDINGS: [LineEnding; 4] = [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any];
 

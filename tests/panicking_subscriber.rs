@@ -11,7 +11,7 @@ use std::panic::catch_unwind;
 use std::sync::Once;
 
 use tracing::span;
-use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, LineEnding, Subset, TextDecoder};
 
 /// A subscriber that panics at one event, or at every event from one on.
 struct Panics {
@@ -243,7 +243,7 @@ mod codecs {
     use bytes::BytesMut;
     use bytestring::ByteString;
     use tokio_util::codec::{Decoder, LengthDelimitedCodec};
-    use utf8_codec::codec::{LineEnding, Lines, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
+    use utf8_codec::codec::{Lines, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 
     use super::*;
 

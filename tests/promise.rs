@@ -10,8 +10,10 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use support::Rng;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{CodecError, LineEnding, Lines, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{Ascii, BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::codec::{CodecError, Lines, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{
+    Ascii, BomPolicy, Counters, ErrorPolicy, LineEnding, Subset, TextDecoder, TextPiece, Utf8Error,
+};
 
 const NO_LIMIT: usize = usize::MAX;
 

@@ -8,9 +8,9 @@ use bytes::BytesMut;
 use support::encodings::encoded;
 use support::{Rng, every_partition, some_partitions};
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::{CodecError, LineEnding, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec};
 use utf8_codec::transcode::{Encoding, Switches};
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, Subset};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding, Subset};
 
 /// Returns all items of a codec for lines. An error is represented by its message.
 fn lines(mut codec: TranscodeLinesCodec, chunks: &[&[u8]]) -> Vec<Result<String, String>> {

@@ -15,13 +15,11 @@ use futures::{StreamExt, TryStreamExt, stream};
 use support::hostile::{HostileReader, Step, steps};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
-use utf8_codec::codec::{
-    CodecError, ErrorsAsItems, Fragment, LineEnding, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
-};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Fragment, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::io::Utf8Reader;
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::validator::Utf8Validator;
-use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::{ErrorKind, ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
 
 /// jeremychone/rust-genai#104 and #181, 0xPlaygrounds/rig#809, librefang#3448, nuphus#41 and others: the response of a
 /// model arrives in chunks of 8 KiB, one of which ends inside a character.

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::codec::{LineEnding, Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy};
+use utf8_codec::{LineEnding, Ascii, BomPolicy, ErrorPolicy};
 use utf8_codec_fuzz::{Input, decode, items, support};
 
 const ENDINGS: [LineEnding; 5] =

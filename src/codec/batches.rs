@@ -6,12 +6,12 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::ending::{LineEnding, MAX_TERMINATOR};
 use super::error::CodecError;
 use super::line_reader::LineReader;
 use super::lines::Utf8LinesCodec;
 use crate::chunks::text_of;
 use crate::kernels::Positions;
+use crate::line_ending::{LineEnding, MAX_TERMINATOR};
 use crate::text::Counters;
 
 /// A codec for lines of text that returns all complete lines of the read buffer as one item.

@@ -24,7 +24,7 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// For the frames of syslog, of language servers, of netstrings and of JSON text sequences see
 /// [`framing`](crate::codec::framing). For frames between ASCII delimiters (NUL, RS) see also
-/// [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), whose encoder rejects text that contains the delimiter.
+/// [`LineEnding::Ascii`](crate::LineEnding::Ascii), whose encoder rejects text that contains the delimiter.
 ///
 /// ```
 /// # use futures::StreamExt;

@@ -4,9 +4,9 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::ending::LineEnding;
 use super::error::CodecError;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
+use crate::line_ending::LineEnding;
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer, or a copy

@@ -62,7 +62,6 @@
 
 mod batches;
 mod chunks;
-mod ending;
 mod error;
 mod errors_as_items;
 mod frame;
@@ -78,7 +77,6 @@ mod transcode_lines;
 
 pub use batches::{Lines, LinesIntoIter, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
-pub use ending::LineEnding;
 pub use error::{CodecError, LineStart, Recoverable, RejectedText};
 pub use errors_as_items::ErrorsAsItems;
 pub use frames::{Fragment, Utf8FragmentsCodec, Utf8FramesCodec, Utf8FramesError};

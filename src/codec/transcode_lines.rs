@@ -4,12 +4,12 @@ use bytes::{BufMut, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::ending::LineEnding;
 use super::error::{CodecError, LineStart};
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineState};
 use super::transcode::TranscodeCodec;
 use crate::detect::{Sniff, sniff};
 use crate::error::Utf8Error;
+use crate::line_ending::LineEnding;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Transcoder};
 

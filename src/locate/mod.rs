@@ -48,16 +48,16 @@
 
 #[cfg(feature = "alloc")]
 mod index;
-mod newlines;
+mod terminators;
 
 use core::ops::AddAssign;
 
 #[cfg(feature = "alloc")]
 #[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
 pub use index::LineIndex;
-pub use newlines::Newlines;
 
 use crate::kernels::count;
+use crate::line_ending::LineEnding;
 
 /// The location of a byte. All numbers count from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -177,9 +177,10 @@ impl Column {
 /// A copy is a checkpoint: if the text that was fed after the copy was made changes, feed the new text to the copy.
 ///
 /// ```
-/// use utf8_codec::locate::{Column, Locator, Newlines};
+/// use utf8_codec::LineEnding;
+/// use utf8_codec::locate::{Column, Locator};
 ///
-/// let mut locator = Locator::new().newlines(Newlines::Any);
+/// let mut locator = Locator::new().with_line_ending(LineEnding::Any);
 /// locator.push("one\r");
 /// locator.push("\ntwo: €");
 /// assert_eq!(locator.location().line, 1);
@@ -193,7 +194,7 @@ impl Column {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Locator {
-    newlines: Newlines,
+    ending: LineEnding,
     here: Location,
     /// Whether the last byte that was fed is a CR.
     after_cr: bool,
@@ -208,7 +209,7 @@ impl Locator {
     pub const fn new() -> Self {
         const START: Columns = Columns { bytes: 0, characters: 0, utf16: 0 };
         Self {
-            newlines: Newlines::Lf,
+            ending: LineEnding::Lf,
             here: Location { offset: 0, line: 0, columns: START },
             after_cr: false,
             starts_with_lf: false,
@@ -217,13 +218,13 @@ impl Locator {
 
     /// Sets the terminators that end a line.
     #[must_use]
-    pub const fn newlines(self, newlines: Newlines) -> Self {
-        Self { newlines, ..self }
+    pub const fn with_line_ending(self, ending: LineEnding) -> Self {
+        Self { ending, ..self }
     }
 
     /// Counts the next chunk.
     pub fn push(&mut self, text: &str) {
-        let (ends, start) = self.newlines.count(self.after_cr, text.as_bytes());
+        let (ends, start) = self.ending.count_lines(self.after_cr, text.as_bytes());
         self.advance(text.as_bytes(), ends, Columns::of(&text[start..]));
     }
 
@@ -239,7 +240,7 @@ impl Locator {
     /// assert_eq!(locator.push_ascii(&chunk[23..]), 0);
     /// ```
     pub fn push_ascii(&mut self, chunk: &[u8]) -> usize {
-        let (len, ends, start) = self.newlines.count_ascii(self.after_cr, chunk);
+        let (len, ends, start) = self.ending.count_ascii(self.after_cr, chunk);
         let rest = (len - start) as u64;
         self.advance(&chunk[..len], ends, Columns { bytes: rest, characters: rest, utf16: rest });
         len
@@ -273,7 +274,7 @@ impl Locator {
 
     /// Returns the location of the next byte.
     ///
-    /// Under [`Newlines::Any`] a CR ends a line immediately, so the location of an LF after it is the start of the next
+    /// Under [`LineEnding::Any`] a CR ends a line immediately, so the location of an LF after it is the start of the next
     /// line.
     pub const fn location(&self) -> Location {
         self.here
@@ -303,19 +304,19 @@ impl Locator {
         // the part of the line before the chunk.
         let (start, before) = match lines {
             // Under `Any` this skips an LF whose CR was already counted as the terminator.
-            0 => (usize::from(follows_cr && self.newlines == Newlines::Any), self.here.columns),
-            _ => (self.newlines.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
+            0 => (usize::from(follows_cr && self.ending == LineEnding::Any), self.here.columns),
+            _ => (self.ending.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
         };
         if start == 0
             && follows_cr
-            && self.newlines == Newlines::CrLf
+            && matches!(self.ending, LineEnding::CrLf | LineEnding::LfOrCrLf)
             && column.value() >= before.like(column) - 1
         {
             // The column is at or after the CR before the chunk. That CR is the start of the terminator.
             return Some(self.here.offset.wrapping_sub(1));
         }
         let column = column.after(&before)?;
-        let end = self.newlines.nth_end(start == 0 && self.after_cr, &bytes[start..], 1);
+        let end = self.ending.nth_end(start == 0 && self.after_cr, &bytes[start..], 1);
         let content = match &end {
             Some(end) => &text[start..start + end.start],
             None => &text[start..],
@@ -327,7 +328,7 @@ impl Locator {
     /// Appends the counts of `next`, a locator that started at offset 0 and was fed the text that follows the text of
     /// this locator. With this method several threads can count parts of one text.
     ///
-    /// Both locators must have the same [`Newlines`].
+    /// Both locators must have the same [`LineEnding`].
     ///
     /// ```
     /// use utf8_codec::locate::Locator;
@@ -349,7 +350,7 @@ impl Locator {
             self.starts_with_lf = next.starts_with_lf;
         }
         let (mut line, is_pair) = (line, self.after_cr && next.starts_with_lf);
-        if is_pair && self.newlines == Newlines::CrLf {
+        if is_pair && self.ending == LineEnding::CrLf {
             // `next` counted the LF as a character of its first line.
             if line == 0 {
                 columns.bytes -= 1;
@@ -360,7 +361,7 @@ impl Locator {
         }
         self.here.offset = self.here.offset.wrapping_add(offset);
         self.here.line += line;
-        if is_pair && self.newlines == Newlines::Any {
+        if is_pair && self.ending == LineEnding::Any {
             // The CR already ended the line, and `next` counted its LF as a second terminator.
             self.here.line -= 1;
         }

@@ -1,7 +1,7 @@
 //! Cases from reports about transcoding, detection and positions.
 
 use utf8_codec::detect::{Detection, Detector};
-use utf8_codec::locate::{Column, LineIndex, Newlines};
+use utf8_codec::locate::{Column, LineIndex};
 use utf8_codec::transcode::{Encoding, Transcoder, UnknownEncoding};
 
 use super::support::every_partition;
@@ -44,7 +44,7 @@ fn utf_32_needs_whole_code_units() {
 #[test]
 fn the_line_after_the_last_is_the_end_of_the_document() {
     for (report, text, lines) in [("clice#512, lsp4e#669", "ab\r\ncd", 2), ("materialize#37369", "", 1)] {
-        let mut index = LineIndex::new(Newlines::Any);
+        let mut index = LineIndex::new(utf8_codec::LineEnding::Any);
         index.push(text);
         assert_eq!(index.lines(), lines, "{report}");
         assert_eq!(index.offset_of(lines, Column::Utf16(7)), Some(text.len() as u64), "{report}");

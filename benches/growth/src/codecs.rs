@@ -9,12 +9,12 @@ use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCode
 use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{
-    Fragment, LineEnding, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec,
+    Fragment, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec,
     Utf8LinesCodec,
 };
 use utf8_codec::stream::SseStream;
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
+use utf8_codec::{LineEnding, Ascii, ErrorPolicy, TextDecoder};
 
 use crate::inputs::*;
 use crate::text::policies;

@@ -12,9 +12,9 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info};
-use utf8_codec::TextDecoder;
-use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
+use utf8_codec::{LineEnding, TextDecoder};
 
 use crate::address::Address;
 use crate::args::{PolicyArgs, whole_number};

@@ -13,7 +13,7 @@
 //!
 //! Some senders write a line break after each frame. It is skipped, except after a netstring.
 //!
-//! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](super::LineEnding::Ascii). For lengths
+//! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](crate::LineEnding::Ascii). For lengths
 //! in binary see `LengthDelimitedCodec` of tokio-util.
 //!
 //! ```

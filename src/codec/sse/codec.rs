@@ -8,9 +8,9 @@ use tokio_util::codec::Decoder;
 
 use super::block::{Block, Data, SMALL_BUFFER};
 use super::event::{Event, MESSAGE};
-use crate::codec::ending::LineEnding;
 use crate::codec::error::{CodecError, LineStart};
 use crate::codec::line_reader::LineReader;
+use crate::line_ending::LineEnding;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{Counters, TextDecoder};
 

@@ -6,8 +6,8 @@ use core::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use bytestring::ByteString;
 
-use crate::codec::ending::LineEnding;
 use crate::codec::error::CodecError;
+use crate::line_ending::LineEnding;
 
 /// The type of an event without an `event` field.
 pub(super) const MESSAGE: &str = "message";
