@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Fails if imports between files of the library or of the program form a cycle, or if a file imports from a higher floor.
+"""Fails if imports between files of a crate form a cycle, or if a file of the library imports from a higher floor.
+
+Checks all crates of the repository: every `src/lib.rs` and `src/main.rs`, and every test that is a folder.
 
 An import is a path in a `use` or in the code, followed through re-exports to the file that defines the name. `mod`
 declarations, re-exports (`pub use`) and `#[cfg(test)]` modules do not count. `.ci/imports.py --list` prints every import.
 """
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "src"
-PROGRAM = ROOT / "crates/utf8-codec-cli/src"
 
 # CONTRIBUTING.md, "Four floors": a file may import from its own floor and from those below it. The rest of the library is floor 3.
 FLOORS = {
@@ -177,8 +179,16 @@ def loops(edges):
     return result
 
 
+def crate_roots():
+    """Returns the root files of all crates that are not ignored by Git."""
+    patterns = ["src/lib.rs", "src/main.rs", "*/src/lib.rs", "*/src/main.rs", "tests/*/main.rs", "*/tests/*/main.rs"]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
+    listed = subprocess.check_output(command, cwd=ROOT, text=True).splitlines()
+    return [ROOT / path for path in sorted(set(listed)) if (ROOT / path).is_file()]
+
+
 def floor(path):
-    if path.is_relative_to(PROGRAM):
+    if not path.is_relative_to(LIBRARY):
         return 4
     room = path.relative_to(LIBRARY).parts[0].removesuffix(".rs")
     return FLOOR_OF.get(room, 3)
@@ -187,7 +197,8 @@ def floor(path):
 def main():
     sys.setrecursionlimit(10_000)
     edges = {}
-    for root in (LIBRARY / "lib.rs", PROGRAM / "main.rs"):
+    roots = crate_roots()
+    for root in roots:
         modules = {}
         read(root, (), modules)
         edges |= arrows(modules)
@@ -209,7 +220,7 @@ def main():
             print(f"points up: {name(start)} (floor {floor(start)}) -> {name(end)} (floor {floor(end)}): {', '.join(sorted(names))}")
     if failed:
         sys.exit(1)
-    print(f"{len(edges)} imports between files, no loop, none points up")
+    print(f"{len(edges)} imports between the files of {len(roots)} crates, no loop, none points up")
 
 
 main()

@@ -8,7 +8,7 @@
 //! interrupted:
 //!
 //! ```sh
-//! cargo run --example axum_gateway --features tower -- --listen 127.0.0.1:8080
+//! cargo run -p integration --example axum_gateway -- --listen 127.0.0.1:8080
 //! printf 'caf\xc3\xa9' | curl --data-binary @- http://127.0.0.1:8080/text   # 4
 //! printf 'caf\xe9!'    | curl --data-binary @- http://127.0.0.1:8080/text   # … "kind":"MissingContinuation","offset":3 …
 //! ```

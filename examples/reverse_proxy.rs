@@ -11,7 +11,7 @@
 //! Without arguments it starts its own upstream, sends itself requests, and exits. Otherwise:
 //!
 //! ```sh
-//! cargo run --example reverse_proxy --features tower -- --listen 127.0.0.1:8080 --upstream 127.0.0.1:3000
+//! cargo run -p integration --example reverse_proxy -- --listen 127.0.0.1:8080 --upstream 127.0.0.1:3000
 //! ```
 
 use core::error::Error;

@@ -8,7 +8,7 @@
 //! interrupted:
 //!
 //! ```sh
-//! cargo run --example sse --features stream -- --listen 127.0.0.1:8080
+//! cargo run -p integration --example sse -- --listen 127.0.0.1:8080
 //! curl -N http://127.0.0.1:8080/tokens
 //! curl -N -H 'Last-Event-ID: 4' http://127.0.0.1:8080/tokens
 //! ```

@@ -7,7 +7,7 @@ use core::iter::FusedIterator;
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
 use crate::error::Utf8Error;
-use crate::kernels::classes::{self, Class, Prefixes};
+use crate::kernels::classes::{self, Class};
 use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
@@ -234,13 +234,13 @@ impl<'c> Pieces<'_, 'c> {
     /// Returns the next piece, and the number of bytes at its start that are known to have no character of the class and
     /// the set, which are the same.
     #[inline]
-    pub(crate) fn next_within(&mut self, set: (&Class, &Prefixes)) -> Option<(Piece<'c>, usize)> {
+    pub(crate) fn next_within(&mut self, class: &Class) -> Option<(Piece<'c>, usize)> {
         if self.rest.len() < classes::LONG {
             return self.next().map(|piece| (piece, 0));
         }
         let mut inside = 0;
         let piece = self.next_piece_by(|start, rest| {
-            let (text, end, len) = kernels::prefix_within(start, rest, set);
+            let (text, end, len) = kernels::prefix_within(start, rest, class);
             inside = len;
             (text, end)
         })?;

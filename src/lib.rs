@@ -64,7 +64,7 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and `tests/recipes` compiles them.
+// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and `crates/integration` compiles them.
 #[cfg(all(doctest, feature = "codec", feature = "mime", feature = "stream", feature = "tower"))]
 mod pages {
     #[doc = include_str!("../docs/recipes.md")]

@@ -1,4 +1,4 @@
-//! Copies ASCII up to the first other byte.
+//! Copies ASCII, or text of the BMP, up to the first other byte.
 
 use super::dispatch::Kernel;
 
@@ -32,12 +32,18 @@ impl AsciiCopy {
         if input.len().min(output.len()) < WORTH_VECTORS {
             return 0;
         }
-        let copied = Kernel::in_use().copy_ascii::<NUL>(input, output);
+        let copied = Kernel::in_use().copy_below(usize::from(!NUL), input, output);
         if copied < LONG {
             self.wait = PAUSE;
         }
         copied
     }
+}
+
+/// Copies text up to the first character above U+FFFF or, unless `NUL`, up to the first U+0000; or to a byte before it,
+/// which may be inside a character. Returns the number of bytes copied, which is 0 if the kernel has no vector code for it.
+pub(crate) fn copy_bmp<const NUL: bool>(text: &str, output: &mut [u8]) -> usize {
+    Kernel::in_use().copy_below(2 + usize::from(!NUL), text.as_bytes(), output)
 }
 
 #[cfg(test)]
@@ -57,11 +63,18 @@ mod tests {
 
     /// Checks the copy of `input[start..]` to an output of `room` bytes that starts `skew` bytes after an aligned
     /// address. `others` is the position of the first byte that is not copied.
-    fn check<const NUL: bool>(kernel: Kernel, input: &[u8], room: usize, skew: usize, other: usize) {
+    fn check<const BMP: bool, const NUL: bool>(
+        kernel: Kernel,
+        input: &[u8],
+        room: usize,
+        skew: usize,
+        other: usize,
+    ) {
         let mut out = vec![GUARD; 128 + room + 64];
         let start = out.as_ptr().align_offset(64) % 64 + skew % 64;
-        let copied = kernel.copy_ascii::<NUL>(input, &mut out[start..start + room]);
-        let context = format!("{kernel:?} {NUL} {} {room} {skew} {other}: {copied}", input.len());
+        let copied =
+            kernel.copy_below(2 * usize::from(BMP) + usize::from(!NUL), input, &mut out[start..start + room]);
+        let context = format!("{kernel:?} {BMP} {NUL} {} {room} {skew} {other}: {copied}", input.len());
         let end = other.min(room).min(input.len());
         assert!(copied <= end, "{context}");
         assert_eq!(out[start..start + copied], input[..copied], "{context}");
@@ -72,28 +85,34 @@ mod tests {
     }
 
     #[test]
-    fn ascii_is_copied_up_to_the_group_of_the_first_other_byte() {
+    fn bytes_are_copied_up_to_the_group_of_the_first_other_byte() {
         let text: Vec<u8> = (0..700).map(|i| (i % 127 + 1) as u8).collect();
         for kernel in Kernel::available().filter(has_code) {
             for at in 0..text.len() {
                 let mut input = text.clone();
-                for (other, is_nul) in [(0x80, false), (0xC3, false), (0xFF, false), (0, true)] {
+                for other in [0x80, 0xC3, 0xEF, 0xF0, 0xFF, 0] {
                     input[at] = other;
-                    check::<false>(kernel, &input, input.len(), at * 7, at);
-                    check::<true>(kernel, &input, input.len(), at * 7, if is_nul { usize::MAX } else { at });
+                    let end = |stops: bool| if stops { at } else { usize::MAX };
+                    let (len, skew) = (input.len(), at * 7);
+                    check::<false, false>(kernel, &input, len, skew, end(other == 0 || other >= 0x80));
+                    check::<false, true>(kernel, &input, len, skew, end(other >= 0x80));
+                    check::<true, false>(kernel, &input, len, skew, end(other == 0 || other >= 0xF0));
+                    check::<true, true>(kernel, &input, len, skew, end(other >= 0xF0));
                 }
             }
         }
     }
 
     #[test]
-    fn every_byte_below_80_is_ascii() {
+    fn every_byte_below_the_limit_is_copied() {
         for kernel in Kernel::available().filter(has_code) {
             for byte in 0..=u8::MAX {
                 let input = [byte; 600];
                 let all = |is_copied: bool| if is_copied { usize::MAX } else { 0 };
-                check::<true>(kernel, &input, 600, byte.into(), all(byte.is_ascii()));
-                check::<false>(kernel, &input, 600, byte.into(), all(byte.is_ascii() && byte != 0));
+                check::<false, true>(kernel, &input, 600, byte.into(), all(byte.is_ascii()));
+                check::<false, false>(kernel, &input, 600, byte.into(), all(byte.is_ascii() && byte != 0));
+                check::<true, true>(kernel, &input, 600, byte.into(), all(byte < 0xF0));
+                check::<true, false>(kernel, &input, 600, byte.into(), all(byte < 0xF0 && byte != 0));
             }
         }
     }
@@ -114,10 +133,12 @@ mod tests {
     fn check_len(kernel: Kernel, len: usize, room: usize, skew: usize) {
         let input = vec![b'a'; len + 64];
         if has_code(&kernel) {
-            check::<true>(kernel, &input[..len], room, skew, usize::MAX);
-            check::<false>(kernel, &input[64..], room, skew, usize::MAX);
+            check::<false, true>(kernel, &input[..len], room, skew, usize::MAX);
+            check::<false, false>(kernel, &input[64..], room, skew, usize::MAX);
+            check::<true, true>(kernel, &input[64..], room, skew, usize::MAX);
+            check::<true, false>(kernel, &input[..len], room, skew, usize::MAX);
         } else {
-            assert_eq!(kernel.copy_ascii::<true>(&input, &mut vec![0; room]), 0);
+            assert_eq!(kernel.copy_below(0, &input, &mut vec![0; room]), 0);
         }
     }
 }

@@ -25,9 +25,7 @@ pub(crate) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
 ///
 /// Bytes of `out` after the decoded ones may be overwritten.
 pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
-    Kernel::in_use()
-        .decode_base64_lines(encoded, out, form)
-        .unwrap_or_else(|| portable::decode_lines(encoded, out, form, decode_groups))
+    Kernel::in_use().decode_base64_lines(encoded, out, form)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(crate) fn each_character(text: &str, class: &Class, set: &Prefixes, visit: i
 }
 
 #[inline(always)]
-fn each_character_by(
+pub(super) fn each_character_by(
     kernel: Kernel,
     text: &str,
     class: &Class,
@@ -47,31 +47,19 @@ fn each_character_by(
     mut visit: impl FnMut(usize) -> bool,
 ) {
     let bytes = text.as_bytes();
-    let Some(first_of) = kernel.first_of() else {
-        each_by(kernel, bytes, class, |at| !set.begins(bytes.get(at..).unwrap_or_default()) || visit(at));
-        return;
-    };
-    let mut start = 0;
-    while let Some(rest) = bytes.get(start..)
-        && let Some(at) = first_of(rest, set)
-        && visit(start + at)
-    {
-        start += at + 1;
-    }
+    each_by(kernel, bytes, class, |at| !set.begins(bytes.get(at..).unwrap_or_default()) || visit(at));
 }
 
-/// The minimum length for which [`text_without`] pays.
+/// The minimum length for which [`ascii_without`] pays.
 pub(crate) const LONG: usize = 4 * ASCII_GROUP;
 
-/// Returns the length of text at the start of the bytes that has no character of the set. It may be less than possible,
-/// and is 0 if the kernel has no vector code for it. The class has the same characters as the set.
-pub(super) fn text_without(bytes: &[u8], class: &Class, set: &Prefixes) -> usize {
-    let kernel = Kernel::in_use();
-    let starts_with_ascii = || bytes.first_chunk::<64>().is_some_and(|start| start.is_ascii());
-    match kernel.text_without(bytes, set) {
-        Some(len) => len,
-        None if starts_with_ascii() => kernel.ascii_without(bytes, class),
-        None => 0,
+/// Returns the length of the ASCII at the start of the bytes that has no byte of the class. It may be less than possible,
+/// and is 0 if the kernel has no vector code for it.
+pub(super) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
+    if bytes.first_chunk::<64>().is_some_and(|start| start.is_ascii()) {
+        Kernel::in_use().ascii_without(bytes, class)
+    } else {
+        0
     }
 }
 
@@ -81,7 +69,7 @@ mod tests {
 
     #[test]
     fn ascii_ends_before_the_group_of_the_first_other_byte_or_byte_of_the_class() {
-        for kernel in Kernel::available().filter(|kernel| kernel.name() == "avx512") {
+        for kernel in Kernel::available().filter(|kernel| kernel.name().starts_with("avx")) {
             for byte in 0..=u8::MAX {
                 let one = Class::EMPTY.with(byte, byte);
                 let lower = if byte > 0 { Class::EMPTY.with(0, byte - 1) } else { Class::EMPTY };

@@ -12,228 +12,57 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::arch;
-use super::class::Class;
-use super::functions::{CAPACITY, Found, Functions, Index, IsText, Range};
-#[cfg(feature = "transcode")]
-use super::functions::{Latin, Pairs, Units, Utf16, Utf32};
-#[cfg(feature = "mime")]
-use super::functions::{LineForm, Segment};
-use super::prefixes::Prefixes;
-use super::state::ScanState;
-
-/// A kernel that this CPU supports. Its functions can be called, because a value of this type exists only for a kernel
-/// that the CPU supports.
-#[derive(Clone, Copy)]
-pub struct Kernel(&'static Functions);
+pub use super::functions::Kernel;
+use super::functions::{Functions, IsText};
 
 impl Kernel {
     /// Returns the kernels that this CPU supports, the best first.
     pub fn available() -> impl Iterator<Item = Self> {
         let kernels = arch::KERNELS.iter().copied().chain([&arch::PORTABLE, &arch::STD]);
-        kernels.filter(|kernel| (kernel.is_supported)()).map(Self)
+        // SAFETY: the CPU supports them.
+        kernels.filter(|kernel| (kernel.is_supported)()).map(|kernel| unsafe { Self::new(kernel) })
     }
 
     /// Returns the name: `portable`, `avx2`, `avx512`, `neon`, `simd128` or `std`.
     pub const fn name(self) -> &'static str {
-        self.0.name
+        self.functions().name
     }
 
     /// Returns the kernel in use.
     #[inline]
     pub fn in_use() -> Self {
         if cfg!(utf8_codec_unoptimized) {
-            return Self(&arch::STD);
+            // SAFETY: every CPU supports it.
+            return unsafe { Self::new(&arch::STD) };
         }
         if let Some(known) = arch::KNOWN
             && FORCED.is_none()
         {
-            return Self(known);
+            // SAFETY: the CPU has the instructions that the program was compiled for.
+            return unsafe { Self::new(known) };
         }
-        // SAFETY: the pointer is null or points to a static. A static needs no ordering.
+        // SAFETY: the pointer is null or points to the functions of a `Kernel`. A static needs no ordering.
         match unsafe { IN_USE.load(Ordering::Relaxed).as_ref() } {
-            Some(kernel) => Self(kernel),
+            // SAFETY: same as above.
+            Some(kernel) => unsafe { Self::new(kernel) },
             None => Self::choose_best(),
         }
     }
 
     /// Sets the kernel in use for all threads.
     pub fn choose(self) {
-        IN_USE.store(ptr::from_ref(self.0).cast_mut(), Ordering::Relaxed);
-        IS_TEXT.store(self.0.is_text as *mut (), Ordering::Relaxed);
+        IN_USE.store(ptr::from_ref(self.functions()).cast_mut(), Ordering::Relaxed);
+        IS_TEXT.store(self.functions().is_text as *mut (), Ordering::Relaxed);
     }
 
     #[cold]
     fn choose_best() -> Self {
         let is_wanted = |kernel: &Self| FORCED.is_none_or(|name| name == kernel.name());
-        let best = Self::available().find(is_wanted).unwrap_or(Self(&arch::PORTABLE));
+        // SAFETY: every CPU supports the portable kernel.
+        let portable = unsafe { Self::new(&arch::PORTABLE) };
+        let best = Self::available().find(is_wanted).unwrap_or(portable);
         best.choose();
         best
-    }
-
-    /// Calls the [`Validate`](super::functions::Validate) function of this kernel.
-    ///
-    /// # Safety
-    ///
-    /// The chunk has at least 4 bytes.
-    #[inline(always)]
-    pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
-        debug_assert!(chunk.len() >= 4);
-        // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
-        unsafe { (self.0.validate)(chunk, state) }
-    }
-
-    /// [`IsText`] of this kernel. Returns `false` for fewer than 4 bytes.
-    #[cfg(test)]
-    pub(super) fn is_text(self, bytes: &[u8]) -> bool {
-        // SAFETY: this CPU supports every `Kernel`; the length is tested first.
-        bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
-    }
-
-    /// Calls the [`Count`](super::functions::Count) function of this kernel.
-    pub(super) fn count(self, bytes: &[u8], wanted: u8) -> usize {
-        // SAFETY: this CPU supports every `Kernel`.
-        unsafe { (self.0.count)(bytes, wanted) }
-    }
-
-    /// Calls the [`CountRange`](super::functions::CountRange) function of this kernel.
-    pub(super) fn count_range(self, bytes: &[u8], range: Range) -> usize {
-        // SAFETY: this CPU supports every `Kernel`.
-        unsafe { (self.0.count_range)(bytes, range) }
-    }
-
-    /// Calls the [`CountAscii`](super::functions::CountAscii) function of this kernel.
-    pub(super) fn count_ascii(self, bytes: &[u8], wanted: u8) -> (usize, usize) {
-        // SAFETY: this CPU supports every `Kernel`.
-        unsafe { (self.0.count_ascii)(bytes, wanted) }
-    }
-
-    /// Calls the [`AsciiLen`](super::functions::AsciiLen) function of this kernel.
-    #[cfg(feature = "transcode")]
-    pub(super) fn ascii_len(self, bytes: &[u8]) -> usize {
-        // SAFETY: this CPU supports every `Kernel`.
-        unsafe { (self.0.ascii_len)(bytes) }
-    }
-
-    /// [`DecodeBase64`](super::functions::DecodeBase64). Returns 0 if the kernel has no vector code for it.
-    #[cfg(feature = "mime")]
-    #[inline]
-    pub(super) fn decode_base64(self, symbols: &[u8], output: &mut [u8]) -> usize {
-        match self.0.decode_base64 {
-            // SAFETY: this CPU supports every `Kernel`.
-            Some(decode) => unsafe { decode(symbols, output) },
-            None => 0,
-        }
-    }
-
-    /// [`DecodeBase64Lines`](super::functions::DecodeBase64Lines). Returns `None` if the kernel has no vector code for
-    /// it.
-    #[cfg(feature = "mime")]
-    #[inline]
-    pub(super) fn decode_base64_lines(
-        self,
-        encoded: &[u8],
-        output: &mut [u8],
-        form: LineForm,
-    ) -> Option<usize> {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.0.decode_base64_lines.map(|decode| unsafe { decode(encoded, output, form) })
-    }
-
-    /// Returns whether this kernel has vector code for quoted-printable.
-    #[cfg(feature = "mime")]
-    #[inline]
-    pub(super) const fn has_quoted(self) -> bool {
-        self.0.decode_quoted.is_some()
-    }
-
-    /// Calls the [`DecodeQuoted`](super::functions::DecodeQuoted) function of this kernel. Returns `None` if it has none.
-    #[cfg(feature = "mime")]
-    #[inline]
-    pub(super) fn decode_quoted(
-        self,
-        encoded: &[u8],
-        output: &mut [u8],
-        segments: &mut [Segment],
-    ) -> Option<usize> {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.0.decode_quoted.map(|decode| unsafe { decode(encoded, output, segments) })
-    }
-
-    /// Calls the [`FindAll`](super::functions::FindAll) function of this kernel.
-    #[cfg(feature = "codec")]
-    pub(super) fn find_all(self, bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
-        // SAFETY: this CPU supports every `Kernel`.
-        unsafe { (self.0.find_all)(bytes, byte, positions) }
-    }
-
-    /// Calls the [`FindClass`](super::functions::FindClass) function of this kernel.
-    #[inline]
-    pub(super) fn find_class(self, bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-        // SAFETY: this CPU supports every `Kernel`.
-        unsafe { (self.0.find_class)(bytes, class, positions) }
-    }
-
-    /// [`AsciiWithout`](super::functions::AsciiWithout). Returns 0 if the kernel has no vector code for it.
-    pub(super) fn ascii_without(self, bytes: &[u8], class: &Class) -> usize {
-        match self.0.ascii_without {
-            // SAFETY: this CPU supports every `Kernel`.
-            Some(ascii_without) => unsafe { ascii_without(bytes, class) },
-            None => 0,
-        }
-    }
-
-    /// [`TextWithout`](super::functions::TextWithout). Returns `None` if the kernel has no vector code for it.
-    pub(super) fn text_without(self, bytes: &[u8], set: &Prefixes) -> Option<usize> {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.0.text_without.map(|text_without| unsafe { text_without(bytes, set) })
-    }
-
-    /// Returns the [`FirstOf`](super::functions::FirstOf) function of this kernel, or `None` if it has none.
-    pub(super) fn first_of(self) -> Option<impl Fn(&[u8], &Prefixes) -> Option<usize>> {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.0.first_of.map(|first_of| move |text: &[u8], set: &Prefixes| unsafe { first_of(text, set) })
-    }
-
-    /// Returns the UTF-16 conversions of this kernel. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn utf16(self) -> Option<&'static Utf16> {
-        self.0.utf16.as_ref()
-    }
-
-    /// Returns the UTF-32 conversions of this kernel. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn utf32(self) -> Option<&'static Utf32> {
-        self.0.utf32.as_ref()
-    }
-
-    /// Returns the conversions of this kernel between UTF-8 and single bytes. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn latin(self) -> Option<&'static Latin> {
-        self.0.latin.as_ref()
-    }
-
-    /// Returns the conversions of this kernel for surrogate pairs of 6 bytes. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn pairs(self) -> Option<&'static Pairs> {
-        self.0.pairs.as_ref()
-    }
-
-    /// [`CopyBelow`](super::functions::CopyBelow) for ASCII, with `00` if `NUL`. Returns 0 if the kernel has no vector
-    /// code for it.
-    #[cfg(feature = "transcode")]
-    #[inline]
-    pub(super) fn copy_ascii<const NUL: bool>(self, input: &[u8], output: &mut [u8]) -> usize {
-        match self.0.copy_ascii {
-            // SAFETY: this CPU supports every `Kernel`.
-            Some(copy) => unsafe { (copy[usize::from(!NUL)])(input, output) },
-            None => 0,
-        }
-    }
-
-    /// Returns the conversions between single bytes and code units. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn units(self) -> &'static Units {
-        self.0.units
     }
 }
 
@@ -276,7 +105,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 /// There are at least 4 bytes.
 unsafe fn choose_and_is_text(bytes: &[u8]) -> bool {
     // SAFETY: the CPU has the instructions of every `Kernel`; the caller guarantees the length.
-    unsafe { (Kernel::choose_best().0.is_text)(bytes) }
+    unsafe { (Kernel::choose_best().functions().is_text)(bytes) }
 }
 
 /// The name of the kernel that the build requires, if it requires one.

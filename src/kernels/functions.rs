@@ -1,59 +1,189 @@
-//! The functions that a kernel consists of.
+//! The functions that a kernel consists of, and how they are called.
 
 use core::fmt;
 use core::num::NonZeroUsize;
 
 use super::class::Class;
-use super::prefixes::Prefixes;
 use super::state::ScanState;
 
-/// The functions of a kernel. This CPU may or may not support them.
-pub(super) struct Functions {
-    pub(super) name: &'static str,
-    /// Returns whether this CPU supports the instructions.
-    pub(super) is_supported: fn() -> bool,
-    pub(super) validate: Validate,
-    pub(super) is_text: IsText,
-    pub(super) count: Count,
-    pub(super) count_range: CountRange,
-    pub(super) count_ascii: CountAscii,
-    #[cfg(feature = "transcode")]
-    pub(super) ascii_len: AsciiLen,
-    /// `None` if the kernel has only the portable loop.
+/// A kernel that this CPU supports. Its functions can be called, because a value of this type exists only for a kernel
+/// that the CPU supports.
+#[derive(Clone, Copy)]
+#[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
+pub struct Kernel(&'static Functions);
+
+/// Declares the functions of a kernel: for each a field of [`Functions`], and a method of [`Kernel`] that calls it. Those
+/// of `variants` have a number of variants, and the first argument of the method selects one.
+macro_rules! functions {
+    (
+        functions {
+            $($(#[$attribute:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*
+        }
+        variants {
+            $($(#[$other_attribute:meta])* $other:ident[$count:literal]($($input:ident: $input_type:ty),*) -> $output:ty;)*
+        }
+        fields {
+            $($(#[$field_attribute:meta])* $field:ident: $field_type:ty,)*
+        }
+    ) => {
+        /// The functions of a kernel. This CPU may or may not support them.
+        ///
+        /// # Safety
+        ///
+        /// Each function may be called if `is_supported` returned true, and if the requirements of its type are met.
+        pub(super) struct Functions {
+            $($(#[$attribute])* pub(super) $name: unsafe fn($($type),*) -> $result,)*
+            $($(#[$other_attribute])* pub(super) $other: [unsafe fn($($input_type),*) -> $output; $count],)*
+            $($(#[$field_attribute])* pub(super) $field: $field_type,)*
+        }
+
+        impl Kernel {
+            $(
+                $(#[$attribute])*
+                #[inline]
+                pub(super) fn $name(self, $($argument: $type),*) -> $result {
+                    // SAFETY: this CPU supports every `Kernel`.
+                    unsafe { (self.0.$name)($($argument),*) }
+                }
+            )*
+            $(
+                $(#[$other_attribute])*
+                #[inline]
+                pub(super) fn $other(self, variant: usize, $($input: $input_type),*) -> $output {
+                    // SAFETY: this CPU supports every `Kernel`.
+                    unsafe { (self.0.$other[variant])($($input),*) }
+                }
+            )*
+        }
+    };
+}
+
+functions! {
+    functions {
+        /// Counts how often a byte occurs.
+        count(bytes: &[u8], wanted: u8) -> usize;
+        /// Returns the number of bytes in a range.
+        count_range(bytes: &[u8], range: Range) -> usize;
+        /// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is
+        /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the
+        /// number of occurrences.
+        count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize);
+        /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
+        #[cfg(feature = "transcode")]
+        ascii_len(bytes: &[u8]) -> usize;
+        /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
+        /// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them
+        /// may be overwritten.
+        #[cfg(feature = "mime")]
+        decode_base64(symbols: &[u8], output: &mut [u8]) -> usize;
+        /// Decodes lines of base64 that all have this form. Stops before a line of another form, and at the end of the
+        /// input or the output. Returns the number of lines decoded. Output after them may be overwritten.
+        #[cfg(feature = "mime")]
+        decode_base64_lines(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
+        /// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
+        #[cfg(feature = "codec")]
+        find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
+        /// Writes the positions of the bytes of a class in order. The first [`Found::searched`] bytes are searched. A lead
+        /// byte matches if the byte after it is a second byte of the class, or if there is no byte after it.
+        find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
+        /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups
+        /// of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
+        ascii_without(bytes: &[u8], class: &Class) -> usize;
+    }
+    variants {
+        /// ISO 8859-1 and windows-1252 to UTF-8, as [`Convert`].
+        #[cfg(feature = "transcode")]
+        decode_latin[2](input: &[u8], output: &mut [u8]) -> (usize, usize);
+        /// Copies the bytes at the start of the input, in groups: those below `80`, below `80` without `00`, below `F0`,
+        /// and below `F0` without `00`. Stops before the group with the first other byte, and at or shortly before the
+        /// end of the input or the output. Returns the number of bytes copied, which is 0 if the kernel has no vector
+        /// code for it.
+        #[cfg(feature = "transcode")]
+        copy_below[4](input: &[u8], output: &mut [u8]) -> usize;
+    }
+    fields {
+        name: &'static str,
+        /// Returns whether this CPU supports the instructions.
+        is_supported: fn() -> bool,
+        validate: Validate,
+        is_text: IsText,
+        /// `None` if the kernel has no vector code for it.
+        #[cfg(feature = "mime")]
+        decode_quoted: Option<DecodeQuoted>,
+        /// `None` if the kernel has only the portable loops.
+        #[cfg(feature = "transcode")]
+        utf16: Option<Utf16>,
+        /// UTF-8 to UTF-32, little-endian and big-endian. `None` if the kernel converts through UTF-16.
+        #[cfg(feature = "transcode")]
+        encode_utf32: Option<[Encode; 2]>,
+        #[cfg(feature = "transcode")]
+        units: &'static Units,
+    }
+}
+
+impl Kernel {
+    /// # Safety
+    ///
+    /// [`Functions::is_supported`] returned true.
+    pub(super) const unsafe fn new(functions: &'static Functions) -> Self {
+        Self(functions)
+    }
+
+    pub(super) const fn functions(self) -> &'static Functions {
+        self.0
+    }
+
+    /// Calls the [`Validate`] function of this kernel.
+    ///
+    /// # Safety
+    ///
+    /// The chunk has at least 4 bytes.
+    #[inline(always)]
+    pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+        debug_assert!(chunk.len() >= 4);
+        // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
+        unsafe { (self.0.validate)(chunk, state) }
+    }
+
+    /// [`IsText`] of this kernel. Returns `false` for fewer than 4 bytes.
+    #[cfg(test)]
+    pub(super) fn is_text(self, bytes: &[u8]) -> bool {
+        // SAFETY: this CPU supports every `Kernel`; the length is tested first.
+        bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
+    }
+
+    /// Returns whether this kernel has vector code for quoted-printable.
     #[cfg(feature = "mime")]
-    pub(super) decode_base64: Option<DecodeBase64>,
-    /// `None` if the kernel has no vector code for lines.
+    #[inline]
+    pub(super) const fn has_quoted(self) -> bool {
+        self.0.decode_quoted.is_some()
+    }
+
+    /// Calls the [`DecodeQuoted`] function of this kernel. Returns 0 if it has none.
     #[cfg(feature = "mime")]
-    pub(super) decode_base64_lines: Option<DecodeBase64Lines>,
-    /// `None` if the kernel has no vector code for it.
-    #[cfg(feature = "mime")]
-    pub(super) decode_quoted: Option<DecodeQuoted>,
-    #[cfg(feature = "codec")]
-    pub(super) find_all: FindAll,
-    pub(super) find_class: FindClass,
-    /// `None` if the kernel has no vector code for it.
-    pub(super) ascii_without: Option<AsciiWithout>,
-    /// `None` if the kernel has no vector code for it.
-    pub(super) text_without: Option<TextWithout>,
-    /// `None` if the kernel has no vector code for it.
-    pub(super) first_of: Option<FirstOf>,
-    /// `None` if the kernel has only the portable loops.
+    #[inline]
+    pub(super) fn decode_quoted(self, encoded: &[u8], output: &mut [u8], segments: &mut [Segment]) -> usize {
+        // SAFETY: this CPU supports every `Kernel`.
+        self.0.decode_quoted.map_or(0, |decode| unsafe { decode(encoded, output, segments) })
+    }
+
+    /// Returns the UTF-16 conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
-    pub(super) utf16: Option<Utf16>,
-    /// `None` if the kernel has only the portable loops.
+    pub(super) const fn utf16(self) -> Option<&'static Utf16> {
+        self.0.utf16.as_ref()
+    }
+
+    /// Returns the conversions of this kernel from UTF-8 to UTF-32. This CPU supports them.
     #[cfg(feature = "transcode")]
-    pub(super) utf32: Option<Utf32>,
-    /// `None` if the kernel has only the portable loops.
+    pub(super) const fn encode_utf32(self) -> Option<[Encode; 2]> {
+        self.0.encode_utf32
+    }
+
+    /// Returns the conversions between encodings without sequences. This CPU supports them.
     #[cfg(feature = "transcode")]
-    pub(super) latin: Option<Latin>,
-    /// `None` if the kernel has no vector code for them.
-    #[cfg(feature = "transcode")]
-    pub(super) pairs: Option<Pairs>,
-    /// For ASCII, and for ASCII without `00`. `None` if the kernel has no vector code for it.
-    #[cfg(feature = "transcode")]
-    pub(super) copy_ascii: Option<[CopyBelow; 2]>,
-    #[cfg(feature = "transcode")]
-    pub(super) units: &'static Units,
+    pub(super) const fn units(self) -> &'static Units {
+        self.0.units
+    }
 }
 
 /// The index of a byte in a chunk, stored plus one so that `Result<(), Index>` fits in one register.
@@ -91,7 +221,7 @@ impl fmt::Debug for Index {
 ///
 /// # Safety
 ///
-/// - [`Functions::is_supported`] returned true.
+/// - The CPU has the instructions.
 /// - The chunk has at least 4 bytes.
 pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
 
@@ -102,12 +232,14 @@ pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>
 /// Same as for [`Validate`].
 pub(super) type IsText = unsafe fn(&[u8]) -> bool;
 
-/// Counts how often a byte occurs.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type Count = unsafe fn(bytes: &[u8], wanted: u8) -> usize;
+/// The number of bytes that are tested for ASCII at once.
+pub(crate) const ASCII_GROUP: usize = 256;
+
+/// The number of bytes that are compared at once.
+pub(super) const BLOCK: usize = 64;
+
+/// The number of positions that one call can return. A block is only searched if all of its positions would fit.
+pub(super) const CAPACITY: usize = 3 * BLOCK;
 
 /// A range of byte values. It may wrap: `00` follows `FF`.
 #[derive(Clone, Copy, Debug)]
@@ -134,60 +266,14 @@ impl Range {
     }
 }
 
-/// Returns the number of bytes in a range.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type CountRange = unsafe fn(bytes: &[u8], range: Range) -> usize;
-
-/// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-#[cfg(feature = "transcode")]
-pub(super) type AsciiLen = unsafe fn(bytes: &[u8]) -> usize;
-
-/// Copies the bytes at the start of the input, in groups. Stops before the group with the first byte that is too high or,
-/// in a variant, `00`, and at or shortly before the end of the input or the output. Returns the number of bytes copied.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-#[cfg(feature = "transcode")]
-pub(super) type CopyBelow = unsafe fn(input: &[u8], output: &mut [u8]) -> usize;
-
-/// The number of bytes that are tested for ASCII at once.
-pub(crate) const ASCII_GROUP: usize = 256;
-
-/// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is not
-/// ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the number of
-/// occurrences.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type CountAscii = unsafe fn(bytes: &[u8], wanted: u8) -> (usize, usize);
-
-/// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
-/// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them may be
-/// overwritten.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-#[cfg(feature = "mime")]
-pub(super) type DecodeBase64 = unsafe fn(symbols: &[u8], output: &mut [u8]) -> usize;
-
-/// Decodes lines of base64 that all have this form. Stops before a line of another form, and at the end of the input or
-/// the output. Returns the number of lines decoded. Output after them may be overwritten.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-#[cfg(feature = "mime")]
-pub(super) type DecodeBase64Lines = unsafe fn(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
+/// The result of a search.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// The number of positions written, at most [`CAPACITY`].
+    pub(super) count: usize,
+    /// The number of bytes searched; 0 only if the input is empty.
+    pub(super) searched: usize,
+}
 
 /// The form of base64 lines: a number of whole groups of symbols, and a line break.
 #[cfg(feature = "mime")]
@@ -251,7 +337,7 @@ impl LineForm {
 ///
 /// # Safety
 ///
-/// [`Functions::is_supported`] returned true.
+/// The CPU has the instructions.
 #[cfg(feature = "mime")]
 pub(super) type DecodeQuoted =
     unsafe fn(encoded: &[u8], output: &mut [u8], segments: &mut [Segment]) -> usize;
@@ -275,181 +361,50 @@ pub(crate) struct Segment {
     pub(crate) len: u8,
 }
 
-/// The number of bytes that are compared at once.
-pub(super) const BLOCK: usize = 64;
-
-/// The number of positions that one call can return. A block is only searched if all of its positions would fit.
-pub(super) const CAPACITY: usize = 3 * BLOCK;
-
-/// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-#[cfg(feature = "codec")]
-pub(super) type FindAll = unsafe fn(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
-
-/// The result of [`FindAll`] or [`FindClass`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    /// The number of positions written, at most [`CAPACITY`].
-    pub(super) count: usize,
-    /// The number of bytes searched; 0 only if the input is empty.
-    pub(super) searched: usize,
-}
-
-/// Writes the positions of the bytes of a class in order. The first [`Found::searched`] bytes are searched. A lead byte
-/// matches if the byte after it is a second byte of the class, or if there is no byte after it.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type FindClass = unsafe fn(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
-
-/// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups of
-/// [`ASCII_GROUP`] bytes.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type AsciiWithout = unsafe fn(bytes: &[u8], class: &Class) -> usize;
-
-/// Returns the length of text at the start of the bytes that has no character of the set. The text after it may have
-/// none either: the search stops at an ill-formed sequence up to 1 KiB after the text, and near the end of the bytes.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type TextWithout = unsafe fn(bytes: &[u8], set: &Prefixes) -> usize;
-
-/// Returns the index of the first character of the set. The bytes are text, which may start inside a character.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-pub(super) type FirstOf = unsafe fn(text: &[u8], set: &Prefixes) -> Option<usize>;
-
 /// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]
 pub(super) struct Utf16 {
+    /// From text, up to its end or to a character near its end. Nothing is read if the output has fewer than 2 bytes for
+    /// each byte of the text.
     pub(super) encode: [Encode; 2],
-    /// From ASCII at the start of bytes that were not validated. `None` if this is not faster than validation and
-    /// `encode`.
-    pub(super) encode_ascii: Option<[Convert; 2]>,
-    pub(super) decode: [Decode; 2],
+    /// From ASCII at the start of bytes that were not validated.
+    pub(super) encode_ascii: [Convert; 2],
+    /// To UTF-8. Stops at or shortly before an unpaired surrogate.
+    pub(super) decode: [Convert; 2],
 }
 
-/// Writes text as UTF-16, up to its end or a character near its end. Returns the number of bytes read and the number of
-/// bytes written, at most 2 for each byte read.
+/// [`Convert`] of text. Nothing is read if the output may be too short: it must have 2 bytes for each byte of the text, or 4
+/// for UTF-32.
 ///
 /// # Safety
 ///
-/// - [`Functions::is_supported`] returned true.
-/// - The output has 2 bytes for each byte of the text.
+/// The CPU has the instructions.
 #[cfg(feature = "transcode")]
 pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usize);
-
-/// Reads UTF-16 and writes UTF-8 in blocks while input and output are long enough. Stops at or shortly before an
-/// unpaired surrogate. Returns the number of bytes read and the number of bytes written.
-///
-/// # Safety
-///
-/// [`Functions::is_supported`] returned true.
-#[cfg(feature = "transcode")]
-pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
-
-/// The UTF-32 conversions of a kernel with vector code, except those of [`Units`].
-#[cfg(feature = "transcode")]
-pub(super) struct Utf32 {
-    /// From ASCII at the start of bytes that were not validated. `None` if this is not faster than validation and
-    /// `encode`.
-    pub(super) encode_ascii: Option<[Convert; 2]>,
-    /// From UTF-8, same as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and
-    /// big-endian.
-    pub(super) encode: [Encode; 2],
-    /// To UTF-8, up to a value that is not a scalar value.
-    pub(super) decode: [Convert; 2],
-    /// From UTF-16, by the byte order of the input and then of the output.
-    pub(super) from_utf16: [Convert; 4],
-    /// To UTF-16, by the byte order of the input and then of the output.
-    pub(super) to_utf16: [Convert; 4],
-}
-
-/// The conversions of a kernel with vector code between UTF-8 and encodings of one byte per character, each for
-/// ISO 8859-1 and for windows-1252.
-#[cfg(feature = "transcode")]
-pub(super) struct Latin {
-    /// To UTF-8.
-    pub(super) decode: [Convert; 2],
-    /// From UTF-8, for the characters that have the same byte in both encodings.
-    pub(super) encode: [Convert; 2],
-}
-
-/// The conversions of a kernel with vector code between UTF-8 and the encodings with surrogate pairs of 6 bytes.
-#[cfg(feature = "transcode")]
-pub(super) struct Pairs {
-    /// CESU-8 and Modified UTF-8 from UTF-8: the whole text.
-    pub(super) split: [Encode; 2],
-    /// UTF-8 from CESU-8, Modified UTF-8 and its lenient variant. The output is not validated.
-    pub(super) join: [Convert; 3],
-    /// Copies text that is the same in CESU-8, and in Modified UTF-8. `None` if the kernel has no vector code for it.
-    pub(super) same: Option<[CopyBelow; 2]>,
-}
 
 /// Reads input and writes output in blocks while both are long enough. Stops at or shortly before input that it does
 /// not convert. Returns the number of bytes read and the number of bytes written. Output after them may be overwritten.
 ///
 /// # Safety
 ///
-/// [`Functions::is_supported`] returned true.
+/// The CPU has the instructions.
 #[cfg(feature = "transcode")]
 pub(super) type Convert = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
 
-/// The conversions between encodings of one byte per character and code units of UTF-16 or UTF-32. The first index is 1
-/// for windows-1252, and 0 for ISO 8859-1. The second index is that of the code unit: UTF-16LE, UTF-16BE, UTF-32LE,
-/// UTF-32BE. The functions convert up to the end of a slice or to the first character that the encoding does not have.
+/// The conversions between encodings without sequences: ISO 8859-1, windows-1252, UTF-16 and UTF-32. Each is a portable
+/// loop that is compiled for the instructions of the kernel, or vector code. They convert up to the end of a slice or to the
+/// first character that is ill-formed, or that the target does not have. The encoding of bytes is 1 for windows-1252, and
+/// 0 for ISO 8859-1. The encoding of units is UTF-16LE, UTF-16BE, UTF-32LE or UTF-32BE.
 #[cfg(feature = "transcode")]
 pub(super) struct Units {
+    /// By the encoding of the bytes, then by that of the units.
     pub(super) widen: [[Convert; 4]; 2],
+    /// By the encoding of the bytes, then by that of the units.
     pub(super) narrow: [[Convert; 4]; 2],
+    /// UTF-16 to UTF-32, by the byte order of the input and then of the output.
+    pub(super) from_utf16: [Convert; 4],
+    /// UTF-32 to UTF-16, by the byte order of the input and then of the output.
+    pub(super) to_utf16: [Convert; 4],
+    /// ASCII in blocks to UTF-32, up to the first block with another byte.
+    pub(super) ascii_to_utf32: [Convert; 2],
 }
-
-/// Creates [`Units`] from two functions. Their parameters are whether the bytes are windows-1252, whether the code
-/// units are those of UTF-32, and whether they are big-endian.
-#[cfg(feature = "transcode")]
-macro_rules! units {
-    ($widen:ident, $narrow:ident) => {
-        $crate::kernels::functions::Units {
-            widen: [
-                [
-                    $widen::<false, false, false>,
-                    $widen::<false, false, true>,
-                    $widen::<false, true, false>,
-                    $widen::<false, true, true>,
-                ],
-                [
-                    $widen::<true, false, false>,
-                    $widen::<true, false, true>,
-                    $widen::<true, true, false>,
-                    $widen::<true, true, true>,
-                ],
-            ],
-            narrow: [
-                [
-                    $narrow::<false, false, false>,
-                    $narrow::<false, false, true>,
-                    $narrow::<false, true, false>,
-                    $narrow::<false, true, true>,
-                ],
-                [
-                    $narrow::<true, false, false>,
-                    $narrow::<true, false, true>,
-                    $narrow::<true, true, false>,
-                    $narrow::<true, true, true>,
-                ],
-            ],
-        }
-    };
-}
-#[cfg(feature = "transcode")]
-pub(super) use units;

@@ -1,9 +1,11 @@
 //! Conversions between UTF-8 and ISO 8859-1 or windows-1252.
 //!
-//! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` are those of windows-1252.
+//! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` are those of windows-1252. UTF-8 is converted through UTF-16, in
+//! pieces: both steps have vector code.
 
-use super::arch::latin::{decode_portable, encode_portable};
+use super::arch::latin::decode_portable;
 use super::dispatch::Kernel;
+use super::utf16;
 
 /// Reads single bytes and writes UTF-8 while there is input and output space. Returns the number of bytes read and the
 /// number of bytes written.
@@ -12,18 +14,15 @@ pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
 }
 
 fn decode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (read, written) = match kernel.latin() {
-        // SAFETY: this CPU supports every `Kernel`.
-        Some(latin) => unsafe { (latin.decode[usize::from(WINDOWS)])(input, output) },
-        None => (0, 0),
-    };
+    let (read, written) = kernel.decode_latin(usize::from(WINDOWS), input, output);
     let rest = decode_portable::<WINDOWS>(&input[read..], &mut output[written..]);
     (read + rest.0, written + rest.1)
 }
 
-/// The minimum length of the rest of the input for which the vector code is used again after a character that it does
-/// not convert.
-const WORTH_VECTORS: usize = 128;
+/// The number of bytes of UTF-8 in a piece, and in the first piece. The first one is small, because a character that the
+/// encoding does not have makes the work on the rest of the piece useless.
+const PIECE: usize = 2 * 1024;
+const FIRST_PIECE: usize = 64;
 
 /// Reads UTF-8 and writes single bytes while there is input and output space. Stops at an ill-formed sequence or at a
 /// character that the encoding does not have. Returns the number of bytes read and the number of bytes written.
@@ -32,25 +31,53 @@ pub(crate) fn encode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
 }
 
 fn encode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let Some(latin) = kernel.latin() else {
-        return encode_portable::<WINDOWS>(input, output, usize::MAX);
-    };
+    let start = &input[..input.len().min(FIRST_PIECE)];
+    let (read, written) = encode_pieces::<FIRST_PIECE, WINDOWS>(kernel, start, output);
+    // An unfinished sequence may be left.
+    if read + 3 < start.len() || start.len() < FIRST_PIECE {
+        return (read, written);
+    }
+    let rest = encode_pieces::<PIECE, WINDOWS>(kernel, &input[read..], &mut output[written..]);
+    (read + rest.0, written + rest.1)
+}
+
+/// [`encode_by`] through `UNITS` code units of UTF-16, except for ASCII.
+fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let narrow = kernel.units().narrow[usize::from(WINDOWS)][0];
     let (mut read, mut written) = (0, 0);
+    let mut units = [[0; 2]; UNITS];
+    let units = units.as_flattened_mut();
     loop {
+        let ascii = kernel.copy_below(0, &input[read..], &mut output[written..]);
+        read += ascii;
+        written += ascii;
+        let (rest, room) = (&input[read..], &mut output[written..]);
+        let len = rest.len().min(UNITS);
+        let (taken, made) = utf16::encode_by::<false>(kernel, &rest[..len], units);
         // SAFETY: this CPU supports every `Kernel`.
-        let (by_vectors, bytes) =
-            unsafe { (latin.encode[usize::from(WINDOWS)])(&input[read..], &mut output[written..]) };
-        read += by_vectors;
-        written += bytes;
-        // Converts the character at which the vector code stopped, or the rest of the input.
-        let most = if input.len() - read >= WORTH_VECTORS { 1 } else { usize::MAX };
-        let (rest, bytes) = encode_portable::<WINDOWS>(&input[read..], &mut output[written..], most);
-        read += rest;
-        written += bytes;
-        if rest == 0 {
+        let (used, out) = unsafe { narrow(&units[..made], room) };
+        written += out;
+        if used < made {
+            return (read + len_in_utf_8(&units[..used]), written);
+        }
+        read += taken;
+        if taken + 3 < len || taken == 0 {
             return (read, written);
         }
     }
+}
+
+/// Returns the length in UTF-8 of little-endian UTF-16 without surrogates.
+fn len_in_utf_8(units: &[u8]) -> usize {
+    let len = |bytes: &[u8; 2]| {
+        let unit = u16::from_le_bytes(*bytes);
+        1 + usize::from(unit >= 0x80) + usize::from(unit >= 0x800)
+    };
+    units.as_chunks().0.iter().map(len).sum()
 }
 
 #[cfg(test)]

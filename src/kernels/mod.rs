@@ -11,7 +11,6 @@
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
 //! | `ascii.rs` | a copy of ASCII, up to the first other byte |
 //! | `copy.rs` | a copy of any bytes |
-//! | `pairs.rs` | UTF-8 from CESU-8 and Modified UTF-8, and back |
 //! | `units.rs` | UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
 //! | `classes.rs` | the positions of all bytes of a class |
 //! | `positions.rs` | the positions of a byte |
@@ -58,8 +57,6 @@ mod functions;
 pub(crate) mod latin;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
-#[cfg(feature = "transcode")]
-pub(crate) mod pairs;
 #[cfg(feature = "codec")]
 mod positions;
 mod prefixes;

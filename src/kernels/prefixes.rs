@@ -1,9 +1,8 @@
 //! Sets of characters by the first bytes of their sequences, as tables of nibbles (half bytes).
 //!
-//! A vector instruction looks up 16 entries at once, by a nibble. The tables therefore contain unions of products: each
-//! of the 8 bits of an entry is a product, which is a set of values for each nibble. A sequence is in the product if
-//! each of its nibbles is in the set of its position, so it is in the union if the entries of its nibbles have a bit in
-//! common.
+//! A table has an entry for each value of a nibble. The tables contain unions of products: each of the 8 bits of an entry
+//! is a product, which is a set of values for each nibble. A sequence is in the product if each of its nibbles is in the
+//! set of its position, so it is in the union if the entries of its nibbles have a bit in common.
 //!
 //! | characters | product |
 //! |---|---|
@@ -110,72 +109,17 @@ pub(crate) struct Prefixes {
     whole: u8,
     /// The first three bytes of the characters that have a bit of `pairs` that is not in `whole`.
     triples: Products<6>,
-    ascii: AsciiSet,
-}
-
-/// The ASCII bytes of a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum AsciiSet {
-    Empty,
-    /// All ASCII bytes except `first..=last`.
-    Edges {
-        first: u8,
-        last: u8,
-    },
-    /// All ASCII bytes except `first..=last`, and except some below `10`.
-    EdgesBut {
-        first: u8,
-        last: u8,
-    },
-    Other,
 }
 
 impl Prefixes {
-    pub(crate) const EMPTY: Self =
-        Self { pairs: Products::EMPTY, whole: 0, triples: Products::EMPTY, ascii: AsciiSet::Empty };
+    pub(crate) const EMPTY: Self = Self { pairs: Products::EMPTY, whole: 0, triples: Products::EMPTY };
 
     /// Adds ASCII bytes with the same high nibble, by a bit for each low nibble.
     pub(crate) const fn with_ascii(self, high: u8, low: u16) -> Self {
         if low == 0 {
             return self;
         }
-        let mut prefixes = self.with_pairs([high_of(high << 4), spread(low), ALL, ALL], true);
-        prefixes.ascii = prefixes.ascii_set();
-        prefixes
-    }
-
-    const fn ascii_set(&self) -> AsciiSet {
-        let [high, low, ..] = self.pairs.0;
-        if high as u64 == 0 {
-            return AsciiSet::Empty;
-        }
-        /// Whether an ASCII byte is in a set with these tables.
-        const fn is_in(high: u128, low: u128, byte: u8) -> bool {
-            (high >> (8 * (byte >> 4)) & low >> (8 * (byte & 0xF))) as u8 != 0
-        }
-        let mut end = 0x80;
-        while end > 0 && is_in(high, low, end - 1) {
-            end -= 1;
-        }
-        let mut first = end;
-        while first > 0 && !is_in(high, low, first - 1) {
-            first -= 1;
-        }
-        let (mut byte, mut is_all) = (0, true);
-        while byte < first {
-            if !is_in(high, low, byte) {
-                is_all = false;
-                if byte >= 0x10 {
-                    return AsciiSet::Other;
-                }
-            }
-            byte += 1;
-        }
-        match end {
-            0 => AsciiSet::Other,
-            _ if is_all => AsciiSet::Edges { first, last: end - 1 },
-            _ => AsciiSet::EdgesBut { first, last: end - 1 },
-        }
+        self.with_pairs([high_of(high << 4), spread(low), ALL, ALL], true)
     }
 
     /// Adds pairs of a lead byte and a second byte, by a bit for each second byte. `is_whole` is whether all characters
@@ -255,7 +199,6 @@ impl Prefixes {
             }
             bit += 1;
         }
-        self.ascii = self.ascii_set();
         self
     }
 
@@ -271,29 +214,5 @@ impl Prefixes {
         let pair = self.pairs.has([first >> 4, first, second >> 4, second]);
         pair & self.whole != 0
             || pair != 0 && self.triples.has([first >> 4, first, second >> 4, second, third >> 4, third]) != 0
-    }
-
-    /// Returns the tables of the first two bytes: for the high and the low nibble of the first byte, then for those of
-    /// the second byte.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn pairs(&self) -> &[u128; 4] {
-        &self.pairs.0
-    }
-
-    /// Returns the bits of the entries of [`pairs`](Self::pairs) that do not depend on the third byte.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn whole(&self) -> u8 {
-        self.whole
-    }
-
-    /// Returns the tables of the first three bytes, in the order of [`pairs`](Self::pairs).
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn triples(&self) -> &[u128; 6] {
-        &self.triples.0
-    }
-
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn ascii(&self) -> AsciiSet {
-        self.ascii
     }
 }

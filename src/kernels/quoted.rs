@@ -15,7 +15,7 @@ pub(crate) fn is_supported() -> bool {
 /// No segment starts or ends inside of an escape, a soft break, or a CRLF. Bytes of `out` after the decoded ones may be
 /// overwritten. A kernel without code for it returns 0.
 pub(crate) fn decode_segments(encoded: &[u8], out: &mut [u8], segments: &mut [Segment]) -> usize {
-    Kernel::in_use().decode_quoted(encoded, out, segments).unwrap_or(0)
+    Kernel::in_use().decode_quoted(encoded, out, segments)
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@ use crate::boundary::truncate;
 /// The number of bytes that are validated at a time and then read again. They fit in the L1 cache.
 const PAGE: usize = 4 * 1024;
 
-/// The first number of bytes that are validated at a time, if ASCII is not validated separately. The next numbers are
-/// four times the one before, up to [`PAGE`].
+/// The first number of bytes that are validated at a time after ASCII. The next numbers are four times the one before, up to [`PAGE`].
 const FIRST_PAGE: usize = 256;
 
 /// A length of ASCII after which more ASCII is likely after a few characters.
@@ -28,28 +27,30 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
     encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
 
-fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+pub(super) fn encode_by<const BIG_ENDIAN: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
     let Some(utf16) = kernel.utf16() else {
         return encode_some::<BIG_ENDIAN>(input, output, input.len());
     };
     let (mut read, mut written) = (0, 0);
-    let mut page = if utf16.encode_ascii.is_some() { FIRST_PAGE } else { PAGE };
+    let mut page = FIRST_PAGE;
     loop {
         let (rest, room) = (&input[read..], &mut output[written..]);
-        if let Some(encode_ascii) = utf16.encode_ascii {
-            // SAFETY: the CPU has the instructions of every `Kernel`.
-            let (mut taken, mut made) = unsafe { encode_ascii[usize::from(BIG_ENDIAN)](rest, room) };
-            if taken >= MUCH_ASCII {
-                page = FIRST_PAGE;
-                let (few, few_made) = encode_some::<BIG_ENDIAN>(&rest[taken..], &mut room[made..], FEW);
-                taken += few;
-                made += few_made;
-            }
-            if taken > 0 {
-                read += taken;
-                written += made;
-                continue;
-            }
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        let (mut taken, mut made) = unsafe { utf16.encode_ascii[usize::from(BIG_ENDIAN)](rest, room) };
+        if taken >= MUCH_ASCII {
+            page = FIRST_PAGE;
+            let (few, few_made) = encode_some::<BIG_ENDIAN>(&rest[taken..], &mut room[made..], FEW);
+            taken += few;
+            made += few_made;
+        }
+        if taken > 0 {
+            read += taken;
+            written += made;
+            continue;
         }
         let len = rest.len().min(room.len() / 2).min(page);
         let (text, _) = prefix(AtBoundary::START, &rest[..len]);
@@ -100,7 +101,11 @@ pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
     decode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
 
-fn decode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+pub(super) fn decode_by<const BIG_ENDIAN: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
     let (read, written) = match kernel.utf16() {
         // SAFETY: the CPU has the instructions of every `Kernel`.
         Some(utf16) => unsafe { (utf16.decode[usize::from(BIG_ENDIAN)])(input, output) },

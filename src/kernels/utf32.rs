@@ -1,14 +1,21 @@
 //! Conversions between UTF-32, UTF-8 and UTF-16.
+//!
+//! UTF-32 and UTF-8 are converted through UTF-16, in pieces: both steps have vector code. Only AVX-512 has code for UTF-8
+//! to UTF-32 in one step.
 
-use super::arch::utf32::{decode_portable, encode_portable, from_utf16_portable, to_utf16_portable};
+use super::arch::units as portable;
 use super::dispatch::Kernel;
-use super::functions::Convert;
 use super::state::AtBoundary;
+use super::utf16;
 use super::validation::prefix;
 use crate::boundary::truncate;
 
 /// The number of bytes that are validated at a time and then read again. They fit in the L1 cache.
 const PAGE: usize = 4 * 1024;
+
+/// The number of UTF-16 code units in a piece, and in a piece of short input.
+const PIECE: usize = 2 * 1024;
+const SHORT_PIECE: usize = 128;
 
 /// Reads UTF-8 and writes UTF-32 while there is input and output space, up to an ill-formed sequence. Returns the
 /// number of bytes read and the number of bytes written.
@@ -21,30 +28,49 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
 fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     loop {
-        if let Some(convert) = kernel.utf32().and_then(|it| it.encode_ascii) {
-            let (input, output) = (&input[read..], &mut output[written..]);
-            // SAFETY: the CPU has the instructions of every `Kernel`.
-            let (taken, made) = unsafe { (convert[usize::from(BIG_ENDIAN)])(input, output) };
-            read += taken;
-            written += made;
+        let ascii = kernel.units().ascii_to_utf32[usize::from(BIG_ENDIAN)];
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        let (taken, made) = unsafe { ascii(&input[read..], &mut output[written..]) };
+        read += taken;
+        written += made;
+        let Some(convert) = kernel.encode_utf32() else { break };
+        let (rest, room) = (&input[read..], &mut output[written..]);
+        let (text, _) = prefix(AtBoundary::START, &rest[..rest.len().min(PAGE)]);
+        let text = truncate(text, room.len() / 4);
+        // SAFETY: the CPU has the instructions of every `Kernel`; the output has 4 bytes for each byte of the text.
+        let (taken, made) = unsafe { (convert[usize::from(BIG_ENDIAN)])(text, room) };
+        read += taken;
+        written += made;
+        if taken == 0 {
+            break;
         }
-        let len = (input.len() - read).min((output.len() - written) / 4).min(PAGE);
-        let (text, _) = prefix(AtBoundary::START, &input[read..read + len]);
-        let text = truncate(text, (output.len() - written) / 4);
-        if text.is_empty() {
-            return (read, written);
-        }
-        let room = &mut output[written..];
-        let (taken, made) = match kernel.utf32() {
-            // SAFETY: the CPU has the instructions of every `Kernel`; the output has 4 bytes for each byte of the text.
-            Some(utf32) => unsafe { (utf32.encode[usize::from(BIG_ENDIAN)])(text, room) },
-            None => (0, 0),
-        };
-        let rest = encode_portable::<BIG_ENDIAN>(&text[taken..], &mut room[made..]);
-        written += made + rest.1;
-        read += text.len();
-        if text.len() + 3 < len {
-            // There is an ill-formed sequence. Another iteration would stop at it again.
+    }
+    let (rest, room) = (&input[read..], &mut output[written..]);
+    let (taken, made) = if rest.len() <= SHORT_PIECE {
+        encode_pieces::<SHORT_PIECE, BIG_ENDIAN>(kernel, rest, room)
+    } else {
+        encode_pieces::<PIECE, BIG_ENDIAN>(kernel, rest, room)
+    };
+    (read + taken, written + made)
+}
+
+/// [`encode_by`] through `UNITS` code units of UTF-16.
+fn encode_pieces<const UNITS: usize, const BIG_ENDIAN: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    let mut units = [[0; 2]; UNITS];
+    let units = units.as_flattened_mut();
+    loop {
+        let (rest, room) = (&input[read..], &mut output[written..]);
+        let len = rest.len().min(room.len() / 4).min(UNITS);
+        let (taken, made) = utf16::encode_by::<false>(kernel, &rest[..len], units);
+        let (_, made) = from_utf16_by::<false, BIG_ENDIAN>(kernel, &units[..made], room);
+        read += taken;
+        written += made;
+        if taken + 3 < len || taken == 0 {
             return (read, written);
         }
     }
@@ -53,8 +79,43 @@ fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut 
 /// Reads UTF-32 and writes UTF-8 while there is input and output space, up to a value that is not a scalar value.
 /// Returns the number of bytes read and the number of bytes written.
 pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let vectors = Kernel::in_use().utf32().map(|it| it.decode[usize::from(BIG_ENDIAN)]);
-    both(vectors, decode_portable::<BIG_ENDIAN>, input, output)
+    decode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
+}
+
+fn decode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    if input.len() <= 4 * SHORT_PIECE {
+        decode_pieces::<SHORT_PIECE, BIG_ENDIAN>(kernel, input, output)
+    } else {
+        decode_pieces::<PIECE, BIG_ENDIAN>(kernel, input, output)
+    }
+}
+
+/// [`decode_by`] through `UNITS` code units of UTF-16.
+fn decode_pieces<const UNITS: usize, const BIG_ENDIAN: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    let mut units = [[0; 2]; UNITS];
+    let units = units.as_flattened_mut();
+    loop {
+        let (taken, made) = to_utf16_by::<BIG_ENDIAN, false>(kernel, &input[read..], units);
+        let (used, out) = utf16::decode_by::<false>(kernel, &units[..made], &mut output[written..]);
+        written += out;
+        if used < made {
+            return (read + 4 * characters(&units[..used]), written);
+        }
+        read += taken;
+        if made + 2 < units.len() {
+            return (read, written);
+        }
+    }
+}
+
+/// Returns the number of characters of well-formed little-endian UTF-16.
+fn characters(units: &[u8]) -> usize {
+    units.as_chunks::<2>().0.iter().filter(|[_, high]| high & 0xFC != 0xDC).count()
 }
 
 /// Reads UTF-16 and writes UTF-32 while there is input and output space, up to an unpaired surrogate. Returns the
@@ -63,9 +124,20 @@ pub(crate) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
+    from_utf16_by::<FROM_BIG_ENDIAN, BIG_ENDIAN>(Kernel::in_use(), input, output)
+}
+
+fn from_utf16_by<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
     let orders = 2 * usize::from(FROM_BIG_ENDIAN) + usize::from(BIG_ENDIAN);
-    let vectors = Kernel::in_use().utf32().map(|it| it.from_utf16[orders]);
-    both(vectors, from_utf16_portable::<FROM_BIG_ENDIAN, BIG_ENDIAN>, input, output)
+    // SAFETY: this CPU supports every `Kernel`.
+    let (read, written) = unsafe { (kernel.units().from_utf16[orders])(input, output) };
+    // Vector code leaves less than a vector.
+    let rest = portable::from_utf16::<FROM_BIG_ENDIAN, BIG_ENDIAN>(&input[read..], &mut output[written..]);
+    (read + rest.0, written + rest.1)
 }
 
 /// Reads UTF-32 and writes UTF-16 while there is input and output space, up to a value that is not a scalar value.
@@ -74,25 +146,17 @@ pub(crate) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let orders = 2 * usize::from(BIG_ENDIAN) + usize::from(TO_BIG_ENDIAN);
-    let vectors = Kernel::in_use().utf32().map(|it| it.to_utf16[orders]);
-    both(vectors, to_utf16_portable::<BIG_ENDIAN, TO_BIG_ENDIAN>, input, output)
+    to_utf16_by::<BIG_ENDIAN, TO_BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
 
-/// Runs the vector code of a kernel, if it has any, and then the portable loop for the rest.
-fn both(
-    vectors: Option<Convert>,
-    portable: fn(&[u8], &mut [u8]) -> (usize, usize),
+fn to_utf16_by<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
+    kernel: Kernel,
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let (read, written) = match vectors {
-        // SAFETY: `convert` is a function of a kernel that this CPU supports.
-        Some(convert) => unsafe { convert(input, output) },
-        None => (0, 0),
-    };
-    let rest = portable(&input[read..], &mut output[written..]);
-    (read + rest.0, written + rest.1)
+    let orders = 2 * usize::from(BIG_ENDIAN) + usize::from(TO_BIG_ENDIAN);
+    // SAFETY: this CPU supports every `Kernel`.
+    unsafe { (kernel.units().to_utf16[orders])(input, output) }
 }
 
 #[cfg(test)]
@@ -113,41 +177,29 @@ mod tests {
         text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect()
     }
 
-    /// Checks a conversion by a kernel and the portable loop, for the whole input and with too little output space. The
-    /// input and the output start at various addresses.
-    fn check(
-        vectors: Option<Convert>,
-        portable: fn(&[u8], &mut [u8]) -> (usize, usize),
-        from: &[u8],
-        to: &[u8],
-    ) {
+    type Convert = fn(Kernel, &[u8], &mut [u8]) -> (usize, usize);
+
+    /// Checks a conversion for the whole input and with too little output space. The input and the output start at various
+    /// addresses.
+    fn check(kernel: Kernel, convert: Convert, from: &[u8], to: &[u8]) {
         let shift = from.len() / 2 % 33;
         let source = [&vec![0xEE; shift], from].concat();
         for room in [to.len() + 200, to.len() + 3, to.len() / 2] {
             let mut out = vec![0xEE; shift + room + 64];
-            let (read, written) = both(vectors, portable, &source[shift..], &mut out[shift..shift + room]);
+            let (read, written) = convert(kernel, &source[shift..], &mut out[shift..shift + room]);
             assert_eq!(out[shift..shift + written], to[..written]);
             assert!(out[..shift].iter().all(|&byte| byte == 0xEE), "writes before the start");
             assert_eq!(out[shift + room..], [0xEE; 64], "writes after the end");
             assert!(room < to.len() || (read, written) == (from.len(), to.len()), "stops early");
             assert!(room - written < 8 || read == from.len(), "stops early");
         }
-        if let Some(convert) = vectors {
-            // SAFETY: `convert` is a function of a kernel that this CPU supports.
-            let (read, _) = unsafe { convert(from, &mut vec![0; to.len() + 200]) };
-            assert!(from.len() - read < 130, "the vector code stops early");
-        }
     }
 
     fn check_text<const A: bool, const B: bool>(kernel: Kernel, text: &str) {
         let (utf_16, utf_32) = (utf_16::<A>(text), utf_32::<B>(text));
-        let of = |pick: fn(&crate::kernels::functions::Utf32) -> Convert| kernel.utf32().map(pick);
-        let decode = of(|it| it.decode[usize::from(B)]);
-        check(decode, decode_portable::<B>, &utf_32, text.as_bytes());
-        let from_utf16 = of(|it| it.from_utf16[2 * usize::from(A) + usize::from(B)]);
-        check(from_utf16, from_utf16_portable::<A, B>, &utf_16, &utf_32);
-        let to_utf16 = of(|it| it.to_utf16[2 * usize::from(B) + usize::from(A)]);
-        check(to_utf16, to_utf16_portable::<B, A>, &utf_32, &utf_16);
+        check(kernel, decode_by::<B>, &utf_32, text.as_bytes());
+        check(kernel, from_utf16_by::<A, B>, &utf_16, &utf_32);
+        check(kernel, to_utf16_by::<B, A>, &utf_32, &utf_16);
 
         let mut out = vec![0xEE; 4 * text.len() + 64];
         let (read, written) = encode_by::<B>(kernel, text.as_bytes(), &mut out[..4 * text.len()]);
@@ -221,7 +273,6 @@ mod tests {
         let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
         let mut seed = 32_u32;
         for kernel in Kernel::available() {
-            let utf32 = kernel.utf32();
             for (len, at_end) in slices(500) {
                 let mut text = String::new();
                 while text.len() < len {
@@ -230,29 +281,18 @@ mod tests {
                 }
                 let (utf_8, utf_16, utf_32) =
                     (text.as_bytes(), utf_16::<false>(&text), utf_32::<false>(&text));
-                let encode = |input: &[u8], output: &mut [u8]| encode_by::<false>(kernel, input, output);
-                let decode = |input: &[u8], output: &mut [u8]| {
-                    both(utf32.map(|it| it.decode[0]), decode_portable::<false>, input, output)
-                };
-                let widen = |input: &[u8], output: &mut [u8]| {
-                    both(utf32.map(|it| it.from_utf16[0]), from_utf16_portable::<false, false>, input, output)
-                };
-                let narrow = |input: &[u8], output: &mut [u8]| {
-                    both(utf32.map(|it| it.to_utf16[0]), to_utf16_portable::<false, false>, input, output)
-                };
-                type Convert<'a> = &'a dyn Fn(&[u8], &mut [u8]) -> (usize, usize);
-                let conversions: [(Convert<'_>, &[u8], &[u8]); 4] = [
-                    (&encode, utf_8, &utf_32),
-                    (&decode, &utf_32, utf_8),
-                    (&widen, &utf_16, &utf_32),
-                    (&narrow, &utf_32, &utf_16),
+                let conversions: [(Convert, &[u8], &[u8]); 4] = [
+                    (encode_by::<false>, utf_8, &utf_32),
+                    (decode_by::<false>, &utf_32, utf_8),
+                    (from_utf16_by::<false, false>, &utf_16, &utf_32),
+                    (to_utf16_by::<false, false>, &utf_32, &utf_16),
                 ];
                 for (convert, source, target) in conversions {
                     for room in [target.len(), target.len() * (len % 8) / 8] {
                         let input = from.slice(source.len(), at_end);
                         input.copy_from_slice(source);
                         let output = to.slice(room, at_end);
-                        let (_, written) = convert(input, output);
+                        let (_, written) = convert(kernel, input, output);
                         assert!(output[..written] == target[..written], "{kernel:?} {room} {text}");
                     }
                 }
@@ -263,7 +303,6 @@ mod tests {
     #[test]
     fn conversions_stop_at_a_value_that_is_not_a_scalar_value() {
         for kernel in Kernel::available() {
-            let utf32 = kernel.utf32();
             for value in [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x11_0000, 0x1_D800, 0x7FFF_FFFF, 0xFFFF_FFFF_u32] {
                 let is_scalar = char::from_u32(value).is_some();
                 for before in 0..70 {
@@ -275,13 +314,8 @@ mod tests {
                                 .concat();
                         let stop = if is_scalar { input.len() } else { 4 * before };
                         let mut out = [0; 1_000];
-                        let decode = utf32.map(|it| it.decode[0]);
-                        assert_eq!(both(decode, decode_portable::<false>, &input, &mut out).0, stop);
-                        let to_utf16 = utf32.map(|it| it.to_utf16[0]);
-                        assert_eq!(
-                            both(to_utf16, to_utf16_portable::<false, false>, &input, &mut out).0,
-                            stop
-                        );
+                        assert_eq!(decode_by::<false>(kernel, &input, &mut out).0, stop);
+                        assert_eq!(to_utf16_by::<false, false>(kernel, &input, &mut out).0, stop);
                     }
                 }
             }
@@ -294,9 +328,7 @@ mod tests {
                         let utf_16 = utf_16::<false>(&text);
                         let input = [&utf_16[..], &half.to_le_bytes(), &[b'a', 0].repeat(70)].concat();
                         let mut out = [0; 1_000];
-                        let from_utf16 = utf32.map(|it| it.from_utf16[0]);
-                        let (read, _) =
-                            both(from_utf16, from_utf16_portable::<false, false>, &input, &mut out);
+                        let (read, _) = from_utf16_by::<false, false>(kernel, &input, &mut out);
                         assert_eq!(read, utf_16.len(), "{kernel:?} {before} {half:X}");
                     }
                 }
@@ -311,19 +343,16 @@ mod tests {
         let mut out = [0; 128];
         let blocks = (0..0x20_0000).step_by(16);
         let higher = (0x20_u32..=0xFFFF).flat_map(|high| [0, 0xD800, 0xFFF0].map(|low| high << 16 | low));
-        for kernel in Kernel::available().filter(|kernel| kernel.utf32().is_some()) {
-            let utf32 = kernel.utf32();
-            let decode = utf32.map(|it| it.decode[0]);
-            let to_utf16 = utf32.map(|it| it.to_utf16[0]);
+        for kernel in Kernel::available() {
             for start in blocks.clone().chain(higher.clone()) {
                 let mut input = [0; 64];
                 for (unit, value) in input.as_chunks_mut().0.iter_mut().zip(start..=start + 15) {
                     *unit = value.to_le_bytes();
                 }
                 let stop = if char::from_u32(start).is_some() { input.len() } else { 0 };
-                let (read, _) = both(decode, decode_portable::<false>, &input, &mut out);
+                let (read, _) = decode_by::<false>(kernel, &input, &mut out);
                 assert_eq!(read, stop, "{kernel:?} {start:X}");
-                let (read, _) = both(to_utf16, to_utf16_portable::<false, false>, &input, &mut out);
+                let (read, _) = to_utf16_by::<false, false>(kernel, &input, &mut out);
                 assert_eq!(read, stop, "{kernel:?} {start:X}");
             }
         }

@@ -1,7 +1,7 @@
 //! Validation: where a stream becomes ill-formed.
 
 use super::arch;
-use super::classes::{self, Class, Prefixes};
+use super::classes::{self, Class};
 use super::dispatch::{self, Kernel};
 use super::formula;
 use super::functions::Index;
@@ -154,19 +154,19 @@ pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
     (unsafe { core::str::from_utf8_unchecked(text) }, end)
 }
 
-/// [`prefix`], and the number of bytes at the start of the text that have no character of the class and the set, which
-/// are the same. This number may be less than possible. The bytes that it counts are read only once.
+/// [`prefix`], and the number of bytes at the start of the text that have no character of the class. This number may be
+/// less than possible. The bytes that it counts are read only once.
 #[inline]
 pub(crate) fn prefix_within<'c>(
     start: AtBoundary,
     chunk: &'c [u8],
-    (class, set): (&Class, &Prefixes),
+    class: &Class,
 ) -> (&'c str, TextEnd<'c>, usize) {
-    let inside = classes::text_without(chunk, class, set);
+    let inside = classes::ascii_without(chunk, class);
     let start = if inside == 0 { start } else { AtBoundary::START };
     let (text, end) = prefix(start, chunk.get(inside..).unwrap_or_default());
     let text = chunk.get(..inside + text.len()).unwrap_or_default();
-    // SAFETY: the kernel validated the bytes up to `inside`, and `prefix` returned the text after them.
+    // SAFETY: the bytes up to `inside` are ASCII, and `prefix` returned the text after them.
     (unsafe { core::str::from_utf8_unchecked(text) }, end, inside)
 }
 

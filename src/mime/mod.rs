@@ -48,8 +48,8 @@
 //! Syntax that mail readers parse differently is an error in the structure, even if RFC 2046 allows it, because some
 //! readers would show text that was not checked. Examples are a boundary in the middle of a line
 //! ([`StructureErrorKind::AmbiguousDelimiter`]), comments in a `Content-Type` ([`StructureErrorKind::AmbiguousHeader`])
-//! and a header without an end ([`StructureErrorKind::MissingHeaderEnd`]). The tests in `tests/mail_readers` of the
-//! repository compare the results for generated messages with those of Python's `email`, Go's `mime/multipart`,
+//! and a header without an end ([`StructureErrorKind::MissingHeaderEnd`]). The program `mail_readers` of the
+//! repository compares the results for generated messages with those of Python's `email`, Go's `mime/multipart`,
 //! mail-parser and mailparse.
 //!
 //! A warning is a violation of a rule for writers after which no reader shows text that was not checked: a long encoded

@@ -10,10 +10,10 @@
 //! surrogate that is not replaced is ill-formed in UTF-8. So the output is well-formed UTF-8 if and only if the input
 //! is well-formed CESU-8.
 //!
-//! The loops over blocks are the same for every kernel. What they call for one block is vector code if the kernel has
-//! it, and otherwise, and where the vector code stops, the code here.
+//! The vector code of a kernel copies text up to the first character that differs, and finds the positions of these
+//! characters.
 
-use crate::kernels::ascii::AsciiCopy;
+use crate::kernels::ascii::{AsciiCopy, copy_bmp};
 use crate::kernels::classes::{self, Class};
 use crate::kernels::copy::copy_in_pieces;
 use crate::kernels::{self, AtBoundary, TextEnd};
@@ -58,12 +58,9 @@ fn copy_ascii<const MODIFIED: bool>(ascii: &mut AsciiCopy, src: &[u8], dst: &mut
 /// Copies well-formed text and converts the characters that differ. `room` is twice as long as the text. Returns the
 /// number of bytes written.
 fn split_text<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
-    let (read, written) = kernels::pairs::split::<MODIFIED>(text, room);
-    let text = &text.as_bytes()[read..];
-    if text.is_empty() {
-        return written;
-    }
-    let mut copy = Copy { src: text, dst: &mut room[written..], read: 0, written: 0 };
+    let same = copy_same::<MODIFIED>(text, room);
+    let text = &text.as_bytes()[same..];
+    let mut copy = Copy { src: text, dst: &mut room[same..], read: 0, written: 0 };
     let class = if MODIFIED { &SUPPLEMENTARY_OR_NUL } else { &SUPPLEMENTARY };
     classes::each(text, class, |at| {
         copy.up_to(at)
@@ -73,7 +70,13 @@ fn split_text<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
             }
     });
     copy.up_to(text.len());
-    written + copy.written
+    same + copy.written
+}
+
+/// Copies text up to a character that differs, or to a byte before it, which may be inside a character. Returns the number
+/// of bytes copied, which may be less than possible.
+fn copy_same<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
+    if MODIFIED { copy_bmp::<false>(text, room) } else { copy_bmp::<true>(text, room) }
 }
 
 /// The bytes that are converted from UTF-8.
@@ -213,7 +216,7 @@ fn join_text<const MODIFIED: bool, const LENIENT: bool>(text: &str, room: &mut [
         copy_in_pieces(text.as_bytes(), &mut room[..text.len()]);
         return (text.len(), text.len());
     }
-    let same = kernels::pairs::same::<MODIFIED>(text, room).unwrap_or_default();
+    let same = copy_same::<MODIFIED>(text, room);
     let (taken, made) = join_bytes::<MODIFIED, LENIENT>(&text.as_bytes()[same..], &mut room[same..]);
     (same + taken, same + made)
 }
@@ -222,11 +225,6 @@ fn join_text<const MODIFIED: bool, const LENIENT: bool>(text: &str, room: &mut [
 /// at an unfinished pair. The result may be ill-formed. Returns the number of bytes read and the number of bytes
 /// written.
 fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let (read, written) = kernels::pairs::join::<MODIFIED, LENIENT>(src, dst);
-    let (src, dst) = (&src[read..], &mut dst[written..]);
-    if src.is_empty() {
-        return (read, written);
-    }
     let class = match (MODIFIED, LENIENT) {
         (false, _) => &PAIRS,
         (true, false) => &PAIRS_AND_NUL,
@@ -251,7 +249,7 @@ fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [
     if is_all {
         copy.up_to(src.len());
     }
-    (read + copy.read, written + copy.written)
+    (copy.read, copy.written)
 }
 
 #[cfg(test)]

@@ -6,8 +6,6 @@ pub mod bodies;
 pub mod conformance;
 #[cfg(feature = "transcode")]
 pub mod encodings;
-#[cfg(feature = "tower")]
-pub mod example_server;
 pub mod hostile;
 #[cfg(feature = "transcode")]
 pub mod languages;

@@ -1,7 +1,6 @@
-//! The type of a scenario, and the list of all scenarios.
+//! What the scenarios share: their parameters, their results, and functions for them.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use tokio::task::JoinSet;
 
 use crate::process::Proxy;
 use crate::text::Text;
-use crate::{faults, memory, streams};
 
 /// The parameters that all scenarios share.
 #[derive(Debug)]
@@ -114,37 +112,6 @@ where
     }
     (tally, values)
 }
-
-/// A scenario.
-pub struct Scenario {
-    pub name: &'static str,
-    pub run: fn(&Run) -> Pin<Box<dyn Future<Output = Row> + '_>>,
-}
-
-macro_rules! scenarios {
-    ($($module:ident::$name:ident,)*) => {
-        &[$(Scenario { name: stringify!($name), run: |run| Box::pin($module::$name(run)) }),*]
-    };
-}
-
-pub const ALL: &[Scenario] = scenarios! {
-    memory::held,
-    streams::bursts,
-    streams::churn,
-    streams::cuts,
-    streams::repairs,
-    streams::ends,
-    streams::late_readers,
-    streams::neighbors,
-    faults::unread_stderr,
-    faults::full_disk,
-    faults::no_descriptors,
-    faults::dead_upstream,
-    faults::hanging_upstream,
-    faults::flapping_upstream,
-    faults::drain,
-    memory::flat,
-};
 
 /// Returns the percentile of the sorted values for this share.
 pub fn percentile(sorted: &[Duration], share: f64) -> Duration {

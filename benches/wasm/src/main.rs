@@ -112,11 +112,8 @@ fn main() -> ExitCode {
         ("CJK", text(128 << 10, "的一是不了人我在有他这为之大来以个中上们", false)),
         ("emoji", text(128 << 10, "😀😁😂🤣😃😄😅😆😉😊", false)),
     ];
-    let peers: [(&str, Contender, Contender); 3] = [
-        ("simdutf8", ours, simdutf8),
-        ("simdutf8, from_utf8", ours_at_once, simdutf8),
-        ("std", ours, std),
-    ];
+    let peers: [(&str, Contender, Contender); 3] =
+        [("simdutf8", ours, simdutf8), ("simdutf8, from_utf8", ours_at_once, simdutf8), ("std", ours, std)];
     println!("| chunks | text | GB/s | against | ratio | quartiles |");
     println!("|---|---|---:|---|---:|---|");
     let mut missed = 0;

@@ -4,7 +4,7 @@ use utf8_codec::ErrorKind;
 use utf8_codec::http::{MessageKind, Reason};
 
 use crate::abi::log_level;
-use crate::host::{Config, log};
+use crate::host::{Config, Host, log};
 
 /// The counters of a filter. Envoy exports them as `dynamicmodulescustom.utf8_<filter>_<name>`.
 #[derive(Clone, Debug)]
@@ -25,15 +25,6 @@ pub(crate) struct Counters {
     kinds: [usize; ErrorKind::ALL.len()],
     /// The number of messages that were rejected or reported for a reason other than ill-formed text.
     other: usize,
-}
-
-/// A connection or stream with counters and dynamic metadata.
-pub(crate) trait Host: Copy {
-    fn count(self, counter: usize, value: u64);
-    /// Sets a key of the metadata.
-    fn set_text(self, key: &str, value: &str);
-    /// Sets a key of the metadata.
-    fn set_number(self, key: &str, value: f64);
 }
 
 /// The reason to reject a configuration for which Envoy defines no counters.

@@ -13,7 +13,6 @@ use core::ptr;
 use std::panic::catch_unwind;
 
 use crate::abi::{self, Buffer, EnvoyPtr, Header};
-use crate::counters::Host;
 
 /// The namespace of the dynamic metadata.
 const NAMESPACE: &[u8] = b"utf8_codec";
@@ -180,6 +179,15 @@ impl Side {
             },
         }
     }
+}
+
+/// A connection or stream with counters and dynamic metadata.
+pub(crate) trait Host: Copy {
+    fn count(self, counter: usize, value: u64);
+    /// Sets a key of the metadata.
+    fn set_text(self, key: &str, value: &str);
+    /// Sets a key of the metadata.
+    fn set_number(self, key: &str, value: f64);
 }
 
 /// A connection with a network filter.

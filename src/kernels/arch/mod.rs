@@ -7,14 +7,6 @@
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod aarch64;
-#[cfg(all(
-    any(feature = "mime", feature = "transcode"),
-    any(
-        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-        all(target_arch = "x86_64", target_feature = "sse2")
-    )
-))]
-mod kept;
 mod portable;
 #[cfg(all(
     feature = "transcode",
@@ -74,4 +66,4 @@ pub(super) use portable::base64;
 pub(crate) use portable::positions::first_position;
 pub(super) use portable::{PORTABLE, count};
 #[cfg(feature = "transcode")]
-pub(super) use portable::{latin, utf16, utf32};
+pub(super) use portable::{latin, units, utf16};

@@ -4,8 +4,6 @@
 
 use core::arch::aarch64::*;
 
-use super::blocks::load_block;
-use super::lookup::Lookup;
 use crate::kernels::arch::portable::base64 as portable;
 use crate::kernels::functions::LineForm;
 
@@ -32,17 +30,42 @@ static VALUES: [[u8; WIDTH]; 8] = {
     values
 };
 
+/// The two halves of a table of the bytes below 80.
+#[derive(Clone, Copy)]
+struct Lookup {
+    low: uint8x16x4_t,
+    high: uint8x16x4_t,
+}
+
+impl Lookup {
+    #[target_feature(enable = "neon")]
+    #[inline]
+    fn new(table: &'static [[u8; WIDTH]; 8]) -> Self {
+        // SAFETY: each row of the table has 16 bytes.
+        let [a, b, c, d, e, f, g, h] = table.each_ref().map(|row| unsafe { vld1q_u8(row.as_ptr()) });
+        Self { low: uint8x16x4_t(a, b, c, d), high: uint8x16x4_t(e, f, g, h) }
+    }
+
+    /// Returns the entry of a byte, and 0 for those that are not below 80.
+    #[target_feature(enable = "neon")]
+    #[inline]
+    fn of(self, x: uint8x16_t) -> uint8x16_t {
+        // An index above 63 selects 0 in the first lookup, and nothing in the second one.
+        vqtbx4q_u8(vqtbl4q_u8(self.low, x), self.high, veorq_u8(x, vdupq_n_u8(0x40)))
+    }
+}
+
 /// Returns whether all of 64 bytes are symbols, and the 48 bytes that these encode.
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - 64 bytes can be read.
+/// 64 bytes can be read.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn decode(values: Lookup, from: *const u8) -> (bool, uint8x16x3_t) {
     // SAFETY: the caller guarantees readable memory.
-    let [a, b, c, d] = values.of(unsafe { load_block(from) });
+    let uint8x16x4_t(a, b, c, d) = unsafe { vld4q_u8(from) };
+    let [a, b, c, d] = [a, b, c, d].map(|x| values.of(x));
     let marks = vandq_u8(vandq_u8(a, b), vandq_u8(c, d));
     // The insertions keep 2, 4 and 6 bits of the values, without the marks.
     let bytes = uint8x16x3_t(
@@ -53,13 +76,9 @@ unsafe fn decode(values: Lookup, from: *const u8) -> (bool, uint8x16x3_t) {
     (vminvq_u8(marks) >= SYMBOL, bytes)
 }
 
-/// Implements [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`decode_base64`](crate::kernels::functions::Functions).
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
+pub(in crate::kernels) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let values = Lookup::new(&VALUES);
     let blocks = symbols.as_chunks::<SYMBOLS>().0.iter().zip(out.as_chunks_mut::<DECODED>().0);
     let mut done = 0;
@@ -76,14 +95,10 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     done
 }
 
-/// Implements [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). A line of more than 64 symbols is read
+/// Implements [`decode_base64_lines`](crate::kernels::functions::Functions). A line of more than 64 symbols is read
 /// as two blocks, which overlap.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) unsafe fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
+pub(in crate::kernels) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
     let Some(last) = form.symbols().checked_sub(SYMBOLS) else {
         return portable::decode_lines(encoded, out, form, portable::decode_groups);
     };

@@ -40,26 +40,12 @@ pub(super) fn sums_of_4([x, next]: [uint16x8_t; 2]) -> [u16; 4] {
     [0, 16, 32, 48].map(|shift| (sums >> shift) as u16)
 }
 
-/// Returns the sums of each 4 lanes of two masks. Those of the second mask have the high half of the index of the shuffle.
-#[target_feature(enable = "neon")]
-#[inline]
-pub(super) fn sums_of_4_bytes(low: uint8x16_t, high: uint8x16_t) -> [u16; 4] {
-    let low = vandq_u8(low, vreinterpretq_u8_u32(vdupq_n_u32(0x0804_0201)));
-    let high = vandq_u8(high, vreinterpretq_u8_u32(vdupq_n_u32(0x8040_2010)));
-    let bits = vpaddlq_u16(vpaddlq_u8(vorrq_u8(low, high)));
-    let counts = vreinterpretq_u32_u8(vcntq_u8(vreinterpretq_u8_u32(bits)));
-    let sums = vmovn_u32(vsliq_n_u32::<8>(bits, counts));
-    let sums = vget_lane_u64::<0>(vreinterpret_u64_u16(sums));
-    [0, 16, 32, 48].map(|shift| (sums >> shift) as u16)
-}
-
 /// Writes vectors, each compressed by the shuffle for its mask in `sums`: to `LEAST` bytes, and `MORE` bytes for each bit
 /// of the mask. Returns the number of bytes.
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has space for each whole vector after the compressed vectors before it.
+/// The output has space for each whole vector after the compressed vectors before it.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn compress<const N: usize, const LEAST: usize, const MORE: usize>(

@@ -7,8 +7,7 @@ pub(super) const WIDTH: usize = 16;
 
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - 16 bytes can be read.
+/// 16 bytes can be read.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn load(from: *const u8) -> uint8x16_t {
@@ -18,8 +17,7 @@ pub(super) unsafe fn load(from: *const u8) -> uint8x16_t {
 
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 16 bytes.
+/// There is room for 16 bytes.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn store(out: *mut u8, bytes: uint8x16_t) {
@@ -41,14 +39,10 @@ pub(super) fn is_ascii(bytes: uint8x16_t) -> bool {
     vmaxvq_u8(bytes) < 0x80
 }
 
-/// [`CopyBelow`](crate::kernels::functions::CopyBelow): copies bytes below `LIMIT`, and `00` only if `NUL`.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// [`copy_below`](crate::kernels::functions::Functions): copies bytes below `LIMIT`, and `00` only if `NUL`.
 #[target_feature(enable = "neon")]
 #[inline]
-pub(in crate::kernels) unsafe fn copy_below<const LIMIT: u8, const NUL: bool>(
+pub(in crate::kernels) fn copy_below<const LIMIT: u8, const NUL: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> usize {

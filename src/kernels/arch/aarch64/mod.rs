@@ -2,33 +2,19 @@
 
 #[cfg(feature = "mime")]
 mod base64;
-#[cfg(any(feature = "mime", feature = "transcode"))]
-mod blocks;
 #[cfg(feature = "transcode")]
 mod compress;
 #[cfg(feature = "transcode")]
 mod convert;
-#[cfg(feature = "transcode")]
-mod latin;
-#[cfg(feature = "mime")]
-mod lookup;
 mod neon;
-#[cfg(feature = "transcode")]
-mod pairs;
-#[cfg(feature = "mime")]
-mod quoted;
 #[cfg(feature = "transcode")]
 mod to_utf16;
 #[cfg(feature = "transcode")]
-mod units;
-#[cfg(feature = "transcode")]
 mod utf16;
-#[cfg(feature = "transcode")]
-mod utf32;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
-use crate::kernels::functions::{Latin, Pairs, Utf16, Utf32};
+use crate::kernels::functions::Utf16;
 
 /// The kernels of this target, the best first.
 pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&NEON];
@@ -42,50 +28,22 @@ static NEON: Functions = Functions {
     #[cfg(feature = "transcode")]
     ascii_len: neon::ascii_len,
     #[cfg(feature = "mime")]
-    decode_base64: Some(base64::decode_groups),
+    decode_base64: base64::decode_groups,
     #[cfg(feature = "mime")]
-    decode_base64_lines: Some(base64::decode_lines),
-    #[cfg(feature = "mime")]
-    decode_quoted: Some(quoted::decode_segments),
+    decode_base64_lines: base64::decode_lines,
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [to_utf16::encode::<false>, to_utf16::encode::<true>],
-        encode_ascii: Some([to_utf16::encode_ascii::<false>, to_utf16::encode_ascii::<true>]),
+        encode_ascii: [to_utf16::encode_ascii::<false>, to_utf16::encode_ascii::<true>],
         decode: [utf16::decode::<false>, utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    utf32: Some(Utf32 {
-        encode_ascii: Some([utf32::widen_ascii::<false>, utf32::widen_ascii::<true>]),
-        encode: [utf32::encode::<false>, utf32::encode::<true>],
-        decode: [utf32::decode::<false>, utf32::decode::<true>],
-        from_utf16: [
-            utf32::from_utf16::<false, false>,
-            utf32::from_utf16::<false, true>,
-            utf32::from_utf16::<true, false>,
-            utf32::from_utf16::<true, true>,
-        ],
-        to_utf16: [
-            utf32::to_utf16::<false, false>,
-            utf32::to_utf16::<false, true>,
-            utf32::to_utf16::<true, false>,
-            utf32::to_utf16::<true, true>,
-        ],
-    }),
-    #[cfg(feature = "transcode")]
-    latin: Some(Latin {
-        decode: [latin::decode::<false>, latin::decode::<true>],
-        encode: [latin::encode::<false>, latin::encode::<true>],
-    }),
-    #[cfg(feature = "transcode")]
-    pairs: Some(Pairs {
-        split: [pairs::split::<false>, pairs::split::<true>],
-        join: [pairs::join::<false, false>, pairs::join::<true, false>, pairs::join::<true, true>],
-        same: Some([convert::copy_below::<0xF0, true>, convert::copy_below::<0xF0, false>]),
-    }),
-    #[cfg(feature = "transcode")]
-    copy_ascii: Some([convert::copy_below::<0x80, true>, convert::copy_below::<0x80, false>]),
-    #[cfg(feature = "transcode")]
-    units: &units::UNITS,
+    copy_below: [
+        convert::copy_below::<0x80, true>,
+        convert::copy_below::<0x80, false>,
+        convert::copy_below::<0xF0, true>,
+        convert::copy_below::<0xF0, false>,
+    ],
     ..super::portable::extended("neon", || true)
 };
 

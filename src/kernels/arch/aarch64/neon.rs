@@ -16,8 +16,7 @@ use crate::kernels::tests::lanes;
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk has at least 4 bytes.
+/// The chunk has at least 4 bytes.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -28,22 +27,17 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There are at least 4 bytes.
+/// There are at least 4 bytes.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::is_text::<Neon>(bytes) }
 }
 
-/// Implements [`AsciiLen`](crate::kernels::functions::AsciiLen).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`ascii_len`](crate::kernels::functions::Functions).
 #[cfg(feature = "transcode")]
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn ascii_len(bytes: &[u8]) -> usize {
+pub(super) fn ascii_len(bytes: &[u8]) -> usize {
     // SAFETY: the features are enabled here.
     unsafe { vector::ascii_len::<Neon>(bytes) }
 }
@@ -52,8 +46,7 @@ pub(super) unsafe fn ascii_len(bytes: &[u8]) -> usize {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk is longer than a vector.
+/// The chunk is longer than a vector.
 #[target_feature(enable = "neon")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
@@ -65,8 +58,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The range is one that [`vector::find`] allows.
+/// The range is one that [`vector::find`] allows.
 #[target_feature(enable = "neon")]
 #[cold]
 #[inline(never)]
@@ -76,13 +68,9 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
 }
 
 /// Compares every lane of the vector code with the scalar definition of its formula.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     // SAFETY: the features are enabled here.
     unsafe { lanes::check::<Neon>(pairs, lanes::by_due_bytes) }
 }

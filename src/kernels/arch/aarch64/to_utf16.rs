@@ -10,17 +10,11 @@ use crate::kernels::arch::shuffles::UNITS;
 use crate::kernels::arch::vector::Vector;
 
 /// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
-///
-/// # Safety
-///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
-    text: &str,
-    output: &mut [u8],
-) -> (usize, usize) {
-    debug_assert!(output.len() / 2 >= text.len());
+pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
+    if output.len() / 2 < text.len() {
+        return (0, 0);
+    }
     let bytes = text.as_bytes();
     let (mut at, mut written) = (0, 0);
     let mut before = vdupq_n_u8(0);
@@ -80,12 +74,8 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
 }
 
 /// Converts blocks of ASCII, up to a character that is not ASCII or to the last whole block.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) unsafe fn encode_ascii<const BIG_ENDIAN: bool>(
+pub(in crate::kernels) fn encode_ascii<const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
@@ -120,8 +110,7 @@ pub(in crate::kernels) unsafe fn encode_ascii<const BIG_ENDIAN: bool>(
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 2 vectors.
+/// There is room for 2 vectors.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn store_wide<const BIG_ENDIAN: bool>(bytes: uint8x16_t, out: *mut u8) {

@@ -9,16 +9,9 @@ use crate::kernels::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE};
 /// The output space for 16 units of 3 bytes, and for the bytes that the last store writes after them.
 const ROOM: usize = 3 * WIDTH + 4;
 
-/// Implements [`Decode`](crate::kernels::functions::Decode).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`Convert`](crate::kernels::functions::Convert).
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
+pub(in crate::kernels) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     while input.len() - read >= 2 * WIDTH && output.len() - written >= ROOM {
         // SAFETY: 2 vectors can be read, and there is `ROOM`.
@@ -94,8 +87,7 @@ fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usiz
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 32 bytes.
+/// There is room for 32 bytes.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn decode_one_or_two(units: [uint16x8_t; 2], out: *mut u8) -> usize {
@@ -115,8 +107,7 @@ pub(super) unsafe fn decode_one_or_two(units: [uint16x8_t; 2], out: *mut u8) -> 
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 52 bytes.
+/// There is room for 52 bytes.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn decode_in_bmp(units: [uint16x8_t; 2], out: *mut u8) -> usize {
@@ -145,8 +136,7 @@ pub(super) unsafe fn decode_in_bmp(units: [uint16x8_t; 2], out: *mut u8) -> usiz
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 28 bytes.
+/// There is room for 28 bytes.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn decode_with_pairs(x: uint16x8_t, out: *mut u8) -> Option<(usize, usize)> {

@@ -29,7 +29,7 @@ pub(in crate::kernels) fn symbol(byte: u8) -> Option<u32> {
     (value != BAD).then_some(value)
 }
 
-/// A safe [`DecodeBase64`](crate::kernels::functions::DecodeBase64). Stops at the first group with a byte that is not a
+/// A safe [`decode_base64`](crate::kernels::functions::Functions). Stops at the first group with a byte that is not a
 /// symbol.
 pub(in crate::kernels) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let mut done = 0;
@@ -62,7 +62,7 @@ fn group(symbols: &[u8]) -> u32 {
         | VALUES[3][usize::from(symbols[3])]
 }
 
-/// A safe [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). `decode` decodes the groups of a line
+/// A safe [`decode_base64_lines`](crate::kernels::functions::Functions). `decode` decodes the groups of a line
 /// and returns their number.
 #[inline(always)]
 pub(in crate::kernels) fn decode_lines(

@@ -10,7 +10,7 @@ const STRETCH: usize = 4096;
 /// The number of bytes that are tested together. Most groups have no byte of the class.
 pub(in crate::kernels) const GROUP: usize = 4 * BLOCK;
 
-/// A safe [`FindClass`](crate::kernels::functions::FindClass).
+/// A safe [`find_class`](crate::kernels::functions::Functions).
 pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let block_bits = |block: &[u8; BLOCK]| {
         let (words, _) = block.as_chunks::<8>();

@@ -5,22 +5,22 @@
 
 use crate::kernels::functions::{ASCII_GROUP, Range};
 
-/// A safe [`Count`](crate::kernels::functions::Count).
+/// A safe [`count`](crate::kernels::functions::Functions).
 pub(in crate::kernels) fn count(bytes: &[u8], wanted: u8) -> usize {
     count_if(bytes, |byte| byte == wanted)
 }
 
-/// A safe [`CountRange`](crate::kernels::functions::CountRange).
+/// A safe [`count_range`](crate::kernels::functions::Functions).
 pub(in crate::kernels) fn count_range(bytes: &[u8], range: Range) -> usize {
     count_if(bytes, |byte| range.has(byte))
 }
 
-/// A safe [`CountAscii`](crate::kernels::functions::CountAscii).
+/// A safe [`count_ascii`](crate::kernels::functions::Functions).
 pub(in crate::kernels) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
     count_ascii_by_lanes(bytes, wanted)
 }
 
-/// A safe [`AsciiLen`](crate::kernels::functions::AsciiLen).
+/// A safe [`ascii_len`](crate::kernels::functions::Functions).
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) fn ascii_len(bytes: &[u8]) -> usize {
     let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();

@@ -1,5 +1,5 @@
-//! Conversions between UTF-8 and ISO 8859-1 or windows-1252 on every target: ASCII in blocks, and a table for other
-//! bytes.
+//! ISO 8859-1 and windows-1252 to UTF-8 on every target: ASCII in blocks, and a table for other bytes. The bytes of the
+//! characters of windows-1252.
 
 use crate::encoding::windows_1252;
 
@@ -33,10 +33,7 @@ const fn cont(bits: u32) -> u8 {
 }
 
 /// The sequences of the bytes `80..=9F` of windows-1252 as words, without their lengths.
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 pub(in crate::kernels) static WINDOWS_1252_C1: [u32; 32] = {
     let mut words = [0; 32];
     let mut i = 0;
@@ -95,7 +92,7 @@ const PUNCTUATION: u32 = 0x2010;
 /// The windows-1252 bytes of U+0150 to U+019F; 0 for a character without one.
 static LETTER_BYTES: [u8; 0x50] = bytes_from(LETTERS);
 /// The windows-1252 bytes of U+2010 to U+203F; 0 for a character without one.
-pub(in crate::kernels) const PUNCTUATION_BYTES: [u8; 0x30] = bytes_from(PUNCTUATION);
+static PUNCTUATION_BYTES: [u8; 0x30] = bytes_from(PUNCTUATION);
 const SINGLES: [(u32, u8); 4] = [(0x20AC, 0x80), (0x2122, 0x99), (0x2C6, 0x88), (0x2DC, 0x98)];
 
 const fn bytes_from<const N: usize>(first: u32) -> [u8; N] {
@@ -124,51 +121,4 @@ pub(super) fn windows_1252_byte(value: u32) -> Option<u8> {
         return (byte != 0).then_some(byte);
     }
     SINGLES.iter().find(|&&(single, _)| single == value).map(|&(_, byte)| byte)
-}
-
-/// Reads UTF-8 and writes single bytes while there is input and output space. Blocks of ASCII are converted at once,
-/// and all other characters one by one. Stops after `most` characters that were converted one by one, at an ill-formed
-/// or unfinished sequence, and at a character that the encoding does not have. Returns the number of bytes read and the
-/// number of bytes written.
-pub(in crate::kernels) fn encode_portable<const WINDOWS: bool>(
-    input: &[u8],
-    output: &mut [u8],
-    most: usize,
-) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    for _ in 0..most {
-        while let Some(block) = input.get(read..).and_then(|rest| rest.first_chunk::<BLOCK>())
-            && block.is_ascii()
-            && let Some(room) = output.get_mut(written..written + BLOCK)
-        {
-            room.copy_from_slice(block);
-            read += BLOCK;
-            written += BLOCK;
-        }
-        let Some(rest) = input.get(read..) else { break };
-        let (byte, len) = match *rest {
-            [byte @ 0..0x80, ..] => (byte, 1),
-            [lead @ 0xC2..=0xC3, second @ 0x80..=0xBF, ..] if !WINDOWS || lead == 0xC3 || second >= 0xA0 => {
-                (lead << 6 | second & 0x3F, 2)
-            }
-            [lead @ 0xC2..=0xDF, second @ 0x80..=0xBF, ..] if WINDOWS => {
-                match windows_1252_byte(u32::from(lead & 0x1F) << 6 | u32::from(second & 0x3F)) {
-                    Some(byte) => (byte, 2),
-                    None => break,
-                }
-            }
-            [0xE2, second @ 0x80..=0xBF, third @ 0x80..=0xBF, ..] if WINDOWS => {
-                match windows_1252_byte(0x2000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F)) {
-                    Some(byte) => (byte, 3),
-                    None => break,
-                }
-            }
-            _ => break,
-        };
-        let Some(room) = output.get_mut(written) else { break };
-        *room = byte;
-        read += len;
-        written += 1;
-    }
-    (read, written)
 }

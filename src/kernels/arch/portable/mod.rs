@@ -7,20 +7,12 @@ pub(in crate::kernels) mod count;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
-#[cfg(all(
-    feature = "mime",
-    any(
-        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-        all(target_arch = "x86_64", target_feature = "sse2")
-    )
-))]
+#[cfg(all(feature = "mime", target_arch = "x86_64", target_feature = "sse2"))]
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
-#[cfg(feature = "transcode")]
-pub(in crate::kernels) mod utf32;
 mod validation;
 
 use crate::kernels::functions::Functions;
@@ -44,27 +36,25 @@ const FUNCTIONS: Functions = Functions {
     #[cfg(feature = "transcode")]
     ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]
-    decode_base64: None,
+    decode_base64: base64::decode_groups,
     #[cfg(feature = "mime")]
-    decode_base64_lines: None,
+    decode_base64_lines: |encoded, output, form| {
+        base64::decode_lines(encoded, output, form, base64::decode_groups)
+    },
     #[cfg(feature = "mime")]
     decode_quoted: None,
     #[cfg(feature = "codec")]
     find_all: positions::find_all,
     find_class: classes::find_class,
-    ascii_without: None,
-    text_without: None,
-    first_of: None,
+    ascii_without: |_, _| 0,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]
-    utf32: None,
+    encode_utf32: None,
     #[cfg(feature = "transcode")]
-    latin: None,
+    decode_latin: [latin::decode_portable::<false>, latin::decode_portable::<true>],
     #[cfg(feature = "transcode")]
-    pairs: None,
-    #[cfg(feature = "transcode")]
-    copy_ascii: None,
+    copy_below: [|_, _| 0; 4],
     #[cfg(feature = "transcode")]
     units: &units::UNITS,
 };

@@ -12,7 +12,7 @@ pub(in crate::kernels) const STRETCH: usize = 4096;
 const FEW: usize = 4;
 
 #[cfg(feature = "codec")]
-/// A safe [`FindAll`](crate::kernels::functions::FindAll).
+/// A safe [`find_all`](crate::kernels::functions::Functions).
 pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     find_all_with(bytes, positions, |block| equal_bits(block, byte), write_positions)
 }

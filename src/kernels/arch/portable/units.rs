@@ -1,22 +1,23 @@
-//! Conversions between encodings of one byte per character (ISO 8859-1, windows-1252) and code units of UTF-16 or
-//! UTF-32.
+//! Conversions between encodings without sequences: ISO 8859-1, windows-1252, UTF-16 and UTF-32.
 //!
 //! The loops have no branch for a single character, so that the compiler uses vectors. They are inlined into the
-//! functions of each kernel, and compiled there with its instructions.
+//! functions of each kernel, and compiled there with its instructions: [`units`].
 
-use core::ops::BitOrAssign;
+use core::ops::{BitOrAssign, BitXor};
 
 use super::latin::windows_1252_byte;
 use super::utf16::order;
-use super::utf32::{order_32, unit, value};
 use crate::encoding::windows_1252;
-use crate::kernels::functions::{Units, units};
+use crate::kernels::functions::Units;
 
 /// The number of characters that are converted at once.
-const BLOCK: usize = 32;
+const BLOCK: usize = 64;
+
+/// The length of the longest vectors. The output is aligned to it.
+const ALIGNMENT: usize = 64;
 
 /// The UTF-16 code unit of each byte of windows-1252.
-static WINDOWS_1252: [u16; 256] = {
+pub(in crate::kernels) static WINDOWS_1252: [u16; 256] = {
     let mut units = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -40,6 +41,12 @@ pub(in crate::kernels) fn widen<const WINDOWS: bool, const WIDE: bool, const BIG
     }
 }
 
+/// Whether a byte is one of `80..=9F`.
+#[inline(always)]
+fn has_c1(bytes: &[u8; BLOCK]) -> bool {
+    bytes.iter().fold(u8::MAX, |least, byte| least.min(byte ^ 0x80)) < 0x20
+}
+
 #[inline(always)]
 fn widen_to<const WINDOWS: bool, const N: usize>(
     input: &[u8],
@@ -55,14 +62,14 @@ fn widen_to<const WINDOWS: bool, const N: usize>(
         }
     };
     // The output is aligned first, so that fewer stores cross cache lines.
-    let head = output.as_ptr().align_offset(BLOCK);
-    let head = if head < BLOCK { head.min(count) } else { 0 };
+    let head = output.as_ptr().align_offset(ALIGNMENT);
+    let head = if head < ALIGNMENT { head.min(count) } else { 0 };
     let ((start, input), (room, output)) = (input.split_at(head), output.split_at_mut(head));
     encode_each(start, room);
     let (blocks, rest) = input.as_chunks::<BLOCK>();
     let (rooms, room) = output.as_chunks_mut::<BLOCK>();
     for (block, room) in blocks.iter().zip(rooms) {
-        if WINDOWS && block.iter().fold(false, |any, byte| any | (byte & 0xE0 == 0x80)) {
+        if WINDOWS && has_c1(block) {
             encode_each(block, room);
         } else {
             for (byte, room) in block.iter().zip(room) {
@@ -96,54 +103,249 @@ fn narrow_from<const WINDOWS: bool, const N: usize, T>(
     decode: impl Fn([u8; N]) -> T,
 ) -> (usize, usize)
 where
-    T: Copy + Default + BitOrAssign + Into<u32>,
+    T: Copy + Default + Ord + BitOrAssign + BitXor<Output = T> + From<u8> + Into<u32>,
 {
     let (input, _) = input.as_chunks::<N>();
-    let (blocks, _) = input.as_chunks::<BLOCK>();
     let mut done = 0;
-    while let Some(block) = blocks.get(done / BLOCK)
+    while let Some(block) = input[done..].first_chunk::<BLOCK>()
         && let Some(room) = output[done..].first_chunk_mut::<BLOCK>()
     {
-        let (mut any, mut is_c1) = (T::default(), false);
+        // The lowest distance from 80 is less than 20 if a byte is one of `80..=9F`.
+        let (mut any, mut least) = (T::default(), T::from(0xFF));
         for (bytes, room) in block.iter().zip(room) {
             let unit = decode(*bytes);
-            let byte = unit.into() as u8;
             any |= unit;
-            is_c1 |= byte & 0xE0 == 0x80;
-            *room = byte;
+            least = least.min(unit ^ T::from(0x80));
+            *room = unit.into() as u8;
         }
-        if any.into() > 0xFF || WINDOWS && is_c1 {
-            let converted = narrow_each::<WINDOWS, _>(block.map(&decode), &mut output[done..]);
-            if converted < BLOCK {
-                return ((done + converted) * N, done + converted);
-            }
+        if any.into() <= 0xFF && !(WINDOWS && least.into() < 0x20) {
+            done += BLOCK;
+            continue;
         }
-        done += BLOCK;
+        // Converts one character by itself. Those before it are written.
+        let is_other = |bytes: &[u8; N]| !matches!(decode(*bytes).into(), 0..0x80 | 0xA0..=0xFF);
+        done += block.iter().position(is_other).unwrap_or(0);
+        match byte_of::<WINDOWS>(decode(input[done]).into()) {
+            Some(byte) => output[done] = byte,
+            None => return (done * N, done),
+        }
+        done += 1;
     }
-    let rest = input[done..].iter().map(|bytes| decode(*bytes));
-    done += narrow_each::<WINDOWS, _>(rest, &mut output[done..]);
+    for (bytes, room) in input[done..].iter().zip(&mut output[done..]) {
+        let Some(byte) = byte_of::<WINDOWS>(decode(*bytes).into()) else { break };
+        *room = byte;
+        done += 1;
+    }
     (done * N, done)
 }
 
-/// Writes the bytes of characters while there is space, up to one that the encoding does not have. Returns the number
-/// of characters.
-fn narrow_each<const WINDOWS: bool, T: Into<u32>>(
-    characters: impl IntoIterator<Item = T>,
-    output: &mut [u8],
-) -> usize {
-    let mut count = 0;
-    for (value, room) in characters.into_iter().map(Into::into).zip(output) {
-        let byte = match value {
-            0..0x80 => Some(value as u8),
-            _ if WINDOWS => windows_1252_byte(value),
-            _ => u8::try_from(value).ok(),
-        };
-        let Some(byte) = byte else { break };
-        *room = byte;
-        count += 1;
+/// Returns the byte of a character, or `None` if the encoding does not have it.
+fn byte_of<const WINDOWS: bool>(value: u32) -> Option<u8> {
+    match value {
+        0..0x80 => Some(value as u8),
+        _ if WINDOWS => windows_1252_byte(value),
+        _ => u8::try_from(value).ok(),
     }
-    count
 }
 
+/// Reads ASCII and writes UTF-32, in blocks, up to the first block with another byte. Returns the number of bytes read and
+/// the number of bytes written.
+#[inline(always)]
+pub(in crate::kernels) fn ascii_to_utf32<const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (blocks, _) = input.as_chunks::<BLOCK>();
+    let (rooms, _) = output.as_chunks_mut::<{ 4 * BLOCK }>();
+    let mut read = 0;
+    for (block, room) in blocks.iter().zip(rooms) {
+        if block.iter().fold(0, |any, byte| any | byte) >= 0x80 {
+            break;
+        }
+        for (unit, &byte) in room.as_chunks_mut().0.iter_mut().zip(block) {
+            *unit = order_32::<BIG_ENDIAN>(byte.into());
+        }
+        read += BLOCK;
+    }
+    (read, 4 * read)
+}
+
+/// Reads UTF-16 and writes UTF-32 while there is output space, up to an unpaired surrogate. Returns the number of bytes
+/// read and the number of bytes written.
+#[inline(always)]
+pub(in crate::kernels) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (units, _) = input.as_chunks::<2>();
+    let (room, _) = output.as_chunks_mut::<4>();
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let (blocks, _) = units[read..].as_chunks::<BLOCK>();
+        let (rooms, _) = room[written..].as_chunks_mut::<BLOCK>();
+        let mut same = 0;
+        for (block, room) in blocks.iter().zip(rooms) {
+            let mut any = 0;
+            for (room, bytes) in room.iter_mut().zip(block) {
+                let unit = unit::<FROM_BIG_ENDIAN>(*bytes);
+                any |= u16::from(unit & 0xF800 == 0xD800);
+                *room = order_32::<BIG_ENDIAN>(unit.into());
+            }
+            if any != 0 {
+                break;
+            }
+            same += BLOCK;
+        }
+        read += same;
+        written += same;
+        for _ in 0..BLOCK {
+            let (Some(bytes), Some(room)) = (units.get(read), room.get_mut(written)) else {
+                return (2 * read, 4 * written);
+            };
+            let first = u32::from(unit::<FROM_BIG_ENDIAN>(*bytes));
+            let second = units.get(read + 1).map_or(0, |bytes| u32::from(unit::<FROM_BIG_ENDIAN>(*bytes)));
+            let is_pair = first & 0xF800 == 0xD800;
+            if is_pair && (first >= 0xDC00 || second & 0xFC00 != 0xDC00) {
+                return (2 * read, 4 * written);
+            }
+            // No branch for each character.
+            let pair = 0x1_0000 + ((first & 0x3FF) << 10 | second & 0x3FF);
+            *room = order_32::<BIG_ENDIAN>(if is_pair { pair } else { first });
+            read += 1 + usize::from(is_pair);
+            written += 1;
+        }
+    }
+}
+
+/// Reads UTF-32 and writes UTF-16 while there is output space, up to a value that is not a scalar value. Returns the
+/// number of bytes read and the number of bytes written.
+#[inline(always)]
+pub(in crate::kernels) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (units, _) = input.as_chunks::<4>();
+    let (room, _) = output.as_chunks_mut::<2>();
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let (blocks, _) = units[read..].as_chunks::<BLOCK>();
+        let (rooms, _) = room[written..].as_chunks_mut::<BLOCK>();
+        let mut same = 0;
+        for (block, room) in blocks.iter().zip(rooms) {
+            let (mut any, mut surrogates) = (0, 0);
+            for (room, bytes) in room.iter_mut().zip(block) {
+                let value = value::<BIG_ENDIAN>(*bytes);
+                any |= value;
+                surrogates |= u32::from(value & 0xF800 == 0xD800);
+                *room = order::<TO_BIG_ENDIAN>(value as u16);
+            }
+            if any > 0xFFFF || surrogates != 0 {
+                break;
+            }
+            same += BLOCK;
+        }
+        read += same;
+        written += same;
+        for _ in 0..BLOCK {
+            let character = units.get(read).and_then(|bytes| char::from_u32(value::<BIG_ENDIAN>(*bytes)));
+            let Some(value) = character.map(u32::from) else { return (4 * read, 2 * written) };
+            // No branch for each character: the second unit is always written, if there is room.
+            let is_pair = value > 0xFFFF;
+            let rest = value.wrapping_sub(0x1_0000);
+            let first = if is_pair { 0xD800 | rest >> 10 } else { value } as u16;
+            let second = 0xDC00 | rest as u16 & 0x3FF;
+            match &mut room[written..] {
+                [one, two, ..] => {
+                    *one = order::<TO_BIG_ENDIAN>(first);
+                    *two = order::<TO_BIG_ENDIAN>(second);
+                }
+                [one] if !is_pair => *one = order::<TO_BIG_ENDIAN>(first),
+                _ => return (4 * read, 2 * written),
+            }
+            read += 1;
+            written += 1 + usize::from(is_pair);
+        }
+    }
+}
+
+const fn order_32<const BIG_ENDIAN: bool>(value: u32) -> [u8; 4] {
+    if BIG_ENDIAN { value.to_be_bytes() } else { value.to_le_bytes() }
+}
+
+const fn value<const BIG_ENDIAN: bool>(bytes: [u8; 4]) -> u32 {
+    if BIG_ENDIAN { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+}
+
+const fn unit<const BIG_ENDIAN: bool>(bytes: [u8; 2]) -> u16 {
+    if BIG_ENDIAN { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
+}
+
+/// Returns a function with each value of its last two parameters.
+macro_rules! four {
+    ($name:ident $(, $parameter:literal)?) => {
+        [
+            $name::<$($parameter,)? false, false>,
+            $name::<$($parameter,)? false, true>,
+            $name::<$($parameter,)? true, false>,
+            $name::<$($parameter,)? true, true>,
+        ]
+    };
+}
+pub(in crate::kernels) use four;
+
+/// Compiles the loops with target features, and returns them as [`Units`].
+macro_rules! units {
+    ($($features:literal)?) => {{
+        use $crate::kernels::arch::portable::units;
+
+        $(#[target_feature(enable = $features)])?
+        fn widen<const WINDOWS: bool, const WIDE: bool, const BIG_ENDIAN: bool>(
+            input: &[u8],
+            output: &mut [u8],
+        ) -> (usize, usize) {
+            units::widen::<WINDOWS, WIDE, BIG_ENDIAN>(input, output)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        fn narrow<const WINDOWS: bool, const WIDE: bool, const BIG_ENDIAN: bool>(
+            input: &[u8],
+            output: &mut [u8],
+        ) -> (usize, usize) {
+            units::narrow::<WINDOWS, WIDE, BIG_ENDIAN>(input, output)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+            input: &[u8],
+            output: &mut [u8],
+        ) -> (usize, usize) {
+            units::from_utf16::<FROM_BIG_ENDIAN, BIG_ENDIAN>(input, output)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
+            input: &[u8],
+            output: &mut [u8],
+        ) -> (usize, usize) {
+            units::to_utf16::<BIG_ENDIAN, TO_BIG_ENDIAN>(input, output)
+        }
+
+        $(#[target_feature(enable = $features)])?
+        fn ascii_to_utf32<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
+            units::ascii_to_utf32::<BIG_ENDIAN>(input, output)
+        }
+
+        Units {
+            widen: [units::four!(widen, false), units::four!(widen, true)],
+            narrow: [units::four!(narrow, false), units::four!(narrow, true)],
+            from_utf16: units::four!(from_utf16),
+            to_utf16: units::four!(to_utf16),
+            ascii_to_utf32: [ascii_to_utf32::<false>, ascii_to_utf32::<true>],
+        }
+    }};
+}
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(in crate::kernels) use units;
+
 /// The functions compiled without instructions that the target may not have.
-pub(in crate::kernels) static UNITS: Units = units!(widen, narrow);
+pub(in crate::kernels) static UNITS: Units = units!();

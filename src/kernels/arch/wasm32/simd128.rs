@@ -50,7 +50,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { vector::is_text::<Lanes>(bytes) }
 }
 
-/// A safe [`FindAll`](crate::kernels::functions::FindAll).
+/// A safe [`find_all`](crate::kernels::functions::Functions).
 #[cfg(feature = "codec")]
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = u8x16_splat(byte);
@@ -65,7 +65,7 @@ pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) 
     find_all_with(bytes, positions, equal_bits, write_positions)
 }
 
-/// A safe [`AsciiLen`](crate::kernels::functions::AsciiLen).
+/// A safe [`ascii_len`](crate::kernels::functions::Functions).
 #[cfg(feature = "transcode")]
 pub(super) fn ascii_len(bytes: &[u8]) -> usize {
     // SAFETY: the target has `simd128`.

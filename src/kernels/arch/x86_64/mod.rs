@@ -6,7 +6,7 @@ mod vendor;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
-use crate::kernels::functions::{Latin, Pairs, Utf16, Utf32};
+use crate::kernels::functions::Utf16;
 
 /// Whether the CPU has the features, detected at run time.
 #[cfg(feature = "std")]
@@ -43,139 +43,62 @@ pub(in crate::kernels) const KNOWN: Option<&Functions> = if cfg!(all(
     None
 };
 
-static AVX512: Functions = Functions {
-    name: "avx512",
-    is_supported: || has!("avx2" "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
-    validate: avx512::validate,
-    is_text: avx512::is_text,
-    count: avx512::count::count,
-    count_range: avx512::count::count_range,
-    count_ascii: avx512::count::count_ascii,
-    #[cfg(feature = "transcode")]
-    ascii_len: avx512::count::ascii_len,
-    #[cfg(feature = "mime")]
-    decode_base64: Some(avx512::base64::decode_groups),
-    #[cfg(feature = "mime")]
-    decode_base64_lines: Some(avx512::base64::decode_lines),
-    #[cfg(feature = "mime")]
-    decode_quoted: Some(avx512::quoted::decode_segments),
-    #[cfg(feature = "codec")]
-    find_all: avx512::positions::find_all,
-    find_class: avx512::classes::find_class,
-    ascii_without: Some(avx512::classes::ascii_without),
-    text_without: None,
-    first_of: None,
-    #[cfg(feature = "transcode")]
-    utf16: Some(Utf16 {
-        encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
-        encode_ascii: Some([avx512::utf16::encode_ascii::<false>, avx512::utf16::encode_ascii::<true>]),
-        decode: [avx512::utf16::decode::<false>, avx512::utf16::decode::<true>],
-    }),
-    #[cfg(feature = "transcode")]
-    utf32: Some(Utf32 {
-        encode_ascii: Some([avx2::utf32::widen_ascii::<false>, avx2::utf32::widen_ascii::<true>]),
-        encode: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
-        decode: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
-        from_utf16: [
-            avx512::utf32::from_utf16::<false, false>,
-            avx512::utf32::from_utf16::<false, true>,
-            avx512::utf32::from_utf16::<true, false>,
-            avx512::utf32::from_utf16::<true, true>,
-        ],
-        to_utf16: [
-            avx512::utf32::to_utf16::<false, false>,
-            avx512::utf32::to_utf16::<false, true>,
-            avx512::utf32::to_utf16::<true, false>,
-            avx512::utf32::to_utf16::<true, true>,
-        ],
-    }),
-    #[cfg(feature = "transcode")]
-    latin: Some(Latin {
-        decode: [avx512::latin::decode::<false>, avx512::latin::decode::<true>],
-        encode: [avx512::latin::encode, avx512::latin::encode_vectors],
-    }),
-    #[cfg(feature = "transcode")]
-    pairs: Some(Pairs {
-        split: [avx512::pairs::split::<false>, avx512::pairs::split::<true>],
-        join: [
-            avx512::pairs::join::<false, false>,
-            avx512::pairs::join::<true, false>,
-            avx512::pairs::join::<true, true>,
-        ],
-        same: Some([avx512::copy::below::<0xF0, true>, avx512::copy::below::<0xF0, false>]),
-    }),
-    #[cfg(feature = "transcode")]
-    copy_ascii: Some([avx512::copy::below::<0x80, true>, avx512::copy::below::<0x80, false>]),
-    #[cfg(feature = "transcode")]
-    units: &avx512::units::UNITS,
-};
+/// Returns the functions of a module, which both kernels have.
+macro_rules! functions {
+    ($kernel:ident, $name:literal, $is_supported:expr) => {
+        Functions {
+            name: $name,
+            is_supported: $is_supported,
+            validate: $kernel::validate,
+            is_text: $kernel::is_text,
+            count: $kernel::count::count,
+            count_range: $kernel::count::count_range,
+            count_ascii: $kernel::count::count_ascii,
+            #[cfg(feature = "transcode")]
+            ascii_len: $kernel::count::ascii_len,
+            #[cfg(feature = "mime")]
+            decode_base64: $kernel::base64::decode_groups,
+            #[cfg(feature = "mime")]
+            decode_base64_lines: $kernel::base64::decode_lines,
+            #[cfg(feature = "mime")]
+            decode_quoted: Some(avx2::quoted::decode_segments),
+            #[cfg(feature = "codec")]
+            find_all: $kernel::positions::find_all,
+            find_class: $kernel::classes::find_class,
+            ascii_without: $kernel::classes::ascii_without,
+            #[cfg(feature = "transcode")]
+            decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],
+            #[cfg(feature = "transcode")]
+            copy_below: [
+                $kernel::copy::below::<0x80, true>,
+                $kernel::copy::below::<0x80, false>,
+                $kernel::copy::below::<0xF0, true>,
+                $kernel::copy::below::<0xF0, false>,
+            ],
+            #[cfg(feature = "transcode")]
+            utf16: Some(Utf16 {
+                encode: [$kernel::to_utf16::encode::<false>, $kernel::to_utf16::encode::<true>],
+                encode_ascii: [
+                    $kernel::to_utf16::encode_ascii::<false>,
+                    $kernel::to_utf16::encode_ascii::<true>,
+                ],
+                decode: [$kernel::utf16::decode::<false>, $kernel::utf16::decode::<true>],
+            }),
+            #[cfg(feature = "transcode")]
+            encode_utf32: $kernel::ENCODE_UTF32,
+            #[cfg(feature = "transcode")]
+            units: &$kernel::UNITS,
+        }
+    };
+}
 
-static AVX2: Functions = Functions {
-    name: "avx2",
-    is_supported: || has!("avx2" "bmi1" "popcnt"),
-    validate: avx2::validate,
-    is_text: avx2::is_text,
-    count: avx2::count::count,
-    count_range: avx2::count::count_range,
-    count_ascii: avx2::count::count_ascii,
-    #[cfg(feature = "transcode")]
-    ascii_len: avx2::count::ascii_len,
-    #[cfg(feature = "mime")]
-    decode_base64: Some(avx2::base64::decode_groups),
-    #[cfg(feature = "mime")]
-    decode_base64_lines: Some(avx2::base64::decode_lines),
-    #[cfg(feature = "mime")]
-    decode_quoted: Some(avx2::quoted::decode_segments),
-    #[cfg(feature = "codec")]
-    find_all: avx2::positions::find_all,
-    find_class: avx2::classes::find_class,
-    ascii_without: None,
-    text_without: Some(avx2::within::text_without),
-    first_of: Some(avx2::within::first_of),
-    #[cfg(feature = "transcode")]
-    utf16: Some(Utf16 {
-        encode: [avx2::to_utf16::encode::<false>, avx2::to_utf16::encode::<true>],
-        encode_ascii: Some([avx2::to_utf16::encode_ascii::<false>, avx2::to_utf16::encode_ascii::<true>]),
-        decode: [avx2::utf16::decode::<false>, avx2::utf16::decode::<true>],
-    }),
-    #[cfg(feature = "transcode")]
-    utf32: Some(Utf32 {
-        encode_ascii: Some([avx2::utf32::widen_ascii::<false>, avx2::utf32::widen_ascii::<true>]),
-        encode: [avx2::utf32::encode::<false>, avx2::utf32::encode::<true>],
-        decode: [avx2::utf32::decode::<false>, avx2::utf32::decode::<true>],
-        from_utf16: [
-            avx2::utf32::from_utf16::<false, false>,
-            avx2::utf32::from_utf16::<false, true>,
-            avx2::utf32::from_utf16::<true, false>,
-            avx2::utf32::from_utf16::<true, true>,
-        ],
-        to_utf16: [
-            avx2::utf32::to_utf16::<false, false>,
-            avx2::utf32::to_utf16::<false, true>,
-            avx2::utf32::to_utf16::<true, false>,
-            avx2::utf32::to_utf16::<true, true>,
-        ],
-    }),
-    #[cfg(feature = "transcode")]
-    latin: Some(Latin {
-        decode: [avx2::latin::decode::<false>, avx2::latin::decode::<true>],
-        encode: [avx2::latin::encode::<false>, avx2::latin::encode::<true>],
-    }),
-    #[cfg(feature = "transcode")]
-    pairs: Some(Pairs {
-        split: [avx2::pairs::split::<false>, avx2::pairs::split::<true>],
-        join: [
-            avx2::pairs::join::<false, false>,
-            avx2::pairs::join::<true, false>,
-            avx2::pairs::join::<true, true>,
-        ],
-        same: Some([avx2::copy::below::<0xF0, true>, avx2::copy::below::<0xF0, false>]),
-    }),
-    #[cfg(feature = "transcode")]
-    copy_ascii: Some([avx2::copy::below::<0x80, true>, avx2::copy::below::<0x80, false>]),
-    #[cfg(feature = "transcode")]
-    units: &avx2::units::UNITS,
-};
+static AVX512: Functions = functions!(
+    avx512,
+    "avx512",
+    || has!("avx2" "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt")
+);
+
+static AVX2: Functions = functions!(avx2, "avx2", || has!("avx2" "bmi1" "popcnt"));
 
 /// Compares the lanes of every vector type of this CPU with the scalar definition of its formula.
 #[cfg(test)]

@@ -70,13 +70,9 @@ impl Tables {
     }
 }
 
-/// Implements [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`decode_base64`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2")]
-pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
+pub(in crate::kernels) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let tables = Tables::new();
     let mut done = 0;
     // Eight groups are 24 bytes, and a store writes 32.
@@ -94,14 +90,10 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     done
 }
 
-/// Implements [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). A line of at least 32 symbols is read
+/// Implements [`decode_base64_lines`](crate::kernels::functions::Functions). A line of at least 32 symbols is read
 /// as three vectors, which may overlap.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2")]
-pub(in crate::kernels) unsafe fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
+pub(in crate::kernels) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
     let Some(last) = form.symbols().checked_sub(SYMBOLS) else {
         return portable::decode_lines(encoded, out, form, portable::decode_groups);
     };

@@ -9,7 +9,7 @@ use core::arch::x86_64::{
 
 use crate::kernels::arch::portable::classes::{GROUP, find_class_with};
 use crate::kernels::class::Class;
-use crate::kernels::functions::{BLOCK, CAPACITY, Found};
+use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
@@ -17,24 +17,12 @@ const WIDTH: usize = 32;
 /// The bit of each value of the high 4 bits in the tables.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
-/// Implements [`FindClass`](crate::kernels::functions::FindClass).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn find_class(
-    bytes: &[u8],
-    class: &Class,
-    positions: &mut [u16; CAPACITY],
-) -> Found {
+pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     if let Some(byte) = class.only_ascii() {
         return find_only(bytes, byte, class, positions);
     }
-    let table = |entries: &[u8; 16]| {
-        // SAFETY: there are 16 bytes.
-        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
-    };
     let (low, high) = class.nibbles();
     let (low, high, bit) = (table(&low), table(&high), table(&BITS));
     // Nonzero for bytes of the class.
@@ -84,4 +72,32 @@ fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACI
         half(0) | half(WIDTH) << 32
     };
     find_class_with(bytes, class, positions, is_clean, block_bits)
+}
+
+/// Implements [`ascii_without`](crate::kernels::functions::Functions).
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
+    let (low, bit) = (table(&class.nibbles().0), table(&BITS));
+    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let is_clean = |group: &[u8; ASCII_GROUP]| {
+        let (mut any, mut marks) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        for vector in group.as_chunks::<WIDTH>().0 {
+            // SAFETY: the array has the size of a vector.
+            let x = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
+            let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F));
+            let mark = _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(bit, nibble));
+            any = _mm256_or_si256(any, x);
+            marks = _mm256_or_si256(marks, mark);
+        }
+        _mm256_movemask_epi8(any) == 0 && _mm256_testz_si256(marks, marks) != 0
+    };
+    groups.iter().take_while(|group| is_clean(group)).count() * ASCII_GROUP
+}
+
+/// Loads a table into both halves of a vector.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn table(entries: &[u8; 16]) -> __m256i {
+    // SAFETY: there are 16 bytes.
+    _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
 }

@@ -7,23 +7,15 @@ use crate::kernels::arch::portable::count::{count_ascii_by_lanes, count_if};
 use crate::kernels::arch::vector;
 use crate::kernels::functions::Range;
 
-/// Implements [`Count`](crate::kernels::functions::Count).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`count`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2")]
-pub(in crate::kernels) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
+pub(in crate::kernels) fn count(bytes: &[u8], wanted: u8) -> usize {
     count_if(bytes, |byte| byte == wanted)
 }
 
-/// Implements [`CountRange`](crate::kernels::functions::CountRange).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`count_range`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2")]
-pub(in crate::kernels) unsafe fn count_range(bytes: &[u8], range: Range) -> usize {
+pub(in crate::kernels) fn count_range(bytes: &[u8], range: Range) -> usize {
     // Two of the ranges need fewer instructions: those that end with the highest unsigned or the highest signed value.
     let [first, width] = range.first_and_width();
     match first.wrapping_add(width) {
@@ -33,24 +25,16 @@ pub(in crate::kernels) unsafe fn count_range(bytes: &[u8], range: Range) -> usiz
     }
 }
 
-/// Implements [`CountAscii`](crate::kernels::functions::CountAscii).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`count_ascii`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2")]
-pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
+pub(in crate::kernels) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
     count_ascii_by_lanes(bytes, wanted)
 }
 
-/// Implements [`AsciiLen`](crate::kernels::functions::AsciiLen).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`ascii_len`](crate::kernels::functions::Functions).
 #[cfg(feature = "transcode")]
 #[target_feature(enable = "avx2,bmi1")]
-pub(in crate::kernels) unsafe fn ascii_len(bytes: &[u8]) -> usize {
+pub(in crate::kernels) fn ascii_len(bytes: &[u8]) -> usize {
     // SAFETY: the features are enabled here.
     unsafe { vector::ascii_len::<Ymm>(bytes) }
 }

@@ -14,8 +14,6 @@ pub(super) mod copy;
 pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
-#[cfg(feature = "transcode")]
-pub(super) mod pairs;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "mime")]
@@ -23,12 +21,7 @@ pub(super) mod quoted;
 #[cfg(feature = "transcode")]
 pub(super) mod to_utf16;
 #[cfg(feature = "transcode")]
-pub(super) mod units;
-#[cfg(feature = "transcode")]
 pub(super) mod utf16;
-#[cfg(feature = "transcode")]
-pub(super) mod utf32;
-pub(super) mod within;
 
 use core::arch::x86_64::*;
 
@@ -38,13 +31,23 @@ use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
+#[cfg(feature = "transcode")]
+use crate::kernels::{
+    arch::portable::units::units,
+    functions::{Encode, Units},
+};
+
+#[cfg(feature = "transcode")]
+pub(super) const ENCODE_UTF32: Option<[Encode; 2]> = None;
+
+#[cfg(feature = "transcode")]
+pub(super) static UNITS: Units = units!("avx2,bmi1,popcnt");
 
 /// Implements [`Validate`](crate::kernels::functions::Validate).
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk has at least 4 bytes.
+/// The chunk has at least 4 bytes.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -55,8 +58,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There are at least 4 bytes.
+/// There are at least 4 bytes.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -67,8 +69,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk is longer than a vector.
+/// The chunk is longer than a vector.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
@@ -80,8 +81,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The range is one that [`vector::find`] allows.
+/// The range is one that [`vector::find`] allows.
 #[target_feature(enable = "avx2,bmi1")]
 #[cold]
 #[inline(never)]
@@ -91,13 +91,9 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
 }
 
 /// Compares every lane of the vector code with the scalar definition of its formula.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     // SAFETY: the features are enabled here.
     unsafe { lanes::check::<Ymm>(pairs, lanes::by_pairs) }
 }

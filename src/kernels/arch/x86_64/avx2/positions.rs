@@ -5,13 +5,9 @@ use core::arch::x86_64::{_mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_
 use crate::kernels::arch::portable::positions::{STRETCH, find_more_with};
 use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
-/// Implements [`FindAll`](crate::kernels::functions::FindAll).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`find_all`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
+pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = _mm256_set1_epi8(byte.cast_signed());
     let equal_bits = |block: &[u8; BLOCK]| {
         let half = |start: usize| {

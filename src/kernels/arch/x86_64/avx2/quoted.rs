@@ -2,24 +2,33 @@
 
 use core::arch::x86_64::*;
 
-use crate::kernels::arch::kept::KEPT;
 use crate::kernels::arch::portable::quoted::Window;
 use crate::kernels::functions::{Segment, WINDOW};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
 
+/// For each mask of 8 bits, the indexes of the bits that are set, in order. The other entries are 0.
+static KEPT: [[u8; 8]; 256] = {
+    let mut kept = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut count, mut i) = (0, 0);
+        while i < 8 {
+            if mask >> i & 1 != 0 {
+                kept[mask][count] = i as u8;
+                count += 1;
+            }
+            i += 1;
+        }
+        mask += 1;
+    }
+    kept
+};
+
 /// Implements [`DecodeQuoted`](crate::kernels::functions::DecodeQuoted).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn decode_segments(
-    encoded: &[u8],
-    out: &mut [u8],
-    segments: &mut [Segment],
-) -> usize {
+pub(in crate::kernels) fn decode_segments(encoded: &[u8], out: &mut [u8], segments: &mut [Segment]) -> usize {
     let (mut at, mut written) = (0, 0);
     for (count, segment) in segments.iter_mut().enumerate() {
         if encoded.len() - at < WINDOW || out.len() - written < WINDOW {

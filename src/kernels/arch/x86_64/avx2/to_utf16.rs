@@ -7,17 +7,11 @@ use crate::boundary::truncate;
 use crate::kernels::arch::shuffles::UNITS;
 
 /// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
-///
-/// # Safety
-///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
-    text: &str,
-    output: &mut [u8],
-) -> (usize, usize) {
-    debug_assert!(output.len() / 2 >= text.len());
+pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
+    if output.len() / 2 < text.len() {
+        return (0, 0);
+    }
     let bytes = text.as_bytes();
     // A copy of the first vector with 3 bytes before it and 1 byte after it, as all other vectors have.
     let mut first = [0; 3 + WIDTH + 1];
@@ -94,12 +88,8 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
 }
 
 /// Converts blocks of ASCII, up to a character that is not ASCII or to the last whole block.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn encode_ascii<const BIG_ENDIAN: bool>(
+pub(in crate::kernels) fn encode_ascii<const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
@@ -132,8 +122,7 @@ pub(in crate::kernels) unsafe fn encode_ascii<const BIG_ENDIAN: bool>(
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - 64 bytes can be read, and there is room for 128 bytes.
+/// 64 bytes can be read, and there is room for 128 bytes.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 unsafe fn ascii_block<const BIG_ENDIAN: bool>(from: *const u8, out: *mut u8) -> u64 {
     let place = if BIG_ENDIAN { &EVERY_ODD } else { &EVERY_EVEN };

@@ -8,16 +8,9 @@ use crate::kernels::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE, Shuffles}
 /// The number of bytes in a vector.
 pub(super) const WIDTH: usize = 32;
 
-/// Implements [`Decode`](crate::kernels::functions::Decode).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`Convert`](crate::kernels::functions::Convert).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
+pub(in crate::kernels) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     while input.len() - read >= 2 * WIDTH && output.len() - written >= ROOM {
         // SAFETY: 2 vectors can be read, and there is `ROOM`.
@@ -112,10 +105,9 @@ pub(super) fn is_surrogate(units: __m256i) -> __m256i {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 64 bytes.
+/// There is room for 64 bytes.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-unsafe fn decode_one_or_two(x: __m256i, next: __m256i, out: *mut u8) -> usize {
+pub(super) unsafe fn decode_one_or_two(x: __m256i, next: __m256i, out: *mut u8) -> usize {
     let above_7f = [x, next].map(|units| _mm256_cmpgt_epi16(units, words(0x7F)));
     let halves = [(x, above_7f[0]), (next, above_7f[1])].map(|(units, above_7f)| {
         // 110xxxxx and 10xxxxxx
@@ -145,8 +137,7 @@ unsafe fn decode_one_or_two(x: __m256i, next: __m256i, out: *mut u8) -> usize {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 52 bytes.
+/// There is room for 52 bytes.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) unsafe fn decode_in_bmp(units: __m256i, out: *mut u8) -> usize {
     // Bit 15 is set if the unit has at least 2 bytes, and if it has 3 bytes.
@@ -174,8 +165,7 @@ pub(super) unsafe fn decode_in_bmp(units: __m256i, out: *mut u8) -> usize {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for 52 bytes.
+/// There is room for 52 bytes.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 unsafe fn decode_with_pairs(x: __m256i, out: *mut u8) -> Option<(usize, usize)> {
     let half = _mm256_and_si256(x, words(0xFC00));
@@ -235,8 +225,7 @@ unsafe fn decode_with_pairs(x: __m256i, out: *mut u8) -> Option<(usize, usize)> 
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has space for each whole half after the compressed halves before it.
+/// The output has space for each whole half after the compressed halves before it.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) unsafe fn compress<const LEAST: usize, const MORE: usize>(
     halves: [__m256i; 2],
@@ -281,8 +270,7 @@ pub(super) fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
 
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - 32 bytes can be read.
+/// 32 bytes can be read.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn load(from: *const u8) -> __m256i {
     // SAFETY: the caller guarantees that 32 bytes can be read.

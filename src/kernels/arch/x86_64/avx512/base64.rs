@@ -65,13 +65,9 @@ impl Tables {
     }
 }
 
-/// Implements [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`decode_base64`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
-pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
+pub(in crate::kernels) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let tables = Tables::new();
     let groups = (symbols.len() / 4).min(out.len() / 3);
     let mut done = 0;
@@ -105,13 +101,9 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     done
 }
 
-/// [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). A line is read as two vectors.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// [`decode_base64_lines`](crate::kernels::functions::Functions). A line is read as two vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
-pub(in crate::kernels) unsafe fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
+pub(in crate::kernels) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
     let tables = Tables::new();
     let filler = _mm512_set1_epi8(b'A' as i8);
     // At most 64 symbols are in the first vector, and at most 12 in the second one.

@@ -17,17 +17,9 @@ const AHEAD: usize = 1024;
 /// The number of bytes that are tested together. Most groups have no byte of a class.
 const GROUP: usize = 4 * BLOCK;
 
-/// Implements [`FindClass`](crate::kernels::functions::FindClass).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn find_class(
-    bytes: &[u8],
-    class: &Class,
-    positions: &mut [u16; CAPACITY],
-) -> Found {
+pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
     const LEADS_OF_TWO: u64 = 0xFFFF_FFFF;
     // The values of the bits: 1 for `00..=3F`, 2 for `40..=7F`, 4 for lead bytes of 2-byte sequences, 8 for other lead
@@ -127,13 +119,9 @@ pub(in crate::kernels) unsafe fn find_class(
     Found { count, searched: start }
 }
 
-/// [`AsciiWithout`](crate::kernels::functions::AsciiWithout).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// [`ascii_without`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn ascii_without(bytes: &[u8], class: &Class) -> usize {
+pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
     let [below_40, below_80, ..] = class.words();
     // SAFETY: the array has the size of a vector.
     let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };

@@ -10,18 +10,11 @@ const WIDTH: usize = 64;
 /// The number of bytes that are tested together.
 const GROUP: usize = 4 * WIDTH;
 
-/// [`CopyBelow`](crate::kernels::functions::CopyBelow): copies bytes below `LIMIT`, which is at least `80`, and `00` only
+/// [`copy_below`](crate::kernels::functions::Functions): copies bytes below `LIMIT`, which is at least `80`, and `00` only
 /// if `NUL`.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(in crate::kernels) unsafe fn below<const LIMIT: u8, const NUL: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> usize {
+pub(in crate::kernels) fn below<const LIMIT: u8, const NUL: bool>(input: &[u8], output: &mut [u8]) -> usize {
     let len = input.len().min(output.len());
     let (from, to) = (input.as_ptr(), output.as_mut_ptr());
     // Copies the group at an index. Returns `false` if it has another byte.

@@ -12,24 +12,16 @@ const WIDTH: usize = 64;
 /// The distance in bytes at which memory is prefetched into the L1 cache.
 const AHEAD: usize = 1024;
 
-/// Implements [`Count`](crate::kernels::functions::Count).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`count`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(in crate::kernels) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
+pub(in crate::kernels) fn count(bytes: &[u8], wanted: u8) -> usize {
     let all = _mm512_set1_epi8(wanted.cast_signed());
     count_by(bytes, |x| _mm512_cmpeq_epi8_mask(x, all))
 }
 
-/// Implements [`CountRange`](crate::kernels::functions::CountRange).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`count_range`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(in crate::kernels) unsafe fn count_range(bytes: &[u8], range: Range) -> usize {
+pub(in crate::kernels) fn count_range(bytes: &[u8], range: Range) -> usize {
     let [first, width] = range.first_and_width().map(|byte| _mm512_set1_epi8(byte));
     count_by(bytes, |x| _mm512_cmple_epu8_mask(_mm512_sub_epi8(x, first), width))
 }
@@ -51,13 +43,9 @@ fn count_by(bytes: &[u8], bits: impl Fn(__m512i) -> u64) -> usize {
     total + (bits(x) & live).count_ones() as usize
 }
 
-/// Implements [`CountAscii`](crate::kernels::functions::CountAscii).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`count_ascii`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
+pub(in crate::kernels) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
     let all = _mm512_set1_epi8(wanted.cast_signed());
     let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
     let (mut len, mut total) = (0, 0);
@@ -91,14 +79,10 @@ pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize
 
 const _: () = assert!(ASCII_GROUP == 4 * WIDTH);
 
-/// Implements [`AsciiLen`](crate::kernels::functions::AsciiLen).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`ascii_len`](crate::kernels::functions::Functions).
 #[cfg(feature = "transcode")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(in crate::kernels) unsafe fn ascii_len(bytes: &[u8]) -> usize {
+pub(in crate::kernels) fn ascii_len(bytes: &[u8]) -> usize {
     // SAFETY: the features are enabled here.
     unsafe { crate::kernels::arch::vector::ascii_len::<Zmm>(bytes) }
 }

@@ -1,4 +1,4 @@
-//! Conversions between UTF-8 and ISO 8859-1 or windows-1252, with AVX-512 VBMI2. To decode, each character is expanded
+//! ISO 8859-1 and windows-1252 to UTF-8, with AVX-512 VBMI2. Each character is expanded
 //! to the number of bytes of the longest one, and the vector is compressed to the bytes that are used.
 
 use core::arch::x86_64::*;
@@ -7,6 +7,8 @@ use crate::kernels::arch::portable::latin::WINDOWS_1252_C1;
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 64;
+/// The number of vectors that are tested at once.
+const GROUP: usize = 4;
 
 /// The indices of a permutation that interleaves the bytes of both halves of a vector.
 static INTERLEAVED: [u8; WIDTH] = {
@@ -21,15 +23,8 @@ static INTERLEAVED: [u8; WIDTH] = {
 
 /// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of input and output
 /// space for four vectors.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
+pub(in crate::kernels) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     // In windows-1252 a vector with punctuation takes longer than a mispredicted branch.
     while !WINDOWS && input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * 4 * WIDTH {
@@ -75,8 +70,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for four vectors.
+/// There is room for four vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 #[inline]
 unsafe fn decode_vector<const WINDOWS: bool>(x: __m512i, out: *mut u8) -> usize {
@@ -161,163 +155,4 @@ fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
     let sequences = _mm512_mask_mov_epi32(sequences, is_c1, c1);
     // The first byte is used even if it is 0.
     (sequences, _mm512_test_epi8_mask(sequences, sequences) | 0x1111_1111_1111_1111)
-}
-
-/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1. Stops where [`encode_vectors`] stops.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    loop {
-        // SAFETY: the features are enabled here.
-        let by_groups = unsafe { encode_groups(&input[read..], &mut output[written..]) };
-        read += by_groups.0;
-        written += by_groups.1;
-        let len = (input.len() - read).min(GROUP * WIDTH);
-        // SAFETY: the features are enabled here.
-        let by_vectors = unsafe { encode_vectors(&input[read..read + len], &mut output[written..]) };
-        read += by_vectors.0;
-        written += by_vectors.1;
-        // The last byte of the vectors may be a lead byte, which is not read.
-        if by_vectors.0 + 1 < GROUP * WIDTH {
-            return (read, written);
-        }
-    }
-}
-
-/// The number of vectors that are tested at once.
-const GROUP: usize = 4;
-
-/// For the low 6 bits of a byte from C0 on, a number whose sum with a byte from 80 on has bit 7 set if the second byte
-/// is not allowed after the first: any byte after C0, C1, and C4 to FF, and `80..=9F` after C2.
-static SECOND: [u8; WIDTH] = {
-    let mut table = [0; WIDTH];
-    table[2] = 0x60;
-    table[3] = 0x80;
-    table
-};
-
-/// [`encode`] of groups of vectors. Stops before a group with a byte that is not converted.
-///
-/// The formula is that of [validation](crate::kernels::formula) for two lead bytes.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-unsafe fn encode_groups(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    // SAFETY: the array has the size of a vector.
-    let second = unsafe { _mm512_loadu_si512(SECOND.as_ptr().cast()) };
-    let (mut read, mut written) = (0, 0);
-    while input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * WIDTH {
-        // SAFETY: a group can be read.
-        let from = unsafe { input.as_ptr().add(read) };
-        // SAFETY: a group can be read.
-        let group = unsafe { [0, 1, 2, 3].map(|i| _mm512_loadu_si512(from.add(i * WIDTH).cast())) };
-        let any = _mm512_or_si512(_mm512_or_si512(group[0], group[1]), _mm512_or_si512(group[2], group[3]));
-        let is_after_lead = read > 0 && input[read - 1] >= 0xC0;
-        if _mm512_movepi8_mask(any) == 0 && !is_after_lead {
-            for (i, x) in group.into_iter().enumerate() {
-                // SAFETY: there is room for a group.
-                unsafe { _mm512_storeu_si512(output.as_mut_ptr().add(written + i * WIDTH).cast(), x) };
-            }
-            read += GROUP * WIDTH;
-            written += GROUP * WIDTH;
-            continue;
-        }
-        let mut marks = _mm512_setzero_si512();
-        let mut end = written;
-        for (i, x) in group.into_iter().enumerate() {
-            // The byte before each byte. The first byte of the input has none.
-            let before = if read + i == 0 { !1 } else { !0 };
-            // SAFETY: the mask excludes the byte before the input.
-            let p1 = unsafe {
-                _mm512_maskz_loadu_epi8(before, from.wrapping_add(i * WIDTH).wrapping_sub(1).cast())
-            };
-            // Bit 7: the byte before is C0 or above; this byte is `80..=BF`; this byte is not allowed after the one
-            // before.
-            let after_lead = _mm512_subs_epu8(p1, all(0x40));
-            let cont = _mm512_adds_epi8(x, all(0x40));
-            let forbidden = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
-            marks = _mm512_ternarylogic_epi32::<0xF6>(marks, after_lead, cont);
-            marks = _mm512_ternarylogic_epi32::<0xF8>(marks, after_lead, forbidden);
-            let after_c3 = _mm512_cmpeq_epi8_mask(p1, all(0xC3));
-            let kept = _mm512_cmplt_epu8_mask(x, all(0xC0));
-            let bytes = _mm512_mask_add_epi8(x, after_c3, x, all(0x40));
-            // SAFETY: there is room for a group, and each vector needs at most its length.
-            unsafe {
-                let out = output.as_mut_ptr().add(end).cast();
-                _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(kept, bytes));
-            }
-            end += kept.count_ones() as usize;
-        }
-        if _mm512_movepi8_mask(marks) != 0 {
-            break;
-        }
-        read += GROUP * WIDTH;
-        written = end;
-    }
-    // A lead byte is read together with its continuation byte.
-    let is_after_lead = read > 0 && input[read - 1] >= 0xC0;
-    (read - usize::from(is_after_lead), written)
-}
-
-/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1 or windows-1252. Stops at an ill-formed
-/// sequence, at a character from U+0080 to U+009F, and at a character from U+0100 on. All other characters have the
-/// same byte in both encodings.
-///
-/// This is faster than [`encode`] if there often is a character at which it stops, as in windows-1252.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn encode_vectors(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    // Whether the last byte read is the lead byte C2 or C3. With these bits every iteration but the last reads a whole
-    // vector, so the address of the next load does not depend on the data.
-    let (mut after_c2, mut after_c3) = (0, 0);
-    while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
-        // SAFETY: a vector can be read, and there is room for one.
-        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
-        // SAFETY: a vector can be read.
-        let x = unsafe { _mm512_loadu_si512(from.cast()) };
-        let not_ascii = _mm512_movepi8_mask(x);
-        if not_ascii | after_c2 | after_c3 == 0 {
-            // SAFETY: there is room for a vector.
-            unsafe { _mm512_storeu_si512(out.cast(), x) };
-            read += WIDTH;
-            written += WIDTH;
-            continue;
-        }
-        let c2 = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(0xC2_u8 as i8));
-        let c3 = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(0xC3_u8 as i8));
-        let (second_c2, second_c3) = (c2 << 1 | after_c2, c3 << 1 | after_c3);
-        let lead = c2 | c3;
-        // Bytes `80..=BF`.
-        let cont = _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-0x40));
-        // Bytes `80..=9F`, which are C1 characters after C2.
-        let c1 = second_c2 & _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-0x60));
-        let stops = ((second_c2 | second_c3) ^ cont) | (not_ascii ^ (lead | cont)) | c1;
-        let bytes = _mm512_mask_add_epi8(x, second_c3, x, _mm512_set1_epi8(0x40));
-        if stops != 0 {
-            let taken = stops.trailing_zeros();
-            let kept = _bzhi_u64(!lead, taken);
-            // SAFETY: there is room for a vector.
-            unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
-            let before = if taken > 0 { lead >> (taken - 1) & 1 } else { (second_c2 | second_c3) & 1 };
-            // A lead byte is read together with its continuation byte.
-            return (read + taken as usize - before as usize, written + kept.count_ones() as usize);
-        }
-        // SAFETY: there is room for a vector.
-        unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(!lead, bytes)) };
-        read += WIDTH;
-        written += lead.count_zeros() as usize;
-        (after_c2, after_c3) = (c2 >> 63, c3 >> 63);
-    }
-    (read - (after_c2 | after_c3) as usize, written)
 }

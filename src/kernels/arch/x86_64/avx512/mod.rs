@@ -10,14 +10,10 @@ pub(super) mod copy;
 pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
-#[cfg(feature = "transcode")]
-pub(super) mod pairs;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
-#[cfg(feature = "mime")]
-pub(super) mod quoted;
 #[cfg(feature = "transcode")]
-pub(super) mod units;
+pub(super) use utf16 as to_utf16;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
 #[cfg(feature = "transcode")]
@@ -32,13 +28,31 @@ use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
+#[cfg(feature = "transcode")]
+use crate::kernels::{
+    arch::portable::units::units,
+    functions::{Encode, Units},
+};
+
+#[cfg(feature = "transcode")]
+pub(super) const ENCODE_UTF32: Option<[Encode; 2]> = Some([utf32::encode::<false>, utf32::encode::<true>]);
+
+#[cfg(feature = "transcode")]
+pub(super) static UNITS: Units = Units {
+    from_utf16: [
+        utf32::from_utf16::<false, false>,
+        utf32::from_utf16::<false, true>,
+        utf32::from_utf16::<true, false>,
+        utf32::from_utf16::<true, true>,
+    ],
+    ..units!("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")
+};
 
 /// Implements [`Validate`](crate::kernels::functions::Validate).
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk has at least 4 bytes.
+/// The chunk has at least 4 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -49,8 +63,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There are at least 4 bytes.
+/// There are at least 4 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -61,8 +74,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk is longer than a vector.
+/// The chunk is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
@@ -74,8 +86,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The range is one that [`vector::find`] allows.
+/// The range is one that [`vector::find`] allows.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[cold]
 #[inline(never)]
@@ -85,13 +96,9 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
 }
 
 /// Compares every lane of the vector code with the scalar definition of its formula.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     // SAFETY: the features are enabled here.
     unsafe { lanes::check::<Zmm>(pairs, lanes::by_due_bytes) }
 }

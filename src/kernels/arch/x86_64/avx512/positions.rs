@@ -11,13 +11,9 @@ use super::classes::NUMBERS;
 use crate::kernels::arch::portable::positions::find_all_with;
 use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
-/// Implements [`FindAll`](crate::kernels::functions::FindAll).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
+/// Implements [`find_all`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
+pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = _mm512_set1_epi8(byte.cast_signed());
     // SAFETY: the array has the size of a vector.
     let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };

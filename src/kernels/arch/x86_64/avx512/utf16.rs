@@ -18,17 +18,11 @@ use super::latin::below_800;
 const WIDTH: usize = 64;
 
 /// [`Encode`](crate::kernels::functions::Encode) of the whole text.
-///
-/// # Safety
-///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
-    text: &str,
-    output: &mut [u8],
-) -> (usize, usize) {
-    debug_assert!(output.len() / 2 >= text.len());
+pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
+    if output.len() / 2 < text.len() {
+        return (0, 0);
+    }
     let (start, len) = (text.as_ptr(), text.len());
     let mut out = output.as_mut_ptr();
     // Whether the last byte of the previous vector is the third byte of a 4-byte sequence.
@@ -116,12 +110,8 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
 }
 
 /// Converts vectors of ASCII, up to a character that is not ASCII or to the last whole vector.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn encode_ascii<const BIG_ENDIAN: bool>(
+pub(in crate::kernels) fn encode_ascii<const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
@@ -198,8 +188,7 @@ pub(super) fn order<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
 
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There is room for a vector.
+/// There is room for a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 unsafe fn store<const BIG_ENDIAN: bool>(out: *mut u8, units: __m512i) {
     // SAFETY: the caller guarantees the space.
@@ -209,17 +198,10 @@ unsafe fn store<const BIG_ENDIAN: bool>(out: *mut u8, units: __m512i) {
 /// The number of code units of a vector.
 const UNITS: usize = WIDTH / 2;
 
-/// [`Decode`](crate::kernels::functions::Decode) of whole vectors while there is room for two, up to a vector with an
+/// [`Convert`](crate::kernels::functions::Convert) of whole vectors while there is room for two, up to a vector with an
 /// unpaired surrogate.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
+pub(in crate::kernels) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     while input.len() - read >= WIDTH && output.len() - written >= 2 * WIDTH {
         // SAFETY: a vector can be read, and there is room for two.

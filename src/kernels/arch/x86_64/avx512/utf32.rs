@@ -1,8 +1,7 @@
-//! UTF-32 from and to UTF-8 and UTF-16, with AVX-512 VBMI2, which compresses a vector to the lanes selected by a mask.
+//! UTF-32 from UTF-8 and UTF-16, with AVX-512 VBMI2, which compresses a vector to the lanes selected by a mask.
 
 use core::arch::x86_64::*;
 
-use super::latin::below_800;
 use super::utf16::one_unit_back;
 
 /// The number of bytes in a vector.
@@ -10,7 +9,7 @@ const WIDTH: usize = 64;
 
 /// Converts UTF-32 code units to or from the byte order of the CPU.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(super) fn order_32<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
+fn order_32<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     if BIG_ENDIAN {
         let reversed = _mm512_set4_epi32(0x0C0D_0E0F, 0x0809_0A0B, 0x0405_0607, 0x0001_0203);
         _mm512_shuffle_epi8(units, reversed)
@@ -29,35 +28,12 @@ fn order_16<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     }
 }
 
-/// Returns the low 16 bits of each lane of two vectors.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn low_halves(a: __m512i, b: __m512i) -> __m512i {
-    const EVEN: [u16; 32] = {
-        let mut even = [0; 32];
-        let mut i = 0;
-        while i < 32 {
-            even[i] = 2 * i as u16;
-            i += 1;
-        }
-        even
-    };
-    // SAFETY: the array has the size of a vector.
-    let even = unsafe { _mm512_loadu_si512(EVEN.as_ptr().cast()) };
-    _mm512_permutex2var_epi16(a, even, b)
-}
-
 /// [`Encode`](crate::kernels::functions::Encode): text to UTF-32, up to a character near its end.
-///
-/// # Safety
-///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - The output has 4 bytes for each byte of the text.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
-    text: &str,
-    output: &mut [u8],
-) -> (usize, usize) {
-    debug_assert!(output.len() / 4 >= text.len());
+pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
+    if output.len() / 4 < text.len() {
+        return (0, 0);
+    }
     let (start, len) = (text.as_ptr(), text.len());
     let mut out = output.as_mut_ptr();
     let mut at = 0;
@@ -162,14 +138,6 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
     (at, out as usize - output.as_ptr() as usize)
 }
 
-/// Whether any lane is a surrogate or above 0x10FFFF.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn has_no_scalar(units: __m512i) -> bool {
-    let class = _mm512_and_si512(units, _mm512_set1_epi32(!0x7FF));
-    let surrogates = _mm512_cmpeq_epi32_mask(class, _mm512_set1_epi32(0xD800));
-    surrogates | _mm512_cmpgt_epu32_mask(units, _mm512_set1_epi32(0x10_FFFF)) != 0
-}
-
 /// Whether any lane is a surrogate.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn has_surrogate(units: __m512i) -> bool {
@@ -177,96 +145,9 @@ fn has_surrogate(units: __m512i) -> bool {
     _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16)) != 0
 }
 
-/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-8, up to two vectors with a value that is not a
-/// scalar value.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    while input.len() - read >= 2 * WIDTH && output.len() - written >= 2 * WIDTH {
-        // SAFETY: two vectors can be read, and there is room for two.
-        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
-        // SAFETY: two vectors can be read.
-        let (a, b) = unsafe { (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(WIDTH).cast())) };
-        let (a, b) = (order_32::<BIG_ENDIAN>(a), order_32::<BIG_ENDIAN>(b));
-        let any = _mm512_or_si512(a, b);
-        if _mm512_test_epi32_mask(any, _mm512_set1_epi32(!0x7F)) == 0 {
-            // SAFETY: there is room for two vectors.
-            unsafe {
-                _mm256_storeu_si256(out.cast(), _mm512_cvtepi16_epi8(low_halves(a, b)));
-            }
-            written += WIDTH / 2;
-        } else if _mm512_test_epi32_mask(any, _mm512_set1_epi32(!0x7FF)) == 0 {
-            let (bytes, kept) = below_800(low_halves(a, b));
-            // SAFETY: there is room for two vectors.
-            unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
-            written += kept.count_ones() as usize;
-        } else {
-            if has_no_scalar(a) || has_no_scalar(b) {
-                break;
-            }
-            let mut len = 0;
-            for units in [a, b] {
-                let (bytes, kept) = sequences(units);
-                // SAFETY: there is room for two vectors.
-                unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
-                len += kept.count_ones() as usize;
-            }
-            written += len;
-        }
-        read += 2 * WIDTH;
-    }
-    (read, written)
-}
-
-/// Returns the bytes of 16 scalar values, up to 4 in each lane, and a mask of the bytes that are used. The last byte of
-/// a sequence of 1 to 3 bytes is the third byte of its lane.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn sequences(units: __m512i) -> (__m512i, u64) {
-    let all = |value: u32| _mm512_set1_epi32(value.cast_signed());
-    let bits = _mm512_or_si512(
-        _mm512_srli_epi32::<12>(units),
-        _mm512_or_si512(
-            _mm512_and_si512(_mm512_slli_epi32::<2>(units), all(0x3F00)),
-            _mm512_and_si512(_mm512_slli_epi32::<16>(units), all(0x3F_0000)),
-        ),
-    );
-    let (two, one) = (_mm512_cmplt_epu32_mask(units, all(0x800)), _mm512_cmplt_epu32_mask(units, all(0x80)));
-    let marks = _mm512_mask_blend_epi32(two, all(0x80_80E0), all(0x80_C000));
-    let mut bytes = _mm512_or_si512(bits, marks);
-    let mut kept = _mm512_mask_blend_epi32(two, all(0x80_8080), all(0x80_8000));
-    bytes = _mm512_mask_blend_epi32(one, bytes, _mm512_slli_epi32::<16>(units));
-    kept = _mm512_mask_blend_epi32(one, kept, all(0x80_0000));
-    let four = _mm512_cmpge_epu32_mask(units, all(0x1_0000));
-    if four != 0 {
-        let high = _mm512_or_si512(
-            _mm512_srli_epi32::<18>(units),
-            _mm512_and_si512(_mm512_srli_epi32::<4>(units), all(0x3F00)),
-        );
-        let low = _mm512_or_si512(
-            _mm512_and_si512(_mm512_slli_epi32::<10>(units), all(0x3F_0000)),
-            _mm512_and_si512(_mm512_slli_epi32::<24>(units), all(0x3F00_0000)),
-        );
-        let sequence = _mm512_or_si512(_mm512_or_si512(high, low), all(0x8080_80F0));
-        bytes = _mm512_mask_blend_epi32(four, bytes, sequence);
-        kept = _mm512_mask_blend_epi32(four, kept, all(0x8080_8080));
-    }
-    (bytes, _mm512_movepi8_mask(kept))
-}
-
 /// [`Convert`](crate::kernels::functions::Convert): UTF-16 to UTF-32, up to a vector with an unpaired surrogate.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+pub(in crate::kernels) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
@@ -322,58 +203,6 @@ pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const B
             read = one_unit_back(read);
         }
         written += len;
-    }
-    (read, written)
-}
-
-/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-16, up to two vectors with a value that is not a
-/// scalar value.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) unsafe fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    while input.len() - read >= 2 * WIDTH && output.len() - written >= 2 * WIDTH {
-        // SAFETY: two vectors can be read, and there is room for two.
-        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
-        // SAFETY: two vectors can be read.
-        let (a, b) = unsafe { (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(WIDTH).cast())) };
-        let (a, b) = (order_32::<BIG_ENDIAN>(a), order_32::<BIG_ENDIAN>(b));
-        let any = _mm512_or_si512(a, b);
-        if _mm512_test_epi32_mask(any, _mm512_set1_epi32(!0xFFFF)) == 0 {
-            let units = low_halves(a, b);
-            if has_surrogate(units) {
-                break;
-            }
-            // SAFETY: there is room for two vectors.
-            unsafe { _mm512_storeu_si512(out.cast(), order_16::<TO_BIG_ENDIAN>(units)) };
-            written += WIDTH;
-        } else {
-            if has_no_scalar(a) || has_no_scalar(b) {
-                break;
-            }
-            let mut len = 0;
-            for units in [a, b] {
-                let all = |value: i32| _mm512_set1_epi32(value);
-                let first = _mm512_add_epi32(_mm512_srli_epi32::<10>(units), all(0xD7C0));
-                let second = _mm512_or_si512(_mm512_and_si512(units, all(0x3FF)), all(0xDC00));
-                let pair = _mm512_or_si512(first, _mm512_slli_epi32::<16>(second));
-                let supplementary = _mm512_cmpge_epu32_mask(units, all(0x1_0000));
-                let units = _mm512_mask_mov_epi32(units, supplementary, pair);
-                let kept = _mm512_test_epi16_mask(units, units) | 0x5555_5555;
-                let units = _mm512_maskz_compress_epi16(kept, order_16::<TO_BIG_ENDIAN>(units));
-                // SAFETY: there is room for two vectors.
-                unsafe { _mm512_storeu_si512(out.add(len).cast(), units) };
-                len += 2 * kept.count_ones() as usize;
-            }
-            written += len;
-        }
-        read += 2 * WIDTH;
     }
     (read, written)
 }

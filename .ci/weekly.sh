@@ -1,0 +1,195 @@
+# The steps of the weekly workflow, which take long or need much. `.ci/run` includes this file.
+
+needs+=(
+    [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
+    [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat'
+    [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user' [program]='chromium systemd-analyze=systemd'
+    [unoptimized]=valgrind [wasm]='node=nodejs'
+)
+
+# Installs packages of Python in `target/python`.
+python_with() {
+    [ -x target/python/bin/pip ] || python3 -m venv target/python
+    target/python/bin/pip install --quiet --disable-pip-version-check "$@"
+}
+
+# Compiles released crates with their UTF-8 code replaced by ours.
+step_adoption() {
+    (cd adoption && python3 -B -m unittest kit.test_edits)
+    adoption/run --check
+}
+
+# The example servers with real clients: curl, logger, vscode-jsonrpc under Node, and paho-mqtt.
+step_clients() {
+    npm install --silent --no-audit --no-fund --prefix target/node vscode-jsonrpc@8.2.1
+    python_with paho-mqtt==2.1.0
+    cargo build --workspace --all-features --examples
+    python3 .ci/try_clients.py target/debug/examples target/node/node_modules target/python/bin/python
+}
+
+# Builds the deployment files of the engines with Podman and runs them under load. Prints SKIPPED if Podman cannot run here.
+step_containers() {
+    python_with pyyaml==6.0.3 podman-compose==1.6.0
+    PATH=$PWD/target/python/bin:$PATH timeout 1500 engines/deploy/try
+}
+
+# All rows with all versions of Envoy, the filter for WebAssembly, the deployment files, and the tables of docs/scale.md.
+step_engines_all() {
+    rustup target add wasm32-wasip1
+    (cd engines/wasm && RUSTFLAGS='-C target-feature=+simd128' cargo clippy --locked --target wasm32-wasip1 -- -D warnings)
+    cargo build -p utf8-codec-cli
+    engines/test
+    engines/scale.py --check
+    python_with pyyaml==6.0.3 kubernetes-validate==1.37.0
+    target/python/bin/python -B engines/deploy/check
+}
+
+# Four times the input takes less than five times the instructions, for every consumer and every hostile input.
+step_growth() {
+    .ci/growth
+}
+
+# The short form of the load and fault suite of the proxy, which fails if a connection or a byte is lost. The benchmark of ratios
+# compiles.
+step_load() {
+    (cd benches/load && cargo run --release -- --quick)
+    (cd benches/ratios && cargo check)
+}
+
+# Compares `MessageValidator` with other readers on generated mail. Prints SKIPPED for Go if it is not installed.
+step_mail_readers() {
+    local newest=()
+    [ "$(rustc --version | cut -d. -f2)" -lt 98 ] || newest=(--features mail-parser-1)
+    (cd crates/integration/mail_readers && cargo run --release "${newest[@]}")
+}
+
+# Builds with the oldest versions of direct dependencies that the manifests allow.
+step_minimal() {
+    nightly
+    .ci/library_alone
+    (
+        cd target/library
+        cargo "+$NIGHTLY" update -Z direct-minimal-versions
+        cargo check --workspace --all-features
+        rm Cargo.lock
+    )
+}
+
+# All tests under Miri.
+step_miri_all() {
+    nightly miri rust-src
+    .ci/miri --all
+}
+
+# Changes constants and shifts of the kernels, one in twenty, and checks that the proof of each fails.
+step_mutate() {
+    python_with z3-solver==5.4.0
+    target/python/bin/python proofs/mutate.py
+}
+
+# NEON under emulation: the tests, and the instruction counts compared with those of simdutf8 and of the portable kernel.
+step_neon() {
+    rustup target add aarch64-unknown-linux-gnu
+    .ci/library_alone
+    (
+        cd target/library
+        RUSTFLAGS='-A warnings -C debug-assertions' CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+            CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+            cargo test --release --features mime,transcode --target aarch64-unknown-linux-gnu --lib -- kernels mime transcode
+    )
+    python_with z3-solver==5.4.0
+    target/python/bin/python proofs/neon_instructions.py
+    .ci/instructions_neon
+}
+
+# Two nodes with the filter behind a front proxy. One is killed under load, and drained.
+step_nodes() {
+    engines/nodes
+}
+
+# The gateway on Pingora, as a program between a client and a server.
+step_pingora() {
+    python_with cmake
+    local -x PATH=$PWD/target/python/bin:$PATH
+    (cd engines/pingora && cargo clippy --locked --all-targets -- -D warnings && cargo test --locked)
+}
+
+# The installed program as its users meet it: on a terminal, in SARIF, completions, manual pages and pre-commit hooks, on its admin
+# page in Chromium, as a systemd unit.
+step_program() {
+    CARGO_TARGET_DIR=target cargo install --locked --path crates/utf8-codec-cli --root target/installed --force
+    local program=$PWD/target/installed/bin/utf8-codec unit=docs/deploy/utf8-codec-proxy.service
+    python3 .ci/try_terminal.py "$program"
+    python3 .ci/try_admin_page.py "$program"
+    grep -q '^ExecStart=/usr/local/bin/utf8-codec ' "$unit"
+    sed "s|/usr/local/bin/utf8-codec|$program|" "$unit" >target/utf8-codec-proxy.service
+    systemd-analyze verify target/utf8-codec-proxy.service
+    # The crate contains the schema of SARIF.
+    mkdir -p target/sarif/src
+    touch target/sarif/src/lib.rs
+    printf '[package]\nname = "sarif"\nedition = "2024"\n[workspace]\n[dependencies]\nserde-sarif = "=0.8.0"\n' >target/sarif/Cargo.toml
+    cargo vendor --quiet --manifest-path target/sarif/Cargo.toml target/sarif/vendor >/dev/null
+    python_with jsonschema prek
+    target/python/bin/python .ci/try_check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/python/bin/prek
+}
+
+# Verifies the claims of docs/verification.md that have no other step.
+step_proofs() {
+    cargo test --release --lib -- --ignored
+    rustup target add thumbv7m-none-eabi
+    # A function that can panic is an undefined symbol.
+    (
+        cd proofs/no_panic
+        cargo build --release
+        cargo build --release --target thumbv7m-none-eabi
+        local output
+        output=$(cargo build --release --features panic 2>&1 || true)
+        grep -q 'undefined.*a_function_of_this_program_can_panic' <<<"$output"
+    )
+    python_with z3-solver==5.4.0
+    grep -l __main__ proofs/*.py | grep -vE 'mutate|neon_instructions' | xargs -P "$(nproc)" -I PROOF bash -c '
+        output=$(target/python/bin/python PROOF 2>&1) && status=0 || status=1
+        printf "%s\n" "$output"
+        exit $status'
+    (cd proofs && cargo test -- --include-ignored)
+}
+
+# Two builds of the program are identical.
+step_reproducible() {
+    .ci/reproducible
+}
+
+# Licenses, sources, bans and advisories of all dependencies (deny.toml).
+step_supply_chain() {
+    [ -x target/tools/bin/cargo-deny ] || cargo install --locked --debug --root target/tools cargo-deny@0.20.2
+    local -x PATH=$PWD/target/tools/bin:$PATH
+    cargo deny --workspace check licenses bans sources
+    if cargo deny fetch db; then
+        cargo deny --workspace check advisories
+    else
+        echo "SKIPPED: advisories, because the database cannot be reached"
+    fi
+}
+
+# The crate at `opt-level = 0`, where `build.rs` sets a cfg: its tests, and instruction counts compared with those of tokio-util's
+# `LinesCodec` and of the standard library.
+step_unoptimized() {
+    CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_TARGET_DIR=target/unoptimized cargo test --test codec --test core --test promise --test text
+    .ci/unoptimized
+}
+
+# The kernels of WebAssembly under Node, each as the only one, and the ratios to simdutf8, which do not fail the step.
+step_wasm() {
+    rustup target add wasm32-wasip1
+    .ci/library_alone
+    local -x CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/.ci/node_wasi.mjs"
+    local kernel
+    for kernel in simd128 portable; do
+        (
+            cd target/library
+            RUSTFLAGS="-A warnings -C target-feature=+simd128 --cfg utf8_codec_kernel=\"$kernel\"" \
+                cargo test --release --target wasm32-wasip1 --lib kernels
+        )
+    done
+    (cd benches/wasm && RUSTFLAGS='-D warnings -C target-feature=+simd128' cargo run --release --target wasm32-wasip1)
+}

@@ -1,0 +1,43 @@
+//! The example `lmtp_filter`, driven by Python's `smtplib`.
+
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../../examples/lmtp_filter.rs"]
+mod lmtp_filter;
+
+use std::process::{Command, Stdio};
+
+use lmtp_filter::{Inbox, filter, take_all};
+use tokio::net::TcpListener;
+
+use crate::support::conformance::unhex;
+
+#[tokio::test]
+async fn smtplib_receives_the_part_with_the_error() {
+    let python = Command::new("python3")
+        .args(["-c", "import smtplib"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !python.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no python3 with smtplib");
+        return;
+    }
+    let inbox = Inbox::default();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let upstream = listener.local_addr().unwrap();
+    tokio::spawn(take_all(listener, inbox.clone()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(filter(listener, upstream));
+
+    let output = tokio::process::Command::new("python3")
+        .args(["-c", include_str!("smtp_client.py"), &port.to_string()])
+        .output()
+        .await
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let good = unhex(str::from_utf8(&output.stdout).unwrap());
+    let inbox = inbox.lock().unwrap();
+    assert_eq!(inbox.len(), 4, "two by LMTP and two by SMTP");
+    assert!(inbox.iter().all(|message| *message == good), "what arrives is what was sent");
+}

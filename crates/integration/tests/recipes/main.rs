@@ -1,0 +1,126 @@
+//! The code of `docs/recipes.md` and `docs/migrating.md` that needs other crates. `build.rs` extracts it from the
+//! pages; this program compiles and runs it.
+#![allow(dead_code, missing_debug_implementations, missing_docs, unreachable_pub)]
+
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+mod tests {
+    use ::redis::FromRedisValue;
+    use ::reqwest::Client;
+    use ::tonic::metadata::MetadataValue;
+    use bytes::Bytes;
+    use rumqttc::v5::mqttbytes::v5::{Publish, PublishProperties};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use utf8_codec::ErrorKind;
+
+    /// Serves one response in chunks that are split inside a character.
+    async fn serve(listener: TcpListener, chunks: &[&[u8]]) -> std::io::Result<()> {
+        let (mut socket, _) = listener.accept().await?;
+        socket.set_nodelay(true)?;
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(socket.read_u8().await?);
+        }
+        socket.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await?;
+        for chunk in chunks {
+            socket.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).await?;
+            socket.write_all(chunk).await?;
+            socket.write_all(b"\r\n").await?;
+        }
+        socket.write_all(b"0\r\n\r\n").await
+    }
+
+    async fn fetch(chunks: &[&[u8]]) -> (String, Option<u64>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}/", listener.local_addr().expect("bound"));
+        let mut shown = String::new();
+        let client = async {
+            let response = Client::builder().no_proxy().build().expect("a client").get(url).send().await;
+            super::reqwest::show(response.expect("a response"), |text| shown.push_str(text)).await
+        };
+        let (served, result) = tokio::join!(serve(listener, chunks), client);
+        served.expect("a whole response");
+        (shown, result.err().map(|error| error.utf8_error().expect("ill-formed").offset))
+    }
+
+    #[tokio::test]
+    async fn a_reqwest_stream_returns_whole_characters() {
+        assert_eq!(fetch(&[b"gr\xC3", b"\xBCn ", b"\xF0\x9F", b"\xA6\x80"]).await, ("grün 🦀".into(), None));
+        assert_eq!(fetch(&[b"gr\xC3", b"\xBCn\xFF"]).await, ("grün".into(), Some(5)));
+    }
+
+    #[test]
+    fn the_interceptor_rejects_a_user_that_is_not_utf8() {
+        let check = |user: &[u8]| {
+            let mut request = ::tonic::Request::new(());
+            request.metadata_mut().insert_bin("user-bin", MetadataValue::from_bytes(user));
+            super::tonic_interceptor::check_user(request)
+                .map(drop)
+                .map_err(|status| status.message().to_owned())
+        };
+        assert_eq!(check("grün".as_bytes()), Ok(()));
+        let reason = "user-bin: ill-formed UTF-8 at byte 2 (AboveMax, 1 byte)".to_owned();
+        assert_eq!(check(b"gr\xFCn"), Err(reason));
+        assert!(super::tonic_interceptor::check_user(::tonic::Request::new(())).is_ok());
+    }
+
+    #[test]
+    fn mqtt_payloads_that_claim_to_be_text_are_checked() {
+        let publish = |indicator, payload: &'static [u8]| {
+            let properties = PublishProperties { payload_format_indicator: indicator, ..Default::default() };
+            Publish {
+                payload: Bytes::from_static(payload),
+                properties: Some(properties),
+                ..Default::default()
+            }
+        };
+        assert_eq!(super::mqtt::text(&publish(None, b"\xFF")), None);
+        assert_eq!(super::mqtt::text(&publish(Some(0), b"\xFF")), None);
+        assert_eq!(super::mqtt::text(&publish(Some(1), "grün".as_bytes())), Some(Ok("grün")));
+        let error = super::mqtt::text(&publish(Some(1), b"gr\xC3")).expect("text").unwrap_err();
+        assert_eq!((error.offset, error.kind), (2, ErrorKind::Truncated));
+    }
+
+    #[test]
+    fn a_redis_value_is_text_or_an_error_with_an_offset() {
+        let read = |bytes: &[u8]| {
+            super::redis::Text::from_redis_value(::redis::Value::BulkString(bytes.to_vec()))
+                .map(|text| text.0)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(read("grün".as_bytes()).as_deref(), Ok("grün"));
+        let error = read(b"gr\xFCn").unwrap_err();
+        assert!(error.contains("ill-formed UTF-8 at byte 2 (AboveMax, 1 byte)"), "{error}");
+    }
+
+    #[test]
+    fn the_decoder_for_webassembly_returns_whole_characters() {
+        let mut decoder = super::webassembly::Decoder::new();
+        let mut text = String::new();
+        for chunk in [&b"gr\xC3"[..], b"\xBCn \xE2"] {
+            text += &decoder.push(chunk).unwrap_or_else(|_| unreachable!("replaced"));
+        }
+        text += &decoder.finish().unwrap_or_else(|_| unreachable!("replaced"));
+        assert_eq!(text, "grün \u{FFFD}");
+    }
+
+    #[test]
+    fn utf8_zero_returns_the_same_text() {
+        let chunks = [&b"gr\xC3"[..], b"\xBCn \xFF \xE2"];
+        let expected = "grün \u{FFFD} \u{FFFD}";
+        assert_eq!(super::utf8_zero::pushed(&chunks), expected);
+        assert_eq!(super::utf8_zero::pulled(&*chunks.concat()), expected);
+    }
+
+    /// The recipe for COPY accepts any stream of `Bytes`. `CopyOutStream` of tokio-postgres is one.
+    #[test]
+    fn copy_of_tokio_postgres_is_a_stream_of_chunks() {
+        fn takes<
+            S: futures::Stream<Item = Result<Bytes, E>>,
+            E: Into<Box<dyn std::error::Error + Send + Sync>>,
+        >() {
+        }
+        takes::<tokio_postgres::CopyOutStream, tokio_postgres::Error>();
+    }
+}

@@ -1,0 +1,12 @@
+//! The command `check` without `--fix`.
+#![cfg(unix)]
+#![allow(missing_docs)]
+
+mod cases;
+mod config;
+mod declarations;
+mod files;
+mod mojibake;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,315 @@
+//! `utf8-codec check --fix`, run as a program.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::{Command, Output};
+
+use crate::support::program::{Directory, program, run, stderr, stdout};
+use serde_json::Value;
+
+fn fix(directory: &Directory, args: &[&str]) -> Output {
+    run(program(&["check", "--fix"]).args(args).current_dir(directory.root()), b"")
+}
+
+fn utf_16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+/// Old content, options, new content.
+const FIXED: &[(&[u8], &[&str], &str)] = &[
+    (b"caf\xE9 \x93noir\x94\n", &["--from", "windows-1252"], "café “noir”\n"),
+    (b"caf\xE9 \x85\n", &["--from", "latin1"], "café \u{85}\n"),
+    // UTF-8 that contains some windows-1252.
+    ("café \u{20AC} ".as_bytes(), &["--from", "windows-1252"], "café € "),
+    (b"caf\xC3\xA9 caf\xE9\n", &["--from", "windows-1252"], "café café\n"),
+    // With `--from`, the last byte is converted and not reported as a truncated sequence.
+    (b"caf\xE9", &["--from", "windows-1252"], "café"),
+    (b"\xFF\xFEh\0i\0\xE9\0", &[], "hié"),
+    (b"\xFE\xFF\0h\0i\xD8\x3E\xDD\x80", &[], "hi🦀"),
+    (b"\xFF\xFE\0\0h\0\0\0i\0\0\0", &[], "hi"),
+    (b"\0h\0i\0 \0\xE9\0\xE8\0a", &["--from", "auto"], "hi éèa"),
+    (b"h\0i\0 \0\xE9\0", &["--from", "utf-16le"], "hi é"),
+    (b"a\xED\xA0\xBD\xED\xB2\xA9b\n", &[], "a💩b\n"),
+    (b"a\xC0\x80b\xED\xA0\xBD\xED\xB2\xA9\n", &["--from", "modified-utf-8"], "a\0b💩\n"),
+    ("BeyoncÃ©\ncafe\n".as_bytes(), &["--rule", "mojibake"], "Beyoncé\ncafe\n"),
+    ("BeyoncÃƒÂ©".as_bytes(), &["--rule", "mojibake"], "Beyoncé"),
+    (b"\xEF\xBB\xBFa\n", &["--bom", "reject"], "a\n"),
+    (b"\xEF\xBB\xBF\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n", &["--bom", "reject"], "a\n\u{FEFF}b\n"),
+    (b"\xFF\xFE\xFF\xFEa\0", &["--bom", "reject"], "a"),
+    ("\u{FEFF}ï»¿a\n".as_bytes(), &["--bom", "reject", "--rule", "mojibake"], "a\n"),
+    (b"a\n", &["--bom", "require"], "\u{FEFF}a\n"),
+    (b"\xFF\xFEa\0", &["--bom", "require"], "\u{FEFF}a"),
+];
+
+#[test]
+fn each_kind_of_error_is_fixed() {
+    for &(old, args, new) in FIXED {
+        let directory = Directory::new();
+        directory.write("file", old);
+        let output = fix(&directory, &[args, &["file"]].concat());
+        assert_eq!(String::from_utf8_lossy(&directory.read("file")), new, "{args:?} {}", stdout(&output));
+        if old != new.as_bytes() {
+            assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+            assert!(stdout(&output).contains("fixed in 1 file"), "{}", stdout(&output));
+        }
+        assert_eq!(directory.names(), ["file"]);
+        // A second fix changes nothing.
+        let output = fix(&directory, &[args, &["file"]].concat());
+        assert_eq!(output.status.code(), Some(0));
+        assert!(!stdout(&output).contains("fixed"), "{}", stdout(&output));
+    }
+}
+
+#[test]
+fn a_guessed_encoding_is_not_used_for_a_fix() {
+    for (content, args, reason) in [
+        (&b"caf\xE9 \x93noir\x94"[..], &[][..], "--from is missing"),
+        (b"\0h\0i\0 \0\xE9\0\xE8\0a", &[], "--from is missing"),
+        (b"\0h\0i\0 \0\xE9\0\xE8\0a", &["--from", "windows-1252"], "it is probably UTF-16BE"),
+        (b"caf\xE9 \x93noir\x94", &["--from", "auto"], "the encoding is not known"),
+        (b"\xCF\xF0\xE8\xE2\xE5\xF2", &[], "the encoding is not known, and --from is missing"),
+        (b"a\xC0\x80b\n", &[], "C0 80 is NUL in Java's modified UTF-8"),
+        (b"a\xC0\x80b\n", &["--from", "auto"], "C0 80 is NUL in Java's modified UTF-8"),
+        (b"cut \xE2\x82", &[], "its last character is incomplete"),
+        (b"cut \xE2\x82", &["--from", "auto"], "its last character is incomplete"),
+        (b"\xFF\xFEh\0\x00\xD8i\0", &[], "it is not utf-16 either"),
+        (b"abcd\xFF", &["--from", "utf-16le"], "it is not utf-16le either"),
+        (b"\x89PNG\0\xFF", &["--from", "windows-1252"], "it is binary"),
+        ("a\u{202E}".as_bytes(), &["--rule", "bidi"], "none of the violated rules has a fix"),
+    ] {
+        let directory = Directory::new();
+        directory.write("file", content);
+        let output = fix(&directory, &[args, &["file"]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(directory.read("file"), content);
+        let report = stdout(&output);
+        assert!(report.contains("error: ") && report.contains("file is not fixed: "), "{report}");
+        assert!(report.contains(reason), "{report}");
+        let output = fix(&directory, &[args, &["--dry-run", "file"]].concat());
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+        assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+        let json = stdout(&fix(&directory, &[args, &["--format", "json", "file"]].concat()));
+        let summary: Value = serde_json::from_str(json.lines().last().expect("a line")).expect("JSON");
+        assert!(summary["not_fixed"].as_str().expect("a reason").contains(reason), "{summary}");
+    }
+}
+
+#[test]
+fn remaining_errors_are_reported_at_their_new_locations() {
+    let directory = Directory::new();
+    directory.write("file", b"caf\xE9 \xE2\x80\xAE\n");
+    let output = fix(&directory, &["--from", "windows-1252", "--rule", "bidi", "--format", "short", "file"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output), "file:1:6: U+202E changes the order of the text on a screen\n");
+    assert_eq!(directory.read("file"), "café \u{202E}\n".as_bytes());
+    let output = fix(&directory, &["--rule", "mojibake", "file"]);
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_comment_that_allows_mojibake_keeps_it() {
+    let directory = Directory::new();
+    let text = "Ã© // utf8-codec: allow mojibake\nÃ©\n";
+    directory.write("file", text);
+    assert_eq!(fix(&directory, &["--rule", "mojibake", "file"]).status.code(), Some(0));
+    assert_eq!(directory.read("file"), text.replace("\nÃ©", "\né").as_bytes());
+}
+
+#[test]
+fn the_mode_the_owner_and_links_are_kept() {
+    let directory = Directory::new();
+    let path = directory.write("target", b"caf\xE9\n");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o754)).expect("a mode");
+    let owner = fs::metadata(&path).expect("a file").uid();
+    symlink("target", directory.path("link")).expect("a link");
+    let output = fix(&directory, &["--from", "latin1", "--backup", ".orig", "link"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(fs::symlink_metadata(directory.path("link")).expect("a link").is_symlink());
+    let metadata = fs::metadata(&path).expect("a file");
+    assert_eq!((metadata.mode() & 0o7777, metadata.uid()), (0o754, owner));
+    assert_eq!(directory.read("target"), "café\n".as_bytes());
+    assert_eq!(directory.read("target.orig"), b"caf\xE9\n");
+    assert_eq!(directory.names(), ["link", "target", "target.orig"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_replaced_is_not_changed() {
+    let content = b"caf\xE9\n";
+    let directory = Directory::new();
+    directory.write("linked", content);
+    fs::hard_link(directory.path("linked"), directory.path("other")).expect("a link");
+    directory.write("kept", content);
+    directory.write("kept.bak", "an older backup");
+    let read_only = directory.write("read_only", content);
+    fs::set_permissions(&read_only, fs::Permissions::from_mode(0o444)).expect("a mode");
+    symlink("loop", directory.path("loop")).expect("a link");
+    directory.write("good", content);
+    for jobs in ["1", "2"] {
+        let files = ["linked", "kept", "read_only", "loop", "absent", "good", "good"];
+        let args = [&["--from", "latin1", "--backup", ".bak", "--jobs", jobs][..], &files].concat();
+        let output = fix(&directory, &args);
+        assert_eq!(output.status.code(), Some(2));
+        let errors = stderr(&output);
+        for reason in [
+            "cannot fix linked: it has 2 hard links",
+            "cannot fix read_only: the file is read-only",
+            "kept.bak: File exists",
+            "cannot read loop: Too many levels of symbolic links",
+            "cannot read absent: No such file",
+        ] {
+            assert!(errors.contains(reason), "{reason}: {errors}");
+        }
+        // `convert -o` would break the link.
+        assert!(!stdout(&output).contains("to fix it"), "{}", stdout(&output));
+        assert_eq!(errors.lines().count(), 5, "{errors}");
+        for file in ["linked", "other", "kept", "read_only"] {
+            assert_eq!(directory.read(file), content);
+        }
+        assert_eq!(directory.read("kept.bak"), b"an older backup");
+        assert_eq!(directory.read("good"), "café\n".as_bytes());
+    }
+    let names = directory.names();
+    assert!(!names.iter().any(|name| name.contains(".part")), "{names:?}");
+}
+
+#[test]
+fn a_file_with_several_names_on_the_command_line_is_fixed_once() {
+    let directory = Directory::new();
+    symlink("file", directory.path("link")).expect("a link");
+    for _ in 0..20 {
+        directory.write("file", b"caf\xE9\n");
+        let output = fix(&directory, &["--from", "latin1", "--jobs", "4", "file", "./file", "link", "."]);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+        assert!(stdout(&output).ends_with("1 file checked: no errors, 1 error fixed in 1 file\n"));
+        assert_eq!(directory.read("file"), "café\n".as_bytes());
+    }
+}
+
+#[test]
+fn a_pipe_is_not_read() {
+    let directory = Directory::new();
+    let mut pipe = Command::new("mkfifo");
+    assert!(pipe.arg(directory.path("pipe")).status().expect("mkfifo").success());
+    let output = fix(&directory, &["--from", "latin1", "pipe"]);
+    assert_eq!(stderr(&output), "utf8-codec: cannot read pipe: it is not a regular file\n");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_dry_run_prints_a_diff_that_patch_and_git_apply() {
+    let long = "0123456789\n".repeat(30);
+    let files: [(&str, Vec<u8>, &[u8]); 6] = [
+        ("a.txt", [long.as_bytes(), b"caf\xE9\n", long.as_bytes(), b"\x93end\x94"].concat(), b""),
+        ("b/with space", b"one\r\ntw\xF6\r\nthree\r\n".to_vec(), b""),
+        ("c\"\u{e9}", b"\xE9".to_vec(), b""),
+        ("d", [&b"\xFF\xFE"[..], &utf_16("wide\ntext\n")].concat(), b"wide\ntext\n"),
+        ("e", "twice: Ã©\nASCII\n".into(), "twice: é\nASCII\n".as_bytes()),
+        ("f", b"\xEF\xBB\xBFmarked\n".to_vec(), b"marked\n"),
+    ];
+    let args = ["--from", "windows-1252", "--rule", "mojibake", "--bom", "reject"];
+    for tool in [&["patch", "-p1", "--binary"][..], &["git", "apply"]] {
+        if Command::new(tool[0]).arg("--version").output().is_err() {
+            println!("SKIPPED: {} is not installed", tool[0]);
+            continue;
+        }
+        let directory = Directory::new();
+        files.iter().for_each(|(name, old, _)| {
+            directory.write(name, old);
+        });
+        let before: Vec<_> = files.iter().map(|(name, ..)| directory.read(name)).collect();
+        let dry = fix(&directory, &[&args[..], &["--dry-run", "."]].concat());
+        assert_eq!((dry.status.code(), stderr(&dry).as_str()), (Some(1), ""));
+        assert_eq!(files.iter().map(|(name, ..)| directory.read(name)).collect::<Vec<_>>(), before);
+        let fixed = Directory::new();
+        files.iter().for_each(|(name, old, _)| {
+            fixed.write(name, old);
+        });
+        let output = fix(&fixed, &[&args[..], &["."]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        let applied = run(Command::new(tool[0]).args(&tool[1..]).current_dir(directory.root()), &dry.stdout);
+        assert!(applied.status.success(), "{tool:?}: {}{}", stdout(&applied), stderr(&applied));
+        for (name, _, new) in &files {
+            assert_eq!(directory.read(name), fixed.read(name), "{tool:?} {name}");
+            assert!(new.is_empty() || fixed.read(name) == *new, "{name}");
+            assert!(String::from_utf8(fixed.read(name)).is_ok());
+        }
+    }
+}
+
+/// The files contain lines longer than the buffer and sequences across its end.
+#[test]
+fn long_files_are_fixed() {
+    let directory = Directory::new();
+    for line in ["Ã©", "a Ã© b", "â€” Ø§Ù„Ø£Ø³Ø¹Ø§Ø±\n"] {
+        let text = line.repeat(1_200_000 / line.len());
+        directory.write("file", &text);
+        let output = fix(&directory, &["--rule", "mojibake", "file"]);
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        let expected = line.replace("Ã©", "é").replace("â€”", "—").replace("Ø§Ù„Ø£Ø³Ø¹Ø§Ø±", "الأسعار");
+        assert!(directory.read("file") == expected.repeat(1_200_000 / line.len()).into_bytes(), "{line}");
+    }
+}
+
+#[test]
+fn contradicting_options_are_errors() {
+    let directory = Directory::new();
+    directory.write("file", "a");
+    for (args, reason) in [
+        (&["-"][..], "--fix cannot rewrite stdin"),
+        (&["--encoding", "utf-16", "file"], "--fix writes UTF-8"),
+        (&["--from", "utf-7", "file"], "unknown encoding"),
+        (&["--backup", "a/b", "file"], "or contain a path separator"),
+    ] {
+        let output = fix(&directory, args);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+    }
+    let output = run(program(&["check", "--dry-run"]).arg(directory.path("file")), b"");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// UTF-8 that a program decoded as windows-1252 and wrote as UTF-8.
+fn encoded_twice(text: &str) -> String {
+    use utf8_codec::transcode::{Encoding, Transcoder};
+
+    let mut out = String::new();
+    let mut transcoder = Transcoder::new(Encoding::Windows1252, Encoding::Utf8);
+    transcoder.feed_into(text.as_bytes(), &mut out).expect("every byte is a character");
+    out
+}
+
+/// Text of public issues about files that were encoded twice: a part of the text as the issue shows it, and the
+/// original.
+const REPORTED: [(&str, &str, &str); 6] = [
+    // deftai/directive 427: PowerShell 5.1 read UTF-8 as windows-1252.
+    ("README.md", "ðŸš€", "# 🚀 Quick start\n\nRead this first — then ⬇️ download.\n"),
+    // opencloudtouch/opencloudtouch 323: locale files and test data.
+    (
+        "fr.json",
+        "âš™ï¸",
+        "{\n  \"settings\": \"⚙️ Réglages\",\n  \"warn\": \"⚠️ Problème\",\n  \"artist\": \"Beyoncé\"\n}\n",
+    ),
+    ("test_finalize_service.py", "BÃ¼ro", "assert device.name == \"Büro\"\n"),
+    // t8y2/dbx 805: comments of columns.
+    ("schema.sql", "ä¸»é”®", "id BIGINT COMMENT '主键',\n"),
+    // kitokoh/leopardo-hr 2275: Arabic labels.
+    ("Navbar.tsx", "Ø§Ù„Ø£Ø³Ø¹Ø§Ø±", "const label = \"الأسعار\";\n"),
+    // benbuzz790/bots 268: superscripts and arrows.
+    ("notes.md", "â†’", "10⁻⁶ m → 1 µm², x ≠ y, ├── └──\n"),
+];
+
+#[test]
+fn reported_files_that_were_encoded_twice_are_fixed() {
+    for (name, shown, original) in REPORTED {
+        let twice = encoded_twice(original);
+        assert!(twice.contains(shown), "{twice}");
+        let directory = Directory::new();
+        directory.write(name, &twice);
+        let output = run(program(&["check", "--rule", "mojibake", name]).current_dir(directory.root()), b"");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stdout(&output).contains("text that was encoded twice"));
+        let output = fix(&directory, &["--rule", "mojibake", name]);
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        assert_eq!(String::from_utf8_lossy(&directory.read(name)), original);
+    }
+}

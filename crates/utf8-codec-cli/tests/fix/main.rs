@@ -1,0 +1,11 @@
+//! The command `check --fix`.
+#![cfg(unix)]
+#![allow(missing_docs)]
+
+mod cases;
+mod files;
+mod mojibake;
+mod races;
+
+#[path = "../support/mod.rs"]
+mod support;

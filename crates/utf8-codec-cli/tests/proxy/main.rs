@@ -1,0 +1,13 @@
+//! The commands `proxy` and `serve`.
+#![cfg(unix)]
+#![allow(missing_docs)]
+
+#[cfg(target_os = "linux")]
+mod faults;
+mod operating;
+mod reference;
+mod traffic;
+mod unix_sockets;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,17 @@
+//! Codecs for `tokio_util`: text, lines, frames, server-sent events.
+#![allow(missing_docs)]
+
+mod batches;
+mod frames;
+mod framing;
+mod line_encoder;
+mod reports;
+mod sse;
+mod text;
+#[cfg(feature = "transcode")]
+mod transcode;
+#[cfg(feature = "transcode")]
+mod transcode_lines;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,564 @@
+//! The codecs of tokio-util, with buffers, scripted transports and `Framed`.
+
+use bytes::BytesMut;
+use bytestring::ByteString;
+use futures::{SinkExt, StreamExt};
+use tokio_test::io::Builder;
+use tokio_util::codec::{Decoder, Framed, FramedRead};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder};
+
+use crate::support::{Rng, every_partition, oracle, some_partitions};
+
+/// An item in a form that can be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Item {
+    Text(String),
+    IllFormed { offset: u64, kind: ErrorKind, len: u8, rejected: Vec<u8> },
+    TooLong { offset: u64 },
+}
+
+fn item(decoded: Result<ByteString, CodecError>) -> Item {
+    match decoded {
+        Ok(text) => Item::Text(text.to_string()),
+        Err(CodecError::IllFormed { error, rejected, .. }) => Item::IllFormed {
+            offset: error.offset,
+            kind: error.kind,
+            len: error.len,
+            rejected: rejected.bytes.to_vec(),
+        },
+        Err(CodecError::LineTooLong { line, .. }) => Item::TooLong { offset: line.offset },
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// Runs a codec as `FramedRead` does: one read per chunk, `decode` until it returns `None`, then `decode_eof` until it
+/// returns `None`.
+fn run<C: Decoder<Item = ByteString, Error = CodecError>>(mut codec: C, chunks: &[&[u8]]) -> Vec<Item> {
+    let (mut items, mut buffer) = (Vec::new(), BytesMut::new());
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(decoded) = codec.decode(&mut buffer).transpose() {
+            items.push(item(decoded));
+        }
+    }
+    while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
+        items.push(item(decoded));
+    }
+    assert!(buffer.is_empty(), "every byte was returned or reported");
+    assert!(matches!(codec.decode_eof(&mut buffer), Ok(None)), "the end is reported once");
+    items
+}
+
+/// Joins adjacent texts, because the end of each item depends on the partition.
+fn joined(items: Vec<Item>) -> Vec<Item> {
+    let mut out: Vec<Item> = Vec::new();
+    for item in items {
+        match (out.last_mut(), item) {
+            (Some(Item::Text(before)), Item::Text(text)) => before.push_str(&text),
+            (_, item) => out.push(item),
+        }
+    }
+    out
+}
+
+/// The items that `Utf8Codec` must return, as computed by the oracle.
+fn expected_chunks(input: &[u8]) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut at = 0;
+    for (offset, kind, len) in oracle::decode(input).1 {
+        let start = offset as usize;
+        items.push(Item::Text(String::from_utf8(input[at..start].to_vec()).unwrap()));
+        at = start + usize::from(len);
+        items.push(Item::IllFormed { offset, kind, len, rejected: input[start..at].to_vec() });
+    }
+    items.push(Item::Text(String::from_utf8(input[at..].to_vec()).unwrap()));
+    items.retain(|item| *item != Item::Text(String::new()));
+    items
+}
+
+/// The items that `Utf8LinesCodec` must return, by a naive implementation of its documentation.
+fn expected_lines(input: &[u8], ending: LineEnding, limit: usize) -> Vec<Item> {
+    let (mut items, mut at) = (Vec::new(), 0);
+    while at < input.len() {
+        let rest = &input[at..];
+        let lf = rest.iter().position(|&byte| byte == b'\n');
+        let (payload, line) = match ending {
+            LineEnding::Lf => lf.map(|lf| (lf, lf + 1)),
+            LineEnding::LfOrCrLf => lf.map(|lf| (lf - usize::from(rest[..lf].ends_with(b"\r")), lf + 1)),
+            LineEnding::CrLf => rest.windows(2).position(|pair| pair == b"\r\n").map(|at| (at, at + 2)),
+            LineEnding::Any => rest
+                .iter()
+                .position(|byte| b"\r\n".contains(byte))
+                .map(|at| (at, at + if rest[at..].starts_with(b"\r\n") { 2 } else { 1 })),
+            _ => unreachable!(),
+        }
+        .unwrap_or((rest.len(), rest.len()));
+        let errors = oracle::decode(&rest[..line]).1;
+        items.push(if payload > limit {
+            Item::TooLong { offset: at as u64 }
+        } else if let Some(&(offset, kind, len)) = errors.first() {
+            Item::IllFormed { offset: at as u64 + offset, kind, len, rejected: rest[..payload].to_vec() }
+        } else {
+            Item::Text(String::from_utf8(rest[..payload].to_vec()).unwrap())
+        });
+        at += line;
+    }
+    items
+}
+
+fn every_ending() -> [LineEnding; 4] {
+    [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any]
+}
+
+/// Well-formed and ill-formed text with line terminators.
+fn partly_ill_formed_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
+    let mut input = rng.dirty_text(len);
+    for byte in &mut input {
+        match rng.below(7) {
+            0 => *byte = b'\n',
+            1 => *byte = b'\r',
+            _ => {}
+        }
+    }
+    input
+}
+
+#[test]
+fn a_truncated_character_is_never_returned_as_text() {
+    let (mut codec, mut buffer) = (Utf8Codec::new(), BytesMut::new());
+    for _ in 0..20 {
+        buffer.extend_from_slice(b"good");
+        assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("good"));
+    }
+    buffer.extend_from_slice(b"\xC3");
+    assert_eq!(codec.decode(&mut buffer).unwrap(), None);
+    buffer.extend_from_slice(b"good");
+    let error = codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap();
+    assert_eq!((error.offset, error.kind, error.len), (80, ErrorKind::MissingContinuation, 1));
+    assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("good"));
+}
+
+/// As in `str::lines`.
+#[test]
+fn a_cr_at_the_end_of_the_stream_belongs_to_the_line() {
+    for input in ["a,b\rc,d\r", "a\r\n\r", "\r", "a\r\r\n\r\r"] {
+        let lines: Vec<_> = input.lines().map(|line| Item::Text(line.into())).collect();
+        every_partition(input.as_bytes(), |chunks| assert_eq!(run(Utf8LinesCodec::new(), chunks), lines));
+    }
+    let limited = |max| run(Utf8LinesCodec::new().with_max_length(max), &[b"abc\r"]);
+    assert_eq!(limited(4), [Item::Text("abc\r".into())]);
+    assert_eq!(limited(3), [Item::TooLong { offset: 0 }]);
+}
+
+#[test]
+fn a_limit_of_the_text_applies_after_the_policy() {
+    let input = b"\xFF\xFF\nabcdef\na\xFFb\nabcdefgh\n\xFF\n";
+    let codec = |policy| {
+        Utf8LinesCodec::with_decoder(TextDecoder::new().with_error_policy(policy))
+            .with_max_length(7)
+            .with_max_text_length(5)
+    };
+    let text = |text: &str| Item::Text(text.into());
+    let long = |offset| Item::TooLong { offset };
+    let cases = [
+        (ErrorPolicy::Replace, vec![long(0), long(3), text("a\u{FFFD}b"), long(14), text("\u{FFFD}")]),
+        (ErrorPolicy::Escape, vec![long(0), long(3), long(10), long(14), text("\\xff")]),
+        (ErrorPolicy::Skip, vec![text(""), long(3), text("ab"), long(14), text("")]),
+    ];
+    for (policy, expected) in cases {
+        some_partitions(input, 50, |chunks| assert_eq!(run(codec(policy), chunks), expected, "{policy:?}"));
+    }
+    // The decoder of 512 ill-formed bytes returns three times as many.
+    let replaced = |max| {
+        let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+        let codec = Utf8LinesCodec::with_decoder(decoder).with_max_length(512).with_max_text_length(max);
+        run(codec, &[&[0xFF; 512], b"\n"])
+    };
+    assert_eq!(replaced(1536), [text(&"\u{FFFD}".repeat(512))]);
+    assert_eq!(replaced(1535), [long(0)]);
+}
+
+#[test]
+fn a_line_of_ndjson_has_at_most_1_mib() {
+    for (len, fits) in [(1_048_576, true), (1_048_577, false)] {
+        let line = [vec![b'1'; len], b"\r\n".to_vec()].concat();
+        let items = run(Utf8LinesCodec::ndjson(), &[&line]);
+        assert_eq!(matches!(&items[..], [Item::Text(_)]), fits, "{len}");
+    }
+}
+
+#[test]
+fn rejected_bytes_do_not_include_a_preceding_bom() {
+    for bom in [BomPolicy::Strip, BomPolicy::Require] {
+        some_partitions(b"\xEF\xBB\xBF\xED\xA0", 20, |chunks| {
+            let items = run(Utf8Codec::with_decoder(TextDecoder::new().with_bom_policy(bom)), chunks);
+            let error = |offset, kind, byte| Item::IllFormed { offset, kind, len: 1, rejected: vec![byte] };
+            let expected =
+                [error(3, ErrorKind::Surrogate, 0xED), error(4, ErrorKind::UnexpectedContinuation, 0xA0)];
+            assert_eq!(items, expected, "{bom:?} {chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn offsets_wrap_after_the_maximum() {
+    let input = b"\xC3\xA9\n\xFFb\nlonger\n\xE2\x82";
+    for back in 0..=input.len() as u64 {
+        let text = TextDecoder::new().restarted_at(u64::MAX - back);
+        some_partitions(input, 3, |chunks| {
+            let chunks_end = run(Utf8Codec::with_decoder(text), chunks);
+            assert!(matches!(chunks_end.last(), Some(Item::IllFormed { kind: ErrorKind::Truncated, .. })));
+            let lines = run(Utf8LinesCodec::with_decoder(text).with_max_length(5), chunks);
+            assert_eq!(lines.len(), 4, "{lines:?}");
+        });
+    }
+}
+
+#[test]
+fn chunks_are_the_same_for_every_partition() {
+    let mut rng = Rng::new(1);
+    for round in 0..1_500 {
+        let input = rng.dirty_text(1 + round % 8);
+        let expected = expected_chunks(&input);
+        every_partition(&input, |chunks| {
+            assert_eq!(joined(run(Utf8Codec::new(), chunks)), expected, "{chunks:02X?}")
+        });
+    }
+    for round in 0..60 {
+        let input = rng.dirty_text(9 + 3 * round);
+        let expected = expected_chunks(&input);
+        some_partitions(&input, 10, |chunks| assert_eq!(joined(run(Utf8Codec::new(), chunks)), expected));
+    }
+}
+
+#[test]
+fn repaired_chunks_are_the_same_for_every_partition() {
+    let mut rng = Rng::new(2);
+    for round in 0..600 {
+        let input = rng.dirty_text(1 + round % 8);
+        let expected = String::from_utf8_lossy(&input);
+        every_partition(&input, |chunks| {
+            let codec = Utf8Codec::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+            assert_eq!(joined(run(codec, chunks)), [Item::Text(expected.to_string())], "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn lines_are_the_same_for_every_partition() {
+    let mut rng = Rng::new(3);
+    for round in 0..1_200 {
+        let input = partly_ill_formed_lines(&mut rng, 1 + round % 8);
+        for ending in every_ending() {
+            let limit = [0, 1, 3, 100][round % 4];
+            let expected = expected_lines(&input, ending, limit);
+            every_partition(&input, |chunks| {
+                let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(limit);
+                assert_eq!(run(codec, chunks), expected, "{ending:?} {limit} {chunks:02X?}");
+            });
+        }
+    }
+    for round in 0..40 {
+        let input = partly_ill_formed_lines(&mut rng, 20 + 5 * round);
+        for ending in every_ending() {
+            let expected = expected_lines(&input, ending, 12);
+            some_partitions(&input, 10, |chunks| {
+                let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(12);
+                assert_eq!(run(codec, chunks), expected, "{ending:?} {chunks:02X?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_line_is_repaired_independently_of_other_lines() {
+    let codec = || Utf8LinesCodec::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+    let input = b"a\xFFb\nc\xE2\x82\nd\xF0\x9F";
+    let expected = ["a\u{FFFD}b", "c\u{FFFD}", "d\u{FFFD}"].map(|line| Item::Text(line.to_owned()));
+    some_partitions(input, 20, |chunks| assert_eq!(run(codec(), chunks), expected));
+}
+
+#[test]
+fn an_item_is_a_slice_of_the_read_buffer() {
+    let mut buffer = BytesMut::from("första\nandra\n");
+    let range = buffer.as_ref().as_ptr_range();
+    let line = Utf8LinesCodec::new().decode(&mut buffer).unwrap().unwrap();
+    assert!(range.contains(&line.as_ptr()));
+    let text = Utf8Codec::new().decode(&mut buffer).unwrap().unwrap();
+    assert!(range.contains(&text.as_ptr()));
+    assert_eq!((&*line, &*text), ("första", "andra\n"));
+}
+
+#[test]
+fn a_repaired_read_is_one_item() {
+    let codec = Utf8Codec::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+    let text = |text: &str| Item::Text(text.to_owned());
+    assert_eq!(run(codec, &[b"a\xFFb", b"c"]), [text("a\u{FFFD}b"), text("c")]);
+}
+
+#[test]
+fn a_line_that_never_ends_is_one_error_in_constant_memory() {
+    let mut codec = ErrorsAsItems::new(Utf8LinesCodec::new().with_max_length(1_000));
+    let (mut buffer, mut errors) = (BytesMut::with_capacity(8 * 1024), 0);
+    for _ in 0..10_000 {
+        buffer.extend_from_slice(&[b'x'; 700]);
+        while let Some(decoded) = codec.decode(&mut buffer).unwrap() {
+            assert!(
+                matches!(decoded, Err(CodecError::LineTooLong { line, limit: 1_000, .. }) if line.offset == 0)
+            );
+            errors += 1;
+        }
+        assert!(buffer.len() <= 1_000 && buffer.capacity() <= 16 * 1024);
+    }
+    buffer.extend_from_slice("\nnästa\n".as_bytes());
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "nästa");
+    assert_eq!(errors, 1);
+    assert_eq!(codec.get_ref().offset(), 7_000_000 + "\nnästa\n".len() as u64);
+}
+
+#[test]
+fn a_line_has_at_most_64_kib_by_default() {
+    for (len, is_text) in [(65_536, true), (65_537, false)] {
+        let mut buffer = BytesMut::from(format!("{}\n", "a".repeat(len)).as_str());
+        assert_eq!(Utf8LinesCodec::new().decode(&mut buffer).is_ok(), is_text, "{len}");
+    }
+}
+
+#[test]
+fn the_limit_counts_the_line_and_not_its_terminator() {
+    for terminator in ["\n", "\r\n"] {
+        let mut codec = Utf8LinesCodec::new().with_max_length(5);
+        let mut buffer = BytesMut::from(format!("abcde{terminator}").as_str());
+        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "abcde");
+    }
+}
+
+#[test]
+fn an_ill_formed_line_of_the_maximum_length_is_not_too_long() {
+    every_partition(b"ab\xFFcd\n", |chunks| {
+        let items = run(Utf8LinesCodec::new().with_max_length(5), chunks);
+        let rejected = b"ab\xFFcd".to_vec();
+        assert_eq!(items, [Item::IllFormed { offset: 2, kind: ErrorKind::InvalidLead, len: 1, rejected }]);
+    });
+}
+
+#[tokio::test]
+async fn an_ill_formed_line_does_not_end_the_session() {
+    let input = b"good 1\nb\xFFd\ngood 2\nbad again \xED\xA0\x80\nlast";
+    let io = input.chunks(1).fold(&mut Builder::new(), |io, byte| io.read(byte)).build();
+    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
+    let mut items = Vec::new();
+    while let Some(line) = lines.next().await {
+        items.push(item(line.expect("no error of the transport")));
+    }
+    assert_eq!(items, expected_lines(input, LineEnding::LfOrCrLf, usize::MAX));
+    assert_eq!(items.len(), 5);
+}
+
+#[tokio::test]
+async fn framed_read_ends_at_an_error_and_resumes_after_it() {
+    let mut lines = FramedRead::new(&b"good 1\nb\xFFd\ngood 2\n"[..], Utf8LinesCodec::new());
+    assert_eq!(lines.next().await.unwrap().unwrap(), "good 1");
+    let error = lines.next().await.unwrap().unwrap_err().utf8_error().unwrap();
+    assert_eq!((error.offset, error.kind, error.len), (8, ErrorKind::InvalidLead, 1));
+    assert!(lines.next().await.is_none());
+    assert_eq!(lines.next().await.unwrap().unwrap(), "good 2");
+    assert!(lines.next().await.is_none());
+}
+
+#[tokio::test]
+async fn an_error_of_the_transport_is_returned_and_no_bytes_are_lost() {
+    let broken = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "reset");
+    let io = Builder::new().read(b"a\xC3").read_error(broken).read(b"\xA9\n").build();
+    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
+    assert!(matches!(lines.next().await, Some(Err(CodecError::Io(_)))));
+    assert!(lines.next().await.is_none());
+    assert_eq!(lines.next().await.unwrap().unwrap().unwrap(), "aé");
+}
+
+#[test]
+fn decoding_continues_when_a_stream_resumes_after_its_end() {
+    let mut codec = Utf8Codec::new();
+    let mut buffer = BytesMut::from(&b"a\xE2\x82"[..]);
+    assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "a");
+    let error = codec.decode_eof(&mut buffer).unwrap_err();
+    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 1 (Truncated, 2 bytes)");
+    assert_eq!(codec.offset(), 3);
+    assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
+    buffer.extend_from_slice(b"b\xFF");
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "b");
+    assert_eq!(codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap().offset, 4);
+}
+
+#[test]
+fn items_are_well_formed_even_if_the_caller_swaps_the_buffer() {
+    // The codec must not return bytes as text because an earlier call validated other bytes.
+    let mut codec = Utf8Codec::new();
+    assert!(codec.decode(&mut BytesMut::from(&b"\xE2\x82"[..])).unwrap().is_none());
+    let mut other = BytesMut::from(&b"\xFF\xFF\xAC"[..]);
+    while let Some(decoded) = codec.decode(&mut other).transpose() {
+        assert!(decoded.is_err());
+    }
+    assert!(codec.decode(&mut BytesMut::new()).unwrap().is_none());
+
+    let mut fed = TextDecoder::new();
+    assert_eq!(fed.feed(b"\xE2").count(), 0);
+    for mut bytes in [&b"\x82\xAC\n"[..], b"\xE2\x82\xAC\n"].map(BytesMut::from) {
+        let lines = Utf8LinesCodec::with_decoder(fed).decode(&mut bytes.clone());
+        assert_eq!(lines.is_ok(), bytes[0] == 0xE2);
+        if let Ok(Some(text)) = Utf8Codec::with_decoder(fed).decode(&mut bytes) {
+            assert!(core::str::from_utf8(text.as_bytes()).is_ok());
+        }
+    }
+
+    let mut lines = Utf8LinesCodec::new();
+    assert!(lines.decode(&mut BytesMut::from("a long line without an end")).unwrap().is_none());
+    assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
+    assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_bom_policy_applies_to_a_bom_in_chunks_of_one_byte() {
+    let cases: [(BomPolicy, &[u8], Vec<Item>); 8] = [
+        (BomPolicy::Keep, b"\xEF\xBB\xBFa\n", vec![Item::Text("\u{FEFF}a".into())]),
+        (
+            BomPolicy::Strip,
+            b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n",
+            ["a", "\u{FEFF}b"].map(|l| Item::Text(l.into())).into(),
+        ),
+        (BomPolicy::Strip, b"a\n", vec![Item::Text("a".into())]),
+        (BomPolicy::Require, b"\xEF\xBB\xBFa\n", vec![Item::Text("a".into())]),
+        (
+            BomPolicy::Require,
+            b"a\nb\n",
+            vec![
+                Item::IllFormed { offset: 0, kind: ErrorKind::MissingBom, len: 0, rejected: b"a".into() },
+                Item::Text("b".into()),
+            ],
+        ),
+        (
+            BomPolicy::Require,
+            b"",
+            vec![Item::IllFormed { offset: 0, kind: ErrorKind::MissingBom, len: 0, rejected: b"".into() }],
+        ),
+        (
+            BomPolicy::Reject,
+            b"\xEF\xBB\xBFa\nb\n",
+            vec![
+                Item::IllFormed {
+                    offset: 0,
+                    kind: ErrorKind::UnexpectedBom,
+                    len: 3,
+                    rejected: b"\xEF\xBB\xBFa".into(),
+                },
+                Item::Text("b".into()),
+            ],
+        ),
+        (BomPolicy::Reject, b"a\n", vec![Item::Text("a".into())]),
+    ];
+    for (bom, input, expected) in cases {
+        some_partitions(input, 20, |chunks| {
+            let codec = Utf8LinesCodec::with_decoder(TextDecoder::new().with_bom_policy(bom));
+            assert_eq!(run(codec, chunks), expected, "{bom:?} {chunks:02X?}");
+        });
+    }
+    for chunks in [&[&b"\xEF\xBB\xBFa"[..]][..], &[b"\xEF", b"\xBB", b"\xBF", b"a"]] {
+        let codec = Utf8Codec::with_decoder(TextDecoder::new().with_bom_policy(BomPolicy::Strip));
+        assert_eq!(run(codec, chunks), [Item::Text("a".into())]);
+    }
+}
+
+#[test]
+fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
+    // Each line, and its expected error.
+    let lines: [(&[u8], Option<Option<u64>>); 6] = [
+        (b"good", None),
+        (b"b\xFFd", Some(Some(2))),
+        (b"", None),
+        (b"far too long a line", Some(None)),
+        (b"\xE2\x82", Some(Some(1))),
+        (b"end\xC3", Some(Some(4))),
+    ];
+    for (ending, terminator) in [
+        (LineEnding::LfOrCrLf, &b"\r\n"[..]),
+        (LineEnding::LfOrCrLf, b"\n"),
+        (LineEnding::Lf, b"\n"),
+        (LineEnding::CrLf, b"\r\n"),
+        (LineEnding::Any, b"\r"),
+        (LineEnding::Any, b"\r\n"),
+        (LineEnding::Ascii(Ascii::NUL), b"\0"),
+    ] {
+        let (mut input, mut expected) = (Vec::new(), Vec::new());
+        for (i, (line, error)) in lines.iter().enumerate() {
+            if let Some(column) = *error {
+                expected.push((i as u64 + 1, input.len() as u64, column));
+            }
+            input.extend_from_slice(line);
+            if i + 1 < lines.len() {
+                input.extend_from_slice(terminator);
+            }
+        }
+        let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(10);
+        some_partitions(&input, 20, |chunks| {
+            let place = |error: CodecError| {
+                let line = error.line().expect("a codec for lines");
+                if let (Some(column), Some(error)) = (error.column(), error.utf8_error()) {
+                    assert_eq!(line.offset + column - 1, error.offset);
+                }
+                (line.number, line.offset, error.column())
+            };
+            assert_eq!(errors(codec, chunks, place), expected, "{ending:?} {chunks:02X?}");
+            assert_eq!(errors(codec.into_batches(), chunks, place), expected, "{ending:?} {chunks:02X?}");
+        });
+    }
+    let mut buffer = BytesMut::from(&b"ok\nb\xFFd\nfar too long a line"[..]);
+    let mut codec = Utf8LinesCodec::new().with_max_length(10);
+    codec.decode(&mut buffer).unwrap();
+    let shown = |error: CodecError| error.to_string();
+    assert_eq!(
+        codec.decode(&mut buffer).map_err(shown).unwrap_err(),
+        "line 2, column 2: ill-formed UTF-8 at byte 4 (InvalidLead, 1 byte)"
+    );
+    assert_eq!(
+        codec.decode(&mut buffer).map_err(shown).unwrap_err(),
+        "line 3 at byte 7 is longer than 10 bytes"
+    );
+}
+
+/// Decodes the bytes and returns `of` of each error.
+fn errors<C: Decoder<Error = CodecError>, T>(
+    mut codec: C,
+    chunks: &[&[u8]],
+    of: impl Fn(CodecError) -> T,
+) -> Vec<T> {
+    let (mut errors, mut buffer) = (Vec::new(), BytesMut::new());
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(item) = codec.decode(&mut buffer).transpose() {
+            errors.extend(item.err().map(&of));
+        }
+    }
+    while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
+        errors.extend(item.err().map(&of));
+    }
+    errors
+}
+
+#[tokio::test]
+async fn framed_writes_lines_and_into_parts_returns_undecoded_bytes() {
+    let io = Builder::new().read("ja\nbin\u{E4}r".as_bytes()).write(b"ok\n").build();
+    let mut framed = Framed::new(io, Utf8LinesCodec::new());
+    assert_eq!(framed.next().await.unwrap().unwrap(), "ja");
+    framed.send("ok").await.unwrap();
+    assert_eq!(&framed.into_parts().read_buf[..], "bin\u{E4}r".as_bytes());
+}
+
+#[test]
+fn errors_do_not_contain_payload() {
+    let mut buffer = BytesMut::from(&b"secret\xFF\n"[..]);
+    let error = Utf8LinesCodec::new().decode(&mut buffer).unwrap_err();
+    for shown in [error.to_string(), format!("{error:?}")] {
+        assert!(!shown.contains("secret") && !shown.contains("115, 101") && shown.contains('6'), "{shown}");
+    }
+}

@@ -1,0 +1,172 @@
+//! In well-formed text the boundaries are those of `str`. In other bytes a boundary is at most 3 bytes away.
+
+use utf8_codec::boundary::{
+    Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
+};
+use utf8_codec::{ErrorKind, Utf8Decoder};
+
+use crate::support::{Rng, every_partition, some_partitions};
+
+const TEXT: &str = "a\u{E9}\u{20AC}\u{1F980}\u{7FF}\u{FFFF}\u{10FFFF}z";
+
+fn random_text(rng: &mut Rng, len: usize) -> String {
+    String::from_utf8_lossy(&rng.dirty_text(len)).into_owned()
+}
+
+#[test]
+fn floor_and_ceil_are_the_nearest_boundaries_of_a_str() {
+    for index in 0..TEXT.len() + 5 {
+        let floor = (0..=index).rev().find(|&i| TEXT.is_char_boundary(i)).unwrap();
+        let ceil = (index..=TEXT.len()).find(|&i| TEXT.is_char_boundary(i)).unwrap_or(TEXT.len());
+        assert_eq!(floor_boundary(TEXT.as_bytes(), index), floor, "{index}");
+        assert_eq!(ceil_boundary(TEXT.as_bytes(), index), ceil, "{index}");
+        assert_eq!(truncate(TEXT, index), &TEXT[..floor]);
+    }
+    assert_eq!((floor_boundary(b"", 3), ceil_boundary(b"", 3), unfinished_len(b"")), (0, 0, 0));
+}
+
+#[test]
+fn in_ill_formed_bytes_a_boundary_is_at_most_three_bytes_away() {
+    let mut rng = Rng::new(7);
+    for round in 0..2_000 {
+        let bytes = rng.dirty_text(1 + round % 40);
+        for index in 0..=bytes.len() {
+            assert!(index - floor_boundary(&bytes, index) <= 3);
+            assert!(ceil_boundary(&bytes, index) - index <= 3);
+        }
+    }
+    assert_eq!(floor_boundary(&[0x80; 9], 5), 2);
+    assert_eq!(ceil_boundary(&[0x80; 9], 5), 8);
+}
+
+#[test]
+fn the_unfinished_end_equals_the_pending_bytes() {
+    let mut rng = Rng::new(77);
+    for round in 0..20_000 {
+        let bytes = rng.dirty_text(1 + round % 20);
+        let mut decoder = Utf8Decoder::new();
+        decoder.feed(&bytes).for_each(drop);
+        assert_eq!(unfinished_len(&bytes), decoder.pending().len(), "{bytes:02X?}");
+    }
+}
+
+#[test]
+fn a_truncated_text_is_the_same_for_every_partition() {
+    for max in 0..=12 {
+        let text = "a\u{E9}\u{20AC}\u{1F980}zz";
+        every_partition(text.as_bytes(), |chunks| {
+            let Some(chunks) = chunks.iter().map(|c| str::from_utf8(c).ok()).collect::<Option<Vec<_>>>()
+            else {
+                return;
+            };
+            let mut truncator = Truncator::new(max);
+            let kept: String = chunks.iter().map(|chunk| truncator.truncate(chunk)).collect();
+            assert_eq!(kept, truncate(text, max), "{chunks:?}");
+        });
+    }
+}
+
+/// Splits the whole text into messages.
+fn messages(text: &str, max: usize) -> Vec<String> {
+    let mut messages = vec![String::new()];
+    for character in text.chars() {
+        if messages.last().unwrap().len() + character.len_utf8() > max {
+            messages.push(String::new());
+        }
+        messages.last_mut().unwrap().push(character);
+    }
+    messages
+}
+
+#[test]
+fn messages_have_the_maximum_length_for_every_partition() {
+    let mut rng = Rng::new(512);
+    for round in 0..300 {
+        let text = random_text(&mut rng, 1 + round % 30);
+        for max in [4, 5, 7, 10, 510] {
+            let expected = messages(&text, max);
+            some_partitions(text.as_bytes(), 5, |chunks| {
+                let mut splitter = Splitter::new(max).unwrap();
+                let mut got: Vec<String> = Vec::new();
+                let mut decoder = Utf8Decoder::new();
+                for chunk in chunks {
+                    for piece in decoder.feed(chunk) {
+                        let mut seam = [0; 4];
+                        let piece = match piece {
+                            utf8_codec::Piece::Text(text) => text,
+                            utf8_codec::Piece::Seam(character) => character.encode_utf8(&mut seam),
+                            utf8_codec::Piece::IllFormed(error) => panic!("{error}"),
+                        };
+                        for part in splitter.feed(piece) {
+                            assert!(!part.text.is_empty());
+                            if part.starts_message {
+                                got.push(String::new());
+                            }
+                            got.last_mut().unwrap().push_str(part.text);
+                        }
+                    }
+                }
+                assert_eq!(got, expected, "{max} {chunks:02X?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn an_ended_message_is_not_continued() {
+    let mut splitter = Splitter::new(10).unwrap();
+    assert!(splitter.feed("one").all(|part| part.starts_message));
+    assert!(splitter.feed("more").all(|part| !part.starts_message));
+    splitter.finish();
+    assert!(splitter.feed("two").all(|part| part.starts_message));
+    assert!((0..4).all(|max| Splitter::new(max).is_none()));
+}
+
+#[test]
+fn a_start_inside_a_character_skips_the_rest_of_it() {
+    let text = "\u{1F980}\u{20AC}z".as_bytes();
+    for start in 0..=text.len() {
+        let tail = &text[start..];
+        let boundary = ceil_boundary(text, start);
+        if tail.is_empty() {
+            continue;
+        }
+        every_partition(tail, |chunks| {
+            let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::with_offset(start as u64));
+            let mut skipped = Vec::new();
+            for chunk in chunks {
+                let (skip, rest) = resync.split(chunk);
+                skipped.extend_from_slice(skip);
+                decoder = if skip.is_empty() {
+                    decoder
+                } else {
+                    Utf8Decoder::with_offset(decoder.offset() + skip.len() as u64)
+                };
+                assert_eq!(decoder.validate(rest), Ok(()));
+            }
+            assert_eq!(skipped, &text[start..boundary]);
+            assert_eq!(resync.skipped(), boundary - start);
+            assert_eq!((decoder.offset(), decoder.finish()), (text.len() as u64, Ok(())));
+        });
+    }
+}
+
+#[test]
+fn the_fourth_stray_byte_is_an_error_at_its_offset() {
+    let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::with_offset(100));
+    let (skipped, rest) = resync.split(b"\x80\x80\x80\x80a");
+    assert_eq!(skipped.len(), 3);
+    decoder = Utf8Decoder::with_offset(decoder.offset() + skipped.len() as u64);
+    let error = decoder.validate(rest).unwrap_err();
+    assert_eq!((error.offset, error.kind), (103, ErrorKind::UnexpectedContinuation));
+    assert_eq!(resync.split(b"\x80").0, b"", "it has already started");
+}
+
+#[test]
+fn three_bytes_in_all_are_skipped_for_every_partition() {
+    every_partition(b"\x80\x80\x80\x80\x80a", |chunks| {
+        let mut resync = Resync::new();
+        let skipped: usize = chunks.iter().map(|chunk| resync.split(chunk).0.len()).sum();
+        assert_eq!((skipped, resync.skipped()), (3, 3), "{chunks:02X?}");
+    });
+}

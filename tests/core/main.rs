@@ -1,0 +1,15 @@
+//! Floor 1: the decoder, its errors, the validator, boundaries.
+#![allow(missing_docs)]
+
+mod boundary;
+mod conformance;
+mod decoder;
+#[cfg(all(feature = "codec", feature = "http", feature = "mime", feature = "stream"))]
+mod errors;
+mod from_utf8;
+mod many;
+mod standards;
+mod validator;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,524 @@
+//! `Detector`, `BomSniffer`, `DesignationRecognizer` and `FallbackDecoder`, for every partition.
+
+use utf8_codec::detect::{
+    BomSniffer, Designation, DesignationRecognizer, Detection, Detector, FallbackDecoder, Legacy, Padding,
+    Scope, Sniff, decode_or_legacy,
+};
+use utf8_codec::transcode::Encoding;
+use utf8_codec::{ErrorKind, Utf8Error};
+
+use crate::support::languages::LANGUAGES;
+use crate::support::{Rng, every_partition, oracle};
+
+fn detect(chunks: &[&[u8]]) -> Detection {
+    let mut detector = Detector::new();
+    for chunk in chunks {
+        assert_eq!(detector.push(chunk), detector.detection());
+    }
+    detector.finish()
+}
+
+#[test]
+fn every_verdict_is_the_same_for_every_partition() {
+    let not_utf_8 = |offset, kind, len| Detection::NotUtf8 { first: Utf8Error::new(offset, kind, len) };
+    let looks_like = |encoding, units, evidence| Detection::LooksLikeUtf16 { encoding, units, evidence };
+    for (input, expected) in [
+        (&b""[..], Detection::Ascii),
+        (b"plain\n", Detection::Ascii),
+        (b"\0\0a", Detection::Ascii),
+        (b"caf\xC3\xA9 \xE2\x82\xAC", Detection::Utf8 { sequences: 2 }),
+        (b"\xEF\xBB\xBF", Detection::Utf8WithBom { sequences: 0 }),
+        (b"\xEF\xBB\xBFa\xC3\xA9", Detection::Utf8WithBom { sequences: 1 }),
+        (b"a\0b\0c\0", looks_like(Encoding::Utf16Le, 3, 3)),
+        (b"\0a\0b\0c", looks_like(Encoding::Utf16Be, 3, 3)),
+        (b"\0a\x26\x3A\0b\0c\0", looks_like(Encoding::Utf16Be, 4, 3)),
+        // There are too few code units, or characters that do not occur in text.
+        (b"a\0b\0", Detection::Ascii),
+        (b"a\0b\0c\0\0\0", Detection::Ascii),
+        (b"\xFF\xFEa\0", Detection::Utf16(Encoding::Utf16Le)),
+        (b"\xFF\xFE", Detection::Utf16(Encoding::Utf16Le)),
+        (b"\xFE\xFF\0a", Detection::Utf16(Encoding::Utf16Be)),
+        (b"\xFF\xFE\0\0a\0\0\0", Detection::Utf32(Encoding::Utf32Le)),
+        (b"\0\0\xFE\xFF\0\0\0a", Detection::Utf32(Encoding::Utf32Be)),
+        (b"\xFFa", not_utf_8(0, ErrorKind::InvalidLead, 1)),
+        (b"\xFF", not_utf_8(0, ErrorKind::InvalidLead, 1)),
+        (b"\0\0\xFEa", not_utf_8(2, ErrorKind::InvalidLead, 1)),
+        (b"caf\xE9!", not_utf_8(3, ErrorKind::MissingContinuation, 1)),
+        (b"caf\xC3", not_utf_8(3, ErrorKind::Truncated, 1)),
+        (b"\xEF\xBBa", not_utf_8(0, ErrorKind::MissingContinuation, 2)),
+    ] {
+        every_partition(input, |chunks| assert_eq!(detect(chunks), expected, "{chunks:02X?}"));
+    }
+}
+
+#[test]
+fn the_first_error_is_that_of_the_oracle() {
+    let mut rng = Rng::new(1252);
+    for round in 0..2_000 {
+        // The first byte must not be the start of the BOM of another encoding.
+        let input = [b"x", &rng.dirty_text(1 + round % 7)[..]].concat();
+        let first = oracle::decode(&input).1.first().copied();
+        every_partition(&input, |chunks| match (detect(chunks), first) {
+            (Detection::NotUtf8 { first }, Some(expected)) => {
+                assert_eq!((first.offset, first.kind, first.len), expected);
+            }
+            (Detection::Ascii, None) => assert!(input.is_ascii()),
+            (Detection::Utf8 { sequences }, None) => {
+                let text = core::str::from_utf8(&input).expect("well-formed");
+                assert_eq!(sequences as usize, text.chars().filter(|c| !c.is_ascii()).count());
+            }
+            other => panic!("{other:?} {chunks:02X?}"),
+        });
+    }
+}
+
+#[test]
+fn coincidence_is_the_probability_of_a_false_detection() {
+    assert_eq!(Detection::Ascii.coincidence(), 1.0);
+    // Counts all pairs of bytes that are not both ASCII.
+    let pairs = (0..=0xFFFF_u16).map(u16::to_be_bytes).filter(|pair| !pair.is_ascii());
+    let (all, good) = pairs
+        .fold((0, 0), |(all, good), pair| (all + 1, good + i32::from(core::str::from_utf8(&pair).is_ok())));
+    let chance = f64::from(good) / f64::from(all);
+    assert_eq!(Detection::Utf8 { sequences: 1 }.coincidence(), chance);
+    assert!(Detection::Utf8 { sequences: 3 }.coincidence() < 1e-4);
+    assert_eq!(Detection::Utf8 { sequences: u64::MAX }.coincidence(), 0.0);
+    assert!(Detection::Utf8WithBom { sequences: 0 }.coincidence() < 0.04);
+    let utf_16 = Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Le, units: 9, evidence: 1 };
+    assert_eq!(utf_16.coincidence(), 102.0 * 0.5_f64.powi(16));
+    assert_eq!(Detection::Utf16(Encoding::Utf16Be).coincidence(), 0.5_f64.powi(16));
+    assert_eq!(Detection::Utf32(Encoding::Utf32Be).coincidence(), 0.5_f64.powi(32));
+}
+
+#[test]
+fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
+    for (input, verdict) in [
+        // The number of bytes that decide.
+        (&b"\xEF\xBB\xBFa"[..], (3, Encoding::Utf8)),
+        (b"\xFF\xFE\0a", (4, Encoding::Utf16Le)),
+        (b"\xFF\xFEaa", (3, Encoding::Utf16Le)),
+        (b"\xFF\xFE\0\0a\0\0\0", (8, Encoding::Utf32Le)),
+        (b"\xFF\xFE\0\0a\0\0\x01", (8, Encoding::Utf16Le)),
+        (b"\xFF\xFE\0\0a\0\x11\0", (7, Encoding::Utf16Le)),
+        (b"\xFE\xFF\0\0", (2, Encoding::Utf16Be)),
+        (b"\0\0\xFE\xFF", (4, Encoding::Utf32Be)),
+    ] {
+        let mut sniffer = BomSniffer::new();
+        for (at, byte) in input.iter().enumerate() {
+            let (len, encoding) = verdict;
+            let verdict = if at + 1 < len { Sniff::Undecided } else { Sniff::Found(encoding) };
+            assert_eq!(sniffer.push(&[*byte]), verdict, "{input:02X?}: {at}");
+        }
+        assert!(input.starts_with(sniffer.examined()));
+    }
+    for input in [&b"\x80"[..], b"a", b"\xEFa", b"\xEF\xBBa", b"\xFFa", b"\0a", b"\0\0a", b"\0\0\xFEa"] {
+        let mut sniffer = BomSniffer::new();
+        let (last, first) = input.split_last().expect("not empty");
+        for byte in first {
+            assert_eq!(sniffer.push(&[*byte]), Sniff::Undecided);
+        }
+        assert_eq!(sniffer.push(&[*last]), Sniff::Absent, "{input:02X?}");
+    }
+    assert_eq!(BomSniffer::new().finish(), Sniff::Absent);
+}
+
+/// Pads a sequence, by Annex R.6 and clause 16.
+fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
+    let zeros = match padding {
+        Padding::None => 0,
+        Padding::Ucs2 => 1,
+        Padding::Ucs4 => 3,
+    };
+    sequence.iter().flat_map(|&byte| [vec![0; zeros], vec![byte]].concat()).collect()
+}
+
+#[test]
+fn the_offset_is_the_same_for_every_partition() {
+    for (input, expected) in [
+        (&b"\xFF\xFEa\0b\0"[..], 0),
+        (b"\xFE\xFF\0a", 0),
+        (b"\0\0\xFE\xFF\0\0\0a", 0),
+        (b"\xFF\xFE\0\0a\0\0\0", 0),
+        (b"\xEF\xBB\xBFcaf\xC3\xA9", 8),
+        (b"ab\xE9cd", 3),
+    ] {
+        every_partition(input, |chunks| {
+            let mut detector = Detector::new();
+            for chunk in chunks {
+                detector.push(chunk);
+            }
+            detector.finish();
+            assert_eq!(detector.offset(), expected, "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn designations_are_found_with_every_padding() {
+    for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
+        for (sequence, designation) in [
+            (&b"\x1B\x25\x2F\x47"[..], Designation::Utf8Level(1)),
+            (b"\x1B\x25\x2F\x48", Designation::Utf8Level(2)),
+            (b"\x1B\x25\x2F\x49", Designation::Utf8Level(3)),
+            (b"\x1B\x25\x47", Designation::Utf8),
+            (b"\x1B\x25\x40", Designation::Return),
+        ] {
+            // A sequence that is interrupted by another ESC, and a sequence that is not a designation.
+            let before = padded(padding, b"a\x1B\x25\x1B");
+            let found = padded(padding, sequence);
+            let input = [&before[..], &found, &padded(padding, b"\x1B\x25\x2F\x4A\x1B\x26\x47")].concat();
+            let check = |chunks: &[&[u8]]| {
+                let mut recognizer = DesignationRecognizer::padded(padding);
+                let mut all = Vec::new();
+                for chunk in chunks {
+                    all.extend(recognizer.feed(chunk));
+                }
+                let [one] = all[..] else { panic!("{all:?} {chunks:02X?}") };
+                assert_eq!(one.designation, designation);
+                assert_eq!(
+                    (one.offset, one.end()),
+                    (before.len() as u64, (before.len() + found.len()) as u64)
+                );
+                assert_eq!(recognizer.offset(), input.len() as u64);
+            };
+            check(&[&input]);
+            check(&input.chunks(1).collect::<Vec<_>>());
+            for cut in 0..input.len() {
+                check(&[&input[..cut], &input[cut..]]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_padded_designation_starts_at_a_code_unit() {
+    let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
+    assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&shifted).next(), None);
+    for padding in [b"\0\0\x01", b"\x01\x01\0"] {
+        let foreign = [padding, &b"\x1B\0\0\0\x25\0\0\0\x47"[..]].concat();
+        assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&foreign).next(), None);
+    }
+
+    let stream = b"\x1B%Gtext\x1B%@rest";
+    let mut recognizer = DesignationRecognizer::new();
+    let first = recognizer.feed(stream).next().expect("a designation");
+    assert_eq!((first.designation, recognizer.offset()), (Designation::Utf8, 3));
+    let second = recognizer.feed(&stream[3..]).next().expect("another");
+    assert_eq!((second.designation, second.offset), (Designation::Return, 7));
+}
+
+/// A naive fallback decoder: splits the input by the scope, then decodes each part.
+fn expected(input: &[u8], scope: Scope) -> String {
+    let legacy = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .map(|&byte| char::from_u32(crate::support::encodings::windows_1252(byte)).expect("BMP"))
+            .collect()
+    };
+    let decide = |line: &[u8]| {
+        let content = line.strip_suffix(b"\n").unwrap_or(line);
+        let content = content.strip_suffix(b"\r").unwrap_or(content);
+        let line_break = core::str::from_utf8(&line[content.len()..]).expect("ASCII");
+        let text = match core::str::from_utf8(content) {
+            Ok(text) => text.to_owned(),
+            Err(error) => match core::str::from_utf8(&content[..error.valid_up_to()]) {
+                Ok(text) if error.error_len().is_none() && !text.is_ascii() => text.to_owned() + "\u{FFFD}",
+                _ => legacy(content),
+            },
+        };
+        text + line_break
+    };
+    match scope {
+        Scope::Frame => decide(input),
+        Scope::Line => input.split_inclusive(|&byte| byte == b'\n').map(decide).collect(),
+        _ => input.utf8_chunks().map(|chunk| chunk.valid().to_owned() + &legacy(chunk.invalid())).collect(),
+    }
+}
+
+#[test]
+fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
+    let mut rng = Rng::new(26);
+    for round in 0..2_000 {
+        let input = rng.dirty_text(1 + round % 8);
+        for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {
+            let text = decode_or_legacy(&input, Legacy::Windows1252, scope);
+            assert_eq!(text, expected(&input, scope), "{scope:?} {input:02X?}");
+        }
+        for scope in [Scope::Sequence, Scope::Line] {
+            every_partition(&input, |chunks| {
+                let (mut decoder, mut out) =
+                    (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
+                for chunk in chunks {
+                    decoder.feed_into(chunk, &mut out);
+                }
+                decoder.finish_into(&mut out);
+                assert_eq!(out, expected(&input, scope), "{scope:?} {chunks:02X?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn utf_8_that_is_cut_in_its_last_character_is_not_legacy_text() {
+    for (input, frame, line) in [
+        (&b"caf\xC3\xA9 na\xC3"[..], "caf\u{E9} na\u{FFFD}", "caf\u{E9} na\u{FFFD}"),
+        (b"\xE2\x82\xAC\xF0\x9F\x98\r\n", "\u{20AC}\u{FFFD}\r\n", "\u{20AC}\u{FFFD}\r\n"),
+        // Without another character of several bytes it may be legacy text, and after an error it is.
+        (b"caf\xE9", "caf\u{E9}", "caf\u{E9}"),
+        (b"caf\xE9\r\n", "caf\u{E9}\r\n", "caf\u{E9}\r\n"),
+        (b"\xFF\xC3\xA9\xC3", "\u{FF}\u{C3}\u{A9}\u{C3}", "\u{FF}\u{C3}\u{A9}\u{C3}"),
+        (b"\xC3\xA9\xC3\nb", "\u{C3}\u{A9}\u{C3}\nb", "\u{E9}\u{FFFD}\nb"),
+        (b"\xC3\xA9\n\xC3", "\u{E9}\n\u{FFFD}", "\u{E9}\n\u{C3}"),
+    ] {
+        assert_eq!(decode_or_legacy(input, Legacy::Latin1, Scope::Frame), frame);
+        assert_eq!(decode_or_legacy(input, Legacy::Latin1, Scope::Line), line);
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_decided_at_the_limit() {
+    for (input, text) in [
+        (&b"caf\xC3\xA9\xE9\n\xE9"[..], "caféé\né"),
+        (b"c\xE9f\xC3\xA9\nabc", "céfÃ©\nabc"),
+        (b"abc\xC3\xA9\xE9", "abcéé"),
+        // The bytes of earlier chunks count for the limit.
+        (b"caf\xC3\xA9\xE9!", "caféé!"),
+        // The next line is decided anew.
+        (b"c\xE9f\xC3\xA9\n\xC3\xA9", "céfÃ©\né"),
+        (b"caf\xC3\xA9\n\xE9\xC3\xA9", "café\néÃ©"),
+    ] {
+        every_partition(input, |chunks| {
+            let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).with_limit(4);
+            let mut out = String::new();
+            for chunk in chunks {
+                decoder.feed_into(chunk, &mut out);
+            }
+            decoder.finish_into(&mut out);
+            assert_eq!(out, text, "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn a_fallback_decoder_keeps_its_scope_for_the_next_stream() {
+    for (scope, text) in [(Scope::Sequence, "éé!"), (Scope::Line, "Ã©é!")] {
+        let mut decoder = FallbackDecoder::new(Legacy::Latin1, scope);
+        for _ in 0..2 {
+            let mut out = String::new();
+            decoder.feed_into(b"\xC3\xA9\xE9!", &mut out);
+            decoder.finish_into(&mut out);
+            assert_eq!(out, text, "{scope:?}");
+        }
+    }
+}
+
+/// Returns `characters` characters. They are those of `text` from a random position, repeated, and a newline.
+fn stretch(rng: &mut Rng, text: &str, characters: usize) -> String {
+    let start = rng.below(text.chars().count());
+    let mut out: String = text.chars().cycle().skip(start).take(characters - 1).collect();
+    out.push('\n');
+    out
+}
+
+fn utf_16(text: &str, encoding: Encoding) -> Vec<u8> {
+    let bytes = if encoding == Encoding::Utf16Le { u16::to_le_bytes } else { u16::to_be_bytes };
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
+#[test]
+fn utf_16_without_a_bom_has_the_documented_recognition_rate() {
+    const SAMPLES: usize = 300;
+    for (characters, percent) in [(20, 90), (50, 95), (200, 100), (1000, 100)] {
+        let mut rng = Rng::new(characters as u64);
+        let mut recognized = 0;
+        for (language, text) in LANGUAGES {
+            for sample in 0..SAMPLES {
+                let encoding = [Encoding::Utf16Le, Encoding::Utf16Be][sample % 2];
+                let text = stretch(&mut rng, text, characters);
+                let bytes = utf_16(&text, encoding);
+                let detection = detect(&[&bytes]);
+                let chunks: Vec<_> = bytes.chunks(1 + rng.below(7)).collect();
+                assert_eq!(detect(&chunks), detection, "{language}: {text}");
+                if let Detection::LooksLikeUtf16 { encoding: found, units, evidence } = detection {
+                    assert_eq!(found, encoding, "{language}: {text}");
+                    assert!(3 <= evidence && evidence <= units);
+                    recognized += 1;
+                }
+            }
+        }
+        let all = LANGUAGES.len() * SAMPLES;
+        eprintln!("{recognized} of {all} with {characters} characters");
+        assert!(recognized * 100 >= percent * all, "{recognized} of {all} with {characters} characters");
+    }
+}
+
+/// Returns the number of samples that look like UTF-16, and the number of all samples.
+fn look_like_utf_16(samples: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
+    let found = samples.map(|sample| matches!(detect(&[&sample]), Detection::LooksLikeUtf16 { .. }));
+    found.fold((0, 0), |(wrong, all), is_wrong| (wrong + usize::from(is_wrong), all + 1))
+}
+
+#[test]
+fn other_encodings_have_the_documented_false_positive_rate() {
+    let labels = [
+        "utf-8",
+        "windows-1252",
+        "windows-1251",
+        "windows-1255",
+        "windows-1256",
+        "windows-874",
+        "iso-8859-7",
+        "koi8-r",
+        "shift_jis",
+        "euc-jp",
+        "iso-2022-jp",
+        "gbk",
+        "big5",
+        "euc-kr",
+    ];
+    let mut rng = Rng::new(77);
+    let mut texts = Vec::new();
+    for label in labels {
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).expect("a label of the web");
+        for (_, text) in LANGUAGES {
+            for _ in 0..20 {
+                let characters = 1 + rng.below(300);
+                texts.push(encoding.encode(&stretch(&mut rng, text, characters)).0.into_owned());
+            }
+        }
+    }
+    assert_eq!(look_like_utf_16(texts.iter().cloned()), (0, 5_040));
+
+    // C strings: each word ends with a NUL.
+    let words = texts.into_iter().map(|mut text| {
+        text.iter_mut().filter(|byte| matches!(byte, b' ' | b'\n')).for_each(|byte| *byte = 0);
+        text
+    });
+    let (wrong, all) = look_like_utf_16(words);
+    eprintln!("{wrong} of {all} with NUL");
+    assert!(wrong * 50 <= all, "{wrong} of {all} with NUL");
+
+    for len in [8, 32, 128, 512] {
+        let random = (0..20_000).map(|_| (0..len).map(|_| rng.next() as u8).collect());
+        assert_eq!(look_like_utf_16(random), (0, 20_000), "{len} random bytes");
+    }
+
+    let program = std::fs::read(std::env::current_exe().expect("this test")).expect("its file");
+    for len in [64, 256, 1024, 4096] {
+        let parts = (0..20_000).map(|_| {
+            let at = rng.below(program.len() - len);
+            program[at..at + len].to_vec()
+        });
+        let (wrong, all) = look_like_utf_16(parts);
+        eprintln!("{wrong} of {all} parts of a program");
+        assert!(wrong * 200 <= all, "{wrong} of {all} parts of a program");
+    }
+}
+
+#[test]
+fn utf_16_is_detected_up_to_the_limit_of_each_condition() {
+    // The groups are a number of times the same code unit, in little-endian order.
+    let detect_units = |groups: &[(usize, u16)]| {
+        let units = groups.iter().flat_map(|&(count, unit)| vec![unit; count]);
+        let text: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+        match detect(&[&text]) {
+            Detection::LooksLikeUtf16 { encoding, units, .. } => {
+                assert_eq!(units as usize, text.len() / 2);
+                Some(encoding)
+            }
+            _ => None,
+        }
+    };
+    // U+5050 is two printable bytes. U+00E9 and U+8080 are ill-formed as UTF-8.
+    let (a, e_acute, control, pair, swapped) = (0x0061, 0x00E9, 0x0001, 0x5050, 0x6100);
+    for (groups, expected) in [
+        // At most 1 unit in 16 is unusual.
+        (&[(15, a), (1, control)][..], true),
+        (&[(14, a), (1, control)], false),
+        (&[(30, a), (2, control)], true),
+        (&[(29, a), (2, control)], false),
+        // At most half of the units are pairs of printable bytes. U+9050 is not, and neither are kana.
+        (&[(4, a), (1, e_acute), (5, pair)], true),
+        (&[(3, a), (1, e_acute), (5, pair)], false),
+        (&[(3, a), (1, e_acute), (5, 0x9050)], true),
+        (&[(3, a), (1, e_acute), (5, 0x5090)], true),
+        (&[(3, a), (1, e_acute), (5, 0x3050)], true),
+        (&[(3, a), (1, e_acute), (5, 0x30D0)], true),
+        // In well-formed UTF-8, 3 of 4 units are below U+2000.
+        (&[(3, a), (1, pair)], true),
+        (&[(3, a), (2, pair)], false),
+        (&[(3, a), (9, 0x0131)], true),
+        (&[(3, a), (2, 0x2031)], false),
+        // U+0000, noncharacters and unpaired surrogates do not occur in text.
+        (&[(31, a), (1, 0x0000)], false),
+        (&[(31, a), (1, 0xFDD0)], false),
+        (&[(31, a), (1, 0xD800), (1, 0xDC00), (1, a)], true),
+        (&[(31, a), (1, 0xD800), (1, a)], false),
+        (&[(31, a), (1, 0xDC00), (1, a)], false),
+        (&[(31, a), (2, 0xDC00), (1, a)], false),
+        // Units whose properties depend only on the upper byte.
+        (&[(3, a), (1, e_acute), (1, 0x2000)], true),
+        (&[(3, a), (1, e_acute), (1, 0x2800)], false),
+    ] {
+        assert_eq!(detect_units(groups), expected.then_some(Encoding::Utf16Le), "{groups:X?}");
+    }
+    // The first 4 KiB are well-formed if the first error is after them.
+    let prefix: Vec<u8> = b"a\0a\0a\0PPPP".iter().copied().cycle().take(4096).collect();
+    assert_eq!(detect(&[&prefix, b"\xFF"]).encoding(), None);
+    assert_eq!(detect(&[&prefix[..4095], b"\xFF"]).encoding(), Some(Encoding::Utf16Le));
+    // The byte order with more evidence is chosen.
+    for (little, big, expected) in
+        [(4, 3, Some(Encoding::Utf16Le)), (3, 4, Some(Encoding::Utf16Be)), (3, 3, None)]
+    {
+        assert_eq!(detect_units(&[(little, a), (big, swapped), (1, 0x8080)]), expected, "{little} {big}");
+    }
+}
+
+#[test]
+fn utf_16_is_decided_by_the_first_4_kib() {
+    // Ill-formed UTF-8 does not decide the result before 4 KiB have been examined.
+    let text = utf_16("Smørrebrød på bordet. ", Encoding::Utf16Be);
+    let mut detector = Detector::new();
+    let mut fed = 0;
+    while fed < 4096 {
+        assert!(!detector.is_final());
+        detector.push(&text);
+        fed += text.len();
+    }
+    assert!(detector.is_final());
+    let detection = detector.detection();
+    assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Be, units: 2048, .. }));
+    assert_eq!(detector.push(&[0; 100]), detection);
+
+    // There is just enough evidence, and a chunk ends inside its first unit.
+    let text = utf_16(&("aaa".to_owned() + &"\u{8080}".repeat(2045)), Encoding::Utf16Be);
+    assert_eq!(detect(&[&text[..1], &text[1..]]).encoding(), Some(Encoding::Utf16Be));
+
+    let mut detector = Detector::new();
+    detector.push(&b"a".repeat(4096));
+    assert_eq!(detector.push(&utf_16(&"Grün ".repeat(2_000), Encoding::Utf16Le)).encoding(), None);
+    assert!(detector.is_final());
+    // UTF-16 of ASCII is also well-formed UTF-8, with a NUL in every other byte.
+    let text = utf_16(&"plain ".repeat(1_000), Encoding::Utf16Le);
+    let mut detector = Detector::new();
+    detector.push(&text[..4095]);
+    assert!(!detector.is_final());
+    let detection = detector.push(&text[4095..4096]);
+    assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Le, .. }));
+    assert!(detector.is_final());
+    assert_eq!((detector.push(b"\xFF"), detector.finish()), (detection, detection));
+    // The last byte of the first 4 KiB may be part of an ill-formed sequence.
+    let mut detector = Detector::new();
+    detector.push(&[&text[..4094], b"\0\xC3"].concat());
+    assert!(!detector.is_final());
+    detector.push(b"\0");
+    assert!(detector.is_final());
+    let mut detector = Detector::new();
+    detector.push(&[b"\xEF\xBB\xBF", &text[..]].concat());
+    assert!(!detector.is_final());
+
+    let mut detector = Detector::new();
+    assert!(!detector.is_final());
+    detector.push(b"\xFE\xFFa");
+    assert!(detector.is_final());
+}

@@ -1,0 +1,7 @@
+//! Detection of encodings.
+#![allow(missing_docs)]
+
+mod detector;
+
+#[path = "../support/mod.rs"]
+mod support;

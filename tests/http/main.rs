@@ -1,0 +1,17 @@
+//! HTTP bodies and the rules for them.
+#![allow(missing_docs)]
+
+#[cfg(feature = "http")]
+mod body;
+mod content_type;
+#[cfg(feature = "http")]
+mod documents;
+#[cfg(feature = "http")]
+mod forms;
+#[cfg(feature = "http")]
+mod multipart;
+#[cfg(feature = "http")]
+mod urlencoded;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,395 @@
+//! `Utf8Reader`: whole characters after every call, under tokio and futures-io.
+
+use core::pin::Pin;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::task::{Context, Poll, Waker};
+use std::io;
+use std::sync::Arc;
+use std::task::Wake;
+
+use futures::executor::block_on;
+use utf8_codec::io::Utf8Reader;
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+
+use crate::support::Rng;
+use crate::support::hostile::{HostileReader, Step, steps};
+use crate::support::outcomes::{CRAB, Outcome, outcomes_under, strict_outcomes, utf8_error, whole};
+
+/// Checks that every read returns whole characters if every buffer has space for one.
+fn check_read(rooms: &[usize], read: &[u8]) {
+    if rooms.iter().all(|&room| room >= 4) {
+        whole(read);
+    }
+}
+
+fn by_tokio_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) -> Outcome {
+    use tokio::io::AsyncReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::with_decoder(inner, decoder);
+        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
+        for &room in rooms.iter().cycle() {
+            match reader.read(&mut buffer[..room]).await {
+                Ok(0) => break,
+                Ok(read) => {
+                    check_read(rooms, &buffer[..read]);
+                    out.extend_from_slice(&buffer[..read]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                Err(error) => {
+                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error ends the text");
+                    return (whole(&out).to_owned(), Some(utf8_error(&error)));
+                }
+            }
+        }
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "the end is final");
+        (whole(&out).to_owned(), None)
+    })
+}
+
+fn by_futures_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) -> Outcome {
+    use futures::io::AsyncReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::with_decoder(inner, decoder);
+        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
+        for &room in rooms.iter().cycle() {
+            match reader.read(&mut buffer[..room]).await {
+                Ok(0) => break,
+                Ok(read) => {
+                    check_read(rooms, &buffer[..read]);
+                    out.extend_from_slice(&buffer[..read]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                Err(error) => {
+                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error ends the text");
+                    return (whole(&out).to_owned(), Some(utf8_error(&error)));
+                }
+            }
+        }
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "the end is final");
+        (whole(&out).to_owned(), None)
+    })
+}
+
+/// Consumes the buffer in steps of whole characters and at most `bite` bytes.
+fn by_tokio_fill(mut reader: impl tokio::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
+    use tokio::io::AsyncBufReadExt;
+    block_on(async {
+        let mut out = String::new();
+        loop {
+            let taken = match reader.fill_buf().await {
+                Ok([]) => break,
+                Ok(filled) => {
+                    let taken = utf8_codec::boundary::truncate(whole(filled), bite.max(4));
+                    out.push_str(taken);
+                    taken.len()
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
+                Err(error) => {
+                    assert!(reader.fill_buf().await.unwrap().is_empty(), "an error ends the text");
+                    return (out, Some(utf8_error(&error)));
+                }
+            };
+            reader.consume(taken);
+        }
+        assert!(reader.fill_buf().await.unwrap().is_empty(), "the end is final");
+        (out, None)
+    })
+}
+
+fn by_futures_fill(mut reader: impl futures::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
+    use futures::io::AsyncBufReadExt;
+    block_on(async {
+        let mut out = String::new();
+        loop {
+            let taken = match reader.fill_buf().await {
+                Ok([]) => break,
+                Ok(filled) => {
+                    let taken = utf8_codec::boundary::truncate(whole(filled), bite.max(4));
+                    out.push_str(taken);
+                    taken.len()
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
+                Err(error) => return (out, Some(utf8_error(&error))),
+            };
+            reader.consume_unpin(taken);
+        }
+        (out, None)
+    })
+}
+
+/// Alternates between `read` and `fill_buf` at random, from a seed.
+fn by_both(mut reader: impl tokio::io::AsyncBufRead + Unpin, seed: u64) -> Outcome {
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt};
+    block_on(async {
+        let mut rng = Rng::new(seed);
+        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
+        loop {
+            let room = 1 + rng.below(9);
+            let got = if rng.below(2) == 0 {
+                match reader.read(&mut buffer[..room]).await {
+                    Ok(read) => Ok((buffer[..read].to_vec(), 0)),
+                    Err(error) => Err(error),
+                }
+            } else {
+                // A caller may consume part of a character.
+                reader
+                    .fill_buf()
+                    .await
+                    .map(|filled| (filled[..filled.len().min(room)].to_vec(), filled.len().min(room)))
+            };
+            match got {
+                Ok((bytes, _)) if bytes.is_empty() => return (whole(&out).to_owned(), None),
+                Ok((bytes, consumed)) => {
+                    out.extend_from_slice(&bytes);
+                    reader.consume(consumed);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                Err(error) => return (whole(&out).to_owned(), Some(utf8_error(&error))),
+            }
+        }
+    })
+}
+
+fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outcome) {
+    let inner = || HostileReader::new(steps(chunks));
+    for rooms in [&[64][..], &[1], &[4, 2, 7, 3], &[5]] {
+        assert_eq!(by_tokio_read(inner(), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
+        assert_eq!(by_futures_read(inner().at_most(2), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
+    }
+    let own = || Utf8Reader::with_decoder(inner(), decoder);
+    let of_inner = || own().with_inner_buffer();
+    for bite in [64, 4, 5] {
+        assert_eq!(by_tokio_fill(own(), bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_tokio_fill(of_inner(), bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_futures_fill(own(), bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_futures_fill(of_inner(), bite), *expected, "{bite} {chunks:02X?}");
+    }
+    assert_eq!(by_both(own(), seed), *expected, "{seed} {chunks:02X?}");
+    assert_eq!(by_both(of_inner(), seed), *expected, "{seed} {chunks:02X?}");
+    let short = Utf8Reader::with_decoder(inner().at_most(3), decoder).with_inner_buffer();
+    assert_eq!(by_both(short, seed), *expected, "{seed} {chunks:02X?}");
+}
+
+#[test]
+fn a_reader_returns_the_same_for_every_way_of_reading() {
+    strict_outcomes(120, 40, |chunks, seed, expected| every_way(chunks, TextDecoder::new(), seed, expected));
+}
+
+#[test]
+fn a_reader_repairs_the_same_for_every_way_of_reading() {
+    for policy in [ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Latin1, ErrorPolicy::Skip] {
+        outcomes_under(
+            TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip),
+            40,
+            every_way,
+        );
+    }
+}
+
+#[test]
+fn reading_continues_after_an_inner_error_at_every_position() {
+    for cut in 0..=CRAB.len() {
+        let inner = || {
+            HostileReader::new([
+                Step::Chunk(CRAB.as_bytes()[..cut].to_vec()),
+                Step::Fail(io::ErrorKind::TimedOut),
+                Step::Chunk(CRAB.as_bytes()[cut..].to_vec()),
+            ])
+        };
+        let expected = (CRAB.to_owned(), None);
+        assert_eq!(by_tokio_read(inner(), TextDecoder::new(), &[64]), expected);
+        assert_eq!(by_futures_read(inner(), TextDecoder::new(), &[3]), expected);
+        assert_eq!(by_tokio_fill(Utf8Reader::new(inner()), 64), expected);
+        assert_eq!(by_futures_fill(Utf8Reader::new(inner()), 4), expected);
+        assert_eq!(by_tokio_fill(Utf8Reader::new(inner()).with_inner_buffer(), 64), expected);
+        assert_eq!(by_futures_fill(Utf8Reader::new(inner()).with_inner_buffer(), 4), expected);
+    }
+}
+
+#[test]
+fn well_formed_text_is_borrowed_from_the_inner_buffer() {
+    use tokio::io::AsyncBufReadExt;
+    block_on(async {
+        let input = "\u{FEFF}gr\u{FC}n".as_bytes();
+        let decoder = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
+        let mut reader = Utf8Reader::with_decoder(input, decoder).with_inner_buffer();
+        let filled = reader.fill_buf().await.unwrap();
+        assert_eq!(filled, "gr\u{FC}n".as_bytes());
+        assert_eq!(filled.as_ptr(), input[3..].as_ptr());
+        let filled = reader.fill_buf().await.unwrap();
+        assert_eq!(filled.as_ptr(), input[3..].as_ptr(), "bytes that were not consumed are returned again");
+    });
+}
+
+#[test]
+fn adapters_for_readers_work_on_a_utf8_reader() {
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+    block_on(async {
+        let bytes: Vec<&[u8]> = "eins\r\nzw\u{F6}lf\nend".as_bytes().chunks(1).collect();
+        let inner = || HostileReader::new(steps(&bytes));
+
+        let mut text = String::new();
+        assert_eq!(Utf8Reader::new(inner()).read_to_string(&mut text).await.unwrap(), 16);
+        assert_eq!(text, "eins\r\nzw\u{F6}lf\nend");
+
+        let mut lines = Utf8Reader::new(inner()).lines();
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("eins"));
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("zw\u{F6}lf"));
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("end"));
+        assert_eq!(lines.next_line().await.unwrap(), None);
+
+        let mut copy = Vec::new();
+        tokio::io::copy(&mut Utf8Reader::new(inner()), &mut copy).await.unwrap();
+        assert_eq!(whole(&copy), text);
+
+        // First `read_line`, then `read`, with more bytes in the buffer than one read returns.
+        let long = format!("first\n{}", "\u{20AC}".repeat(10_000));
+        let mut reader = Utf8Reader::new(BufReader::with_capacity(64 * 1024, long.as_bytes()));
+        let (mut line, mut rest) = (String::new(), String::new());
+        reader.read_line(&mut line).await.unwrap();
+        reader.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(line + &rest, long);
+    });
+}
+
+/// An unbuffered `AsyncRead` with a fixed number of bytes.
+struct Unbuffered(tokio::io::Take<tokio::io::Repeat>);
+
+impl tokio::io::AsyncRead for Unbuffered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buf)
+    }
+}
+
+fn unbuffered(byte: u8, count: u64) -> Unbuffered {
+    use tokio::io::AsyncReadExt;
+    Unbuffered(tokio::io::repeat(byte).take(count))
+}
+
+#[test]
+fn utf8_reader_adds_a_buffer_to_an_unbuffered_reader() {
+    use tokio::io::AsyncBufReadExt;
+    block_on(async {
+        let mut lines = Utf8Reader::new(unbuffered(b'\n', 20_000)).lines();
+        let mut count = 0;
+        while let Some(line) = lines.next_line().await.unwrap() {
+            assert_eq!(line, "");
+            count += 1;
+        }
+        assert_eq!(count, 20_000);
+    });
+}
+
+/// Polls until there is a result. Returns it with the number of polls. Every pending poll must wake the task.
+fn polls<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> (T, u64) {
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    for count in 1.. {
+        match poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => return (result, count),
+            Poll::Pending => assert_eq!(woken.0.load(Ordering::Relaxed), count, "a pending poll wakes"),
+        }
+    }
+    unreachable!()
+}
+
+#[derive(Default)]
+struct Woken(AtomicU64);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_poll_of_a_reader_is_bounded_when_all_input_is_skipped() {
+    const COUNT: u64 = 1 << 18;
+    let skip = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
+    let least = COUNT / (64 * 1024);
+
+    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip);
+    let (end, count) =
+        polls(|cx| tokio::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), cx).map_ok(<[u8]>::len));
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
+
+    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip);
+    let mut room = [0; 64];
+    let (end, count) = polls(|cx| {
+        let mut room = tokio::io::ReadBuf::new(&mut room);
+        let read = tokio::io::AsyncRead::poll_read(Pin::new(&mut reader), cx, &mut room);
+        read.map_ok(|()| room.filled().len())
+    });
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
+
+    let bytes = vec![0xFF; COUNT as usize];
+    let mut reader = Utf8Reader::with_decoder(&bytes[..], skip).with_inner_buffer();
+    let (end, count) =
+        polls(|cx| tokio::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), cx).map_ok(<[u8]>::len));
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
+
+    let mut reader = Utf8Reader::with_decoder(futures::io::Cursor::new(&bytes), skip);
+    let (end, count) =
+        polls(|cx| futures::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), cx).map_ok(<[u8]>::len));
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
+}
+
+#[test]
+fn a_read_into_an_empty_buffer_reads_nothing() {
+    use tokio::io::AsyncReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::new(HostileReader::new(steps(&[b"a"])));
+        assert_eq!(reader.read(&mut []).await.unwrap(), 0);
+        assert_eq!(reader.read_u8().await.unwrap(), b'a');
+    });
+}
+
+/// A reader that returns a length greater than that of the buffer.
+struct InvalidLength;
+
+impl futures::io::AsyncRead for InvalidLength {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(buf.len() + 1))
+    }
+}
+
+#[test]
+fn a_length_greater_than_that_of_the_buffer_is_an_error() {
+    use futures::io::AsyncReadExt;
+    let error = block_on(Utf8Reader::new(InvalidLength).read(&mut [0; 8])).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::Other);
+}
+
+#[tokio::test]
+async fn no_text_is_lost_when_select_drops_a_read_at_any_await_point() {
+    use tokio::io::AsyncBufReadExt;
+    for yields in 0..4 {
+        let bytes: Vec<_> = "eins\nzw\u{F6}lf\n\u{1F980}".as_bytes().chunks(1).collect();
+        let mut lines = Utf8Reader::new(HostileReader::new(steps(&bytes))).lines();
+        let mut got = Vec::new();
+        loop {
+            let timeout = async {
+                for _ in 0..yields {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                biased;
+                line = lines.next_line() => match line.unwrap() {
+                    Some(line) => got.push(line),
+                    None => break,
+                },
+                () = timeout => {}
+            }
+        }
+        assert_eq!(got, ["eins", "zw\u{F6}lf", "\u{1F980}"]);
+    }
+}

@@ -1,0 +1,18 @@
+//! Mail: transfer encodings and whole messages.
+#![allow(missing_docs)]
+
+mod body;
+mod delimiters;
+mod headers;
+mod lmtp_filter;
+mod message;
+mod obsolete;
+mod quoted_printable;
+#[cfg(feature = "io")]
+mod read;
+mod reports;
+mod text_types;
+mod transfer;
+
+#[path = "../support/mod.rs"]
+mod support;

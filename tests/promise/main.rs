@@ -1,0 +1,9 @@
+//! What holds for all adapters: the same result for every partition, and what users of other crates reported.
+#![allow(missing_docs)]
+
+mod partitions;
+#[cfg(all(feature = "io", feature = "stream"))]
+mod users;
+
+#[path = "../support/mod.rs"]
+mod support;

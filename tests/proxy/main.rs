@@ -1,0 +1,16 @@
+//! The filters of proxies, and the relay.
+#![allow(missing_docs)]
+
+mod filter;
+mod line_filter;
+#[cfg(feature = "relay")]
+mod relay;
+#[cfg(feature = "relay")]
+mod relay_lines;
+#[cfg(feature = "relay")]
+mod relay_resets;
+#[cfg(feature = "relay")]
+mod relay_timers;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,15 @@
+//! Floor 2: `TextDecoder` and its policies, subsets, positions in lines and columns.
+#![allow(missing_docs)]
+
+#[cfg(feature = "alloc")]
+mod collect;
+mod decoder;
+mod locate;
+#[cfg(feature = "alloc")]
+mod push;
+#[cfg(feature = "transcode")]
+mod reports;
+mod subset;
+
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,64 @@
+//! Cases from reports about transcoding, detection and positions.
+
+use utf8_codec::detect::{Detection, Detector};
+use utf8_codec::locate::{Column, LineIndex};
+use utf8_codec::transcode::{Encoding, Transcoder, UnknownEncoding};
+
+use crate::support::every_partition;
+
+/// WHATWG Encoding, `decode`: the BOM determines the encoding and is removed.
+#[test]
+fn a_sniffed_bom_is_removed() {
+    for (report, input, text) in [
+        ("workerd#4977", &b"\xFE\xFF\0h\0\xE9"[..], "hé"),
+        ("fluent-bit#9321", b"\xFF\xFEa\0\r\0\n\0", "a\r\n"),
+        ("encoding_rs users", b"\xEF\xBB\xBFa", "a"),
+    ] {
+        every_partition(input, |chunks| {
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
+            let mut out = String::new();
+            chunks.iter().for_each(|chunk| transcoder.feed_into(chunk, &mut out).expect(report));
+            transcoder.finish_into(&mut out).expect(report);
+            assert_eq!(out, text, "{report}");
+        });
+    }
+}
+
+#[test]
+fn utf_32_needs_whole_code_units() {
+    for (report, input, detection) in [
+        ("chardet#62", &b"\xFF\xFE\0\x000\0"[..], Detection::Utf16(Encoding::Utf16Le)),
+        ("chardet#62", b"\xFF\xFE\0\x000\0\0\0", Detection::Utf32(Encoding::Utf32Le)),
+        ("a code unit above 10FFFF", b"\xFF\xFE\0\x000\0\x11\0", Detection::Utf16(Encoding::Utf16Le)),
+        ("nothing after the BOM", b"\xFF\xFE\0\0", Detection::Utf32(Encoding::Utf32Le)),
+    ] {
+        every_partition(input, |chunks| {
+            let mut detector = Detector::new();
+            chunks.iter().for_each(|chunk| _ = detector.push(chunk));
+            assert_eq!(detector.finish(), detection, "{report}");
+        });
+    }
+}
+
+/// Editors send the line after the last one as the end of a range of whole lines.
+#[test]
+fn the_line_after_the_last_is_the_end_of_the_document() {
+    for (report, text, lines) in [("clice#512, lsp4e#669", "ab\r\ncd", 2), ("materialize#37369", "", 1)] {
+        let mut index = LineIndex::new(utf8_codec::LineEnding::Any);
+        index.push(text);
+        assert_eq!(index.lines(), lines, "{report}");
+        assert_eq!(index.offset_of(lines, Column::Utf16(7)), Some(text.len() as u64), "{report}");
+        assert_eq!(index.offset_of(lines + 1, Column::Utf16(0)), None, "{report}");
+        assert_eq!(index.line(lines), None, "{report}");
+    }
+}
+
+#[test]
+fn an_unknown_encoding_is_named_by_its_error() {
+    let message = |name: &str| name.parse::<Encoding>().map_err(|error: UnknownEncoding| error.to_string());
+    let error = message("utf-7").expect_err("unknown");
+    assert!(error.starts_with("unknown encoding `utf-7`; known are utf-8, "), "{error}");
+    // A name may come from a peer.
+    let error = message(&"\u{1B}é".repeat(30)).expect_err("unknown");
+    assert!(error.starts_with(&format!("unknown encoding `{}...`; known", "?".repeat(40))), "{error}");
+}

@@ -1,0 +1,12 @@
+//! The layers for services, and the responses to what they reject.
+#![allow(missing_docs)]
+
+mod drain;
+mod grpc;
+mod rejection;
+mod reports;
+mod request;
+mod response;
+
+#[path = "../support/mod.rs"]
+mod support;
