@@ -1,4 +1,6 @@
-//! Character boundaries, for protocols that split or count text in bytes.
+//! Character boundaries.
+//!
+//! For protocols that split or count text in bytes.
 //!
 //! | you have | use |
 //! |---|---|
@@ -10,7 +12,7 @@
 //! ```
 //! use utf8_codec::boundary::{Splitter, floor_boundary, truncate};
 //!
-//! // A read buffer of which only whole characters are passed on.
+//! // A read buffer of which only whole characters are forwarded.
 //! let buffer = b"caf\xC3\xA9 \xE2\x82";
 //! let (whole, rest) = buffer.split_at(buffer.len() - utf8_codec::boundary::unfinished_len(buffer));
 //! assert_eq!((whole, rest), ("café ".as_bytes(), &b"\xE2\x82"[..]));
@@ -23,12 +25,19 @@
 //! assert_eq!(texts, ["grün", " und ", "blau"]);
 //! ```
 //!
-//! # Limits and cost
+//! # Limits
+//!
+//! Text is split between characters, possibly inside a grapheme cluster. The bytes are not validated: in ill-formed input
+//! the result is at most 3 bytes away from the index.
+//!
+//! # Cost
 //!
 //! UTF-8 is self-synchronizing (RFC 3629 §1): the nearest boundary is at most 3 bytes away from any index, and finding
-//! it does not need the bytes before it. Every function reads a constant number of bytes, and none allocates. Text is
-//! split between characters, possibly inside a grapheme cluster. The bytes are not validated: in ill-formed input the
-//! result is at most 3 bytes away from the index. No feature is needed.
+//! it does not need the bytes before it. Every function reads a constant number of bytes, and none allocates.
+//!
+//! # Feature
+//!
+//! None, `no_std`.
 
 use crate::encoding::{Sequence, UTF_8, is_continuation};
 

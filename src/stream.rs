@@ -24,12 +24,25 @@
 //! # }).unwrap();
 //! ```
 //!
-//! - **Errors**: [`Utf8StreamError`], an ill-formed sequence with its absolute offset, or the error of the inner stream.
-//! - **Limits**: the stream holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer controls
-//!   its length.
-//! - **Cost**: well-formed text is not copied. A character from two chunks and a replacement are small copies.
-//! - **Cancel safety**: all state is in the stream.
-//! - **Feature**: `stream`. With `codec`, [`SseStream`] is a stream of server-sent events.
+//! # Errors
+//!
+//! [`Utf8StreamError`], an ill-formed sequence with its absolute offset, or the error of the inner stream.
+//!
+//! # Limits
+//!
+//! The stream holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer controls its length.
+//!
+//! # Cost
+//!
+//! Well-formed text is not copied. A character from two chunks and a replacement are small copies.
+//!
+//! # Cancel safety
+//!
+//! All state is in the stream.
+//!
+//! # Feature
+//!
+//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events.
 
 // This page links to a type that exists only with the feature `codec`.
 #![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]

@@ -13,6 +13,7 @@ use crate::transcode::{Encoding, Transcoder};
 
 /// A legacy encoding, for text that is not UTF-8. In both encodings every byte sequence is well-formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Legacy {
     /// windows-1252. On the web the label ISO 8859-1 also means windows-1252.
     #[default]

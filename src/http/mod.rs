@@ -72,7 +72,7 @@
 //! part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
 //! allocation. Forms, transcoded bodies and trailers do.
 //!
-//! # Features
+//! # Feature
 //!
 //! `http-rules` enables the parts without a body type: rules, plans, filters, and problem documents. It compiles for
 //! wasm, and needs neither `http-body` nor a runtime. `http` adds [`Utf8Body`] and the counters. `encoding_rs` adds

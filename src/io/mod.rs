@@ -50,14 +50,23 @@
 //! A slice and a `Cursor` implement the traits of more than one family. Import those of one family, so that calls are
 //! not ambiguous.
 //!
-//! - **Feature**: `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for
-//!   futures-io.
-//! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
-//!   `Utf8LinesCodec` in the module `codec` have one.
-//! - **Cost**: one copy into the buffer of the reader, as with `BufReader`. [`Utf8Reader::with_inner_buffer`] and the
-//!   writer do not copy.
-//! - **Cancel safety**: all state is in the reader or writer. A call that returned `Interrupted` or `WouldBlock` can be
-//!   repeated.
+//! # Limits
+//!
+//! A reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
+//! `Utf8LinesCodec` in the module `codec` have one.
+//!
+//! # Cost
+//!
+//! One copy into the buffer of the reader, as with `BufReader`. [`Utf8Reader::with_inner_buffer`] and the writer do not
+//! copy.
+//!
+//! # Cancel safety
+//!
+//! All state is in the reader or writer. A call that returned `Interrupted` or `WouldBlock` can be repeated.
+//!
+//! # Feature
+//!
+//! `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for futures-io.
 
 // `reading` and `writing` contain the state and the logic; `blocking`, `tokio` and `futures` implement the traits.
 mod blocking;

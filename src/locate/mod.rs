@@ -45,6 +45,10 @@
 //! AVX2). A `LineIndex` is also fast in a build without optimizations: it does not use vectors. Columns are counted
 //! only in the text after the last terminator of a chunk. [`Locator::push_ascii`] validates and counts ASCII in one
 //! pass.
+//!
+//! # Feature
+//!
+//! None, `no_std`. `LineIndex` needs `alloc`.
 
 #[cfg(feature = "alloc")]
 mod index;
@@ -120,6 +124,7 @@ impl AddAssign for Columns {
 
 /// A column in one of the units, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Column {
     /// A column in bytes.
     Bytes(u64),

@@ -127,14 +127,23 @@ impl LineEnding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Ascii;
+
+    const ENDINGS: [LineEnding; 5] = [
+        LineEnding::LfOrCrLf,
+        LineEnding::Lf,
+        LineEnding::CrLf,
+        LineEnding::Ascii(Ascii::new(b'\r').unwrap()),
+        LineEnding::Any,
+    ];
 
     /// The number of terminators, and the position after the last one.
-    fn model(newlines: LineEnding, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
+    fn model(ending: LineEnding, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let (mut ends, mut start, mut before) = (0, 0, if after_cr { b'\r' } else { 0 });
         for (at, &byte) in bytes.iter().enumerate() {
-            let (is_end, is_second) = match newlines {
-                LineEnding::Lf => (byte == b'\n', false),
-                LineEnding::Cr => (byte == b'\r', false),
+            let (is_end, is_second) = match ending {
+                LineEnding::LfOrCrLf | LineEnding::Lf => (byte == b'\n', false),
+                LineEnding::Ascii(ascii) => (byte == ascii.get(), false),
                 LineEnding::CrLf => (byte == b'\n' && before == b'\r', false),
                 LineEnding::Any => (matches!(byte, b'\n' | b'\r'), byte == b'\n' && before == b'\r'),
             };
@@ -156,11 +165,11 @@ mod tests {
                         bytes[len - 1] = last;
                         let end = len.min(at + terminator.len());
                         bytes[at..end].copy_from_slice(&terminator[..end - at]);
-                        for newlines in [LineEnding::Lf, LineEnding::CrLf, LineEnding::Cr, LineEnding::Any] {
+                        for ending in ENDINGS {
                             for after_cr in [false, true] {
-                                let found = newlines.count(after_cr, &bytes);
-                                let expected = model(newlines, after_cr, &bytes);
-                                assert_eq!(found, expected, "{newlines:?} {after_cr} {len} {at} {last:02X}");
+                                let found = ending.count_lines(after_cr, &bytes);
+                                let expected = model(ending, after_cr, &bytes);
+                                assert_eq!(found, expected, "{ending:?} {after_cr} {len} {at} {last:02X}");
                             }
                         }
                     }

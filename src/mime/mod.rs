@@ -1,8 +1,6 @@
-//! Validation of the text of mail: encoded bodies and whole messages, checked while they stream. Feature `mime`.
+//! Validation of the text of mail: encoded bodies and whole messages, checked while they stream.
 //!
-//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. The module does no I/O and needs only an
-//! allocator (`no_std`). With the feature `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of
-//! tokio.
+//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. The module does no I/O.
 //!
 //! | input | type | output |
 //! |---|---|---|
@@ -74,6 +72,10 @@
 //!
 //! Every byte is decoded and checked once. Memory is bounded: the current header field, 13 KiB for an encoded body, 16 KiB
 //! for the start of XML, and the verdicts. Work is linear in the length of the message for any content.
+//!
+//! # Feature
+//!
+//! `mime`, `no_std` with an allocator. With `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of tokio.
 
 mod body;
 mod encoded_word;

@@ -132,7 +132,7 @@ impl Filter {
     /// for (chunk, end_of_stream) in [(&b"na\xF0"[..], false), (b"\x9F", false), (b"\x98\x80x", true)] {
     ///     let mut body = Some(Bytes::copy_from_slice(chunk));
     ///     if let Verdict::Reject(error) = ctx.rewrite(&mut body, end_of_stream) {
-    ///         panic!("the hook returns an error, and the engine answers 400: {error}");
+    ///         panic!("the hook returns an error, and the engine responds with 400: {error}");
     ///     }
     ///     sent.push(body);
     /// }

@@ -115,6 +115,11 @@ impl LineFilter {
         Self { ending, ..self }
     }
 
+    /// Returns the terminator of a line.
+    pub const fn line_ending(&self) -> LineEnding {
+        self.ending
+    }
+
     /// Sets the maximum number of bytes of a line before its terminator. Without a limit a peer that sends
     /// no terminator could exhaust the memory.
     #[must_use]

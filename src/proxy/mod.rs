@@ -1,4 +1,6 @@
-//! Filters for proxies that must only forward well-formed text.
+//! Filters for well-formed text.
+//!
+//! For proxies that must only forward well-formed text.
 //!
 //! | input | use | feature |
 //! |---|---|---|
@@ -35,7 +37,7 @@
 //! A slice of well-formed text is validated once. It is not copied and nothing is allocated, even if characters are split
 //! between slices. `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
 //!
-//! # Features
+//! # Feature
 //!
 //! `proxy` needs `alloc` and `bytes`, but neither `std` nor a runtime. `relay` adds tokio. The command
 //! `utf8-codec proxy` (package `utf8-codec-cli`) runs a `Relay` with limits, logs and metrics.

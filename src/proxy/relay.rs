@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
+use crate::line_ending::LineEnding;
 use crate::proxy::deadline::{Deadline, Limits};
 use crate::proxy::filter::Filter;
 use crate::proxy::lines::LineFilter;
@@ -22,8 +23,8 @@ const TURN: usize = 256 * 1024;
 
 /// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
 ///
-/// - Bytes are forwarded as they arrive, in whole characters, or in whole lines with [`with_line_filter`](Self::with_line_filter)
-///   or without it.
+/// - Bytes are forwarded as they arrive, in whole characters, or in whole lines with
+///   [`with_line_filter`](Self::with_line_filter).
 /// - The end of one direction is forwarded as a half-close. The other direction continues.
 /// - Back-pressure is preserved: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads
 ///   again after all of it is written. Repaired text is at most four times as long as the buffer. A connection that
@@ -99,7 +100,12 @@ impl Relay {
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         let decoder = decoder.restarted_at(0);
         const fn setup(decoder: TextDecoder) -> Setup {
-            Setup { stage: Stage::Text(Filter::with_decoder(decoder)), report_only: false, closes: false }
+            Setup {
+                stage: Stage::Text(Filter::with_decoder(decoder)),
+                ending: LineEnding::LfOrCrLf,
+                report_only: false,
+                closes: false,
+            }
         }
         Self {
             requests: setup(decoder),
@@ -118,6 +124,8 @@ impl Relay {
     #[must_use]
     pub fn with_line_filter(mut self, filter: LineFilter) -> Self {
         let filter = filter.restarted();
+        self.requests.ending = filter.line_ending();
+        self.responses.ending = filter.line_ending();
         self.requests.stage = Stage::Lines(filter.clone());
         self.responses.stage = Stage::Lines(filter);
         self

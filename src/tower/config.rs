@@ -133,7 +133,7 @@ impl LayerConfig {
             }
             Err(Interrupted::Body(error)) => {
                 return match report.rejection() {
-                    Some(rejection) => Release::Respond(self.answer(rejection)),
+                    Some(rejection) => Release::Respond(self.response(rejection)),
                     None => Release::Forward(CheckedBody::failed(error)),
                 };
             }
@@ -153,11 +153,11 @@ impl LayerConfig {
     pub(crate) fn reject<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         record_rejection(&reason, content_type.as_ref(), Some(&self.counters));
-        self.answer(&Rejection { message: self.message, reason, content_type })
+        self.response(&Rejection { message: self.message, reason, content_type })
     }
 
     /// Returns the response to a rejected message.
-    pub(crate) fn answer<B>(&self, rejection: &Rejection) -> Response<CheckedBody<B>> {
+    pub(crate) fn response<B>(&self, rejection: &Rejection) -> Response<CheckedBody<B>> {
         let response = match &self.on_rejection {
             Some(respond) => respond(rejection),
             None => rejection.to_response().map(Bytes::from),

@@ -31,7 +31,7 @@
 //!
 //! # gRPC
 //!
-//! A rejected request with the type `application/grpc` is answered with the status `200`, `grpc-status: 3` and
+//! A rejected request with the type `application/grpc` has a response with the status `200`, `grpc-status: 3` and
 //! `grpc-message`, without a body ([`Rejection::grpc_fields`](crate::http::Rejection::grpc_fields)), because a client of
 //! gRPC does not read a problem document. The messages are not checked, because each has a binary length before it
 //! ([`BodyRules::length_prefixed`](crate::http::BodyRules::length_prefixed)).
@@ -52,7 +52,9 @@
 //!
 //! Dropping a response future drops its request, as with any service. The bodies are cancel safe.
 //!
-//! Feature `tower`, which enables `http`.
+//! # Feature
+//!
+//! `tower`, which enables `http`.
 
 #[macro_use]
 mod macros;

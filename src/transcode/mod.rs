@@ -1,17 +1,16 @@
-//! Conversion between encodings, in chunks of any size. Feature `transcode`.
+//! Conversion between encodings, in chunks of any size.
 //!
 //! For programs that exchange text with systems that do not use UTF-8: UTF-16 from Windows and Java, CESU-8 and
 //! Modified UTF-8 from databases and class files, WTF-8 file names, the 31-bit UTF-8 of RFC 2279, ISO 8859-1 and
-//! windows-1252. [`Encoding`] lists them all. The module does no I/O and needs no allocator (`no_std`), except that
-//! growing output ([`Output`]) needs the feature `alloc`. Other charsets of the web are decoded by `http::Utf8Body`
-//! with the feature `encoding_rs`.
+//! windows-1252. [`Encoding`] lists them all. The module does no I/O. Other charsets of the web are decoded by
+//! `http::Utf8Body` with the feature `encoding_rs`.
 //!
 //! ```
 //! use utf8_codec::transcode::{Encoding, Transcoder};
 //! use utf8_codec::{BomPolicy, ErrorPolicy};
 //!
-//! let mut transcoder =
-//!     Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).with_bom_policy(BomPolicy::Strip).with_error_policy(ErrorPolicy::Replace);
+//! let transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).with_bom_policy(BomPolicy::Strip);
+//! let mut transcoder = transcoder.with_error_policy(ErrorPolicy::Replace);
 //! let mut text = String::new();
 //! // A BOM, "né" split inside a code unit, and an unpaired surrogate.
 //! for chunk in [&b"\xFF\xFEn\0\xE9"[..], b"\0\x3D\xD8!\0"] {
@@ -41,6 +40,10 @@
 //! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
 //! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed_into`] copies
 //! the state of the transcoder, about 200 bytes, so a chunk should have at least a few hundred bytes.
+//!
+//! # Feature
+//!
+//! `transcode`, `no_std` without an allocator. Growing output ([`Output`]) needs `alloc`.
 
 mod bulk;
 mod carry;

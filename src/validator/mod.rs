@@ -1,6 +1,6 @@
-//! Validation of messages for applications that do the framing themselves: WebSocket, gRPC, MQTT.
+//! Validation of messages.
 //!
-//! [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask
+//! For applications that do the framing themselves: WebSocket, gRPC, MQTT. [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask
 //! of a WebSocket frame, so that a payload can be validated while it is masked, or while the mask is removed.
 //!
 //! ```
@@ -19,11 +19,17 @@
 //! # }
 //! ```
 //!
-//! # Limits and cost
+//! # Limits
 //!
-//! The state is `Copy`, a few words long, and holds at most 3 bytes of a message. Nothing is allocated, and each byte
-//! is read once. The length of a message is not limited here. `Utf8Validator::validate_buf` needs the feature `bytes`;
-//! everything else needs none.
+//! The validator holds at most 3 bytes of a message. The length of a message is not limited here.
+//!
+//! # Cost
+//!
+//! The state is `Copy` and a few words long. Nothing is allocated, and each byte is read once.
+//!
+//! # Feature
+//!
+//! None, `no_std`. `Utf8Validator::validate_buf` needs `bytes`.
 
 #[cfg(feature = "bytes")]
 mod buf;

@@ -115,7 +115,8 @@ fn unfinished_sequences_stay_in_the_buffer() {
 /// `FramedRead` does not call `decode_eof` again after an error. An unfinished sequence may have several errors.
 #[test]
 fn a_resumed_stream_starts_with_a_code_unit() {
-    let codec = || TranscodeCodec::new(Encoding::Utf16Le).with_switches(Switches::STRICT.with_surrogates(true));
+    let codec =
+        || TranscodeCodec::new(Encoding::Utf16Le).with_switches(Switches::STRICT.with_surrogates(true));
     let report = |result: Result<_, CodecError>| {
         let Err(CodecError::IllFormed { error, rejected, .. }) = result else { panic!("{result:?}") };
         (error.offset, error.kind, rejected.bytes.to_vec())

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, join, simplex};
 use tokio::time::{sleep, timeout};
 use utf8_codec::proxy::{Direction, End, LineError, LineFilter, Observer, RejectedLine, Relay};
+use utf8_codec::{Ascii, LineEnding};
 
 use crate::support::relay::{piped, read_all, read_some};
 
@@ -83,6 +84,32 @@ async fn a_reply_is_written_between_two_lines() {
         let events = answering.0.lock().unwrap();
         assert_eq!(events.len(), 2, "{events:?}");
         assert!(events[0].starts_with("requests: line 2: ill-formed UTF-8 at byte 6"), "{events:?}");
+    }
+}
+
+/// The terminator is that of the filter. Under `Any` an LF may still follow a CR.
+#[tokio::test(start_paused = true)]
+async fn a_reply_is_written_after_the_terminator_of_the_filter() {
+    for (ending, bad, half, rest) in [
+        (LineEnding::Ascii(Ascii::NUL), &b"\xFF\0"[..], &b"a\n"[..], &b"b\0"[..]),
+        (LineEnding::CrLf, b"\xFF\n\r\n", b"a\n", b"b\r\n"),
+        (LineEnding::Any, b"\xFF\r", b"a\r", b"\nb\n"),
+    ] {
+        let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
+        let relay = Relay::new().with_line_filter(LineFilter::new().with_line_ending(ending));
+        let relay = relay.with_only(Direction::Requests);
+        let observer = Answering::default();
+        let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+        server.write_all(half).await.unwrap();
+        assert_eq!(read_some(&mut client, half.len()).await, half);
+        client.write_all(bad).await.unwrap();
+        // The clock advances when the relay waits.
+        sleep(Duration::from_millis(20)).await;
+        server.write_all(rest).await.unwrap();
+        let expected = [rest, b"bad line 1: InvalidLead\n"].concat();
+        assert_eq!(read_some(&mut client, expected.len()).await, expected, "{ending}");
+        drop((client, server));
+        let _ = relayed.await.unwrap();
     }
 }
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::stream::FusedStream;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 use http_body_util::{BodyExt, StreamBody};
-use utf8_codec::stream::{Utf8StreamError, Utf8Stream, Utf8StreamExt};
+use utf8_codec::stream::{Utf8Stream, Utf8StreamError, Utf8StreamExt};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 use crate::support::hostile::{HostileStream, Step, steps};

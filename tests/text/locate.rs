@@ -1,10 +1,14 @@
 //! Lines and columns are compared with those of a loop over the characters, for every partition.
 
-use utf8_codec::locate::{Column, Columns, Locator, Newlines};
+use utf8_codec::locate::{Column, Columns, Locator};
+use utf8_codec::{Ascii, LineEnding};
 
 use crate::support::{Rng, every_partition, some_partitions};
 
-const ALL: [Newlines; 4] = [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any];
+const CR: LineEnding = LineEnding::Ascii(Ascii::new(b'\r').unwrap());
+const A: LineEnding = LineEnding::Ascii(Ascii::new(b'a').unwrap());
+
+const ALL: [LineEnding; 6] = [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, CR, LineEnding::Any, A];
 
 /// Offset, line, and column in bytes, characters and UTF-16 units.
 type Position = (u64, u64, [u64; 3]);
@@ -209,8 +213,8 @@ fn a_position_inside_a_character_is_its_start() {
 
 #[test]
 fn a_cr_before_the_chunk_of_its_lf_has_an_offset() {
-    let mut locator = Locator::new().newlines(Newlines::CrLf);
-    locator.feed("a\r");
+    let mut locator = Locator::new().with_line_ending(LineEnding::CrLf);
+    locator.push("a\r");
     for (column, offset) in [(0, None), (1, Some(1)), (2, Some(1)), (9, Some(1))] {
         assert_eq!(locator.offset_of("\nb", 0, Column::Bytes(column)), offset, "{column}");
     }

@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::borrow::Cow;
 
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, DecodeError, Subset, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::{BomPolicy, DecodeError, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
 
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 

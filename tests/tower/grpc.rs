@@ -40,10 +40,11 @@ fn the_type_of_the_message_decides_which_response_it_is() {
 #[tokio::test]
 async fn a_rejected_response_is_an_internal_error() {
     let rules = BodyRules::for_responses().with_length_prefixed(UncheckablePolicy::Reject);
-    let service = ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |_: Request<()>| {
-        let response = Response::builder().header("content-type", "application/grpc");
-        Ok::<_, Infallible>(response.body(Full::<Bytes>::from("x")).unwrap())
-    }));
+    let service =
+        ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |_: Request<()>| {
+            let response = Response::builder().header("content-type", "application/grpc");
+            Ok::<_, Infallible>(response.body(Full::<Bytes>::from("x")).unwrap())
+        }));
     let response = service.oneshot(Request::new(())).await.unwrap();
     assert_eq!(
         (response.status(), &response.headers()["grpc-status"]),

@@ -28,11 +28,11 @@
 //!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().with_max_length(1 << 20));
 //!     let mut messages = Framed::new(socket, ErrorsAsItems::new(codec));
 //!     while let Some(message) = messages.next().await {
-//!         let answer = match message? {
+//!         let reply = match message? {
 //!             Ok(message) => format!("{} characters", message.chars().count()),
 //!             Err(error) => error.to_string(), // ill-formed, or longer than 1 MiB
 //!         };
-//!         messages.send(answer).await.map_err(Utf8FramesError::Inner)?;
+//!         messages.send(reply).await.map_err(Utf8FramesError::Inner)?;
 //!     }
 //!     Ok(())
 //! }
@@ -43,17 +43,30 @@
 //! # });
 //! ```
 //!
-//! - **Errors**: [`FramingError`], with an absolute offset. After an invalid header or trailer, or a header that is too
-//!   long, the codec cannot find the next frame: it reports the error once and discards the rest of the stream.
-//!   [`JsonSequenceCodec`] continues after every error. A frame that is too long is skipped, and the frames after it
-//!   are read normally.
-//! - **Limits**: 64 KiB for a syslog message and 8 MiB for the payloads of the other codecs, unless set otherwise. A
-//!   length has at most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that
-//!   arrive, not with the length in the header.
-//! - **Cost**: a frame is a slice of the read buffer. The work is linear in the length of any input, however it is
-//!   split.
-//! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
-//! - **Feature**: `codec` (on by default).
+//! # Errors
+//!
+//! [`FramingError`], with an absolute offset. After an invalid header or trailer, or a header that is too long, the
+//! codec cannot find the next frame: it reports the error once and discards the rest of the stream.
+//! [`JsonSequenceCodec`] continues after every error. A frame that is too long is skipped, and the frames after it are
+//! read normally.
+//!
+//! # Limits
+//!
+//! 64 KiB for a syslog message and 8 MiB for the payloads of the other codecs, unless set otherwise. A length has at
+//! most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that arrive, not with the
+//! length in the header.
+//!
+//! # Cost
+//!
+//! A frame is a slice of the read buffer. The work is linear in the length of any input, however it is split.
+//!
+//! # Cancel safety
+//!
+//! All state is in the codec and in the buffer of `Framed`.
+//!
+//! # Feature
+//!
+//! `codec`, which is on by default.
 
 mod content_length;
 mod error;

@@ -4,8 +4,8 @@ use std::process::Stdio;
 
 use futures::TryStreamExt;
 use tokio_util::codec::FramedRead;
-use utf8_codec::codec::{LineEnding, Utf8LinesCodec};
-use utf8_codec::{ErrorPolicy, TextDecoder};
+use utf8_codec::codec::Utf8LinesCodec;
+use utf8_codec::{ErrorPolicy, LineEnding, TextDecoder};
 
 /// dsh-tauri-desk#197, rtk-ai/rtk#2049: a UTF-8 error ends the reading of a child's output. The pipe closes, the child
 /// fails with EPIPE, and the rest of the output is lost.
