@@ -231,11 +231,5 @@ LAYOUTS = {
     ("shuffles.rs", "ONE_OR_TWO"): Layout(one_or_two),
     ("shuffles.rs", "ONE_TO_THREE"): Layout(one_to_three, valid=each_three_is_two),
     ("shuffles.rs", "IN_BMP"): Layout(in_bmp, valid=each_three_is_two),
-    ("shuffles.rs", "ONE_TO_FOUR"): Layout(one_to_four, length=lengths_of_four),
-    ("shuffles.rs", "LENGTHS"): Layout(None, length=lengths_of_four),
-    ("utf32/utf16.rs", "SET_BITS"): Layout(kept_lanes(1), size=8),
-    ("shuffles.rs", "ONE_OR_TWO_UNITS"): [Layout(one_or_two_units(swapped), bits=4) for swapped in (0, 1)],
-    ("shuffles.rs", "KEPT"): Layout(kept_lanes(1, opposite), size=8),
-    ("kept.rs", "KEPT"): Layout(kept_lanes(1), size=8),
-    ("split.rs", "INSERTED"): Layout(inserted),
+    ("quoted.rs", "KEPT"): Layout(kept_lanes(1), size=8),
 }

@@ -5,20 +5,19 @@ An iteration starts inside the input and the output, which have the shortest len
 the definitions of `conversions.py`. docs/verification.md has the list of claims.
 """
 
-from z3 import And, BitVec, BitVecVal, If, Implies, Not, Or, is_true, simplify
+from z3 import And, BitVec, Implies, Not, Or, is_true, simplify
 
 import formulas
 from classes import parts_about
 from compressed import Kernel, prove_tables, slots_of, sum_of, sum_of_total
 from conversions import (
-    Encoded, FromUtf16, FromUtf32, first_of, in_order, is_surrogate, name_of, normal, pair, pair_to_utf8, to_utf16, utf8, utf16_unit, utf32_unit, wide,
+    Encoded, FromUtf16, first_of, in_order, is_surrogate, name_of, normal, pair, pair_to_utf8, utf8, utf16_unit, utf32_unit, wide,
     windows_words,
 )
 from formulas import BOUNDARY, run_parts, state
 from model import Int, Slice, join
 from paths import paths
 from rust import Source
-from units import character
 from vectors import Mask, Output, Text, Total, z3_bool
 
 WIDTH = 32
@@ -35,9 +34,6 @@ AVX2 = "arch/x86_64/avx2/"
 SHUFFLES = "arch/shuffles"
 UTF16 = [AVX2 + "utf16", SHUFFLES]
 TO_UTF16 = [AVX2 + "to_utf16", *UTF16]
-UTF32 = [AVX2 + "utf32/utf8", AVX2 + "utf32/mod", *UTF16]
-LATIN = [AVX2 + "latin", *UTF16, AVX2 + "mod"]
-UNITS_32 = [AVX2 + "utf32/utf16", AVX2 + "utf32/mod", *UTF16]
 
 
 def all_paths(files, name, arguments, premises=(), generics=(), presets=(), align=0, kernel=Kernel, **options):
@@ -119,10 +115,6 @@ class Utf16(FromUtf16):
     def __init__(self, is_big_endian, made, taken=WIDTH):
         super().__init__(is_big_endian, made)
         self.taken = taken
-
-
-class Utf32(FromUtf32):
-    taken = None
 
 
 def prove_text(report, title, files, generics, unit_bytes, expected, has_pairs, at, align=0):
@@ -207,98 +199,15 @@ def prove_to_utf16(report, is_big_endian):
     prove_text_end(report, title, TO_UTF16, [is_big_endian], 2, True)
 
 
-def prove_to_utf32(report, is_big_endian):
-    title = f"UTF-8 to {name_of(32, is_big_endian)}"
-    for at, align in ((0, 0), (64, 12)):
-        prove_text(report, title, UTF32, [is_big_endian], 4, utf32_unit(is_big_endian), False, at, align)
-    prove_text_end(report, title, UTF32, [is_big_endian], 4, False)
-
-
-def prove_utf32(report, is_big_endian):
-    expected = Utf32(is_big_endian, lambda value: first_of(*utf8(value)))
-    prove_units(report, f"{name_of(32, is_big_endian)} to UTF-8", UTF32, "decode", [is_big_endian], 4, 16, 64, expected)
-
-
-def prove_utf32_utf16(report, is_big_endian, other):
-    title = f"{name_of(32, is_big_endian)} to {name_of(16, other)}"
-    prove_units(report, title, UNITS_32, "to_utf16", [is_big_endian, other], 4, 16, 64, Utf32(is_big_endian, to_utf16(other)))
-
-
-def prove_from_utf16(report, is_big_endian, other):
-    """UTF-16 to UTF-32, after a vector that ends with the first half of a pair, or not."""
-    title = f"{name_of(16, is_big_endian)} to {name_of(32, other)}"
-    memory, before = [BitVec(f"x{i}", 8) for i in range(READ + WIDTH)], [BitVec(f"b{i}", 8) for i in range(WIDTH)]
-    given, units = memory[READ:], FromUtf16(is_big_endian, None)
-    for is_open in (0, 3):
-        # A first half whose second half has not been read is not counted.
-        presets, name = STATE | {"is_open": Int(is_open, "u32")}, f"{title}, after a first half" if is_open else title
-        prove_end(report, name, UNITS_32, "from_utf16", [is_big_endian, other], WIDTH, 2 * WIDTH, presets, taken_back=2 if is_open else 0)
-        earlier = join(before[30:])
-        premise = is_surrogate(earlier, 0xD800) if is_open else z3_bool(True)
-        presets = STATE | {"before": before, "is_open": Int(is_open, "u32")}
-        for count, (machine, output, _) in enumerate(all_paths(
-            UNITS_32, "from_utf16", lambda: (Slice(memory), Output(WRITTEN + 2 * WIDTH)), generics=[is_big_endian, other], presets=presets,
-        ), 1):
-            state_ = machine.scope
-            here = And(premise, *machine.conditions)
-            name = f"{title}, {'after a first half, ' if is_open else ''}path {count}"
-            values = [units.unit(given, i) for i in range(WIDTH // 2)]
-            firsts = [z3_bool(bool(is_open)), *(is_surrogate(unit, 0xD800) for unit in values)]
-            is_paired = And(*(firsts[i] == is_surrogate(unit, 0xDC00) for i, unit in enumerate(values)))
-            if getattr(machine, "broken", False):
-                report.prove(f"{name}: stops only for an unpaired surrogate", Implies(here, Not(is_paired)))
-                continue
-            assert machine.number(state_["read"]) == READ + WIDTH
-            slots, terms = slots_of(machine, output, WRITTEN)
-            assert sum_of_total(Total.of(state_["written"])) == sum_of(terms) and len(slots) == 2 * WIDTH
-            report.prove(f"{name}: all surrogates are paired", Implies(here, is_paired))
-            kept = state_["is_open"].bits() == If(firsts[-1], BitVecVal(3, 32), BitVecVal(0, 32))
-            report.prove(f"{name}: a first half at the end is kept", Implies(here, kept))
-            for i, unit in enumerate(values):
-                value = If(is_surrogate(unit, 0xDC00), pair(values[i - 1] if i else earlier, unit), wide(unit))
-                expected = [(Not(firsts[i + 1]), byte) for byte in in_order(value, other)]
-                report.prove(f"{name}: unit {i}", Implies(here, normal(slots[4 * i:4 * i + 4]) == normal(expected)))
-
-
-def prove_latin(report, windows):
-    """A vector of single bytes to UTF-8."""
-    title, room = ("windows-1252" if windows else "ISO 8859-1") + " to UTF-8", 3 * WIDTH + 4 if windows else 2 * WIDTH
-    memory = [BitVec(f"x{i}", 8) for i in range(READ + WIDTH)]
-    constants = {"WINDOWS_1252_C1": windows_words()}
-    prove_end(report, title, LATIN, "decode", [windows], WIDTH, room, constants=constants)
-    for count, (machine, output, result) in enumerate(all_paths(
-        LATIN, "decode", lambda: (Slice(memory), Output(WRITTEN + room)), generics=[windows], presets=STATE,
-        constants=constants,
-    ), 1):
-        assert result is None
-        here, name = And(*machine.conditions), f"{title}, path {count}"
-        slots, terms = slots_of(machine, output, WRITTEN)
-        assert machine.number(machine.scope["read"]) == READ + WIDTH
-        assert sum_of_total(Total.of(machine.scope["written"])) == sum_of(terms), "the length is not that of the bytes"
-        prove_masks(report, name, machine, here)
-        per_byte = len(slots) // WIDTH
-        for i in (0, 3, 4, 7, 8, 12, 15, 16, 19, 20, 24, 31):
-            x = memory[READ + i]
-            premises = premises_about(machine, [x])
-            found = normal(slots[per_byte * i:per_byte * i + per_byte])
-            report.prove(f"{name}: byte {i}", Implies(premises, found == normal(first_of(*utf8(character(x, windows))))))
-
-
 def prove_table(report, name):
     prove_tables(report, sources(name))
 
 
 BOTH = (False, True)
-PAIRS = [(order, other) for order in BOTH for other in BOTH]
 # By the file with the loop.
 GROUPS = {
     "utf16": [*((prove_utf16, order) for order in BOTH)],
     "to_utf16": [(prove_to_utf16, order) for order in BOTH],
-    "utf32/utf8": [*((prove, order) for prove in (prove_utf32, prove_to_utf32) for order in BOTH)],
-    "utf32/utf16": [
-        (prove_table, AVX2 + "utf32/utf16"), *((prove, *orders) for prove in (prove_utf32_utf16, prove_from_utf16) for orders in PAIRS),
-    ],
-    "latin": [(prove_latin, windows) for windows in BOTH],
 }
 
 

@@ -9,7 +9,7 @@ has the list of claims.
 from z3 import And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, Or, UGE, UGT, ULE, ULT, ZeroExt, is_false, simplify, substitute
 
 import formulas
-from formulas import BOUNDARY, run_parts, state, step, within
+from formulas import BOUNDARY, run_parts, state, step
 from model import Array, Int, Slice, join, split
 from paths import Paths, paths
 from rust import Source
@@ -203,40 +203,6 @@ def pair_to_utf32(is_big_endian):
     return made
 
 
-class FromUtf32:
-    def __init__(self, is_big_endian, made):
-        self.is_big_endian, self.made = is_big_endian, made
-
-    def value(self, memory, i):
-        bytes_ = memory[4 * i:4 * i + 4]
-        return Concat(*bytes_) if self.is_big_endian else join(bytes_)
-
-    def is_scalar(self, value):
-        return And(ULE(value, number(0x10FFFF)), Or(ULT(value, number(0xD800)), UGT(value, number(0xDFFF))))
-
-    def reads(self, memory, read, length):
-        return And(read == length, *(self.is_scalar(self.value(memory, i)) for i in range(length // 4)))
-
-    def stops(self, memory):
-        return Or(*(Not(self.is_scalar(self.value(memory, i))) for i in range(len(memory) // 4)))
-
-    def __call__(self, memory, i, read):
-        return self.made(self.value(memory, i))
-
-
-def to_utf16(is_big_endian):
-    def made(value):
-        rest = value - 0x10000
-        unit = Extract(15, 0, value)
-        first, second = (Extract(15, 0, part) for part in (0xD800 | LShR(rest, 10), 0xDC00 | rest & 0x3FF))
-        supplementary = UGE(value, number(0x10000))
-        return [(True, found) for found in in_order(If(supplementary, first, unit), is_big_endian)] + [
-            (supplementary, found) for found in in_order(second, is_big_endian)
-        ]
-
-    return made
-
-
 def prove_latin_vector(report, windows, title):
     """A vector of single bytes: each lane has the bytes of its character."""
     function = Function("decode_vector", "latin", generics=[windows], constants={"WINDOWS_1252_C1": windows_words()})
@@ -401,48 +367,6 @@ def utf32_unit(is_big_endian):
     return lambda text, at, third: in_order(text.value(at), is_big_endian)
 
 
-def prove_latin_encode(report):
-    """UTF-8 to single bytes: one vector, after any state."""
-    x = [BitVec(f"x{i}", 8) for i in range(64)]
-    after_c2, after_c3 = (Mask([Not(BitVec(name, 1) == 0)] + [False] * 63, "u64") for name in ("after_c2", "after_c3"))
-    premise = Not(And(z3_bool(after_c2.list[0]), z3_bool(after_c3.list[0])))
-    # What the definition says, byte by byte: the bytes that are written, and the length of the characters that can be converted.
-    c2, c3, stopped, length = z3_bool(after_c2.list[0]), z3_bool(after_c3.list[0]), z3_bool(False), BitVecVal(0, 64)
-    slots, begun = [], Or(c2, c3)
-    length = If(begun, BitVecVal(-1, 64), length)
-    for i, lane in enumerate(x):
-        is_ascii, is_tail = ULT(lane, BitVecVal(0x80, 8)), within(lane, 0x80, 0xBF)
-        is_lead = Or(lane == 0xC2, lane == 0xC3)
-        good = Or(And(Not(Or(c2, c3)), Or(is_ascii, is_lead)), And(c2, is_tail, UGE(lane, BitVecVal(0xA0, 8))), And(c3, is_tail))
-        stopped = Or(stopped, Not(good))
-        whole = And(Not(stopped), Or(is_ascii, is_tail))
-        slots.append((whole, If(And(c3, is_tail), lane + 0x40, lane)))
-        length = If(whole, BitVecVal(i + 1, 64), length)
-        c2, c3 = And(Not(stopped), lane == 0xC2), And(Not(stopped), lane == 0xC3)
-    function = Function("encode_vectors", "latin")
-    for given, room in ((63, 64), (64, 63)):
-        ((_, _, result),) = function.all_paths(lambda: (Slice(x[:given]), Output(room)), [])
-        assert [Total.of(part).number for part in result] == [0, 0], "a vector is read that is not there"
-    count = 0
-    presets = {"after_c2": after_c2, "after_c3": after_c3}
-    for machine, (_, output), result in function.all_paths(lambda: (Slice(x), Output(64)), [premise], presets=presets):
-        names, count = machine.scope, count + 1
-        here = And(premise, *machine.conditions)
-        read, written = result if result is not None else (names["read"], names["written"])
-        found = slots_of(output, written)
-        title = f"UTF-8 to ISO 8859-1, path {count}"
-        report.prove(f"{title}: each lane has the byte of its character", Implies(here, And(*(
-            normal([a]) == normal([b]) for a, b in zip(found, slots, strict=True)
-        ))))
-        if result is not None:
-            report.prove(f"{title}: stops after the last character that can be converted", Implies(here, And(stopped, read.bits() == length)))
-        else:
-            report.prove(f"{title}: the whole vector is converted", Implies(here, Not(stopped)))
-            assert Total.of(read).number == 64
-            after = [z3_bool(names[name].list[0]) for name in ("after_c2", "after_c3")]
-            report.prove(f"{title}: the lead byte at the end", Implies(here, And(after[0] == c2, after[1] == c3)))
-
-
 # Lanes and their ranks after the compression: at the edges of each vector of the output.
 PAIRS = [(0, 0), (1, 0), (15, 15), (16, 15), (16, 16), (31, 16), (31, 31), (32, 31), (32, 32), (47, 20), (48, 48), (63, 15), (63, 32), (63, 63)]
 FEW_PAIRS = [(1, 0), (32, 20), (63, 63)]
@@ -472,22 +396,10 @@ def prove_from_utf16(report, is_big_endian):
     prove_decode(report, function, f"{name_of(16, is_big_endian)} to UTF-8", 2, 32, FromUtf16(is_big_endian, pair_to_utf8))
 
 
-def prove_from_utf32(report, is_big_endian):
-    function = Function("decode", "utf32", ["latin"], generics=[is_big_endian])
-    expected = FromUtf32(is_big_endian, lambda value: first_of(*utf8(value)))
-    prove_decode(report, function, f"{name_of(32, is_big_endian)} to UTF-8", 4, 32, expected)
-
-
 def prove_utf16_to_utf32(report, is_big_endian, other):
     function = Function("from_utf16", "utf32", ["utf16", "latin"], generics=[is_big_endian, other])
     title = f"{name_of(16, is_big_endian)} to {name_of(32, other)}"
     prove_decode(report, function, title, 2, 32, FromUtf16(is_big_endian, pair_to_utf32(other)))
-
-
-def prove_utf32_to_utf16(report, is_big_endian, other):
-    function = Function("to_utf16", "utf32", ["utf16", "latin"], generics=[is_big_endian, other])
-    title = f"{name_of(32, is_big_endian)} to {name_of(16, other)}"
-    prove_decode(report, function, title, 4, 32, FromUtf32(is_big_endian, to_utf16(other)))
 
 
 def prove_latin(report, windows):
@@ -508,10 +420,9 @@ PARTS = {
     "utf32": [
         (prove_utf32, False, [(0, 65)], FEW_PAIRS), (prove_utf32, True, [(0, 65)], FEW_PAIRS),
         (prove_utf32, True, [(64, 65)], FEW_PAIRS), (prove_utf32, False, [(64, 65)], PAIRS),
-        (prove_from_utf32, False), (prove_from_utf32, True),
-        *((prove_utf16_to_utf32, *orders) for orders in ORDERS), *((prove_utf32_to_utf16, *orders) for orders in ORDERS),
+        *((prove_utf16_to_utf32, *orders) for orders in ORDERS),
     ],
-    "latin": [(prove_latin, False), (prove_latin_encode,), (prove_latin, True)],
+    "latin": [(prove_latin, False), (prove_latin, True)],
 }
 
 

@@ -15,7 +15,7 @@ from library import as_int
 from model import Slice
 from paths import paths
 from rust import Source
-from units import written_bytes
+from common import written_bytes
 from vectors import Output, z3_bool
 
 ARCH = "arch/x86_64/"

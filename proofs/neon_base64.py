@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves the NEON decoder of base64 (`aarch64/base64.rs`, with `lookup.rs`) against RFC 4648 section 4.
+"""Proves the NEON decoder of base64 (`aarch64/base64.rs`) against RFC 4648 section 4.
 
 The lookup, the table, the bits of a block and the loops are proved apart: the loops for any marks of the symbols, where a group of
 symbols has always the same bytes. docs/verification.md has the list of claims.
@@ -13,7 +13,7 @@ from model import Array, Pointer, Slice, look_up
 from neon_machine import Neon, WIDTH, arch, sources
 from paths import paths
 from transfer import ALPHABET
-from units import written_bytes
+from common import written_bytes
 from vectors import Output, z3_bool
 
 SYMBOLS, DECODED = 4 * WIDTH, 3 * WIDTH
@@ -22,7 +22,7 @@ SYMBOL = 0x40
 
 
 def make_machine(**options):
-    return Neon(*arch("base64", "lookup", "blocks"), *sources("functions.rs"), **options)
+    return Neon(*arch("base64"), *sources("functions.rs"), **options)
 
 
 def prove_lookup(report):
@@ -31,7 +31,8 @@ def prove_lookup(report):
     block = [symbolic(f"x{i}_", WIDTH) for i in range(4)]
     lookup = machine.call("new", Array([Array(row, "u8") for row in table], "u8"))
     entries = sum(table, [])
-    for i, (register, found) in enumerate(zip(block, machine.call("of", block, this=lookup), strict=True)):
+    for i, register in enumerate(block):
+        found = machine.call("of", register, this=lookup)
         for lane in (0, 1, 7, 8, 14, 15):
             x = register[lane]
             expected = If(ULT(x, 0x80), look_up(entries, Extract(6, 0, x)), BitVecVal(0, 8))
@@ -50,15 +51,14 @@ def prove_block(report):
     """The bits of a block, and the test that all are symbols, for any values."""
     memory, values, blocks = symbolic("x", SYMBOLS), symbolic("v", SYMBOLS), []
 
-    def of(_, block):
-        blocks.append(block)
-        return [values[i::4] for i in range(4)]
+    def of(_, register):
+        blocks.append(register)
+        return values[len(blocks) - 1::4]
 
     machine = make_machine(replaced={"of": of})
     lookup = machine.call("new", machine.constant("VALUES"))
     are_symbols, registers = machine.call("decode", lookup, Pointer(memory))
-    (block,) = blocks
-    assert all(a.eq(b) for i in range(4) for a, b in zip(block[i], memory[i::4], strict=True)), "other bytes are read"
+    assert all(a.eq(b) for i in range(4) for a, b in zip(blocks[i], memory[i::4], strict=True)), "other bytes are read"
     premises = [Or(value == 0, And(UGE(value, SYMBOL), ULE(value, SYMBOL | 0x3F))) for value in values]
     is_marked = [UGE(value, SYMBOL) for value in values]
     report.prove("base64: a block is good exactly if all are symbols", Implies(And(*premises), z3_bool(are_symbols) == And(*is_marked)))

@@ -9,13 +9,13 @@ from z3 import And, BitVec, Implies, Not, ULT, ZeroExt
 
 import copies
 from avx2_conversions import premises_about
-from avx2_units import values_of
+from common import values_of
 from conversions import number
 from formulas import run_parts
 from model import Slice
 from neon_machine import AARCH64, CONVERT, Neon, WIDTH, arch, prove_any
 from paths import paths
-from units import written_bytes
+from common import written_bytes
 from vectors import Output, z3_bool
 
 BLOCK = 4 * WIDTH

@@ -5,20 +5,19 @@ mask (`prove_sums`, `prove_any`, `prove_bits`). Where a kernel calls them, their
 obligation remains that all bits of a lane are equal.
 """
 
-from z3 import And, BitVec, BitVecVal, Bool, Extract, If, Implies, LShR, Not, Or, UGE, UGT, ULE, ULT, ZeroExt, is_bv, simplify
+from z3 import And, BitVec, BitVecVal, Bool, Extract, If, LShR, Not, Or, UGE, UGT, ULE, ULT, ZeroExt, is_bv, simplify
 
 import formulas
 # Adds the instructions to `VECTORS`.
 import neon  # noqa: F401
-from compressed import Kernel, leaves, slots_of, sum_of, sum_of_total
+from compressed import Kernel, leaves, sum_of_total
 from model import Array, Int, Slice, WIDTHS, split
-from paths import paths
 from rust import Source
-from vectors import Mask, Output, Place, Total, VECTORS, boolean, both, either, elements, is_never, opposite, z3_bool
+from vectors import Mask, Place, Total, VECTORS, boolean, both, either, elements, is_never, opposite, z3_bool
 
 AARCH64 = "arch/aarch64/"
-COMPRESS, CONVERT, BLOCKS = (f"{AARCH64}{name}.rs" for name in ("compress", "convert", "blocks"))
-SHUFFLES, KEPT = "arch/shuffles.rs", "arch/kept.rs"
+COMPRESS, CONVERT = (f"{AARCH64}{name}.rs" for name in ("compress", "convert"))
+SHUFFLES = "arch/shuffles.rs"
 WIDTH, BLOCK = 16, 64
 REGISTERS = ("uint8x16x2_t", "uint8x16x3_t", "uint8x16x4_t", "vld4q_u8", "vqtbl4q_u8", "vqtbx4q_u8", "vst4q_u8", "vst1q_u8_x4")
 
@@ -331,27 +330,6 @@ def set_bits(bits, width):
     return sum((If(z3_bool(bit), BitVecVal(1, width), BitVecVal(0, width)) for bit in bits), BitVecVal(0, width))
 
 
-def slots_of_block(machine, output, start=0):
-    """The slots of `store_kept`."""
-    slots, terms = slots_of(machine, output, start)
-    if machine.first_bytes is not None:
-        assert len(slots) == BLOCK and terms == [(start, True), (BLOCK, True)]
-        bits = machine.first_bytes.list
-        slots, terms = [(bit, byte) for bit, (_, byte) in zip(bits, slots)], [(start, True), *((1, bit) for bit in bits)]
-    return slots, terms
-
-
-def replace_store_kept(machine):
-    """`store_kept` writes the bytes of a block of which it counts some (`prove_store_kept`)."""
-    def store_kept(block, kept, out):
-        out.store([block[i % 4][i // 4] for i in range(BLOCK)])
-        machine.first_bytes = kept
-        return kept.count()
-
-    machine.replaced["store_kept"] = store_kept
-    return machine
-
-
 def mask_lanes(bits, width=1):
     return [lane for bit in bits for lane in [If(bit, BitVecVal(0xFF, 8), BitVecVal(0, 8))] * width]
 
@@ -381,44 +359,3 @@ def prove_any(report):
     x = symbolic("x", WIDTH)
     report.prove("`any`: whether a bit is set", z3_bool(machine.call("any", x)) == has_any(x))
     report.prove("`is_ascii`: whether all bytes are ASCII", z3_bool(machine.call("is_ascii", x)) == are_ascii(x))
-
-
-def prove_bits(report):
-    """`bits` has the bit of each byte, and the loads and stores of blocks have each byte in its place."""
-    machine = Neon(*sources(BLOCKS), is_real=True)
-    bits = [Bool(f"bit_{i}") for i in range(BLOCK)]
-    lanes = mask_lanes(bits)
-    found = machine.call("bits", [lanes[i::4] for i in range(4)])
-    report.prove("`bits`: the bit of each byte", found.bits() == Mask(bits, "u64").bits())
-    mask = Mask(bits, "u64")
-    report.prove("the model adds 1 to a mask", increment(mask).bits() == mask.bits() + 1)
-    ones = mask.bits()
-    # The bits that are set are the first ones: the numbers of ones at the end and of all ones are the same.
-    at_the_end = BitVecVal(BLOCK, 64)
-    for i in reversed(range(BLOCK)):
-        at_the_end = If(bits[i], at_the_end, BitVecVal(i, 64))
-    are_first = And(*(Implies(bits[i], bits[i - 1]) for i in range(1, BLOCK)))
-    report.prove("a mask with no bit of the next number has the first bits", Implies(ones & (ones + 1) == 0, are_first))
-    for count in range(BLOCK + 1):
-        first = [Int((1 << count) - 1, "u64").number() >> i & 1 == 1 for i in range(BLOCK)]
-        assert sum(first) == count
-        report.prove(f"the number of the first {count} bits", Implies(And(*(bit == is_set for bit, is_set in zip(bits, first))), at_the_end == count))
-
-
-def prove_store_kept(report):
-    """The bytes of a block whose bit is set are written one after the other, and counted."""
-    x, kept, start = symbolic("x", BLOCK), [Bool(f"kept_{i}") for i in range(BLOCK)], 3
-
-    def make(decisions):
-        output, machine = Output(start + BLOCK), Neon(*sources(BLOCKS, KEPT), decisions=decisions)
-        made = machine.call("store_kept", [x[i::4] for i in range(4)], Mask(kept, "u64"), Place(output, Total(start)))
-        return machine, output, made
-
-    for count, (machine, output, made) in enumerate(paths(make, []), 1):
-        slots, terms = slots_of_block(machine, output, start)
-        is_right = sum_of_total(made) == sum_of((1, bit) for bit in kept) and sum_of(terms) == sum_of([(start, True), *((1, bit) for bit in kept)])
-        is_right = is_right and all(obligation is True for obligation in machine.obligations)
-        report.prove(f"`store_kept`, path {count}: the number of bytes", z3_bool(is_right))
-        for i, ((bit, byte), expected) in enumerate(zip(slots, x, strict=True)):
-            report.prove(f"`store_kept`, path {count}: byte {i}", z3_bool(bit.eq(kept[i]) and byte.eq(expected)))
-    assert count == 2

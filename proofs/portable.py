@@ -7,19 +7,17 @@ The functions are read as they are written: their vector code is that of the com
 
 import re
 
-from z3 import And, BitVec, BitVecVal, Bool, Concat, Extract, Implies, Not, Or, UGE, ULT, ZeroExt, is_bool, is_bv, is_bv_value, is_true, simplify
+from z3 import And, BitVec, BitVecVal, Bool, Concat, Extract, Implies, Not, Or, UGE, ULT, ZeroExt, is_bool, is_bv, is_bv_value, simplify
 
-from avx2_conversions import premises_about
 from avx2_latin import punctuation_bytes
 from avx2_searches import Counts, sources, symbolic
-from avx2_units import BOTH, EDGES, KINDS, title_of, values_of
-from conversions import in_order, wide, windows_1252, windows_words
+from conversions import windows_1252, windows_words
 from formulas import run_parts
 from library import Library, Option, Span
 from model import Int, Slice, Struct, join, look_up, split
 from paths import paths
 from transfer import symbol_value
-from units import byte_of, character
+from common import BOTH
 from vectors import Element, either, z3_bool
 
 UNITS = ["arch/portable/units.rs", "arch/portable/latin.rs", "arch/portable/utf16.rs", "arch/portable/utf32.rs", "../encoding/windows_1252.rs"]
@@ -257,115 +255,6 @@ def prove_byte(report):
 # Single bytes to code units.
 
 
-def prove_widen(report, windows, wide_units, is_big_endian):
-    """Each byte becomes the unit of its character, at every kind of address and with less room or input."""
-    size = 4 if wide_units else 2
-    title = f"{'windows-1252' if windows else 'ISO 8859-1'} to UTF-{8 * size}{'BE' if is_big_endian else 'LE'}"
-    for length, room, pointer in (
-        (0, 0, 0), (3, 3 * size, size), (BLOCK + 5, size * (BLOCK + 5), 0), (2 * BLOCK, size * (2 * BLOCK), 32 - 4), (2 * BLOCK, size * (BLOCK + 2) + 1, 1),
-    ):
-        x, count = symbolic("x", length), min(length, room // size)
-
-        def make(decisions):
-            output = new_output(room)
-            machine = Scalar(*sources(*UNITS), decisions=decisions, pointer=pointer)
-            return machine, output, machine.call("widen", Slice(x), output, constants=[windows, wide_units, is_big_endian])
-
-        for path, (machine, output, result) in enumerate(paths(make, [], lambda conditions: True), 1):
-            found = written_of(output)
-            name = f"{title}, {length} bytes to {room} at {pointer}, path {path}"
-            is_whole = [machine.number(it) for it in result] == [count, size * count] and set(found) == set(range(size * count))
-            report.prove(f"{name}: exactly the units of {count} bytes are written", z3_bool(is_whole))
-            is_right = []
-            for i in range(count):
-                value = character_of(x[i], windows)
-                expected = in_order(value, is_big_endian) if wide_units else in_order(value, is_big_endian)[2 * is_big_endian:][:2]
-                same = simplify(And(*(found[size * i + part] == byte for part, byte in enumerate(expected))))
-                # A block is converted by the same code at each position.
-                if not is_true(same) and i % BLOCK in EDGES:
-                    is_right.append(Implies(premises_about(machine, [x[i]]), same))
-            if count:
-                report.prove(f"{name}: each byte has the unit of its character", And(*is_right))
-
-
-# Code units to single bytes.
-
-
-def byte_if(machine, value):
-    """What `prove_byte` proves."""
-    byte, has_byte = byte_of(wide(value.value), True)
-    has_byte = machine.decide(has_byte)
-    return Option(Int(Extract(7, 0, byte), "u8") if has_byte else None, has_byte)
-
-
-def prove_each(report, windows):
-    """Two iterations of `narrow_each`: a unit with a byte is written, and it stops at another one and at the end of the output."""
-    values = [BitVec(f"value_{i}", 32) for i in range(2)]
-    for room in range(3):
-        def make(decisions):
-            output, given = new_output(room), []
-
-            def byte(value):
-                given.append(value.value)
-                return byte_if(machine, value)
-
-            machine = Scalar(*sources(*UNITS), decisions=decisions, replaced={"windows_1252_byte": byte})
-            result = machine.call("narrow_each", [Int(value, "u32") for value in values], output, constants=[windows, "_"])
-            return machine, output, given, machine.number(result)
-
-        for path, (machine, output, given, result) in enumerate(paths(make, []), 1):
-            here, found = And(*machine.conditions), written_of(output)
-            expected = [byte_of(value, windows) for value in values]
-            # `windows_1252_byte` is proved for these.
-            claims = [z3_bool(set(found) == set(range(result))), *(UGE(value, BitVecVal(0x80, 32)) for value in given)]
-            claims += [And(has_byte, ZeroExt(24, found[i]) == byte) for i, (byte, has_byte) in enumerate(expected[:result])]
-            if result < min(room, 2):
-                claims.append(Not(expected[result][1]))
-            report.prove(f"narrow_each, {'windows-1252' if windows else 'ISO 8859-1'}, room for {room}, path {path}", Implies(here, And(*claims)))
-
-
-def prove_narrow(report, windows, wide_units, is_big_endian):
-    """Blocks of units: each has the bytes of its units, or is given to `narrow_each`, as what is left after them."""
-    size = 4 if wide_units else 2
-    for units, more, room in ((BLOCK + 3, 1, BLOCK + 3), (2 * BLOCK, 0, 2 * BLOCK), (BLOCK, 0, BLOCK - 1), (BLOCK - 1, size - 1, BLOCK)):
-        memory = symbolic("x", size * units + more)
-        values = values_of(memory[:size * units], size, is_big_endian)
-        name = f"{title_of(windows, wide_units, is_big_endian)}, {units} units and {more} bytes to {room}"
-
-        def make(decisions):
-            output, calls = new_output(room), []
-
-            def narrow_each(characters, given):
-                most = min(len(characters), given.count)
-                found = next(n for n in (most, 2, 0) if n == 0 or n <= most and machine.decide(Bool(f"is_{len(calls)}_{n}")))
-                calls.append((list(characters), given, found))
-                return Int(found, "usize")
-
-            machine = Scalar(*sources(*UNITS), decisions=decisions, replaced={"narrow_each": narrow_each})
-            return machine, output, calls, machine.call("narrow", Slice(memory), output, constants=[windows, wide_units, is_big_endian])
-
-        for path, (machine, output, calls, result) in enumerate(paths(make, [], lambda conditions: True), 1):
-            here, stored = And(*machine.conditions), written_of(output)
-            read, written = map(machine.number, result)
-            at, given, claims = 0, set(), [z3_bool(read == size * written)]
-            for characters, rest, found in calls:
-                start = rest.first
-                assert rest.memory is output.memory and rest.first + rest.count == room, "another output"
-                claims += [wide(value.value) == values[start + i] for i, value in enumerate(characters)]
-                is_block = len(characters) == BLOCK and start + BLOCK <= min(units, room)
-                assert is_block or len(characters) == units - start, "other units"
-                given |= set(range(start, start + len(characters)))
-                at = start + found
-                assert found == BLOCK or (characters, rest, found) == calls[-1], "goes on after a unit without a byte"
-            assert written == at, "another result"
-            for i in set(range(written)) - given:
-                claims.append(And(byte_of(values[i], windows)[1], ZeroExt(24, stored[i]) == byte_of(values[i], windows)[0]))
-            report.prove(f"{name}, path {path}: the units that are not left to `narrow_each` have their bytes", Implies(here, And(*claims)))
-
-
-# Base64.
-
-
 def prove_group(report):
     """The bits of four symbols, or the mark of a byte that is no symbol."""
     x = symbolic("x", 4)
@@ -439,7 +328,6 @@ def prove_lines(report, has_cr):
 
 PARTS = {
     "latin": [(prove_tables,), (prove_byte,)],
-    "units": [*((prove, *kind) for prove in (prove_widen, prove_narrow) for kind in KINDS), *((prove_each, windows) for windows in BOTH)],
     "base64": [(prove_group,), (prove_groups,), *((prove_lines, has_cr) for has_cr in BOTH)],
 }
 

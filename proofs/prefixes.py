@@ -22,8 +22,8 @@ from rust import Source
 from vectors import z3_bool
 
 WIDTH, GROUP = 32, 128
-FILE, PREFIXES = "arch/x86_64/avx2/within.rs", "prefixes.rs"
-ALL = [FILE, PREFIXES, "arch/vector/mod.rs", "state.rs"]
+PREFIXES = "prefixes.rs"
+ALL = [PREFIXES]
 EDGES = [0, 1, 14, 15, 16, 17, 30, 31]
 
 
@@ -146,83 +146,6 @@ def has(the_set, bytes_):
     """`Prefixes::begins`."""
     machine = Within(source(PREFIXES))
     return z3_bool(machine.call("begins", Slice(list(bytes_)), this=the_set))
-
-
-def prove_pairs(report):
-    """The bits of a pair of bytes are those of the tables, for all vectors that `find` and `first_in` read."""
-    the_set, first, second = any_set(), symbolic("a", WIDTH), symbolic("b", WIDTH)
-    machine = Within(source(FILE, "impl Pairs {"), source(FILE), source(PREFIXES))
-    pairs = machine.call("new", the_set)
-    found = machine.call("find", first, second, this=pairs)
-    definition = Within(source(PREFIXES))
-    for i in EDGES:
-        a, b = Int(first[i], "u8"), Int(second[i], "u8")
-        nibbles = [definition.operate(">>", a, 4), a, definition.operate(">>", b, 4), b]
-        report.prove(f"find, lane {i}: the bits of the pair", found[i] == definition.call("has", nibbles, this=the_set.fields["pairs"]).bits())
-
-
-def is_in(the_set, byte):
-    """Whether the entries of an ASCII byte have a bit in common."""
-    high, low = (table.bits() for table in the_set.fields["pairs"][:2])
-
-    def entry(table, nibble):
-        return Extract(7, 0, table >> (8 * nibble))
-
-    wide = BitVecVal(byte, 128) if isinstance(byte, int) else simplify(Int(byte, "u8").to("u128").bits())
-    return entry(high, wide >> 4) & entry(low, wide & 0x0F) != 0
-
-
-def describes(the_set, kind, first, last):
-    """What `AsciiSet` says about a set, as its documentation has it."""
-    found = [ULE(first, last), ULE(last, BitVecVal(0x7F, 8))] if kind in (1, 2) else []
-    for byte in range(0x80):
-        here = is_in(the_set, byte)
-        if kind == 0:
-            found.append(Not(here))
-        if kind in (1, 2):
-            is_between = And(ULE(first, byte), ULE(byte, last))
-            found.append(Implies(is_between, Not(here)))
-            if kind == 1 or byte >= 0x10:
-                found.append(Implies(Not(is_between), here))
-            else:
-                found.append(Implies(ULT(last, byte), here))
-    return found
-
-
-KINDS = ["Empty", "Edges", "EdgesBut", "Other"]
-
-
-def prove_ascii(report, kind):
-    """The vectors of `after_ascii` are clean exactly if all bytes are ASCII and not in the set."""
-    first, last = BitVec("first", 8), BitVec("last", 8)
-    fields = {"first": Int(first, "u8"), "last": Int(last, "u8")}
-    the_set = any_set(Variant(KINDS[kind], fields if kind in (1, 2) else []))
-    machine = Within(source(FILE, "impl<const MODE: u8> Ascii<MODE> {"), source(FILE), source(PREFIXES))
-    machine.constants["MODE"] = kind
-    ascii_ = machine.call("new", the_set)
-    premises = And(*describes(the_set, kind, first, last))
-
-    def is_clean(*vectors):
-        seen = machine.call("NONE")
-        for x in vectors:
-            seen = machine.call("with", seen, x, this=ascii_)
-        return z3_bool(machine.call("is_clean", seen, this=ascii_))
-
-    byte = BitVec("byte", 8)
-    title = f"bytes that are ASCII and not in a set of kind {KINDS[kind]}"
-
-    def is_right(byte):
-        return And(ULT(byte, BitVecVal(0x80, 8)), Not(is_in(the_set, byte)))
-
-    # The result is a conjunction about lanes, and a lane is a function of its bytes. A byte among equal bytes is exact.
-    rest = [byte] * WIDTH
-    report.prove(f"{title}: a vector of one byte is clean exactly if it is such a byte", Implies(premises, is_clean(rest) == is_right(byte)))
-    clean = BitVecVal(0x41, 8)
-    for lane in (0, 15, 16, 31):
-        vector = [clean] * lane + [byte] + [clean] * (WIDTH - lane - 1)
-        for vectors in ((vector, [clean] * WIDTH), ([clean] * WIDTH, vector)):
-            here = And(premises, is_right(clean))
-            report.prove(f"{title}: lane {lane} of two vectors", Implies(here, is_clean(*vectors) == is_right(byte)))
 
 
 class Built:
@@ -406,50 +329,8 @@ def prove_sets(report):
         prove_kind(report, f"sets {a} and {b}", union.value)
 
 
-def kind_of(the_bytes):
-    """The `AsciiSet` of some ASCII bytes."""
-    others = set(range(0x80)) - the_bytes
-    if not the_bytes:
-        return "Empty", None, None
-    if not others:
-        return "Other", None, None
-    last = max(others)
-    first = max((byte + 1 for byte in the_bytes if byte < last), default=0)
-    before = [byte for byte in others if byte < first]
-    if any(byte >= 0x10 for byte in before):
-        return "Other", None, None
-    return "EdgesBut" if before else "Edges", first, last
-
-
-def prove_kind(report, name, the_set):
-    high, low = (table.number() for table in the_set.fields["pairs"][:2])
-    kind = the_set.fields["ascii"]
-    edges = kind.values if isinstance(kind.values, dict) else {"first": None, "last": None}
-    found = (kind.name, *(None if edges[field] is None else Library.number(edges[field]) for field in ("first", "last")))
-    prove_equal(report, f"{name}: the kind of the ASCII bytes", found, kind_of({
-        byte for byte in range(0x80) if high >> (8 * (byte >> 4)) & low >> (8 * (byte & 0xF)) & 0xFF
-    }))
-
-
-ASCII_SETS = [
-    set(), {0}, {0x7F}, {0xF}, {0x10}, {0x11}, {0x41}, {0x7E}, {1, 0x7F}, set(range(0x20)), {*range(0x20), 0x7F}, {*range(9), *range(0xB, 0x20)},
-    set(range(0x80)), set(range(1, 0x80)), set(range(0x7F)), set(range(0x10)), set(range(0x11)), {*range(0x10), *range(0x11, 0x80)},
-]
-
-
-def prove_kinds(report):
-    """The kind of a set of ASCII bytes is the first one that describes them."""
-    for count, the_bytes in enumerate(ASCII_SETS):
-        rows = [sum(1 << low for low in range(16) if high << 4 | low in the_bytes) for high in range(8)]
-        the_set = built(("with_ascii", high, row) for high, row in enumerate(rows))
-        bytes_ = [BitVec("ascii", 8)] * 3
-        is_right = has(the_set.value, bytes_) == Or(*(bytes_[0] == byte for byte in the_bytes))
-        report.prove(f"ASCII bytes {count}: the set is exact", Implies(ULT(bytes_[0], BitVecVal(0x80, 8)), is_right))
-        prove_kind(report, f"ASCII bytes {count}", the_set.value)
-
-
 def prove_preset(report, name):
-    """The set of a preset has every character outside, and its kind of ASCII bytes is right. The set is exact in the bytes that it has."""
+    """The set of a preset has every character outside. The set is exact in the bytes that it has."""
     machine = Builder(source("../subset.rs"), source("class.rs"), constants={"Prefixes::EMPTY": Built(empty())})
     fields = machine.constant(name).fields
     built_set = fields["doubtful"].fields["prefixes"]
@@ -460,10 +341,6 @@ def prove_preset(report, name):
     is_outside = And(is_scalar, Not(holds(fields["rule"], value)))
     report.prove(f"{name}: the set has every character outside", Implies(is_outside, has(the_set, bytes_[:3])))
     report.prove(f"{name}: the set has no other first bytes", is_exact(built_set))
-    kind = the_set.fields["ascii"]
-    edges = kind.values if isinstance(kind.values, dict) else {"first": 0, "last": 0}
-    first, last = (BitVecVal(Library.number(edges[field]), 8) for field in ("first", "last"))
-    report.prove(f"{name}: the kind {kind.name} describes its ASCII bytes", And(*describes(the_set, KINDS.index(kind.name), first, last)))
 
 
 def preset_names():
@@ -472,7 +349,7 @@ def preset_names():
 
 def parts():
     return [
-        (prove_pairs,), (prove_nibbles,), (prove_union,), (prove_sets,), (prove_kinds,), *((prove_ascii, kind) for kind in range(4)),
+        (prove_nibbles,), (prove_union,), (prove_sets,),
         *((prove_preset, name) for name in preset_names()),
     ]
 

@@ -43,12 +43,6 @@ impl TextChunks {
         (end != Ok(ByteString::new())).then_some(end)
     }
 
-    /// Whether the chunk has been decoded completely.
-    #[cfg(feature = "http-rules")]
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.rest.is_empty()
-    }
-
     pub(crate) const fn decoder(&self) -> &TextDecoder {
         &self.decoder
     }

@@ -76,6 +76,13 @@ impl Utf8Decoder {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
+    /// Moves the decoder forward to a character boundary, over bytes that are not decoded.
+    #[cfg(feature = "transcode")]
+    #[inline(always)]
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.seek(self.offset.wrapping_add(bytes as u64));
+    }
+
     /// Decodes the next chunk. The pieces are borrowed from it.
     ///
     /// The chunk is decoded as the iterator advances. If the iterator is dropped early, [`offset`](Self::offset) shows
@@ -104,6 +111,20 @@ impl Utf8Decoder {
                 *self = after;
                 Err(error)
             }
+        }
+    }
+
+    /// Validates a whole text that is contiguous in a buffer. It starts between characters, whatever is pending, and must
+    /// end between them. On an error the decoder stays before the text. No bytes are pending afterwards.
+    #[cfg(feature = "codec")]
+    #[inline(always)]
+    pub(crate) fn validate_whole(&mut self, text: &[u8]) -> Result<(), Utf8Error> {
+        let start = self.offset;
+        let result = from_utf8(text);
+        self.seek(if result.is_ok() { start.wrapping_add(text.len() as u64) } else { start });
+        match result {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Utf8Error { offset: start.wrapping_add(error.offset), ..error }),
         }
     }
 

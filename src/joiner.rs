@@ -1,29 +1,55 @@
-//! The output of a filter: slices of a chunk, and copies where the filter changes it.
+//! The output of a filter: spans of a chunk, and copies where the filter changes it.
 
 use core::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 
 /// Joins spans of a chunk and bytes from elsewhere into frames.
 ///
-/// Spans that are adjacent in the chunk become one frame, which is a slice of the chunk. Bytes from elsewhere are
-/// copied. Spans shorter than `limit` are copied into the same frame if they come next to such bytes or to another
-/// short span. With `usize::MAX` as the limit, a chunk is one frame.
-#[derive(Debug)]
+/// Spans that are adjacent in the chunk become one frame, which is a span. Bytes from elsewhere are copied. Spans shorter
+/// than `limit` are copied into the same frame if they come next to such bytes or to another short span. Without a limit a
+/// chunk is one frame, so that only [`end`](Self::end) returns one.
+#[derive(Clone, Debug)]
 pub(crate) struct Joiner {
     limit: usize,
     /// A span of the chunk that is in no frame yet. `span`, `copy` or both are empty.
     span: Range<usize>,
-    copy: BytesMut,
+    /// `None` before the first copy. The memory is used again if all frames in it were dropped.
+    copy: Option<BytesMut>,
 }
 
+/// Consecutive bytes of the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    Span(Range<usize>),
+    Copy(BytesMut),
+}
+
+/// A chunk that the joiner can copy spans of.
+pub(crate) trait Chunk {
+    fn len(&self) -> usize;
+
+    /// Appends a span to the copy.
+    fn append_to(&self, copy: &mut BytesMut, span: Range<usize>);
+}
+
+/// The space of a copy that starts with bytes from elsewhere. Such bytes are short: a character that was split has at most
+/// 4, a replacement 32.
+const ROOM: usize = 64;
+
 impl Joiner {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, span: 0..0, copy: BytesMut::new() }
+    pub(crate) const fn new(limit: usize) -> Self {
+        Self { limit, span: 0..0, copy: None }
+    }
+
+    #[cfg(feature = "proxy")]
+    pub(crate) const fn without_limit() -> Self {
+        Self::new(usize::MAX)
     }
 
     /// Adds a span of the chunk. If the bytes before it are a frame of their own, returns that frame.
-    pub(crate) fn span(&mut self, chunk: &Bytes, span: Range<usize>) -> Option<Bytes> {
+    #[inline]
+    pub(crate) fn span(&mut self, chunk: &(impl Chunk + ?Sized), span: Range<usize>) -> Option<Frame> {
         if span.is_empty() {
             return None;
         }
@@ -31,35 +57,105 @@ impl Joiner {
             self.span.end = span.end;
             return None;
         }
-        let is_after_short = !self.copy.is_empty() || (1..self.limit).contains(&self.span.len());
+        let is_after_short = !self.copied().is_empty() || (1..self.limit).contains(&self.span.len());
         if is_after_short && span.len() < self.limit {
-            return self.copy(chunk, &chunk[span]);
+            chunk.append_to(self.copy_span(chunk, span.len()), span);
+            return None;
         }
-        let before = self.end(chunk);
+        let before = self.end();
         self.span = span;
         before
     }
 
     /// Adds bytes from elsewhere. If the bytes before them are a frame of their own, returns that frame.
-    pub(crate) fn copy(&mut self, chunk: &Bytes, bytes: &[u8]) -> Option<Bytes> {
+    pub(crate) fn copy(&mut self, chunk: &(impl Chunk + ?Sized), bytes: &[u8]) -> Option<Frame> {
         if bytes.is_empty() {
             return None;
         }
-        let before = if self.span.len() < self.limit { None } else { self.end(chunk) };
-        if self.copy.is_empty() {
-            self.copy.reserve(chunk.len().min(self.limit) + bytes.len());
-        }
-        self.copy.extend_from_slice(&chunk[core::mem::take(&mut self.span)]);
-        self.copy.extend_from_slice(bytes);
+        let before = if self.span.len() < self.limit { None } else { self.end() };
+        self.copy_span(chunk, bytes.len()).extend_from_slice(bytes);
         before
     }
 
-    /// Returns the last frame of the chunk.
-    pub(crate) fn end(&mut self, chunk: &Bytes) -> Option<Bytes> {
-        if !self.span.is_empty() {
-            return Some(chunk.slice(core::mem::take(&mut self.span)));
+    /// Copies the span, and returns the copy with space for `more` bytes.
+    fn copy_span(&mut self, chunk: &(impl Chunk + ?Sized), more: usize) -> &mut BytesMut {
+        let copy = self.copy.get_or_insert_default();
+        if self.span.is_empty() {
+            copy.reserve(more.max(ROOM));
+        } else {
+            copy.reserve(chunk.len().min(self.limit) + more);
+            chunk.append_to(copy, core::mem::take(&mut self.span));
         }
-        (!self.copy.is_empty()).then(|| self.copy.split().freeze())
+        copy
+    }
+
+    fn copied(&self) -> &[u8] {
+        self.copy.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the last frame of the chunk.
+    pub(crate) fn end(&mut self) -> Option<Frame> {
+        if !self.span.is_empty() {
+            return Some(Frame::Span(core::mem::take(&mut self.span)));
+        }
+        self.copy.as_mut().filter(|copy| !copy.is_empty()).map(|copy| Frame::Copy(copy.split()))
+    }
+
+    /// Returns the bytes that are in no frame yet. `chunk` is the whole chunk.
+    #[cfg(feature = "relay")]
+    pub(crate) fn bytes<'b>(&'b self, chunk: &'b [u8]) -> &'b [u8] {
+        if self.copied().is_empty() { &chunk[self.span.clone()] } else { self.copied() }
+    }
+
+    #[cfg(any(feature = "http-rules", feature = "relay"))]
+    pub(crate) fn len(&self) -> usize {
+        self.span.len().max(self.copied().len())
+    }
+
+    /// Returns the size of the memory of the copy.
+    #[cfg(all(test, feature = "relay"))]
+    pub(crate) fn capacity(&self) -> usize {
+        self.copy.as_ref().map_or(0, BytesMut::capacity)
+    }
+
+    /// Discards the bytes that are in no frame yet, but keeps the memory of the copy.
+    #[cfg(feature = "relay")]
+    pub(crate) fn clear(&mut self) {
+        self.span = 0..0;
+        self.copy.as_mut().map(BytesMut::clear);
+    }
+}
+
+impl Frame {
+    #[cfg(feature = "http-rules")]
+    pub(crate) fn of(self, chunk: &Bytes) -> Bytes {
+        match self {
+            Self::Span(span) => chunk.slice(span),
+            Self::Copy(copy) => copy.freeze(),
+        }
+    }
+
+    /// Returns the last frame of a chunk, without a change of the reference count.
+    #[inline]
+    pub(crate) fn of_last(self, mut chunk: Bytes) -> Bytes {
+        match self {
+            Self::Span(span) => {
+                chunk.truncate(span.end);
+                chunk.advance(span.start);
+                chunk
+            }
+            Self::Copy(copy) => copy.freeze(),
+        }
+    }
+}
+
+impl Chunk for [u8] {
+    fn len(&self) -> usize {
+        <[u8]>::len(self)
+    }
+
+    fn append_to(&self, copy: &mut BytesMut, span: Range<usize>) {
+        copy.extend_from_slice(&self[span]);
     }
 }
 
@@ -67,35 +163,40 @@ impl Joiner {
 mod tests {
     use super::*;
 
+    const CHUNK: &[u8] = b"0123456789";
+
+    fn bytes(frame: Option<Frame>) -> Bytes {
+        frame.unwrap().of(&Bytes::from_static(CHUNK))
+    }
+
     #[test]
-    fn frames_are_slices_unless_bytes_are_inserted_near_them() {
-        let chunk = Bytes::from_static(b"0123456789");
+    fn frames_are_spans_unless_bytes_are_inserted_near_them() {
         let mut joiner = Joiner::new(3);
-        assert_eq!(joiner.span(&chunk, 0..4), None);
-        assert_eq!(joiner.span(&chunk, 4..5), None, "neighbors are one frame");
-        let first = joiner.copy(&chunk, b"a").unwrap();
-        assert_eq!((&first[..], first.as_ptr()), (&b"01234"[..], chunk.as_ptr()));
-        assert_eq!(joiner.span(&chunk, 5..7), None, "a short span is copied");
-        assert_eq!(joiner.span(&chunk, 7..10).unwrap(), "a56");
-        assert_eq!(joiner.end(&chunk).unwrap(), "789");
-        assert_eq!(joiner.end(&chunk), None);
-        assert_eq!(joiner.span(&chunk, 0..1), None);
-        assert_eq!(joiner.span(&chunk, 2..4), None);
-        assert_eq!(joiner.end(&chunk).unwrap(), "023");
-        assert_eq!(joiner.span(&chunk, 0..3), None);
-        assert_eq!(joiner.copy(&chunk, b"a").unwrap().as_ptr(), chunk.as_ptr(), "as long as the limit");
-        assert_eq!(joiner.end(&chunk).unwrap(), "a");
+        assert_eq!(joiner.span(CHUNK, 0..4), None);
+        assert_eq!(joiner.span(CHUNK, 4..5), None, "neighbors are one frame");
+        assert_eq!(joiner.copy(CHUNK, b"a"), Some(Frame::Span(0..5)));
+        assert_eq!(joiner.span(CHUNK, 5..7), None, "a short span is copied");
+        assert_eq!(bytes(joiner.span(CHUNK, 7..10)), "a56");
+        assert_eq!(joiner.end(), Some(Frame::Span(7..10)));
+        assert_eq!(joiner.end(), None);
+        assert_eq!(joiner.span(CHUNK, 0..1), None);
+        assert_eq!(joiner.span(CHUNK, 2..4), None);
+        assert_eq!(bytes(joiner.end()), "023");
+        assert_eq!(joiner.span(CHUNK, 0..3), None);
+        assert_eq!(joiner.copy(CHUNK, b"a"), Some(Frame::Span(0..3)), "as long as the limit");
+        assert_eq!(bytes(joiner.end()), "a");
     }
 
     #[test]
     fn without_a_limit_a_chunk_is_one_frame() {
-        let chunk = Bytes::from_static(b"0123456789");
-        let mut joiner = Joiner::new(usize::MAX);
-        assert_eq!(joiner.span(&chunk, 1..9), None);
-        assert_eq!(joiner.end(&chunk).unwrap().as_ptr(), chunk[1..].as_ptr());
-        assert_eq!(joiner.span(&chunk, 0..4), None);
-        assert_eq!(joiner.span(&chunk, 6..9), None);
-        assert_eq!(joiner.copy(&chunk, b"!"), None);
-        assert_eq!(joiner.end(&chunk).unwrap(), "0123678!");
+        let chunk = Bytes::from_static(CHUNK);
+        let mut joiner = Joiner::without_limit();
+        assert_eq!(joiner.span(CHUNK, 1..9), None);
+        let frame = joiner.end().unwrap().of_last(chunk.clone());
+        assert_eq!((&*frame, frame.as_ptr()), (&chunk[1..9], chunk[1..].as_ptr()));
+        assert_eq!(joiner.span(CHUNK, 0..4), None);
+        assert_eq!(joiner.span(CHUNK, 6..9), None);
+        assert_eq!(joiner.copy(CHUNK, b"!"), None);
+        assert_eq!(joiner.end().unwrap().of_last(chunk), "0123678!");
     }
 }

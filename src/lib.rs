@@ -80,7 +80,7 @@ mod trace;
 pub mod boundary;
 #[cfg(any(feature = "futures-io", feature = "http", feature = "io", feature = "stream"))]
 mod budget;
-#[cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))]
+#[cfg(any(feature = "codec", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]
 #[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
@@ -120,6 +120,8 @@ mod policy;
 #[cfg(feature = "proxy")]
 #[cfg_attr(docsrs, doc(cfg(feature = "proxy")))]
 pub mod proxy;
+#[cfg(test)]
+mod rng;
 #[cfg(feature = "stream")]
 #[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
 pub mod stream;
@@ -133,8 +135,8 @@ pub mod tower;
 pub mod transcode;
 pub mod validator;
 
-#[cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))))]
+#[cfg(any(feature = "codec", feature = "stream"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "stream"))))]
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, UnknownName, Utf8Error};

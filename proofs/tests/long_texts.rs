@@ -1,22 +1,11 @@
 //! Compares subsets and conversions of long texts, which use the vector kernels, with one code point at a time.
 
+#[path = "../../src/rng.rs"]
+mod rng;
+
+use rng::Rng;
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorPolicy, Subset, TextDecoder, TextPiece};
-
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
 
 /// Characters of every length, some of them rare: controls, bidi controls, noncharacters, edges of the encodings.
 const RARE: [u32; 34] = [
@@ -90,7 +79,7 @@ static SUBSETS: [Subset; 19] = [
 
 #[test]
 fn a_subset_of_long_texts_equals_that_of_their_characters() {
-    let mut rng = Rng(0x1234_5678_9ABC_DEF1);
+    let mut rng = Rng::new(0x1234_5678_9ABC_DEF1);
     for round in 0..6_000 {
         let len = [300, 900, 3000, 9000, 30_000][rng.below(5)];
         let text = text(&mut rng, len);
@@ -176,7 +165,7 @@ fn long_texts_are_converted_like_their_characters() {
         Encoding::Utf8Ucs4,
         Encoding::Latin1,
     ];
-    let mut rng = Rng(0x0FED_CBA9_8765_4321);
+    let mut rng = Rng::new(0x0FED_CBA9_8765_4321);
     for round in 0..6_000 {
         let from = encodings[rng.below(encodings.len())];
         let to = encodings[rng.below(encodings.len())];
@@ -202,7 +191,7 @@ fn long_texts_are_converted_like_their_characters() {
 /// lost.
 #[test]
 fn an_error_in_a_long_text_is_found_at_its_offset() {
-    let mut rng = Rng(0x0123_4567_89AB_CDEF);
+    let mut rng = Rng::new(0x0123_4567_89AB_CDEF);
     let encodings = [
         (Encoding::Utf8, vec![0xFF]),
         (Encoding::Utf16Le, vec![0x00, 0xDC]),

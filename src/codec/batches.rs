@@ -107,14 +107,12 @@ impl Utf8LineBatchesCodec {
     fn unchanged_len_of(&mut self, lines: &[u8]) -> usize {
         let max_length = self.reader.max_unchanged_length();
         let (text, ending) = (&mut self.reader.text, self.reader.ending);
+        let lines = &lines[..within_limit(lines, ending, max_length)];
         let start = text.offset();
-        text.seek(start);
-        let length = match text.validate(lines) {
-            Ok(()) => lines.len(),
-            Err(error) => ending.find_last(&lines[..error.offset.wrapping_sub(start) as usize]).unwrap_or(0),
-        };
-        let length = within_limit(&lines[..length], ending, max_length);
-        text.seek(start.wrapping_add(length as u64));
+        let Err(error) = text.validate_whole(lines) else { return lines.len() };
+        let well_formed = error.offset.wrapping_sub(start) as usize;
+        let length = ending.find_last(&lines[..well_formed]).unwrap_or(0);
+        text.skip(length);
         length
     }
 }

@@ -75,14 +75,11 @@ impl Utf8Codec {
         }
         match self.text.validate(&src[self.text.pending().len()..]) {
             Ok(()) => Some(src.len() - self.text.pending().len()),
-            Err(error) if self.text.is_strict() && error.offset != start => {
-                // The next call decodes these bytes again and returns the error.
-                self.text.seek(error.offset);
-                Some(error.offset.wrapping_sub(start) as usize)
-            }
-            Err(_) => {
-                self.text.seek(start);
-                None
+            Err(error) => {
+                // The ill-formed bytes are decoded again with the policies, under `Strict` by the next call.
+                let end = if self.text.is_strict() { error.offset } else { start };
+                self.text.seek(end);
+                (end != start).then(|| end.wrapping_sub(start) as usize)
             }
         }
     }

@@ -7,14 +7,11 @@ use crate::chunks::text_of;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved to the end of the frame.
+/// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved to the end of the frame. A
+/// frame starts between characters, regardless of the earlier input of the decoder.
 #[inline(always)]
 pub(super) fn is_unchanged(text: &mut TextDecoder, frame: &[u8]) -> bool {
-    let start = text.offset();
-    let is_unchanged = text.is_past_start() && crate::from_utf8(frame).is_ok();
-    // A frame starts between characters, regardless of the earlier input of the decoder.
-    text.seek(if is_unchanged { start.wrapping_add(frame.len() as u64) } else { start });
-    is_unchanged
+    text.is_past_start() && text.validate_whole(frame).is_ok()
 }
 
 /// Decodes a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence

@@ -178,7 +178,7 @@ impl LineReader {
         if is_removed {
             self.end_lines(&src[..terminator], 1);
             src.advance(terminator);
-            self.text.seek(self.text.offset().wrapping_add(terminator as u64));
+            self.text.skip(terminator);
         }
         is_removed
     }
@@ -271,7 +271,7 @@ impl LineReader {
 
     fn discard(&mut self, src: &mut BytesMut, bytes: usize) {
         src.advance(bytes);
-        self.text.seek(self.text.offset().wrapping_add(bytes as u64));
+        self.text.skip(bytes);
         self.searched = 0;
     }
 }

@@ -18,7 +18,6 @@ pub enum Designation {
 /// The padding of escape sequences (clause 16): each byte of the sequence is the last byte of a code unit whose other
 /// bytes are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Padding {
     /// No padding, as in ISO/IEC 2022 and in UTF-8.
     #[default]

@@ -6,6 +6,7 @@ use std::io;
 
 use futures_io::{AsyncBufRead, AsyncRead, AsyncWrite};
 
+use super::pinned::impl_async_traits;
 use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
 use super::reading::{ReadSource, Reading};
 use super::writer::Utf8Writer;
@@ -40,67 +41,4 @@ impl<R: AsyncRead, B> AsyncRead for Utf8Reader<R, B> {
     }
 }
 
-impl<R: AsyncRead> AsyncBufRead for Utf8Reader<R, OwnBuffer> {
-    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        let mut this = self.project();
-        let mut budget = Budget::new();
-        while !matches!(this.text.source()?, ReadSource::Own) {
-            ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
-        }
-        Poll::Ready(Ok(this.text.own()))
-    }
-
-    fn consume(self: Pin<&mut Self>, bytes: usize) {
-        self.project().text.consume(bytes);
-    }
-}
-
-impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R, InnerBuffer> {
-    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        let mut this = self.project();
-        let mut budget = Budget::new();
-        loop {
-            match this.text.source()? {
-                ReadSource::Own => return Poll::Ready(Ok(this.text.own())),
-                ReadSource::Inner(validated) => {
-                    let available = ready!(this.inner.poll_fill_buf(cx))?;
-                    return Poll::Ready(Ok(&available[..validated.min(available.len())]));
-                }
-                ReadSource::Unknown => {
-                    let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
-                    let taken = this.text.decode_inner(available);
-                    this.inner.as_mut().consume(taken);
-                    ready!(budget.spend(taken, cx));
-                }
-            }
-        }
-    }
-
-    fn consume(self: Pin<&mut Self>, bytes: usize) {
-        let this = self.project();
-        this.inner.consume(this.text.consume(bytes));
-    }
-}
-
-impl<W: AsyncWrite> AsyncWrite for Utf8Writer<W> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let mut this = self.project();
-        this.text.write(buf, |bytes| this.inner.as_mut().poll_write(cx, bytes))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut this = self.project();
-        ready!(this.text.drain(|bytes| this.inner.as_mut().poll_write(cx, bytes)))?;
-        this.inner.poll_flush(cx)
-    }
-
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut this = self.project();
-        ready!(this.text.drain(|bytes| this.inner.as_mut().poll_write(cx, bytes)))?;
-        if this.text.end() {
-            ready!(this.text.drain(|bytes| this.inner.as_mut().poll_write(cx, bytes)))?;
-            ready!(this.inner.poll_close(cx))?;
-        }
-        Poll::Ready(this.text.closed())
-    }
-}
+impl_async_traits!(poll_close);

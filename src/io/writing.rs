@@ -156,7 +156,7 @@ impl Writing {
             self.short = Short { text: ShortStr::from(character), taken: written - start };
         }
         let taken = taken - (text.len() - whole);
-        self.decoder.seek(self.decoder.offset().wrapping_add(taken as u64));
+        self.decoder.skip(taken);
         taken
     }
 

@@ -56,7 +56,6 @@ mod tests {
         for kernel in Kernel::available() {
             let mut out = [0xEE; 512];
             let found = kernel.decode_base64_lines(encoded, &mut out[..room], form);
-            let Some(found) = found else { continue };
             let decoded = lines * form.decoded();
             assert_eq!((found, &out[..decoded]), (lines, &expected[..decoded]), "{kernel:?} {form:?}");
             assert!(out[room..].iter().all(|&byte| byte == 0xEE), "{kernel:?} writes after the end");
@@ -153,7 +152,7 @@ mod tests {
                     for room in [len / form.len() * form.decoded(), 3 * form.decoded() - 1] {
                         let (input, output) = (from.slice(len, at_end), to.slice(room, at_end));
                         input.copy_from_slice(&encoded[..len]);
-                        let Some(lines) = kernel.decode_base64_lines(input, output, form) else { continue };
+                        let lines = kernel.decode_base64_lines(input, output, form);
                         assert_eq!(
                             lines,
                             (len / form.len()).min(room / form.decoded()),

@@ -66,6 +66,7 @@ pub(super) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
 #[cfg(all(test, feature = "transcode"))]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
 
     #[test]
     fn ascii_ends_before_the_group_of_the_first_other_byte_or_byte_of_the_class() {
@@ -173,11 +174,8 @@ mod tests {
 
     #[test]
     fn dense_and_sparse_bytes_are_found_in_order() {
-        let mut seed = 9_u32;
-        let mut next = || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize
-        };
+        let mut rng = Rng::new(9);
+        let mut next = || rng.next() as usize;
         let class = Class::EMPTY.with(0, 0x1F).with(0x7F, 0x7F).with(0xC2, 0xC2).with(0xE2, 0xE2);
         let class = class.with_seconds(0xC2, 0x80, 0x9F).with_seconds(0xE2, 0x9F, 0x9F);
         for one_in in [1, 2, 9, 100, 1000] {

@@ -134,14 +134,12 @@ pub(crate) fn supplementary(text: &str) -> usize {
 mod tests {
     use super::super::functions::ASCII_GROUP;
     use super::*;
+    use crate::rng::Rng;
 
     #[test]
     fn counts_are_those_of_a_plain_loop() {
-        let mut seed = 1_u32;
-        let mut next = move || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize
-        };
+        let mut rng = Rng::new(1);
+        let mut next = move || rng.next() as usize;
         // The last length is more than the 8-bit lanes can count.
         for len in (0..300).chain([LANES * (BLOCKS - 1), LANES * (BLOCKS + 1) + 3, LANES * 2 * BLOCKS + 1]) {
             for alphabet in [&b"\n"[..], b"\r\n", b"\r", b"a\n\rb"] {

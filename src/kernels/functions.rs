@@ -364,8 +364,7 @@ pub(crate) struct Segment {
 /// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]
 pub(super) struct Utf16 {
-    /// From text, up to its end or to a character near its end. Nothing is read if the output has fewer than 2 bytes for
-    /// each byte of the text.
+    /// From text.
     pub(super) encode: [Encode; 2],
     /// From ASCII at the start of bytes that were not validated.
     pub(super) encode_ascii: [Convert; 2],
@@ -373,12 +372,13 @@ pub(super) struct Utf16 {
     pub(super) decode: [Convert; 2],
 }
 
-/// [`Convert`] of text. Nothing is read if the output may be too short: it must have 2 bytes for each byte of the text, or 4
-/// for UTF-32.
+/// Writes text as UTF-16 or UTF-32, up to its end or a character near its end. Returns the number of bytes read and the
+/// number of bytes written, at most 2 or 4 for each byte read.
 ///
 /// # Safety
 ///
-/// The CPU has the instructions.
+/// - The CPU has the instructions.
+/// - The output has 2 bytes for each byte of the text, or 4 for UTF-32.
 #[cfg(feature = "transcode")]
 pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usize);
 

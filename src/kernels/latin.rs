@@ -84,6 +84,7 @@ fn len_in_utf_8(units: &[u8]) -> usize {
 mod tests {
     use super::*;
     use crate::encoding::windows_1252;
+    use crate::rng::Rng;
 
     fn character<const WINDOWS: bool>(byte: u8) -> char {
         if WINDOWS { windows_1252(byte) } else { byte.into() }
@@ -123,11 +124,8 @@ mod tests {
                     }
                 }
             }
-            let mut seed = 7_u32;
-            let mut next = || {
-                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (seed >> 16) as usize
-            };
+            let mut rng = Rng::new(7);
+            let mut next = || rng.next() as usize;
             for len in (0..400).chain(1000..1040) {
                 let some = [b'a', b'b', 0, 0x7F, 0x80, 0x93, 0x9F, 0xA0, 0xC3, 0xE9, 0xFF];
                 let kinds = 1 + next() % some.len();
@@ -252,11 +250,8 @@ mod tests {
     fn check_guarded<const WINDOWS: bool>(kernel: Kernel) {
         use crate::kernels::tests::guarded::Guarded;
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
-        let mut seed = 29_u32;
-        let mut next = |below: usize| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize % below
-        };
+        let mut rng = Rng::new(29);
+        let mut next = |below| rng.below(below);
         for turn in 0..if cfg!(miri) { 6 } else { 6000 } {
             // Most inputs have only sequences that are converted, and most of these are ASCII.
             let (first, kinds) = (next(4), 4 + next(if turn % 3 == 0 { 26 } else { 9 }));

@@ -18,6 +18,7 @@
 //! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
+//! | `words.rs` | lengths and copies of a few bytes, without a kernel |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
 //! The kind of an ill-formed sequence is not determined here. [`encoding`](crate::encoding) does that from the bytes of
@@ -73,6 +74,8 @@ pub(crate) mod utf16;
 #[cfg(feature = "transcode")]
 pub(crate) mod utf32;
 mod validation;
+#[cfg(feature = "alloc")]
+pub(crate) mod words;
 
 #[cfg(all(feature = "alloc", feature = "transcode"))]
 pub(crate) use arch::first_position;

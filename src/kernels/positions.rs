@@ -79,6 +79,7 @@ impl Positions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
 
     fn all(bytes: &[u8], byte: u8) -> Vec<usize> {
         let mut positions = Positions::START;
@@ -108,11 +109,8 @@ mod tests {
 
     #[test]
     fn positions_are_those_of_a_byte_by_byte_search() {
-        let mut seed = 7_u32;
-        let mut next = move || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize
-        };
+        let mut rng = Rng::new(7);
+        let mut next = move || rng.next() as usize;
         for one_in in [1, 2, 3, 20, 60, 500] {
             for len in (0..260).chain([1023, 1024, 1025, 5000]) {
                 let pick = |n: usize| [b'\n', 0, b'\n' | 0x80, b'\x0B', 0x7F, 0xFF][n % 6];

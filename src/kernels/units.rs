@@ -60,6 +60,7 @@ const fn index_of_units(encoding: Encoding) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::encoding::windows_1252;
+    use crate::rng::Rng;
 
     const BYTES: [Encoding; 2] = [Encoding::Latin1, Encoding::Windows1252];
     const UNITS: [Encoding; 4] = [Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
@@ -140,15 +141,14 @@ mod tests {
 
     #[test]
     fn every_length() {
-        let mut seed = 3_u32;
+        let mut rng = Rng::new(3);
         each_pair(|kernel, pair| {
             for len in 0..300 {
                 let input: Vec<u8> = (0..len)
                     .map(|_| {
-                        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                        let byte = (seed >> 16) as u8;
+                        let byte = rng.next() as u8;
                         // In two thirds of the inputs few bytes are from 80 to 9F.
-                        if len % 3 == 0 || seed >> 28 == 0 { byte } else { byte & !0x80 }
+                        if len % 3 == 0 || rng.below(16) == 0 { byte } else { byte & !0x80 }
                     })
                     .collect();
                 check(kernel, pair, &input);

@@ -120,16 +120,16 @@ mod tests {
     use super::*;
     use crate::kernels::arch::utf16::order;
     use crate::kernels::tests::characters_among_zeros;
+    use crate::rng::Rng;
 
     /// Texts with characters of each length at every position of a vector, and across its end.
     fn texts() -> impl Iterator<Item = String> {
         let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
-        let mut state = 16_u32;
+        let mut rng = Rng::new(16);
         (0..2_000).step_by(if cfg!(miri) { 173 } else { 1 }).map(move |len| {
             let mut text = "x".repeat(len % 67);
             while text.len() < len % 301 {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                text.push_str(parts[(state >> 16) as usize % parts.len()]);
+                text.push_str(parts[rng.below(parts.len())]);
             }
             text
         })
@@ -188,11 +188,8 @@ mod tests {
     /// there is not enough output space for the rest.
     fn check_long<const BIG_ENDIAN: bool>(kernel: Kernel) {
         let texts: Vec<String> = texts().collect();
-        let mut state = 8_u32;
-        let mut below = move |bound: usize| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as usize % bound
-        };
+        let mut rng = Rng::new(8);
+        let mut below = move |bound: usize| rng.below(bound);
         for round in 0..400 {
             let mut text = String::new();
             while text.len() < 12_000 {
@@ -297,14 +294,13 @@ mod tests {
 
     fn check_every_character<const BIG_ENDIAN: bool>(kernel: Kernel) {
         let fillers = ["", "a", "é", "漢", "éa", "a漢"];
-        let mut state = 61_u32;
+        let mut rng = Rng::new(61);
         for kinds in [1, 4, 6] {
             // Every character, between characters of other lengths, at many positions of a vector.
             let mut text = "x".repeat(kinds);
             for character in '\0'..=char::MAX {
                 text.push(character);
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                text.push_str(fillers[(state >> 16) as usize % kinds]);
+                text.push_str(fillers[rng.below(kinds)]);
             }
             let utf_16: Vec<u8> = text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect();
             let mut out = vec![0; 2 * text.len()];

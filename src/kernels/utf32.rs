@@ -164,6 +164,7 @@ mod tests {
     use super::*;
     use crate::kernels::arch::utf16::order;
     use crate::kernels::tests::characters_among_zeros;
+    use crate::rng::Rng;
 
     fn order_32<const BIG_ENDIAN: bool>(value: u32) -> [u8; 4] {
         if BIG_ENDIAN { value.to_be_bytes() } else { value.to_le_bytes() }
@@ -249,13 +250,12 @@ mod tests {
     #[test]
     fn every_length_and_every_position_of_a_vector() {
         let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
-        let mut seed = 16_u32;
+        let mut rng = Rng::new(16);
         for kernel in Kernel::available() {
             for len in 0..700 {
                 let mut text = "x".repeat(len % 67);
                 while text.len() < len {
-                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    text.push_str(parts[(seed >> 16) as usize % (1 + len % parts.len())]);
+                    text.push_str(parts[rng.below(1 + len % parts.len())]);
                 }
                 check_text::<false, false>(kernel, &text);
                 check_text::<true, false>(kernel, &text);
@@ -271,13 +271,12 @@ mod tests {
         use crate::kernels::tests::guarded::{Guarded, slices};
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
         let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
-        let mut seed = 32_u32;
+        let mut rng = Rng::new(32);
         for kernel in Kernel::available() {
             for (len, at_end) in slices(500) {
                 let mut text = String::new();
                 while text.len() < len {
-                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    text.push_str(parts[(seed >> 16) as usize % (1 + len % parts.len())]);
+                    text.push_str(parts[rng.below(1 + len % parts.len())]);
                 }
                 let (utf_8, utf_16, utf_32) =
                     (text.as_bytes(), utf_16::<false>(&text), utf_32::<false>(&text));

@@ -150,11 +150,10 @@ impl Filter {
         mut report: impl FnMut(Utf8Error),
     ) -> Verdict {
         let chunk = body.take().unwrap_or_default();
-        // Without a limit the text of a chunk is one frame, so that only `end` returns one.
-        let mut text = Joiner::new(usize::MAX);
+        let mut text = Joiner::without_limit();
         let mut edit = |edit: Edit<'_>| match edit {
-            Edit::Pass(range) => drop(text.span(&chunk, range)),
-            Edit::Insert(bytes) => drop(text.copy(&chunk, bytes)),
+            Edit::Pass(range) => drop(text.span(&chunk[..], range)),
+            Edit::Insert(bytes) => drop(text.copy(&chunk[..], bytes)),
             Edit::IllFormed(error) => report(error),
             Edit::LineRejected(_) => {}
         };
@@ -165,7 +164,7 @@ impl Filter {
                 (at_end, _) => verdict = at_end,
             }
         }
-        let text = text.end(&chunk).unwrap_or_default();
+        let text = text.end().map(|text| text.of_last(chunk)).unwrap_or_default();
         *body = (!end_of_stream || !text.is_empty()).then_some(text);
         verdict
     }

@@ -158,7 +158,7 @@ impl LineFilter {
                 edits.line.after_cr &= self.decoder.pending().is_empty();
                 let end = edits.first_end(slice, taken);
                 let skip = end.map_or(slice.len(), |end| end.after) - taken;
-                self.decoder.seek(self.decoder.offset().wrapping_add(skip as u64));
+                self.decoder.skip(skip);
                 taken += skip;
                 edits.line.after_cr = slice[taken - 1] == b'\r';
                 if end.is_some() {

@@ -100,7 +100,7 @@ impl Pump {
             size: Size::Small,
             buffer: None,
             rest: 0..0,
-            pending: Pending::default(),
+            pending: Pending::new(),
             state: State::Read,
             ended: false,
             broken: false,

@@ -2,7 +2,10 @@
 
 use core::ops::Range;
 
+use bytes::BytesMut;
+
 use crate::error::Utf8Error;
+use crate::joiner::{Chunk, Joiner};
 use crate::line_ending::LineEnding;
 use crate::proxy::edit::{Edit, RejectedLine};
 use crate::proxy::filter::{Filter, Verdict};
@@ -77,23 +80,39 @@ pub(super) fn end_of_lines(ending: LineEnding, text: &[u8]) -> Option<usize> {
 }
 
 /// The bytes to write: a part of the buffer if possible, otherwise a copy.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pending {
-    /// A range of the whole buffer, including the headroom at its start.
-    range: Range<usize>,
-    /// Repaired text. If it is not empty, it contains all bytes to write.
-    copy: Vec<u8>,
+    /// Spans are ranges of the whole buffer, including the headroom at its start.
+    joiner: Joiner,
     written: usize,
 }
 
+/// The whole buffer: the bytes before a slice, and the slice.
+struct Parts<'b>(&'b [u8], &'b [u8]);
+
+impl Chunk for Parts<'_> {
+    fn len(&self) -> usize {
+        self.0.len() + self.1.len()
+    }
+
+    fn append_to(&self, copy: &mut BytesMut, Range { start, end }: Range<usize>) {
+        let at = self.0.len();
+        copy.extend_from_slice(&self.0[start.min(at)..end.min(at)]);
+        copy.extend_from_slice(&self.1[start.max(at) - at..end.max(at) - at]);
+    }
+}
+
 impl Pending {
+    pub(super) const fn new() -> Self {
+        Self { joiner: Joiner::without_limit(), written: 0 }
+    }
+
     pub(super) fn bytes<'b>(&'b self, buffer: &'b [u8]) -> &'b [u8] {
-        let all = if self.copy.is_empty() { &buffer[self.range.clone()] } else { &self.copy };
-        &all[self.written..]
+        &self.joiner.bytes(buffer)[self.written..]
     }
 
     pub(super) fn len(&self) -> usize {
-        self.range.len().max(self.copy.len()) - self.written
+        self.joiner.len() - self.written
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -106,47 +125,30 @@ impl Pending {
 
     /// Discards the bytes but keeps the memory of the copy.
     pub(super) fn clear(&mut self) {
-        self.range = 0..0;
-        self.copy.clear();
+        self.joiner.clear();
         self.written = 0;
     }
 
-    /// Frees the memory of the copy.
+    /// Frees the memory of the copy. There are no bytes to write.
     pub(super) fn release(&mut self) {
-        self.copy = Vec::new();
+        *self = Self::new();
     }
 
     /// Appends bytes of the slice, which is in the buffer after `head`.
     pub(super) fn pass(&mut self, head: &[u8], slice: &[u8], range: Range<usize>) {
-        let moved = range.start + head.len()..range.end + head.len();
-        if self.copy.is_empty() && self.range.is_empty() {
-            self.range = moved;
-        } else if self.copy.is_empty() && self.range.end == moved.start {
-            self.range.end = moved.end;
-        } else {
-            self.copy(head, slice, &slice[range]);
-        }
+        self.joiner.span(&Parts(head, slice), range.start + head.len()..range.end + head.len());
     }
 
     /// Appends bytes that are not in the slice. If they are the first bytes to write and are short, they are put in front
     /// of the slice.
     pub(super) fn insert(&mut self, head: &mut [u8], slice: &[u8], bytes: &[u8]) {
-        if bytes.len() <= head.len() && self.range.is_empty() && self.copy.is_empty() {
-            self.range = head.len() - bytes.len()..head.len();
-            head[self.range.clone()].copy_from_slice(bytes);
+        if bytes.len() <= head.len() && self.joiner.len() == 0 {
+            let start = head.len() - bytes.len();
+            head[start..].copy_from_slice(bytes);
+            self.joiner.span(&Parts(head, slice), start..head.len());
         } else {
-            self.copy(head, slice, bytes);
+            self.joiner.copy(&Parts(head, slice), bytes);
         }
-    }
-
-    fn copy(&mut self, head: &[u8], slice: &[u8], bytes: &[u8]) {
-        let Range { start, end } = core::mem::take(&mut self.range);
-        if start < end {
-            let at = head.len();
-            self.copy.extend_from_slice(&head[start.min(at)..end.min(at)]);
-            self.copy.extend_from_slice(&slice[start.max(at) - at..end.max(at) - at]);
-        }
-        self.copy.extend_from_slice(bytes);
     }
 
     /// Inserts `replies` after the last complete line of the bytes to write. If they contain no end of a line, inserts
@@ -166,11 +168,12 @@ impl Pending {
             None => return 0,
         };
         let replies = core::mem::take(replies);
-        let len = replies.len();
-        let copy = if text.is_empty() { replies } else { [&text[..at], &replies, &text[at..]].concat() };
-        self.clear();
-        self.copy = copy;
-        len
+        let mut with_replies = Self::new();
+        for part in [&text[..at], &replies, &text[at..]] {
+            with_replies.joiner.copy(text, part);
+        }
+        *self = with_replies;
+        replies.len()
     }
 }
 
@@ -199,11 +202,11 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_copy_is_kept_until_it_is_released() {
-        let mut pending = Pending::default();
+        let mut pending = Pending::new();
         pending.insert(&mut [], b"", b"repaired");
         pending.clear();
-        assert!(pending.is_empty() && pending.copy.capacity() > 0);
+        assert!(pending.is_empty() && pending.joiner.capacity() > 0);
         pending.release();
-        assert_eq!(pending.copy.capacity(), 0);
+        assert_eq!(pending.joiner.capacity(), 0);
     }
 }

@@ -15,6 +15,7 @@ use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::encoding::UTF_8;
 use crate::error::Utf8Error;
 use crate::kernels::copy::COPIED_AT_ONCE;
+use crate::kernels::words::{self, STEP, STRETCH};
 use crate::policy::{Policies, ShortStr};
 
 /// Receives the text of a chunk in stream order.
@@ -148,11 +149,6 @@ impl StepLimit {
     const SHORT_TEXT: usize = 24;
 }
 
-/// The number of bytes that one step checks for ASCII.
-const STEP: usize = 16;
-/// The number of bytes that are checked for ASCII after a step that was all ASCII.
-const STRETCH: usize = 32;
-
 /// Decodes the bytes after an error, alternately one sequence at a time and with a kernel.
 #[inline(never)]
 fn after_error(
@@ -219,23 +215,22 @@ fn one_by_one(
         // Branches are faster here although some are mispredicted. Without them each step would depend on the previous
         // one.
         if window[0].is_ascii() {
-            let not_ascii = u128::from_le_bytes(*window) & HIGH_BITS;
-            if not_ascii == 0 {
+            ascii = words::ascii_len(window);
+            if ascii == STEP {
                 push(buffer, &mut len, window, STEP);
                 taken += STEP;
                 // Only here, where more ASCII is likely.
                 if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>()) {
-                    let ascii = ascii_len(stretch);
+                    let ascii = words::long_ascii_len(stretch);
                     push(buffer, &mut len, stretch, ascii);
                     taken += ascii;
                 }
                 continue;
             }
-            ascii = not_ascii.trailing_zeros() as usize / 8;
             push(buffer, &mut len, window, ascii);
             taken += ascii;
         } else if matches!(window[0], 0xC2..=0xDF) {
-            let pairs = pairs_len(u128::from_le_bytes(*window));
+            let pairs = words::pairs_len(window);
             if pairs != 0 {
                 push(buffer, &mut len, window, pairs);
                 taken += pairs;
@@ -275,39 +270,6 @@ fn one_by_one(
 /// moves.
 const BUFFER: usize = 1024;
 
-const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
-
-/// Returns the number of ASCII bytes at the start. There is no branch on it, because it would be mispredicted.
-#[inline(always)]
-fn ascii_len(stretch: &[u8; STRETCH]) -> usize {
-    let (words, _) = stretch.as_chunks::<8>();
-    let mut len = STRETCH;
-    for (i, &word) in words.iter().enumerate().rev() {
-        let bits = u64::from_le_bytes(word) & HIGH_BITS as u64;
-        let of_word = 8 * i + bits.trailing_zeros() as usize / 8;
-        len = if bits != 0 { of_word } else { len };
-    }
-    len
-}
-
-/// Returns the number of bytes of the well-formed 2-byte sequences at the start of a window.
-#[inline(always)]
-const fn pairs_len(window: u128) -> usize {
-    /// The bits that all of these sequences have in common.
-    const MASK: u128 = every_pair([0xE0, 0xC0]);
-    const PAIR: u128 = every_pair([0xC0, 0x80]);
-    /// The bits of which one is set in every lead byte except `C0` and `C1`. The sum with them has bit 5 set if one is.
-    const NOT_OVERLONG: u128 = every_pair([0x1E, 0]);
-    const BIT_5: u128 = every_pair([0x20, 0]);
-    let others = window & MASK ^ PAIR;
-    let overlong = !((window & NOT_OVERLONG) + NOT_OVERLONG) & BIT_5;
-    (others | overlong).trailing_zeros() as usize / 16 * 2
-}
-
-const fn every_pair(pair: [u8; 2]) -> u128 {
-    u128::MAX / 0xFFFF * u16::from_le_bytes(pair) as u128
-}
-
 /// The maximum number of bytes that one step pushes: ASCII of both sizes, or ASCII and one sequence or its replacement.
 const MAX_PER_STEP: usize = STEP + STRETCH;
 
@@ -325,7 +287,7 @@ fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8;
 fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
     let bytes = &buffer[..*len];
     debug_assert!(core::str::from_utf8(bytes).is_ok());
-    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `UTF_8.walk` or `pairs_len` found
+    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `UTF_8.walk` or `words::pairs_len` found
     // well-formed, and replacements.
     #[allow(unsafe_code)]
     sink.made(unsafe { core::str::from_utf8_unchecked(bytes) });
@@ -336,31 +298,6 @@ fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
 mod tests {
     use super::*;
     use crate::policy::ErrorPolicy;
-
-    #[test]
-    fn pairs_are_as_long_as_the_well_formed_sequences_of_two_bytes() {
-        for at in (0..STEP).step_by(2) {
-            for pair in 0..=u16::MAX {
-                let mut window = [*b"\xC2\x80", *b"\xDF\xBF"].as_flattened().repeat(STEP / 4);
-                window[at..at + 2].copy_from_slice(&pair.to_le_bytes());
-                let (sequence, kind) = UTF_8.walk(&window[at..at + 2]);
-                let is_pair = kind.is_none() && sequence == 2;
-                let window = u128::from_le_bytes(window.try_into().expect("a window"));
-                assert_eq!(pairs_len(window), if is_pair { STEP } else { at }, "{pair:04X} at {at}");
-            }
-        }
-    }
-
-    #[test]
-    fn ascii_ends_before_the_first_other_byte() {
-        for at in 0..=STRETCH {
-            for byte in [0x80, 0xC2, 0xFF] {
-                let mut stretch = [0x7F; STRETCH];
-                stretch[at..].iter_mut().step_by(3).for_each(|other| *other = byte);
-                assert_eq!(ascii_len(&stretch), at);
-            }
-        }
-    }
 
     /// The lengths of the borrowed texts and of the copied ones, in order.
     #[derive(Default)]

@@ -193,6 +193,13 @@ impl TextDecoder {
         self.decoder.validate(chunk)
     }
 
+    /// [`Utf8Decoder::validate_whole`]. May only be called [past the start](Self::is_past_start).
+    #[cfg(feature = "codec")]
+    #[inline(always)]
+    pub(crate) fn validate_whole(&mut self, text: &[u8]) -> Result<(), Utf8Error> {
+        self.decoder.validate_whole(text)
+    }
+
     /// Applies the policies to an error that [`validate`](Self::validate) returned, and to its bytes.
     #[cfg(feature = "proxy")]
     pub(crate) fn apply_policy(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
@@ -208,6 +215,13 @@ impl TextDecoder {
             self.policies.pass_start();
         }
         self.decoder.seek(offset);
+    }
+
+    /// Same as [`seek`](Self::seek), to the offset after the next `bytes` bytes.
+    #[cfg(any(feature = "proxy", feature = "std"))]
+    #[inline(always)]
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.seek(self.offset().wrapping_add(bytes as u64));
     }
 }
 

@@ -196,6 +196,7 @@ mod tests {
     use std::{format, vec};
 
     use super::*;
+    use crate::rng::Rng;
     use crate::transcode::switches::Switches;
 
     const ENDS: [Encoding; 6] = [
@@ -247,11 +248,8 @@ mod tests {
             "漢",
             "💩",
         ];
-        let mut seed = 5_u32;
-        let mut next = move || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 16) as usize
-        };
+        let mut rng = Rng::new(5);
+        let mut next = move || rng.next() as usize;
         for round in 0..60 {
             // In half of the rounds every character is in windows-1252.
             let kinds = if round % 2 == 0 { 5 } else { parts.len() };

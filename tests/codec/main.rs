@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod batches;
+mod framed;
 mod frames;
 mod framing;
 mod line_encoder;

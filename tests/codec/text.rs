@@ -2,9 +2,7 @@
 
 use bytes::BytesMut;
 use bytestring::ByteString;
-use futures::{SinkExt, StreamExt};
-use tokio_test::io::Builder;
-use tokio_util::codec::{Decoder, Framed, FramedRead};
+use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder};
 
@@ -12,13 +10,13 @@ use crate::support::{Rng, every_partition, oracle, some_partitions};
 
 /// An item in a form that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Item {
+pub(crate) enum Item {
     Text(String),
     IllFormed { offset: u64, kind: ErrorKind, len: u8, rejected: Vec<u8> },
     TooLong { offset: u64 },
 }
 
-fn item(decoded: Result<ByteString, CodecError>) -> Item {
+pub(crate) fn item(decoded: Result<ByteString, CodecError>) -> Item {
     match decoded {
         Ok(text) => Item::Text(text.to_string()),
         Err(CodecError::IllFormed { error, rejected, .. }) => Item::IllFormed {
@@ -34,7 +32,10 @@ fn item(decoded: Result<ByteString, CodecError>) -> Item {
 
 /// Runs a codec as `FramedRead` does: one read per chunk, `decode` until it returns `None`, then `decode_eof` until it
 /// returns `None`.
-fn run<C: Decoder<Item = ByteString, Error = CodecError>>(mut codec: C, chunks: &[&[u8]]) -> Vec<Item> {
+pub(crate) fn run<C: Decoder<Item = ByteString, Error = CodecError>>(
+    mut codec: C,
+    chunks: &[&[u8]],
+) -> Vec<Item> {
     let (mut items, mut buffer) = (Vec::new(), BytesMut::new());
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
@@ -78,7 +79,7 @@ fn expected_chunks(input: &[u8]) -> Vec<Item> {
 }
 
 /// The items that `Utf8LinesCodec` must return, by a naive implementation of its documentation.
-fn expected_lines(input: &[u8], ending: LineEnding, limit: usize) -> Vec<Item> {
+pub(crate) fn expected_lines(input: &[u8], ending: LineEnding, limit: usize) -> Vec<Item> {
     let (mut items, mut at) = (Vec::new(), 0);
     while at < input.len() {
         let rest = &input[at..];
@@ -343,40 +344,6 @@ fn an_ill_formed_line_of_the_maximum_length_is_not_too_long() {
     });
 }
 
-#[tokio::test]
-async fn an_ill_formed_line_does_not_end_the_session() {
-    let input = b"good 1\nb\xFFd\ngood 2\nbad again \xED\xA0\x80\nlast";
-    let io = input.chunks(1).fold(&mut Builder::new(), |io, byte| io.read(byte)).build();
-    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
-    let mut items = Vec::new();
-    while let Some(line) = lines.next().await {
-        items.push(item(line.expect("no error of the transport")));
-    }
-    assert_eq!(items, expected_lines(input, LineEnding::LfOrCrLf, usize::MAX));
-    assert_eq!(items.len(), 5);
-}
-
-#[tokio::test]
-async fn framed_read_ends_at_an_error_and_resumes_after_it() {
-    let mut lines = FramedRead::new(&b"good 1\nb\xFFd\ngood 2\n"[..], Utf8LinesCodec::new());
-    assert_eq!(lines.next().await.unwrap().unwrap(), "good 1");
-    let error = lines.next().await.unwrap().unwrap_err().utf8_error().unwrap();
-    assert_eq!((error.offset, error.kind, error.len), (8, ErrorKind::InvalidLead, 1));
-    assert!(lines.next().await.is_none());
-    assert_eq!(lines.next().await.unwrap().unwrap(), "good 2");
-    assert!(lines.next().await.is_none());
-}
-
-#[tokio::test]
-async fn an_error_of_the_transport_is_returned_and_no_bytes_are_lost() {
-    let broken = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "reset");
-    let io = Builder::new().read(b"a\xC3").read_error(broken).read(b"\xA9\n").build();
-    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
-    assert!(matches!(lines.next().await, Some(Err(CodecError::Io(_)))));
-    assert!(lines.next().await.is_none());
-    assert_eq!(lines.next().await.unwrap().unwrap().unwrap(), "aé");
-}
-
 #[test]
 fn decoding_continues_when_a_stream_resumes_after_its_end() {
     let mut codec = Utf8Codec::new();
@@ -416,57 +383,6 @@ fn items_are_well_formed_even_if_the_caller_swaps_the_buffer() {
     assert!(lines.decode(&mut BytesMut::from("a long line without an end")).unwrap().is_none());
     assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
     assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
-}
-
-#[tokio::test]
-async fn the_bom_policy_applies_to_a_bom_in_chunks_of_one_byte() {
-    let cases: [(BomPolicy, &[u8], Vec<Item>); 8] = [
-        (BomPolicy::Keep, b"\xEF\xBB\xBFa\n", vec![Item::Text("\u{FEFF}a".into())]),
-        (
-            BomPolicy::Strip,
-            b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n",
-            ["a", "\u{FEFF}b"].map(|l| Item::Text(l.into())).into(),
-        ),
-        (BomPolicy::Strip, b"a\n", vec![Item::Text("a".into())]),
-        (BomPolicy::Require, b"\xEF\xBB\xBFa\n", vec![Item::Text("a".into())]),
-        (
-            BomPolicy::Require,
-            b"a\nb\n",
-            vec![
-                Item::IllFormed { offset: 0, kind: ErrorKind::MissingBom, len: 0, rejected: b"a".into() },
-                Item::Text("b".into()),
-            ],
-        ),
-        (
-            BomPolicy::Require,
-            b"",
-            vec![Item::IllFormed { offset: 0, kind: ErrorKind::MissingBom, len: 0, rejected: b"".into() }],
-        ),
-        (
-            BomPolicy::Reject,
-            b"\xEF\xBB\xBFa\nb\n",
-            vec![
-                Item::IllFormed {
-                    offset: 0,
-                    kind: ErrorKind::UnexpectedBom,
-                    len: 3,
-                    rejected: b"\xEF\xBB\xBFa".into(),
-                },
-                Item::Text("b".into()),
-            ],
-        ),
-        (BomPolicy::Reject, b"a\n", vec![Item::Text("a".into())]),
-    ];
-    for (bom, input, expected) in cases {
-        some_partitions(input, 20, |chunks| {
-            let codec = Utf8LinesCodec::with_decoder(TextDecoder::new().with_bom_policy(bom));
-            assert_eq!(run(codec, chunks), expected, "{bom:?} {chunks:02X?}");
-        });
-    }
-    for chunks in [&[&b"\xEF\xBB\xBFa"[..]][..], &[b"\xEF", b"\xBB", b"\xBF", b"a"]] {
-        let codec = Utf8Codec::with_decoder(TextDecoder::new().with_bom_policy(BomPolicy::Strip));
-        assert_eq!(run(codec, chunks), [Item::Text("a".into())]);
-    }
 }
 
 #[test]
@@ -543,15 +459,6 @@ fn errors<C: Decoder<Error = CodecError>, T>(
         errors.extend(item.err().map(&of));
     }
     errors
-}
-
-#[tokio::test]
-async fn framed_writes_lines_and_into_parts_returns_undecoded_bytes() {
-    let io = Builder::new().read("ja\nbin\u{E4}r".as_bytes()).write(b"ok\n").build();
-    let mut framed = Framed::new(io, Utf8LinesCodec::new());
-    assert_eq!(framed.next().await.unwrap().unwrap(), "ja");
-    framed.send("ok").await.unwrap();
-    assert_eq!(&framed.into_parts().read_buf[..], "bin\u{E4}r".as_bytes());
 }
 
 #[test]

@@ -2,12 +2,12 @@
 #![allow(missing_docs)]
 
 mod boundary;
-mod conformance;
 mod decoder;
 #[cfg(all(feature = "codec", feature = "http", feature = "mime", feature = "stream"))]
 mod errors;
 mod from_utf8;
 mod many;
+mod rows;
 mod standards;
 mod validator;
 

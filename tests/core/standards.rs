@@ -1,4 +1,4 @@
-//! The examples, tables and attacks of RFC 3629, RFC 2279 and the Unicode Standard.
+//! The examples and attacks of RFC 3629 and RFC 2279.
 
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder};
 
@@ -34,17 +34,6 @@ fn the_example_strings_of_rfc_2279_and_rfc_3629() {
     assert_eq!(decode(b"\xED\x95\x9C\xEA\xB5\xAD\xEC\x96\xB4").unwrap(), "\u{D55C}\u{AD6D}\u{C5B4}");
     assert_eq!(decode(b"\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E").unwrap(), "\u{65E5}\u{672C}\u{8A9E}");
     assert_eq!(decode(b"\xEF\xBB\xBF\xF0\xA3\x8E\xB4").unwrap(), "\u{FEFF}\u{233B4}");
-}
-
-#[test]
-fn the_first_and_last_character_of_every_row_of_the_grammar() {
-    let rows = [
-        0x00, 0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xCFFF, 0xD000, 0xD7FF, 0xE000, 0xFFFF, 0x1_0000,
-        0x3_FFFF, 0x4_0000, 0xF_FFFF, 0x10_0000, 0x10_FFFF,
-    ];
-    for character in rows.map(|value| char::from_u32(value).unwrap()) {
-        assert_eq!(decode(character.encode_utf8(&mut [0; 4]).as_bytes()).unwrap(), character.to_string());
-    }
 }
 
 #[test]
@@ -113,17 +102,4 @@ fn every_character_is_decoded_across_every_boundary() {
             assert_eq!(decoder.finish(), Ok(()));
         }
     }
-}
-
-/// Unicode 17.0, tables 3-8 to 3-11: the number of maximal subparts.
-#[test]
-fn the_maximal_subparts_of_the_unicode_standard() {
-    let count = |input: &[u8]| {
-        let mut decoder = Utf8Decoder::new();
-        decoder.feed(input).filter(|piece| matches!(piece, Piece::IllFormed(_))).count()
-    };
-    assert_eq!(count(b"\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"), 8);
-    assert_eq!(count(b"\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41"), 8);
-    assert_eq!(count(b"\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42"), 7);
-    assert_eq!(count(b"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41"), 4);
 }

@@ -3,7 +3,8 @@
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{ErrorKind, Utf8Error};
 
-use crate::support::conformance::cases;
+use crate::support::cases::cases;
+use crate::support::rows::{self, UTF_8};
 use crate::support::{Rng, every_partition, oracle};
 
 /// The number of bytes fed when the error was reported, or 0 if the verdict was returned at the end of the message.
@@ -39,41 +40,23 @@ fn every_partition_has_the_verdict_of_the_oracle() {
     }
 }
 
+/// The WebSocket protocol permits a server to fail a message as soon as it is ill-formed: RFC 6455 section 8.1.
 #[test]
-fn autobahn_cases_have_one_verdict_however_split() {
-    let Some(cases) = cases(|name| name == "autobahn.jsonl") else { return };
-    let (mut section_6, mut section_7) = (0, 0);
-    for case in cases {
-        section_6 += usize::from(case.id.starts_with("autobahn/6."));
-        section_7 += usize::from(case.id.starts_with("autobahn/7.5.1"));
-        let message = case.chunks.concat();
-        let (byte, verdict) = judge(message.chunks(1));
-        assert_eq!(verdict.is_ok(), case.expect()["ok"], "{}", case.id);
-
-        // The suite has the exact byte, or the latest frame in which the error must be reported.
-        if let Some(at) = case.json["invalid_at_byte"].as_u64() {
-            assert_eq!(byte, at + 1, "{}", case.id);
-        }
-        if let Some(chunk) = case.json["fail_by_chunk"].as_u64() {
-            let frames = &case.chunks[..=chunk as usize];
-            let latest: usize = frames.iter().map(Vec::len).sum();
-            assert!(verdict.is_err() && byte <= latest as u64, "{}", case.id);
-            // A truncated last character is only known at the end of the message.
-            assert!(byte > 0 || frames.len() == case.chunks.len(), "{}", case.id);
-        }
-
-        let (frame, same) = judge(case.slices().into_iter());
-        assert_eq!(same, verdict, "{}", case.id);
-        assert!(frame >= byte && (byte > 0 || frame == 0), "{}", case.id);
-        for size in 2..=9 {
-            let chops = case.chunks.iter().flat_map(|frame| frame.chunks(size));
-            let (chop, same) = judge(chops);
-            assert_eq!(same, verdict, "{} in chops of {size}", case.id);
-            assert!(byte <= chop && chop < byte + size as u64, "{} in chops of {size}", case.id);
+fn a_message_fails_at_its_first_impossible_byte() {
+    for message in cases() {
+        let errors = rows::decode(&UTF_8, &message).errors_of_stream(message.len());
+        let expected = errors.first().map(|&(at, kind, len)| Utf8Error::new(at, kind, len));
+        let impossible =
+            (1..=message.len()).find(|end| !rows::decode(&UTF_8, &message[..*end]).errors.is_empty());
+        let byte = impossible.unwrap_or(0) as u64;
+        for size in 1..=9 {
+            let frames = message.chunks(size).flat_map(|frame| [frame, b""]);
+            let (frame, verdict) = judge(frames);
+            assert_eq!(verdict.err(), expected, "{message:02X?} in frames of {size}");
+            assert!(byte <= frame && frame < byte + size as u64, "{message:02X?} in frames of {size}");
+            assert!(byte > 0 || frame == 0, "{message:02X?}: the end is not known before it");
         }
     }
-    assert!(section_6 >= 145, "{section_6} cases of section 6");
-    assert_eq!(section_7, 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod detector;
+mod utf_16;
 
 #[path = "../support/mod.rs"]
 mod support;

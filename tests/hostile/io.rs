@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read, Write};
 use tokio::io::ReadBuf;
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 
-use crate::attacks::{Rng, any_decoder, assert_text, each_round, may_panic};
+use crate::attacks::{Rng, RngExt, any_decoder, assert_text, each_round, may_panic};
 
 /// A reader that violates its contract: it returns wrong lengths, changes its buffer between calls, ignores
 /// `consume`, is pending after it has read bytes, and fails or panics.

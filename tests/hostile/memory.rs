@@ -27,7 +27,7 @@ use utf8_codec::stream::{SseStream, Utf8Stream};
 use utf8_codec::validator::Utf8Validator;
 use utf8_codec::{Piece, TextPiece, Utf8Decoder};
 
-use crate::attacks::{Panics, ROUNDS, Rng, any_decoder, assert_text, each_round, may_panic};
+use crate::attacks::{Panics, ROUNDS, Rng, RngExt, any_decoder, assert_text, each_round, may_panic};
 
 #[test]
 #[allow(clippy::forget_non_drop, reason = "they may get a destructor")]

@@ -15,7 +15,8 @@ use utf8_codec::http::{BodyRules, HttpCounters, MessageKind, Utf8Body, Utf8BodyE
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 use crate::support::bodies::{EndHint, Script, drain};
-use crate::support::{Rng, conformance, every_partition, oracle, some_partitions};
+use crate::support::cases::cases;
+use crate::support::{Rng, every_partition, oracle, some_partitions};
 
 fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
     error
@@ -66,21 +67,12 @@ fn text_and_errors_are_the_same_for_every_partition() {
 }
 
 #[test]
-fn the_published_suites_agree() {
-    let Some(cases) = conformance::cases(|_| true) else { return };
-    for case in cases.iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal") {
-        let bom = if case.bom_strip { BomPolicy::Strip } else { BomPolicy::Keep };
-        let body = Script::of(&case.slices(), EndHint::Nothing);
-        let (data, _, error) = drain(Utf8Body::with_decoder(body, TextDecoder::new().with_bom_policy(bom)));
-        let error = facts(error);
-        if let Some(ok) = case.expect()["ok"].as_bool() {
-            assert_eq!(error.is_none(), ok, "{}", case.id);
-        }
-        if let Some(offset) = case.expect()["error"]["offset"].as_u64() {
-            assert_eq!(error.map(|(offset, ..)| offset), Some(offset), "{}", case.id);
-        }
-        if let (None, Some(text)) = (error, case.expect_hex("text_hex")) {
-            assert_eq!(data, text, "{}", case.id);
+fn each_class_of_input_is_checked_and_repaired() {
+    for input in cases() {
+        for size in [1, 2, 3, 64] {
+            let chunks: Vec<_> = input.chunks(size).collect();
+            check_strict(&input, &chunks);
+            check_repair(&input, &chunks);
         }
     }
 }

@@ -56,29 +56,8 @@ fn a_word_inside_a_word_in_another_charset_is_checked() {
 }
 
 #[test]
-fn every_label_of_utf_8_and_us_ascii_is_checked() {
-    for label in [
-        "us-ascii",
-        "ASCII",
-        "ANSI_X3.4-1968",
-        "ANSI_X3.4-1986",
-        "iso-ir-6",
-        "ISO_646.irv:1991",
-        "ISO646-US",
-        "us",
-        "IBM367",
-        "cp367",
-        "csASCII",
-        "646",
-        "utf-8",
-        "utf_8",
-        "UTF 8",
-        "u8",
-        "cp65001",
-        "csUTF8",
-        "utf-8-sig",
-        "unicode-1-1-utf-8",
-    ] {
+fn labels_of_utf_8_and_us_ascii_are_checked() {
+    for label in ["us-ascii", "ASCII", "646", "utf-8", "UTF 8", "cp65001"] {
         let word = format!("=?{label}?Q?caf=FF?=");
         let at = 9 + word.find("=FF").unwrap();
         assert_eq!(subject(&word), format!("1 text/plain InvalidLead@{at}"));

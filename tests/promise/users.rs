@@ -128,7 +128,7 @@ async fn a_read_that_failed_inside_a_character_is_retried() {
 
 /// mcpls#451, rust-code-agent-sdks#350, comprehensive-rust#713: a read in `select!` or `timeout` is dropped, and the
 /// bytes that it had read are lost.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_read_that_a_timeout_drops_loses_no_bytes() {
     let message = "\u{1F980} \u{20AC}\n";
     let (mut peer, socket) = tokio::io::duplex(64);

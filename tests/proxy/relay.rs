@@ -13,12 +13,11 @@ use utf8_codec::proxy::{Direction, End, LineFilter, Observer, RejectedLine, Reje
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 use crate::support::every_partition;
-use crate::support::relay::{accept_and_relay, piped, read_all, read_some};
+use crate::support::relay::{accept_and_relay, piped, read_all, read_some, until_idle};
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_relay_forwards_whole_characters_as_they_arrive() {
-    let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (mut client, mut server, _, relayed) = accept_and_relay(Relay::new(), &upstream).await;
+    let (mut client, mut server, _, relayed) = piped(Relay::new(), 64);
     client.write_all(b"h\xC3").await.unwrap();
     assert_eq!(read_some(&mut server, 1).await, b"h");
     let early = timeout(Duration::from_millis(50), server.read_u8()).await;
@@ -28,7 +27,7 @@ async fn a_relay_forwards_whole_characters_as_they_arrive() {
 
     for byte in "\u{1F4A9}".bytes() {
         server.write_all(&[byte]).await.unwrap();
-        sleep(Duration::from_millis(5)).await;
+        until_idle().await;
     }
     assert_eq!(read_some(&mut client, 4).await, "\u{1F4A9}".as_bytes());
     drop((client, server));
@@ -60,11 +59,11 @@ async fn a_relay_delivers_and_reports_the_same_for_every_partition() {
 #[tokio::test]
 async fn half_close_is_kept_in_each_direction() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (mut client, mut server, _, relayed) = accept_and_relay(Relay::new(), &upstream).await;
+    let (mut client, mut server, _, mut relayed) = accept_and_relay(Relay::new(), &upstream).await;
     client.write_all(b"question").await.unwrap();
     client.shutdown().await.unwrap();
     assert_eq!(read_all(&mut server).await, b"question");
-    sleep(Duration::from_millis(50)).await;
+    assert!(timeout(Duration::from_millis(50), &mut relayed).await.is_err(), "it waits for the reply");
     server.write_all("späte Antwort".as_bytes()).await.unwrap();
     server.shutdown().await.unwrap();
     assert_eq!(read_all(&mut client).await, "späte Antwort".as_bytes());
@@ -173,7 +172,7 @@ async fn the_direction_that_is_not_filtered_is_forwarded_unchanged() {
     assert_eq!(reports.lock().unwrap().len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_is_not_read_from() {
     // With this policy, the output may be four times as long as the input.
     let relay = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
@@ -229,26 +228,19 @@ async fn a_relay_in_report_mode_forwards_every_byte() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_outcome_is_that_of_the_first_direction_to_stop() {
     for first in [Direction::Requests, Direction::Responses] {
         let relay = Relay::new().with_linger(Duration::from_secs(20));
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
-        let reported = |count| {
-            let reports = Arc::clone(&reports);
-            async move {
-                while reports.lock().unwrap().len() < count {
-                    sleep(Duration::from_millis(1)).await;
-                }
-            }
-        };
         let peers = match first {
             Direction::Requests => [&mut client, &mut server],
             Direction::Responses => [&mut server, &mut client],
         };
         for (count, peer) in peers.into_iter().enumerate() {
             peer.write_all(b"\xFF").await.unwrap();
-            timeout(Duration::from_secs(10), reported(count + 1)).await.expect("an error");
+            until_idle().await;
+            assert_eq!(reports.lock().unwrap().len(), count + 1);
         }
         drop((client, server));
         let outcome = relayed.await.unwrap();

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use utf8_codec::proxy::{Direction, End, LineError, LineFilter, Observer, RejectedLine, Relay};
 use utf8_codec::{Ascii, LineEnding};
 
-use crate::support::relay::{piped, read_all, read_some};
+use crate::support::relay::{piped, read_all, read_some, until_idle};
 
 #[tokio::test]
 async fn held_lines_are_delivered_whole_or_not_at_all() {
@@ -48,7 +48,7 @@ impl Observer for Answering {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reply_is_written_between_two_lines() {
     for only_requests in [false, true] {
         let mut relay = Relay::new().with_line_filter(LineFilter::new().with_max_length(20));
@@ -64,7 +64,7 @@ async fn a_reply_is_written_between_two_lines() {
         server.write_all(b"half a ").await.unwrap();
         client.write_all(b"good\nb\xFFd\n").await.unwrap();
         assert_eq!(read_some(&mut server, 5).await, b"good\n");
-        sleep(Duration::from_millis(20)).await;
+        until_idle().await;
         server.write_all(b"line\nnext\n").await.unwrap();
         let expected = b"half a line\nnext\nbad line 2: InvalidLead\n";
         assert_eq!(
@@ -113,7 +113,7 @@ async fn a_reply_is_written_after_the_terminator_of_the_filter() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_its_replies_is_not_read_from() {
     let ((mut client, mut near), (mut far, _server)) = (duplex(1024), duplex(1024));
     let relay = Relay::new().with_line_filter(LineFilter::new());
@@ -128,7 +128,7 @@ async fn a_peer_that_does_not_read_its_replies_is_not_read_from() {
     assert!(sent < 40_000, "{sent} bytes were read");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn replies_that_a_peer_does_not_read_are_limited() {
     let ((mut client, mut near), (mut far, _server)) = (duplex(64 * 1024), duplex(64 * 1024));
     let answering = Answering::default();
@@ -172,7 +172,7 @@ async fn the_replies_to_the_lines_of_one_read_are_limited() {
             .unwrap();
         let relay = Relay::new().with_line_filter(LineFilter::new());
         let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
-        sleep(Duration::from_millis(20)).await;
+        until_idle().await;
         // The replies to 4 KiB of lines are being written.
         let early = count.load(Relaxed);
         assert!((1..=4096 / 2).contains(&early), "{early}");
@@ -202,8 +202,7 @@ async fn replies_that_are_being_written_are_a_part_of_the_limit() {
     });
     let (mut read, mut most, mut buffer) = (0, 0, vec![0; PIPE]);
     for _ in 0..100 {
-        // The time stands still until the relay waits.
-        sleep(Duration::from_millis(20)).await;
+        until_idle().await;
         most = most.max(count.load(Relaxed) * 400 - read);
         read += replies.read(&mut buffer).await.unwrap();
     }
@@ -222,7 +221,7 @@ async fn two_peers_receive_all_replies_that_waited() {
         peer.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
         peer.write_all(b"good\n").await.unwrap();
     }
-    sleep(Duration::from_millis(20)).await;
+    until_idle().await;
     let len = LINES * 400 + 5;
     let (to_client, to_server) = tokio::join!(read_some(&mut client, len), read_some(&mut server, len));
     for read in [to_client, to_server] {
@@ -244,7 +243,7 @@ async fn a_peer_with_unread_replies_is_not_read_from() {
         Relay::new().with_line_filter(LineFilter::new()).run_until(&mut near, &mut far, observer, ticks).await
     });
     client.write_all(&b"\xFF\n".repeat(1 << 19)).await.unwrap();
-    sleep(Duration::from_millis(20)).await;
+    until_idle().await;
     let early = answering.0.lock().unwrap().len();
     sleep(Duration::from_millis(200)).await;
     let late = answering.0.lock().unwrap().len();
@@ -262,8 +261,8 @@ async fn reading_continues_after_the_replies_were_written() {
     client.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
     let (mut replies, mut buffer) = (0, vec![0; ROOM]);
     while replies < LINES {
-        // The time stands still until the relay has filled the buffer of the connection and waits.
-        sleep(Duration::from_millis(20)).await;
+        // The relay fills the buffer of the connection and waits.
+        until_idle().await;
         let read = timeout(Duration::from_secs(10), client.read(&mut buffer)).await;
         let read = read.unwrap_or_else(|_| panic!("only {replies} replies")).unwrap();
         replies += buffer[..read].iter().filter(|&&byte| byte == b'\n').count();
@@ -281,9 +280,9 @@ async fn reading_continues_after_replies_waited_for_text() {
     let good = b"good\n".repeat(ROOM / 5 + 2_000);
     client.write_all(&good).await.unwrap();
     // The relay fills the buffer of the connection and waits, so the replies are queued.
-    sleep(Duration::from_millis(20)).await;
+    until_idle().await;
     server.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
-    sleep(Duration::from_millis(20)).await;
+    until_idle().await;
     let read = read_some(&mut server, good.len() + LINES * 400).await;
     assert_eq!(read.iter().filter(|&&byte| byte == b'\n').count(), good.len() / 5 + LINES);
 }
@@ -337,7 +336,7 @@ async fn lines_are_read_if_their_replies_can_no_longer_be_written() {
     assert_eq!(read_some(&mut client, 11).await, b"half a line");
     client.write_all(&b"\xFF\n".repeat(20_000)).await.unwrap();
     client.write_all(b"good\n").await.unwrap();
-    sleep(Duration::from_millis(20)).await;
+    until_idle().await;
     server.shutdown().await.unwrap();
     let read = timeout(Duration::from_secs(10), read_some(&mut server, 5)).await;
     assert_eq!(read.as_deref(), Ok(&b"good\n"[..]));

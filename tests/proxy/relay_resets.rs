@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::TcpListener;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use utf8_codec::proxy::{Direction, End, Observer, RejectionPolicy, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
@@ -23,7 +23,7 @@ async fn a_reset_inside_a_character_is_reported() {
         assert_eq!(read_some(&mut server, 3).await, b"ok ");
         // Closing a socket with unread bytes resets the connection. The relay has read the last byte before that.
         server.write_all(b"unread").await.unwrap();
-        sleep(Duration::from_millis(50)).await;
+        client.peek(&mut [0]).await.unwrap();
         drop(client);
         assert_eq!(read_all(&mut server).await, b"", "no repair: it did not end cleanly");
         drop(server);
@@ -42,7 +42,7 @@ async fn a_reset_by_the_server_ends_a_waiting_client() {
     server.write_all(b"partial").await.unwrap();
     assert_eq!(read_some(&mut client, 7).await, b"partial");
     client.write_all(b"unread").await.unwrap();
-    sleep(Duration::from_millis(50)).await;
+    server.peek(&mut [0]).await.unwrap();
     drop(server);
     assert_eq!(read_all(&mut client).await, b"");
     assert!(matches!(relayed.await.unwrap().end, End::Failed(Direction::Responses, _)));
@@ -109,7 +109,7 @@ async fn every_end_except_an_orderly_one_is_a_reset() {
     assert_eq!(read_some(&mut server, 13).await, b"DELETE FROM t");
     // Closing a socket with unread bytes resets the connection.
     server.write_all(b"unread").await.unwrap();
-    sleep(Duration::from_millis(50)).await;
+    client.peek(&mut [0]).await.unwrap();
     drop(client);
     let outcome = relayed.await.unwrap();
     assert!(matches!(outcome.end, End::Failed(Direction::Requests, _)), "{outcome:?}");

@@ -2,10 +2,14 @@
 //! these tests with few dependencies.
 #![allow(dead_code, unreachable_pub)]
 
+#[path = "../../src/rng.rs"]
+mod rng;
+
 use core::cell::Cell;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
+pub use rng::Rng;
 use utf8_codec::{ErrorPolicy, Subset, TextDecoder};
 
 /// Asserts that a `str` is well-formed. The bytes are tested, because the compiler may assume this of a `str`.
@@ -15,17 +19,14 @@ pub fn assert_text(text: &str) {
     assert!(core::str::from_utf8(bytes).is_ok(), "ill-formed text: {bytes:02X?}");
 }
 
-/// A generator of pseudorandom numbers.
-pub struct Rng(pub u64);
+/// Random input of an attack.
+pub trait RngExt {
+    fn bytes(&mut self) -> Vec<u8>;
+}
 
-impl Rng {
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-
+impl RngExt for Rng {
     /// Returns parts of characters, whole characters, ill-formed bytes and line breaks in random order.
-    pub fn bytes(&mut self) -> Vec<u8> {
+    fn bytes(&mut self) -> Vec<u8> {
         const PARTS: [&[u8]; 16] = [
             b"a",
             b"plain ASCII text",

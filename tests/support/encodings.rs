@@ -4,8 +4,10 @@
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{ErrorKind, Utf8Error};
 
+use super::rows::{self, ASCII_OF_JAVA, Found, NUL_OF_JAVA, Row, SURROGATES, UCS_4_ABOVE_MAX, UTF_8};
+
 /// The offset, the length, and the code point or the kind of error.
-pub type Found = (u64, u8, Result<u32, ErrorKind>);
+pub type Decoded = (u64, u8, Result<u32, ErrorKind>);
 
 /// The switches of the naive decoder.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,72 +37,39 @@ impl Open {
     }
 }
 
-const OCTETS: [Encoding; 5] =
-    [Encoding::Utf8Ucs4, Encoding::Cesu8, Encoding::ModifiedUtf8, Encoding::Wtf8, Encoding::Utf8];
+/// Returns the rows of an encoding that resembles UTF-8, or nothing. Each surrogate is a sequence, and [`decode`] joins the pairs.
+pub fn rows(encoding: Encoding, open: Open) -> Vec<Row> {
+    let bmp = &UTF_8[..6];
+    match encoding {
+        Encoding::Utf8 | Encoding::Utf8b => UTF_8.to_vec(),
+        Encoding::Utf8Ucs4 if open.surrogates => [&UTF_8[..], &UCS_4_ABOVE_MAX, &[SURROGATES]].concat(),
+        Encoding::Utf8Ucs4 => [&UTF_8[..], &UCS_4_ABOVE_MAX].concat(),
+        Encoding::Cesu8 => [bmp, &[SURROGATES]].concat(),
+        Encoding::ModifiedUtf8 if open.lenient_java => [&UTF_8[..], &[SURROGATES, NUL_OF_JAVA]].concat(),
+        Encoding::ModifiedUtf8 => [&[ASCII_OF_JAVA, NUL_OF_JAVA], &bmp[1..], &[SURROGATES]].concat(),
+        Encoding::Wtf8 => [&UTF_8[..], &[SURROGATES]].concat(),
+        _ => Vec::new(),
+    }
+}
 
-/// Returns the length of the sequence at the start of `input` in an encoding derived from UTF-8, and its value or its
+/// Returns the length of the sequence at the start of `input` in an encoding that resembles UTF-8, and its value or its
 /// error.
-fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKind>) {
-    use ErrorKind::*;
-    let java = encoding == Encoding::ModifiedUtf8;
-    let lead = input[0];
-    let (len, free, least) = match lead {
-        0 if java && !open.lenient_java => return (1, Err(InvalidLead)),
-        0x00..=0x7F => return (1, Ok(lead.into())),
-        0x80..=0xBF => return (1, Err(UnexpectedContinuation)),
-        0xC0 if java => (2, 0x1F, 0),
-        0xC0..=0xC1 => return (1, Err(Overlong)),
-        0xC2..=0xDF => (2, 0x1F, 0x80),
-        0xE0..=0xEF => (3, 0x0F, 0x800),
-        0xF0..=0xF4 if encoding == Encoding::Cesu8 || java && !open.lenient_java => {
-            return (1, Err(InvalidLead));
-        }
-        0xF0..=0xF4 => (4, 0x07, 0x1_0000),
-        0xF5..=0xF7 if encoding == Encoding::Utf8Ucs4 => (4, 0x07, 0x1_0000),
-        0xF8..=0xFB if encoding == Encoding::Utf8Ucs4 => (5, 0x03, 0x20_0000),
-        0xFC..=0xFD if encoding == Encoding::Utf8Ucs4 => (6, 0x01, 0x400_0000),
-        0xF5..=0xFD => return (1, Err(AboveMax)),
-        0xFE..=0xFF => return (1, Err(InvalidLead)),
+fn sequence(rows: &[Row], reject_fffe_ffff: bool, input: &[u8]) -> (usize, Result<u32, ErrorKind>) {
+    let (len, found) = rows::next(rows, input);
+    let found = match found {
+        Found::CodePoint(0xFFFE | 0xFFFF) if reject_fffe_ffff => Err(ErrorKind::Noncharacter),
+        Found::CodePoint(value) => Ok(value),
+        Found::IllFormed(kind) => Err(kind),
+        Found::Incomplete => Err(ErrorKind::Truncated),
     };
-    let mut value = u32::from(lead & free);
-    for i in 1..len {
-        let Some(&byte) = input.get(i) else { return (i, Err(Truncated)) };
-        if byte & 0xC0 != 0x80 {
-            return (i, Err(MissingContinuation));
-        }
-        value = value << 6 | u32::from(byte & 0x3F);
-        if i == 1 {
-            // The range of values that the first two bytes allow.
-            let shift = 6 * (len as u32 - 2);
-            let (low, high) = (value << shift, (value + 1) << shift);
-            let surrogates = open.surrogates
-                || matches!(encoding, Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Wtf8);
-            if lead == 0xC0 {
-                if byte != 0x80 {
-                    return (1, Err(Overlong));
-                }
-            } else if high <= least {
-                return (1, Err(Overlong));
-            } else if encoding != Encoding::Utf8Ucs4 && low > 0x10_FFFF {
-                return (1, Err(AboveMax));
-            } else if (encoding == Encoding::Utf8 || !surrogates)
-                && len == 3
-                && (0xD800..0xE000).contains(&low)
-            {
-                return (1, Err(Surrogate));
-            }
-        }
-    }
-    if encoding == Encoding::Utf8Ucs4 && open.reject_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF) {
-        return (len, Err(Noncharacter));
-    }
-    (len, Ok(value))
+    (len, found)
 }
 
 /// Returns every code point of `input` and every error. `joins` is whether the target has no surrogate pairs.
-pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<Found> {
+pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<Decoded> {
     use ErrorKind::*;
-    let mut found: Vec<Found> = Vec::new();
+    let rows = rows(encoding, open);
+    let mut found: Vec<Decoded> = Vec::new();
     let mut at = 0;
     while at < input.len() {
         let rest = &input[at..];
@@ -125,14 +94,11 @@ pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<
                 }
                 _ => (rest.len(), Err(Truncated)),
             },
-            Encoding::Utf8b => match sequence(Encoding::Utf8, Open::default(), rest) {
+            Encoding::Utf8b => match sequence(&rows, false, rest) {
                 (_, Err(_)) => (1, Ok(0xDC00 + u32::from(rest[0]))),
                 good => good,
             },
-            _ => {
-                assert!(OCTETS.contains(&encoding));
-                sequence(encoding, open, rest)
-            }
+            _ => sequence(&rows, encoding == Encoding::Utf8Ucs4 && open.reject_fffe_ffff, rest),
         };
         found.push((at as u64, len as u8, what));
         at += len;
@@ -141,7 +107,7 @@ pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<
 }
 
 /// Joins surrogate pairs, and applies the switches to unpaired surrogates.
-fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Found>) -> Vec<Found> {
+fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Decoded>) -> Vec<Decoded> {
     let units =
         matches!(encoding, Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be);
     let pairs = units || encoding == Encoding::Wtf8 || joins;

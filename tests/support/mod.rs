@@ -1,9 +1,9 @@
-//! Code that the integration tests share: partitions of input, the naive oracle, the published suites.
+//! Code that the integration tests share: partitions of input, the naive oracle, tables of the standards.
 #![allow(dead_code, missing_docs, unreachable_pub, unused_imports)]
 
 #[cfg(feature = "http")]
 pub mod bodies;
-pub mod conformance;
+pub mod cases;
 #[cfg(feature = "transcode")]
 pub mod encodings;
 pub mod hostile;
@@ -19,7 +19,9 @@ pub mod outcomes;
 mod partitions;
 #[cfg(feature = "relay")]
 pub mod relay;
+#[path = "../../src/rng.rs"]
 mod rng;
+pub mod rows;
 #[cfg(feature = "codec")]
 pub mod sse;
 #[cfg(feature = "mime")]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::{Direction, Outcome, Relay};
 
@@ -46,6 +46,11 @@ pub async fn accept_and_relay(
     let (server, _) = upstream.accept().await.unwrap();
     client.set_nodelay(true).unwrap();
     (client, server, reports, relayed)
+}
+
+/// Waits until every other task waits. The test must have paused the time, which then advances only if no task is ready.
+pub async fn until_idle() {
+    sleep(Duration::from_millis(1)).await;
 }
 
 pub async fn read_all(from: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {

@@ -2,8 +2,9 @@
 #![allow(missing_docs)]
 
 mod bom;
-mod conformance;
 mod encodings;
+mod rows;
+mod surrogates;
 mod transcoder;
 
 #[path = "../support/mod.rs"]

@@ -1,29 +1,10 @@
 //! Random text, random partitions, and hashes of streams.
 
+#[path = "../../../src/rng.rs"]
+mod rng;
+
+pub use rng::Rng;
 use xxhash_rust::xxh3::Xxh3;
-
-/// A seeded generator (splitmix64), so that a run can be repeated.
-#[derive(Clone, Debug)]
-pub struct Rng(u64);
-
-impl Rng {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Returns a number below `bound`, which must not be 0.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-}
 
 /// A text in many scripts, of which streams are parts.
 #[derive(Debug)]

@@ -1,25 +1,9 @@
 //! Text generated from a seed, so that it is the same on every machine.
 
-/// A generator (splitmix64).
-struct Rng(u64);
+#[path = "../../../src/rng.rs"]
+mod rng;
 
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
+use rng::Rng;
 
 /// The kinds of text, by the letters of their words. A letter that is listed more often is more frequent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +61,7 @@ impl Corpus {
 
     /// Returns well-formed text of this length, or up to 3 bytes less.
     pub fn text(self, len: usize) -> String {
-        let rng = &mut Rng(self as u64 + 1);
+        let rng = &mut Rng::new(self as u64 + 1);
         let letters: Vec<char> = self.letters().chars().collect();
         let mut text = String::with_capacity(len + 256);
         while text.len() < len {
@@ -114,7 +98,7 @@ impl Corpus {
 
     /// Returns strings whose lengths are in `lens`, or up to 3 bytes less.
     pub fn strings(self, lens: core::ops::RangeInclusive<usize>, count: usize) -> Vec<String> {
-        let rng = &mut Rng(77);
+        let rng = &mut Rng::new(77);
         let letters: Vec<char> = self.letters().chars().collect();
         (0..count)
             .map(|_| {
@@ -145,7 +129,7 @@ fn words(text: &mut String, rng: &mut Rng, letters: &[char], count: usize) {
 
 /// Returns text in which one of every `one_in` bytes is replaced by an ill-formed byte.
 pub fn with_errors(text: &str, one_in: usize) -> Vec<u8> {
-    let rng = &mut Rng(99);
+    let rng = &mut Rng::new(99);
     let mut bytes = text.as_bytes().to_vec();
     let count = bytes.len() / one_in;
     for _ in 0..count {

@@ -9,9 +9,13 @@
 //! The contenders alternate. Each round gives a ratio of times, and the table has the median of the rounds and the
 //! quartiles. With `--check GOAL` the program fails if a median of 8 KiB or more against simdutf8 is below the goal.
 
+#[path = "../../../src/rng.rs"]
+mod rng;
+
 use std::hint::black_box;
 use std::process::ExitCode;
 
+use rng::Rng;
 use utf8_codec::validator::Utf8Validator;
 
 const ROUNDS: usize = 21;
@@ -22,13 +26,8 @@ const SIZES: [usize; 5] = [64, 256, 1460, 8 << 10, 64 << 10];
 /// Returns a text of about this length: words of an alphabet with spaces between them, and markup if `html` is set.
 fn text(len: usize, alphabet: &str, html: bool) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
-    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut next = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed >> 33) as usize % below
-    };
+    let mut rng = Rng::new(1);
+    let mut next = |below: usize| rng.below(below);
     let mut text = String::new();
     while text.len() < len {
         if html && next(4) == 0 {

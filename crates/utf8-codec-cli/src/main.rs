@@ -54,7 +54,7 @@ use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_erro
 
 /// Check, convert and filter text, so that no ill-formed UTF-8 passes
 #[derive(Debug, Parser)]
-#[command(name = "utf8-codec", version, max_term_width = 110)]
+#[command(name = "utf8-codec", version = env!("UTF8_CODEC_VERSION"), max_term_width = 110)]
 enum Command {
     Check(Box<check::Args>),
     Completions(shell::CompletionsArgs),

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes};
 use encoding_rs::{Decoder, DecoderResult, Encoding};
 
 use super::super::error::{Undecodable, Utf8BodyError};
-use super::super::filter::repaired;
+use super::super::filter::kind::{KindFilter, repaired};
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
@@ -73,7 +73,20 @@ impl CharsetDecoder {
         Box::new(Self { decoder, text, rest, offset: 0, repaired: 0, end, error: None })
     }
 
-    pub(crate) fn feed(&mut self, chunk: Bytes) {
+    /// Returns the character that replaces undecodable bytes, or `None` if the policy rejects or skips them. Policies
+    /// that convert each byte of ill-formed UTF-8 cannot be applied to another charset. For these policies the
+    /// character is U+FFFD.
+    const fn replacement(&self) -> Option<char> {
+        match self.text.error_policy() {
+            ErrorPolicy::Strict | ErrorPolicy::Skip => None,
+            ErrorPolicy::ReplaceWith(character) => Some(character),
+            _ => Some(char::REPLACEMENT_CHARACTER),
+        }
+    }
+}
+
+impl KindFilter for CharsetDecoder {
+    fn feed(&mut self, chunk: Bytes) {
         if self.end == InputEnd::Finished {
             // The stream continues after its end. A decoder of `encoding_rs` cannot be used after its end, so a new one
             // is created.
@@ -83,13 +96,13 @@ impl CharsetDecoder {
         self.rest = chunk;
     }
 
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         if self.end == InputEnd::Open {
             self.end = InputEnd::Ended;
         }
     }
 
-    pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         if let Some(error) = self.error.take() {
             return Some(Err(error));
         }
@@ -153,41 +166,34 @@ impl CharsetDecoder {
         Some(Ok(text.into()))
     }
 
-    /// Returns the character that replaces undecodable bytes, or `None` if the policy rejects or skips them. Policies
-    /// that convert each byte of ill-formed UTF-8 cannot be applied to another charset. For these policies the
-    /// character is U+FFFD.
-    const fn replacement(&self) -> Option<char> {
-        match self.text.error_policy() {
-            ErrorPolicy::Strict | ErrorPolicy::Skip => None,
-            ErrorPolicy::ReplaceWith(character) => Some(character),
-            _ => Some(char::REPLACEMENT_CHARACTER),
-        }
-    }
-
-    /// Whether the end was reached and all output was returned.
-    pub(crate) fn is_clean(&self) -> bool {
+    fn is_clean(&self) -> bool {
         self.end == InputEnd::Finished && self.error.is_none()
     }
 
     /// Returns the maximum number of bytes of an unfinished character or escape sequence, 0 after the end.
-    pub(crate) fn held(&self) -> u64 {
+    fn held(&self) -> u64 {
         if self.is_clean() { 0 } else { 4 }
     }
 
-    pub(crate) const fn offset(&self) -> u64 {
+    fn offset(&self) -> u64 {
         self.offset
     }
 
-    pub(crate) fn repaired(&self) -> u64 {
+    fn repaired(&self) -> u64 {
         self.repaired + repaired(&self.text)
     }
 
-    pub(crate) const fn decoder(&self) -> &TextDecoder {
-        &self.text
+    fn queued(&self) -> (u64, bool) {
+        (0, self.error.is_some())
     }
 
-    pub(crate) const fn queued(&self) -> (u64, bool) {
-        (0, self.error.is_some())
+    fn min_output(&self, _: u64) -> u64 {
+        0
+    }
+
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        // One byte becomes at most one character, which may be repaired.
+        self.text.error_policy().max_output_len(bytes.checked_mul(4)?)
     }
 }
 

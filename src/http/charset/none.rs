@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::super::error::Utf8BodyError;
+use super::super::filter::kind::KindFilter;
 use crate::text::TextDecoder;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,45 +22,50 @@ impl SourceCharset {
     }
 }
 
-#[expect(clippy::needless_pass_by_ref_mut, reason = "the same methods as with the feature")]
 impl CharsetDecoder {
     pub(crate) const fn boxed(charset: &SourceCharset, _: TextDecoder) -> Box<Self> {
         match *charset {}
     }
+}
 
-    pub(crate) fn feed(&mut self, _: Bytes) {
+impl KindFilter for CharsetDecoder {
+    fn feed(&mut self, _: Bytes) {
         match *self {}
     }
 
-    pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         match *self {}
     }
 
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         match *self {}
     }
 
-    pub(crate) const fn is_clean(&self) -> bool {
+    fn is_clean(&self) -> bool {
         match *self {}
     }
 
-    pub(crate) const fn held(&self) -> u64 {
+    fn offset(&self) -> u64 {
         match *self {}
     }
 
-    pub(crate) const fn offset(&self) -> u64 {
+    fn repaired(&self) -> u64 {
         match *self {}
     }
 
-    pub(crate) const fn decoder(&self) -> &TextDecoder {
+    fn held(&self) -> u64 {
         match *self {}
     }
 
-    pub(crate) const fn repaired(&self) -> u64 {
+    fn queued(&self) -> (u64, bool) {
         match *self {}
     }
 
-    pub(crate) const fn queued(&self) -> (u64, bool) {
+    fn min_output(&self, _: u64) -> u64 {
+        match *self {}
+    }
+
+    fn max_output(&self, _: u64) -> Option<u64> {
         match *self {}
     }
 }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::kind::{KindFilter, min_text_output};
 use crate::content_type::labels;
 use crate::content_type::{Charset, is_ascii_label};
 use crate::declared::{Declaration, DocumentKind, Search, Source, find};
@@ -40,7 +41,7 @@ impl DocumentStart {
     }
 
     /// Returns how the document is read if this chunk decides it. Otherwise the chunk is stored.
-    pub(super) fn feed(&mut self, chunk: &[u8]) -> Option<Reading> {
+    pub(super) fn reading_after(&mut self, chunk: &[u8]) -> Option<Reading> {
         let before = self.start.len();
         let room = self.kind.max_prefix() - before;
         let chunk = &chunk[..chunk.len().min(room)];
@@ -59,24 +60,8 @@ impl DocumentStart {
     }
 
     /// Returns how the document is read if it ends here.
-    pub(super) fn finish(&self) -> Reading {
+    pub(super) fn reading_at_end(&self) -> Reading {
         self.reading(&self.start, true).unwrap_or(Reading::Text(self.decoder))
-    }
-
-    /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
-    /// transcoded. A page that is sent in parts is not delayed then.
-    pub(super) fn next(&mut self) -> Option<Bytes> {
-        let is_sure = self.other == OtherCharset::Pass
-            && !self.decoder.has_subset()
-            && self.decoder.bom_policy() == BomPolicy::Keep;
-        let held = &self.start[self.returned..];
-        let len = held.iter().position(|byte| !byte.is_ascii()).unwrap_or(held.len());
-        if !is_sure || len == 0 {
-            return None;
-        }
-        let ascii = Bytes::copy_from_slice(&held[..len]);
-        self.returned += len;
-        Some(ascii)
     }
 
     /// Returns the number of bytes that were returned, and the bytes after them.
@@ -120,27 +105,6 @@ impl DocumentStart {
         &self.decoder
     }
 
-    /// Whether the document may be transcoded.
-    pub(super) const fn may_transcode(&self) -> bool {
-        self.other.transcodes()
-    }
-
-    /// Returns the number of bytes that were fed and did not decide.
-    pub(super) const fn offset(&self) -> u64 {
-        self.start.len() as u64
-    }
-
-    /// Returns the number of these bytes that were not returned.
-    pub(super) const fn held(&self) -> u64 {
-        (self.start.len() - self.returned) as u64
-    }
-
-    /// Whether the end of the document would add nothing.
-    pub(super) fn is_clean(&self) -> bool {
-        let mut probe = self.decoder;
-        self.held() == 0 && probe.finish().is_none()
-    }
-
     /// Whether an XML declaration that was read as ASCII has the label of an encoding of 2 or 4 bytes for each character. It
     /// cannot be true (XML 1.0 §4.3.3), and the document is read as UTF-8: .NET writes such declarations into strings, which
     /// are then sent in UTF-8. For HTML and CSS, [`find`] returns UTF-8.
@@ -148,5 +112,58 @@ impl DocumentStart {
         self.kind == DocumentKind::Xml
             && declaration.source == Source::Declaration
             && labels::is_wide(declaration.label)
+    }
+}
+
+impl KindFilter for DocumentStart {
+    // `BodyFilter::next` calls `reading_after` and `reading_at_end` instead.
+    fn feed(&mut self, _: Bytes) {}
+
+    fn finish(&mut self) {}
+
+    /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
+    /// transcoded. A page that is sent in parts is not delayed then.
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        let is_sure = self.other == OtherCharset::Pass
+            && !self.decoder.has_subset()
+            && self.decoder.bom_policy() == BomPolicy::Keep;
+        let held = &self.start[self.returned..];
+        let len = held.iter().position(|byte| !byte.is_ascii()).unwrap_or(held.len());
+        if !is_sure || len == 0 {
+            return None;
+        }
+        let ascii = Bytes::copy_from_slice(&held[..len]);
+        self.returned += len;
+        Some(Ok(ascii))
+    }
+
+    fn is_clean(&self) -> bool {
+        let mut probe = self.decoder;
+        self.held() == 0 && probe.finish().is_none()
+    }
+
+    fn offset(&self) -> u64 {
+        self.start.len() as u64
+    }
+
+    fn repaired(&self) -> u64 {
+        0
+    }
+
+    fn held(&self) -> u64 {
+        (self.start.len() - self.returned) as u64
+    }
+
+    fn queued(&self) -> (u64, bool) {
+        (0, false)
+    }
+
+    fn min_output(&self, bytes: u64) -> u64 {
+        if self.other.transcodes() { 0 } else { min_text_output(&self.decoder, bytes) }
+    }
+
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        let most = if self.other.transcodes() { bytes.checked_mul(4)? } else { bytes };
+        self.decoder.error_policy().max_output_len(most)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use crate::boundary::floor_boundary;
 use crate::joiner::Joiner;
 
 /// Spans shorter than this number of bytes are copied together with their neighbors, because a copy costs less than a
@@ -25,25 +26,25 @@ impl FrameQueue {
 
     /// Adds a span of the chunk.
     pub(super) fn span(&mut self, chunk: &Bytes, span: Range<usize>) {
-        self.queue.extend(self.joiner.span(chunk, span));
+        self.queue.extend(self.joiner.span(&chunk[..], span).map(|frame| frame.of(chunk)));
     }
 
     /// Adds bytes from outside the chunk.
     pub(super) fn copy(&mut self, chunk: &Bytes, bytes: &[u8]) {
-        self.queue.extend(self.joiner.copy(chunk, bytes));
+        self.queue.extend(self.joiner.copy(&chunk[..], bytes).map(|frame| frame.of(chunk)));
     }
 
     /// Queues the bytes of the chunk that were added but not queued yet.
     pub(super) fn end_chunk(&mut self, chunk: &Bytes) {
-        self.queue.extend(self.joiner.end(chunk));
+        self.queue.extend(self.joiner.end().map(|frame| frame.of(chunk)));
     }
 
     /// Moves the last bytes of the queue to `last`: a character if `is_text`, else one byte. They are copied, because a
     /// slice would keep the whole chunk in memory.
     pub(super) fn take_last(&mut self, is_text: bool, last: &mut Vec<u8>) {
         let Some(mut frame) = self.queue.pop_back() else { return };
-        let is_start = |byte: &u8| !is_text || !(0x80..0xC0).contains(byte);
-        let start = frame.iter().rposition(is_start).unwrap_or(0);
+        let last_byte = frame.len() - 1;
+        let start = if is_text { floor_boundary(&frame, last_byte) } else { last_byte };
         last.extend_from_slice(&frame[start..]);
         frame.truncate(start);
         if !frame.is_empty() {

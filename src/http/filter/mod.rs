@@ -4,6 +4,7 @@ mod delimiters;
 mod document;
 mod field;
 mod frames;
+pub(super) mod kind;
 mod multipart;
 mod part;
 mod text;
@@ -15,16 +16,15 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use self::document::{DocumentStart, Reading};
+use self::kind::{KindFilter, PassFilter};
 use self::multipart::FormFilter;
 use self::text::TextFilter;
-pub(super) use self::text::repaired;
 use self::urlencoded::UrlEncodedFilter;
 use super::charset::CharsetDecoder;
 use super::error::{MultipartError, Utf8BodyError};
 use super::plan::{BodyPlan, Check};
 use super::rules::BodyRules;
 use crate::delimiter::Boundary;
-use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
 /// The filter for one body, without I/O. Use it in engines that have the chunks of a body and cannot use
@@ -77,12 +77,26 @@ enum Step {
 
 #[allow(clippy::large_enum_variant, reason = "the common filter is not boxed")]
 enum Kind {
-    Pass { chunk: Bytes, offset: u64 },
+    Pass(PassFilter),
     Document(Box<DocumentStart>),
     Text(TextFilter),
     Form(Box<FormFilter>),
     UrlEncoded(Box<UrlEncodedFilter>),
     Charset(Box<CharsetDecoder>),
+}
+
+/// Calls a method of the filter of a [`Kind`].
+macro_rules! call {
+    ($kind:expr, $method:ident($($argument:expr),*)) => {
+        match $kind {
+            Kind::Pass(filter) => filter.$method($($argument),*),
+            Kind::Document(filter) => filter.$method($($argument),*),
+            Kind::Text(filter) => filter.$method($($argument),*),
+            Kind::Form(filter) => filter.$method($($argument),*),
+            Kind::UrlEncoded(filter) => filter.$method($($argument),*),
+            Kind::Charset(filter) => filter.$method($($argument),*),
+        }
+    };
 }
 
 impl BodyFilter {
@@ -91,7 +105,7 @@ impl BodyFilter {
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
         match plan.check() {
-            Check::Pass => Self { is_checked: false, ..Self::of(Kind::PASS) },
+            Check::Pass => Self { is_checked: false, ..Self::of(Kind::Pass(PassFilter::at(0))) },
             Check::Text => Self::with_decoder(decoder),
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary } => Self::of_form(boundary, rules),
@@ -185,7 +199,7 @@ impl BodyFilter {
             return None;
         }
         loop {
-            match self.kind.next() {
+            match call!(&mut self.kind, next()) {
                 Some(Ok(data)) => {
                     self.returned += data.len() as u64;
                     return Some(Ok(data));
@@ -199,22 +213,22 @@ impl BodyFilter {
                 continue;
             };
             let decided = match &step {
-                Step::Chunk(chunk) => start.feed(chunk),
-                Step::End => Some(start.finish()),
+                Step::Chunk(chunk) => start.reading_after(chunk),
+                Step::End => Some(start.reading_at_end()),
             };
             let Some(reading) = decided else { continue };
             let decoder = *start.decoder();
             let (offset, held) = start.split();
             self.kind = match reading {
                 Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.restarted_at(offset))),
-                Reading::Pass => Kind::Pass { chunk: Bytes::new(), offset },
+                Reading::Pass => Kind::Pass(PassFilter::at(offset)),
                 Reading::Transcode(charset) => Kind::Charset(CharsetDecoder::boxed(&charset, decoder)),
                 Reading::Reject(error) => return Some(Err(self.failed(error))),
             };
             if held.is_empty() {
                 self.step(step);
             } else {
-                self.kind.feed(held);
+                self.step(Step::Chunk(held));
                 // It was taken from there, so no other step is lost.
                 self.next = Some(step);
             }
@@ -224,8 +238,8 @@ impl BodyFilter {
     #[inline]
     fn step(&mut self, step: Step) {
         match step {
-            Step::Chunk(chunk) => self.kind.feed(chunk),
-            Step::End => self.kind.finish(),
+            Step::Chunk(chunk) => call!(&mut self.kind, feed(chunk)),
+            Step::End => call!(&mut self.kind, finish()),
         }
     }
 
@@ -256,7 +270,7 @@ impl BodyFilter {
     /// Returns the number of ill-formed sequences that were repaired so far.
     #[inline]
     pub fn repaired(&self) -> u64 {
-        self.kind.repaired()
+        call!(&self.kind, repaired())
     }
 
     /// Whether the returned bytes differ from the bytes that were fed. Always `true` for a transcoded body. Only valid
@@ -272,179 +286,27 @@ impl BodyFilter {
 
     /// Whether there is no more output, even if the body ends now.
     pub(crate) fn is_done(&self) -> bool {
-        self.has_failed || self.untaken() == 0 && self.kind.is_clean()
+        self.has_failed || self.untaken() == 0 && call!(&self.kind, is_clean())
     }
 
     /// Returns the number of bytes that were fed but not yet passed to `kind`.
     fn untaken(&self) -> u64 {
-        self.fed - self.kind.offset().wrapping_sub(self.start)
+        self.fed - call!(&self.kind, offset()).wrapping_sub(self.start)
     }
 
     /// Returns the bounds of the length of the remaining output, if between `min` and `max` more bytes are fed.
     pub(crate) fn bounds(&self, min: u64, max: Option<u64>) -> (u64, Option<u64>) {
-        let (queued, is_failing) = self.kind.queued();
+        let (queued, is_failing) = call!(&self.kind, queued());
         if is_failing {
             return (0, None);
         }
-        let held = self.kind.held() + self.untaken();
-        let min = self.kind.min_output(min.saturating_add(held)).saturating_add(queued);
-        let max = max.and_then(|max| self.kind.max_output(max.checked_add(held)?)?.checked_add(queued));
+        let held = call!(&self.kind, held()) + self.untaken();
+        let min = call!(&self.kind, min_output(min.saturating_add(held))).saturating_add(queued);
+        let max =
+            max.and_then(|max| call!(&self.kind, max_output(max.checked_add(held)?))?.checked_add(queued));
         // An error may follow without data. A reader would not poll an empty body for it, so 0 is not reported as the
         // maximum.
         (min, max.filter(|max| *max > 0 || self.is_done()))
-    }
-}
-
-impl Kind {
-    const PASS: Self = Self::Pass { chunk: Bytes::new(), offset: 0 };
-
-    fn feed(&mut self, next: Bytes) {
-        match self {
-            Self::Pass { chunk, offset } => {
-                *offset += next.len() as u64;
-                *chunk = next;
-            }
-            // `BodyFilter::next` replaces it.
-            Self::Document(_) => {}
-            Self::Text(filter) => filter.feed(next),
-            Self::Form(filter) => filter.feed(&next),
-            Self::UrlEncoded(filter) => filter.feed(&next),
-            Self::Charset(decoder) => decoder.feed(next),
-        }
-    }
-
-    #[inline]
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        match self {
-            Self::Pass { chunk, .. } => {
-                let chunk = core::mem::take(chunk);
-                (!chunk.is_empty()).then_some(Ok(chunk))
-            }
-            Self::Document(start) => start.next().map(Ok),
-            Self::Text(filter) => filter.next(),
-            Self::Form(filter) => filter.next(),
-            Self::UrlEncoded(filter) => filter.next(),
-            Self::Charset(decoder) => decoder.next(),
-        }
-    }
-
-    fn finish(&mut self) {
-        match self {
-            Self::Pass { .. } | Self::Document(_) => {}
-            Self::Text(filter) => filter.finish(),
-            Self::Form(filter) => filter.finish(),
-            Self::UrlEncoded(filter) => filter.finish(),
-            Self::Charset(decoder) => decoder.finish(),
-        }
-    }
-
-    /// Whether all output was returned and the end of the body would add none.
-    fn is_clean(&self) -> bool {
-        match self {
-            Self::Pass { chunk, .. } => chunk.is_empty(),
-            Self::Document(start) => start.is_clean(),
-            Self::Text(filter) => filter.is_clean(),
-            Self::Form(filter) => filter.is_clean(),
-            Self::UrlEncoded(filter) => filter.is_clean(),
-            Self::Charset(decoder) => decoder.is_clean(),
-        }
-    }
-
-    /// Returns the number of bytes fed so far.
-    fn offset(&self) -> u64 {
-        match self {
-            Self::Pass { offset, .. } => *offset,
-            Self::Document(start) => start.offset(),
-            Self::Text(filter) => filter.decoder().offset(),
-            Self::Form(filter) => filter.offset(),
-            Self::UrlEncoded(filter) => filter.offset(),
-            Self::Charset(decoder) => decoder.offset(),
-        }
-    }
-
-    #[inline]
-    fn repaired(&self) -> u64 {
-        match self {
-            Self::Pass { .. } | Self::Document(_) => 0,
-            Self::Text(filter) => repaired(filter.decoder()),
-            Self::Form(filter) => filter.repaired(),
-            Self::UrlEncoded(filter) => filter.repaired(),
-            Self::Charset(decoder) => decoder.repaired(),
-        }
-    }
-
-    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error. For another
-    /// charset it is the maximum.
-    fn held(&self) -> u64 {
-        match self {
-            Self::Pass { .. } => 0,
-            Self::Document(start) => start.held(),
-            Self::Text(filter) => filter.held(),
-            Self::Form(filter) => filter.held(),
-            Self::UrlEncoded(filter) => filter.held(),
-            Self::Charset(decoder) => decoder.held(),
-        }
-    }
-
-    /// Returns the number of bytes in the queue, and whether an error follows them.
-    fn queued(&self) -> (u64, bool) {
-        match self {
-            Self::Pass { chunk, .. } => (chunk.len() as u64, false),
-            Self::Document(_) => (0, false),
-            Self::Text(filter) => filter.queued(),
-            Self::Form(filter) => filter.queued(),
-            Self::UrlEncoded(filter) => filter.queued(),
-            Self::Charset(decoder) => decoder.queued(),
-        }
-    }
-
-    /// Returns the decoder whose policies apply. Returns `None` if nothing is checked or another charset is decoded.
-    fn decoder(&self) -> Option<&TextDecoder> {
-        match self {
-            Self::Pass { .. } | Self::Charset(_) => None,
-            Self::Document(start) => (!start.may_transcode()).then_some(start.decoder()),
-            Self::Text(filter) => Some(filter.decoder()),
-            Self::Form(filter) => Some(filter.decoder()),
-            Self::UrlEncoded(filter) => Some(filter.decoder()),
-        }
-    }
-
-    /// Returns the minimum length of the output for `bytes` bytes of input.
-    fn min_output(&self, bytes: u64) -> u64 {
-        let Some(decoder) = self.decoder() else {
-            return if matches!(self, Self::Pass { .. }) { bytes } else { 0 };
-        };
-        let text = match (decoder.bom_policy(), self) {
-            // Every field of a form may start with a BOM, so the number of removed BOMs is not known.
-            (BomPolicy::Strip | BomPolicy::Require, Self::Form(_)) => 0,
-            (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
-            _ => bytes,
-        };
-        match decoder.error_policy() {
-            // A replacement may be shorter than the escapes that it replaces.
-            policy if matches!(self, Self::UrlEncoded(_)) && policy != ErrorPolicy::Strict => 0,
-            policy => policy.min_output_len(text),
-        }
-    }
-
-    /// Returns the maximum length of the output for `bytes` bytes of input.
-    fn max_output(&self, bytes: u64) -> Option<u64> {
-        match self {
-            Self::Pass { .. } => Some(bytes),
-            Self::Document(start) => {
-                let most = if start.may_transcode() { bytes.checked_mul(4)? } else { bytes };
-                start.decoder().error_policy().max_output_len(most)
-            }
-            // One byte of another charset becomes at most one character, which may be repaired.
-            Self::Charset(decoder) => decoder.decoder().error_policy().max_output_len(bytes.checked_mul(4)?),
-            Self::Text(filter) => filter.decoder().error_policy().max_output_len(bytes),
-            Self::Form(filter) => filter.decoder().error_policy().max_output_len(bytes),
-            Self::UrlEncoded(filter) => match filter.decoder().error_policy() {
-                ErrorPolicy::Strict => Some(bytes),
-                // Every byte of a replacement may be escaped.
-                policy => policy.max_output_len(bytes)?.checked_mul(3),
-            },
-        }
     }
 }
 

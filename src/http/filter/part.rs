@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::HeaderName;
 
 use super::delimiters::{DashedSearch, FieldsSearch};
-use super::text::repaired;
+use super::kind::repaired;
 use crate::content_type::{ContentType, FieldSyntax, FormDisposition, check_extended};
 use crate::error::Utf8Error;
 use crate::text::TextDecoder;

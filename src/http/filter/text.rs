@@ -1,106 +1,134 @@
 //! Filter for text in UTF-8.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::frames::SHORT;
-use crate::chunks::TextChunks;
+use super::kind::{KindFilter, min_text_output, repaired};
+use crate::error::Utf8Error;
 use crate::http::error::Utf8BodyError;
-use crate::policy::ErrorPolicy;
-use crate::text::TextDecoder;
-
-/// Returns the number of sequences that a decoder repaired so far.
-pub(in crate::http) fn repaired(decoder: &TextDecoder) -> u64 {
-    match decoder.error_policy() {
-        ErrorPolicy::Strict => 0,
-        _ => decoder.counters().repairable(),
-    }
-}
+use crate::joiner::Joiner;
+use crate::text::{TextDecoder, TextPiece};
 
 /// Filters text with a [`TextDecoder`].
 #[derive(Debug)]
 pub(super) struct TextFilter {
-    chunks: TextChunks,
-    /// Decoded output that was not returned yet.
-    next: Option<Result<Bytes, Utf8BodyError>>,
+    decoder: TextDecoder,
+    chunk: Bytes,
+    /// The number of bytes of the chunk that were decoded.
+    taken: usize,
+    joiner: Joiner,
+    /// The replacement of a character that was truncated by the end of the body.
+    end: Bytes,
+    /// The error after the text decoded so far.
+    error: Option<Utf8Error>,
 }
 
 impl TextFilter {
     pub(super) const fn new(decoder: TextDecoder) -> Self {
-        Self { chunks: TextChunks::new(decoder), next: None }
-    }
-
-    /// Accepts the next chunk. The previous chunk must have been read to its end.
-    #[inline]
-    pub(super) fn feed(&mut self, chunk: Bytes) {
-        self.chunks.feed(chunk);
-    }
-
-    pub(super) fn finish(&mut self) {
-        self.next = self.chunks.finish().map(|end| Ok(end?.into_bytes()));
+        Self {
+            decoder,
+            chunk: Bytes::new(),
+            taken: 0,
+            joiner: Joiner::new(SHORT),
+            end: Bytes::new(),
+            error: None,
+        }
     }
 
     pub(super) const fn is_idle(&self) -> bool {
-        self.next.is_none()
-    }
-
-    pub(super) fn is_clean(&self) -> bool {
-        let mut probe = *self.decoder();
-        self.is_idle() && probe.finish().is_none()
+        self.chunk.is_empty() && self.end.is_empty() && self.error.is_none()
     }
 
     pub(super) const fn decoder(&self) -> &TextDecoder {
-        self.chunks.decoder()
+        &self.decoder
     }
 
-    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
-    pub(super) fn held(&self) -> u64 {
-        self.decoder().pending().len() as u64
-    }
-
-    /// Returns the number of bytes in the queue, and whether an error follows them.
-    pub(super) fn queued(&self) -> (u64, bool) {
-        match &self.next {
-            Some(Ok(text)) => (text.len() as u64, false),
-            next => (0, next.is_some()),
+    /// Decodes up to the end of the next frame, and returns it or the error after it.
+    fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        while self.error.is_none() && self.taken < self.chunk.len() {
+            let rest = &self.chunk[self.taken..];
+            let (piece, taken) = self.decoder.take_piece(rest);
+            let frame = match piece {
+                Some(TextPiece::Text(text)) => {
+                    let start = text.as_ptr().addr() - self.chunk.as_ptr().addr();
+                    self.joiner.span(&self.chunk[..], start..start + text.len())
+                }
+                Some(TextPiece::Seam(text) | TextPiece::Repaired(text, _)) => {
+                    self.joiner.copy(&self.chunk[..], text.as_bytes())
+                }
+                Some(TextPiece::IllFormed(error)) => {
+                    self.error = Some(error);
+                    None
+                }
+                None => None,
+            };
+            self.taken += taken;
+            if let Some(frame) = frame {
+                return Some(Ok(frame.of(&self.chunk)));
+            }
         }
+        // Nothing is decoded after an error.
+        self.taken = 0;
+        let chunk = core::mem::take(&mut self.chunk);
+        if let Some(frame) = self.joiner.end() {
+            return Some(Ok(frame.of_last(chunk)));
+        }
+        if !self.end.is_empty() {
+            return Some(Ok(core::mem::take(&mut self.end)));
+        }
+        self.error.take().map(|error| Err(error.into()))
     }
+}
 
-    fn take(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        self.next.take().or_else(|| self.chunks.next().map(|text| Ok(text?.into_bytes())))
+impl KindFilter for TextFilter {
+    #[inline]
+    fn feed(&mut self, chunk: Bytes) {
+        debug_assert!(self.is_idle(), "the previous chunk was not read to its end");
+        self.chunk = chunk;
     }
 
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         // After the last text of a chunk, the most frequent case, nothing is left. This test is inlined.
-        if self.next.is_none() && self.chunks.is_empty() { None } else { self.next_of_chunk() }
+        if self.is_idle() { None } else { self.next_of_chunk() }
     }
 
-    fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        let first = match self.take()? {
-            Ok(text) if text.len() < SHORT => text,
-            other => return Some(other),
-        };
-        // A single short text is not copied: the most frequent case is a short chunk without errors.
-        let mut joined = match self.take() {
-            Some(Ok(text)) if text.len() < SHORT => {
-                let mut joined = BytesMut::with_capacity(2 * SHORT);
-                joined.extend_from_slice(&first);
-                joined.extend_from_slice(&text);
-                joined
-            }
-            other => {
-                self.next = other;
-                return Some(Ok(first));
-            }
-        };
-        loop {
-            match self.take() {
-                Some(Ok(text)) if text.len() < SHORT => joined.extend_from_slice(&text),
-                other => {
-                    self.next = other;
-                    return Some(Ok(joined.freeze()));
-                }
-            }
+    fn finish(&mut self) {
+        match self.decoder.finish().map(|end| end.text().map(|text| Bytes::copy_from_slice(text.as_bytes())))
+        {
+            Some(Ok(text)) => self.end = text,
+            Some(Err(error)) => self.error = Some(error),
+            None => {}
         }
+    }
+
+    fn is_clean(&self) -> bool {
+        let mut probe = self.decoder;
+        self.is_idle() && probe.finish().is_none()
+    }
+
+    fn offset(&self) -> u64 {
+        self.decoder.offset()
+    }
+
+    #[inline]
+    fn repaired(&self) -> u64 {
+        repaired(&self.decoder)
+    }
+
+    fn held(&self) -> u64 {
+        self.decoder.pending().len() as u64
+    }
+
+    fn queued(&self) -> (u64, bool) {
+        ((self.joiner.len() + self.end.len()) as u64, self.error.is_some())
+    }
+
+    fn min_output(&self, bytes: u64) -> u64 {
+        min_text_output(&self.decoder, bytes)
+    }
+
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        self.decoder.error_policy().max_output_len(bytes)
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::field::UrlEncodedField;
 use super::frames::FrameQueue;
-use super::text::repaired;
+use super::kind::{KindFilter, repaired};
 use crate::error::{ErrorKind, Utf8Error};
 use crate::http::error::Utf8BodyError;
 use crate::percent;
@@ -72,62 +72,6 @@ impl UrlEncodedFilter {
             field: UrlEncodedField::default(),
             error: None,
         }
-    }
-
-    pub(super) fn feed(&mut self, chunk: &Bytes) {
-        let mut at = self.feed_escape(chunk);
-        while at < chunk.len() && self.error.is_none() {
-            at += self.feed_block(chunk, at);
-        }
-        // Nothing is checked after an error.
-        self.offset += (chunk.len() - at) as u64;
-        self.out.end_chunk(chunk);
-    }
-
-    pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        self.out.pop().map(Ok).or_else(|| self.error.take().map(Err))
-    }
-
-    pub(super) fn finish(&mut self) {
-        if self.error.is_some() {
-            return;
-        }
-        let none = Bytes::new();
-        self.take_escape_as_text(&none);
-        if self.error.is_none()
-            && let Some(end) = self.decoder.finish()
-        {
-            self.put_end(&none, end.text());
-        }
-        self.out.end_chunk(&none);
-    }
-
-    /// Whether all output was returned and the end of the body would add none.
-    pub(super) fn is_clean(&self) -> bool {
-        self.out.is_empty() && self.error.is_none() && self.held() == 0
-    }
-
-    pub(super) fn offset(&self) -> u64 {
-        self.offset + self.escape.len() as u64
-    }
-
-    pub(super) const fn decoder(&self) -> &TextDecoder {
-        &self.decoder
-    }
-
-    /// Returns the number of sequences repaired so far.
-    pub(super) fn repaired(&self) -> u64 {
-        self.escaped + repaired(&self.decoder)
-    }
-
-    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
-    pub(super) fn held(&self) -> u64 {
-        (self.carry.len() + self.escape.len()) as u64
-    }
-
-    /// Returns the number of bytes in the queue, and whether an error follows them.
-    pub(super) fn queued(&self) -> (u64, bool) {
-        (self.out.queued(), self.error.is_some())
     }
 
     /// Reads the rest of an escape that started in an earlier chunk. Returns the number of bytes of the chunk that were
@@ -296,6 +240,69 @@ impl UrlEncodedFilter {
             }
         }
         self.carry.clear();
+    }
+}
+
+impl KindFilter for UrlEncodedFilter {
+    fn feed(&mut self, chunk: Bytes) {
+        let mut at = self.feed_escape(&chunk);
+        while at < chunk.len() && self.error.is_none() {
+            at += self.feed_block(&chunk, at);
+        }
+        // Nothing is checked after an error.
+        self.offset += (chunk.len() - at) as u64;
+        self.out.end_chunk(&chunk);
+    }
+
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        self.out.pop().map(Ok).or_else(|| self.error.take().map(Err))
+    }
+
+    fn finish(&mut self) {
+        if self.error.is_some() {
+            return;
+        }
+        let none = Bytes::new();
+        self.take_escape_as_text(&none);
+        if self.error.is_none()
+            && let Some(end) = self.decoder.finish()
+        {
+            self.put_end(&none, end.text());
+        }
+        self.out.end_chunk(&none);
+    }
+
+    fn is_clean(&self) -> bool {
+        self.out.is_empty() && self.error.is_none() && self.held() == 0
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset + self.escape.len() as u64
+    }
+
+    fn repaired(&self) -> u64 {
+        self.escaped + repaired(&self.decoder)
+    }
+
+    fn held(&self) -> u64 {
+        (self.carry.len() + self.escape.len()) as u64
+    }
+
+    fn queued(&self) -> (u64, bool) {
+        (self.out.queued(), self.error.is_some())
+    }
+
+    fn min_output(&self, bytes: u64) -> u64 {
+        // A replacement may be shorter than the escapes that it replaces.
+        if self.decoder.error_policy() == ErrorPolicy::Strict { bytes } else { 0 }
+    }
+
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        match self.decoder.error_policy() {
+            ErrorPolicy::Strict => Some(bytes),
+            // Every byte of a replacement may be escaped.
+            policy => policy.max_output_len(bytes)?.checked_mul(3),
+        }
     }
 }
 

@@ -195,14 +195,6 @@ const ENDS: [&[u8]; 14] = [
     b"\xF0\x9F\x92\xA9",
 ];
 
-/// Returns the next number of an xorshift generator.
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
 #[test]
 fn the_kernel_of_the_cfg_is_in_use() {
     if let Some(name) = FORCED {

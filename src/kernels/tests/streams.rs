@@ -1,13 +1,14 @@
 //! Compares streams in chunks with the standard library on the whole stream.
 
-use super::{ALPHABETS, CRITICAL, found_by, random, text, validate_by};
+use super::{ALPHABETS, CRITICAL, found_by, text, validate_by};
 use crate::encoding::{Sequence, UTF_8};
 use crate::kernels::dispatch::Kernel;
 use crate::kernels::state::ScanState;
+use crate::rng::Rng;
 
 #[test]
 fn random_bytes_have_one_verdict_for_every_split_into_chunks() {
-    let mut seed = 0x9E37_79B9_7F4A_7C15;
+    let mut rng = Rng::new(0x9E37_79B9_7F4A_7C15);
     let rounds = match () {
         () if cfg!(miri) => 60,
         () if cfg!(debug_assertions) => 3_000,
@@ -15,12 +16,12 @@ fn random_bytes_have_one_verdict_for_every_split_into_chunks() {
     };
     for round in 0..rounds {
         let mut bytes = Vec::new();
-        let in_16 = random(&mut seed) % 4;
-        for _ in 0..random(&mut seed) % 40 {
-            let alphabet = ALPHABETS[random(&mut seed) as usize % ALPHABETS.len()];
-            bytes.extend(text(random(&mut seed) as usize % 24, alphabet));
-            if random(&mut seed) % 16 < in_16 {
-                bytes.extend_from_slice(CRITICAL[random(&mut seed) as usize % CRITICAL.len()]);
+        let in_16 = rng.below(4);
+        for _ in 0..rng.below(40) {
+            let alphabet = ALPHABETS[rng.below(ALPHABETS.len())];
+            bytes.extend(text(rng.below(24), alphabet));
+            if rng.below(16) < in_16 {
+                bytes.extend_from_slice(CRITICAL[rng.below(CRITICAL.len())]);
             }
         }
         let expected = verdict_of_std(&bytes);
@@ -32,7 +33,7 @@ fn random_bytes_have_one_verdict_for_every_split_into_chunks() {
             let mut rest = &bytes[..];
             while !rest.is_empty() {
                 let longest = rest.len().min([3, 20, 70, 400][round % 4]);
-                let (chunk, after) = rest.split_at(random(&mut seed) as usize % (longest + 1));
+                let (chunk, after) = rest.split_at(rng.below(longest + 1));
                 chunks.push(chunk);
                 rest = after;
             }
@@ -92,7 +93,7 @@ fn verdict_by(chunks: &[&[u8]], validate: impl Fn(&mut ScanState, &[u8]) -> Resu
 /// lengths.
 #[test]
 fn long_streams_have_one_verdict_with_their_own_predictions() {
-    let mut seed = 0x2545_F491_4F6C_DD1D;
+    let mut rng = Rng::new(0x2545_F491_4F6C_DD1D);
     let rounds = match () {
         () if cfg!(miri) => 2,
         () if cfg!(debug_assertions) => 1_000,
@@ -100,21 +101,20 @@ fn long_streams_have_one_verdict_with_their_own_predictions() {
     };
     for round in 0..rounds {
         let mut bytes = Vec::new();
-        for _ in 0..1 + random(&mut seed) % 12 {
-            let alphabet = ALPHABETS[random(&mut seed) as usize % ALPHABETS.len()];
-            bytes.extend(text(1 + random(&mut seed) as usize % 900, alphabet));
+        for _ in 0..1 + rng.below(12) {
+            let alphabet = ALPHABETS[rng.below(ALPHABETS.len())];
+            bytes.extend(text(1 + rng.below(900), alphabet));
         }
         if round % 3 > 0 {
-            let at = random(&mut seed) as usize % bytes.len();
-            bytes[at] =
-                [0x80, 0xBF, 0xC1, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF, b'a'][random(&mut seed) as usize % 10];
+            let at = rng.below(bytes.len());
+            bytes[at] = [0x80, 0xBF, 0xC1, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF, b'a'][rng.below(10)];
         }
         let expected = verdict_of_std(&bytes);
         let mut chunks = Vec::new();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let longest = rest.len().min([20, 300, 700, 3_000][random(&mut seed) as usize % 4]);
-            let (chunk, after) = rest.split_at(1 + random(&mut seed) as usize % longest);
+            let longest = rest.len().min([20, 300, 700, 3_000][rng.below(4)]);
+            let (chunk, after) = rest.split_at(1 + rng.below(longest));
             chunks.push(chunk);
             rest = after;
         }

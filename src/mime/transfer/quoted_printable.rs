@@ -21,6 +21,7 @@ use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
 use crate::kernels::quoted::{self, Segment, WINDOW};
+use crate::kernels::words;
 
 /// The maximum number of bytes of pending white space. More white space is text even at the end of a line, because
 /// transports do not write longer lines.
@@ -121,7 +122,7 @@ impl QuotedPrintable {
                 self.kernel_from = here.saturating_add(WINDOW as u64);
             }
             let limit = (rest.len() - at).min(room).min(MAX_PENDING);
-            let len = copy_text(&rest[at..at + limit], block.space());
+            let len = words::copy_quoted_text(&rest[at..at + limit], block.space());
             let (text, after) = rest[at..].split_at(len);
             let ends_with_space = matches!(text, [.., b' ' | b'\t']);
             match *after {
@@ -340,41 +341,6 @@ fn kernel_from_start() -> u64 {
     if quoted::is_supported() { 0 } else { u64::MAX }
 }
 
-/// Copies text up to the first byte that is not encoded as itself (rules 2 and 3), or up to `=`. Returns the length of
-/// this text. `out` has space for all of `text`. Bytes after the copied ones may be overwritten.
-#[inline]
-fn copy_text(text: &[u8], out: &mut [u8]) -> usize {
-    let out = &mut out[..text.len()];
-    let (words, rest) = text.as_chunks::<8>();
-    let (copies, rest_of_copy) = out.as_chunks_mut::<8>();
-    for (i, (word, copy)) in words.iter().zip(copies).enumerate() {
-        *copy = *word;
-        let stops = stops(u64::from_le_bytes(*word));
-        if stops != 0 {
-            return i * 8 + stops.trailing_zeros() as usize / 8;
-        }
-    }
-    rest_of_copy.copy_from_slice(rest);
-    let last = rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    // The bytes of `last` after the rest are zero. A zero is not text, so the result is at most the length of the rest.
-    words.len() * 8 + stops(last).trailing_zeros() as usize / 8
-}
-
-/// Bit 7 of each byte that is `=`, and of each byte other than tab and `20..=7E`.
-#[inline]
-const fn stops(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x80 * ONES;
-    // Bit 7 is set before each subtraction, so that none borrows from the next byte. The bit is cleared where the low 7
-    // bits are less than what is subtracted.
-    let low = word & !HIGH;
-    let is_control = !((low | HIGH) - 0x20 * ONES);
-    let differs_from_tab = ((low ^ (0x09 * ONES)) | HIGH) - ONES;
-    let is_delete = !(((low ^ (0x7F * ONES)) | HIGH) - ONES);
-    let is_equals_sign = !(((low ^ (0x3D * ONES)) | HIGH) - ONES);
-    (word | is_control & differs_from_tab | is_delete | is_equals_sign) & HIGH
-}
-
 /// Decodes consecutive escapes while there is room for them. Returns the number of escapes.
 #[inline]
 fn copy_escapes(escapes: &[u8], out: &mut [u8]) -> usize {
@@ -418,41 +384,4 @@ fn is_escape(high: u8, low: u8) -> bool {
 fn digit(byte: u8) -> Option<u8> {
     let value = DIGITS[usize::from(byte)];
     (value < 16).then_some(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn is_text(byte: u8) -> bool {
-        byte != b'=' && matches!(byte, b'\t' | b' '..=b'~')
-    }
-
-    #[test]
-    fn every_byte_at_every_position_of_every_length() {
-        for len in 0..=20 {
-            for at in 0..len {
-                for byte in 0..=u8::MAX {
-                    let mut text = [b'a'; 20];
-                    text[at] = byte;
-                    let mut out = [0; 24];
-                    let expected = if is_text(byte) { len } else { at };
-                    assert_eq!(copy_text(&text[..len], &mut out), expected, "{byte:02X} at {at} of {len}");
-                    assert_eq!(out[..expected], text[..expected]);
-                    assert!(out[len..].iter().all(|&byte| byte == 0));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn every_pair_of_bytes_in_a_word() {
-        for first in 0..=u8::MAX {
-            for second in 0..=u8::MAX {
-                let word = [b'a', first, second, b'a', second, b'a', b'a', first];
-                let expected = word.map(|byte| if is_text(byte) { 0 } else { 0x80 });
-                assert_eq!(stops(u64::from_le_bytes(word)), u64::from_le_bytes(expected), "{word:02X?}");
-            }
-        }
-    }
 }

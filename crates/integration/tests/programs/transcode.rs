@@ -1,17 +1,16 @@
-//! Compares the transcoder with the converters of Python, Java, Perl and Node, if they are installed. Each runs in one
+//! Compares the transcoder with the converters of Python, Java, Perl and Node. Each runs in one
 //! process with a seeded corpus.
 //!
 //! Known differences are listed with the sentence of the standard that decides them.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
 
-use crate::support::Rng;
-use crate::support::conformance::unhex;
+use crate::run;
 use crate::support::encodings::{Open, encode};
+use crate::support::{Rng, hex, unhex};
 
 const CASES: usize = 3_000;
 
@@ -53,32 +52,13 @@ fn corpus(encoding: Encoding, seed: u64) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Sends lines of `operation hexadecimal` to a program, which replies to each with hexadecimal, or with `!` for an
-/// error. If the program is not installed, prints a message and returns `None`.
-fn ask(command: &mut Command, lines: &[String]) -> Option<Vec<Option<Vec<u8>>>> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let Ok(mut child) = child else {
-        eprintln!("skipped: {name} is not installed");
-        return None;
-    };
-    let mut stdin = child.stdin.take().expect("a pipe");
-    let input = lines.join("\n") + "\n";
-    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
-    let output = child.wait_with_output().expect("the program ends");
-    writer.join().expect("no panic").expect("the program reads");
-    assert!(output.status.success(), "{name} failed");
-    let answers: Vec<_> = String::from_utf8(output.stdout)
-        .expect("ASCII")
-        .lines()
-        .map(|line| (line != "!").then(|| unhex(line)))
-        .collect();
-    assert_eq!(answers.len(), lines.len(), "{name}");
-    Some(answers)
+/// error.
+fn ask(command: &mut Command, lines: &[String]) -> Vec<Option<Vec<u8>>> {
+    let output = run(command, lines.join("\n") + "\n");
+    let answers: Vec<_> = output.lines().map(|line| (line != "!").then(|| unhex(line))).collect();
+    assert_eq!(answers.len(), lines.len(), "{command:?}");
+    answers
 }
 
 /// A conversion, and its name in the other program.
@@ -123,7 +103,7 @@ fn compare(
             corpus.iter().map(|input| format!("{} {}", conversion.operation, hex(input)))
         })
         .collect();
-    let Some(answers) = ask(command, &lines) else { return };
+    let answers = ask(command, &lines);
     let cases = conversions
         .iter()
         .zip(&corpora)
@@ -174,6 +154,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
+#[cfg_attr(not(has_python3), ignore = "python3 is not installed")]
 fn python() {
     let conversions = [
         conversion("escape", Encoding::Utf8b, Encoding::Wtf8),
@@ -261,6 +242,7 @@ public class Peer {
 "#;
 
 #[test]
+#[cfg_attr(not(has_java), ignore = "java is not installed")]
 fn java() {
     let folder = std::env::temp_dir().join(format!("utf8-codec-differential-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -313,6 +295,7 @@ while (my $line = <STDIN>) {
 "#;
 
 #[test]
+#[cfg_attr(not(has_perl), ignore = "perl is not installed")]
 fn perl_with_31_bits() {
     let mut rng = Rng::new(0x7FFF_FFFF);
     let decode = surrogates(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be));
@@ -333,7 +316,7 @@ fn perl_with_31_bits() {
         cases.push((encode, format!("encode {}", hex(&wide)), wide));
     }
     let lines: Vec<_> = cases.iter().map(|(_, line, _)| line.clone()).collect();
-    let Some(answers) = ask(Command::new("perl").args(["-e", PERL]), &lines) else { return };
+    let answers = ask(Command::new("perl").args(["-e", PERL]), &lines);
     for ((transcoder, line, input), theirs) in cases.into_iter().zip(answers) {
         assert_eq!(convert(transcoder, &input).ok(), theirs, "{line}");
     }
@@ -360,6 +343,7 @@ process.stdout.write(answers.join("\n") + "\n");
 "#;
 
 #[test]
+#[cfg_attr(not(has_node), ignore = "node is not installed")]
 fn node() {
     let conversions = [
         conversion("utf-8", Encoding::Utf8, Encoding::Utf8),

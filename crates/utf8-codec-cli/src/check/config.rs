@@ -224,6 +224,9 @@ fn is_without_files(error: &io::Error) -> bool {
 }
 
 #[cfg(test)]
+mod schema;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,24 +1,25 @@
 //! Scanner for one input: finds ill-formed sequences and violations of rules, in constant memory.
 
+mod found;
+
 use core::cell::Cell;
 use core::num::NonZeroUsize;
 use core::ops::Range;
 use std::io::{self, Read, Seek};
 
 use utf8_codec::declared::DocumentKind;
-use utf8_codec::detect::{BomSniffer, Sniff};
-use utf8_codec::locate::{Columns, Location, Locator};
+use utf8_codec::locate::{Columns, Locator};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
-use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
+use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder};
 
 use super::binary::PREFIX;
 use super::declaration;
-use super::diagnostic::{Context, Diagnostic, FileStatus, Problem, Summary};
+use super::diagnostic::{Diagnostic, FileStatus, Problem, Summary};
 use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
 use super::scanned::Scanned;
 use super::split::FilePart;
-use super::words::{WordEvidence, describe, describe_in};
+use super::words::{WordEvidence, describe};
 use crate::charset::NamedEncoding;
 use crate::files::read;
 
@@ -262,44 +263,6 @@ impl Scan<'_> {
         self.done -= keep;
     }
 
-    fn check_bom(&mut self, start: &[u8], encoding: Encoding) {
-        let mut sniffer = BomSniffer::new();
-        sniffer.push(start);
-        let named = match sniffer.finish() {
-            Sniff::Found(named) => Some(named),
-            _ => None,
-        };
-        let own = encoding.bom().filter(|bom| start.starts_with(bom));
-        let (kind, bom) = match (self.checks.bom, own) {
-            (BomPolicy::Require, None) if self.checks.bom_if_needed => {
-                self.needs_bom = !start.starts_with(b"#!");
-                return;
-            }
-            (BomPolicy::Require, None) => (ErrorKind::MissingBom, &[][..]),
-            (BomPolicy::Reject, Some(bom)) => (ErrorKind::UnexpectedBom, bom),
-            // The BOM of another encoding is reported as ill-formed by the UTF-8 decoder. Other decoders may decode it
-            // as text, so it is reported here.
-            (_, None) if encoding != Encoding::Utf8 && named.is_some() => {
-                (ErrorKind::UnexpectedBom, named.and_then(Encoding::bom).unwrap_or_default())
-            }
-            _ => return,
-        };
-        let message = match named.filter(|&named| named != encoding) {
-            Some(named) => format!("the BOM is that of {named}, and the encoding should be {encoding}"),
-            None => describe(kind, &[], 0),
-        };
-        let buffer = core::mem::take(&mut self.buffer);
-        self.found_bom(kind, bom, message, &buffer);
-        self.buffer = buffer;
-    }
-
-    fn found_bom(&mut self, kind: ErrorKind, bom: &[u8], message: String, buffer: &[u8]) {
-        let mut width = Columns::of(" ");
-        width.bytes = bom.len() as u64;
-        let problem = Problem::Bom(kind, self.checks.bom_rule);
-        self.found(problem, Location::default(), width.bytes, width, message, buffer);
-    }
-
     /// Scans the buffer up to `limit`.
     fn look_at(&mut self, decoder: &mut Decoder, limit: usize) {
         self.allowed = Default::default();
@@ -422,18 +385,6 @@ impl Scan<'_> {
         self.locator.push(text);
     }
 
-    /// Whether a comment on the line around the position `at` switches the rule off. The comments are searched once for
-    /// all violations in a line, because a line may have as many of them as bytes.
-    fn is_allowed(&mut self, rule: Rule, at: usize, buffer: &[u8]) -> bool {
-        if !self.allowed.0.contains(&at) {
-            let line = line_around(&buffer[..self.filled], at);
-            let text = &buffer[line.clone()];
-            let rules = self.checks.rules.iter().copied().filter(|rule| rule.is_allowed_by(text)).collect();
-            self.allowed = (line, rules);
-        }
-        self.allowed.1.contains(&rule)
-    }
-
     fn count(&mut self, text: &str) {
         self.summary.characters += Columns::of(text).characters;
         let mut column = self.locator.location().columns.characters;
@@ -449,104 +400,6 @@ impl Scan<'_> {
             }
         }
     }
-
-    fn error(&mut self, error: Utf8Error, buffer: &[u8]) {
-        let offset = self.part.start + self.not_decoded + error.offset;
-        let error = Utf8Error::new(offset, error.kind, error.len);
-        tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
-        let at = self.position(error.offset).min(buffer.len());
-        let following = &buffer[at..self.filled.max(at)];
-        self.evidence.error(error.kind, &buffer[..self.filled.max(at)], at);
-        self.summary.characters += 1;
-        self.ill_formed(error, following, buffer);
-        self.locator.push_ill_formed(error.len.into());
-    }
-
-    fn ill_formed(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {
-        let Utf8Error { offset, kind, len, .. } = error;
-        let is_utf_8 = self.checks.encoding == Encoding::Utf8.into();
-        let message = match kind {
-            _ if is_utf_8 => describe(kind, &following[..following.len().min(8)], len.into()),
-            _ => {
-                let bytes = &following[..following.len().min(8)];
-                describe_in(self.encoding, self.checks.encoding, kind, bytes, len.into())
-            }
-        };
-        let mut location = self.locator.location();
-        location.offset = offset;
-        let mut width = Columns::of(" ");
-        width.bytes = len.into();
-        self.found(Problem::IllFormed(kind), location, len.into(), width, message, buffer);
-    }
-
-    fn found(
-        &mut self,
-        problem: Problem,
-        location: Location,
-        len: u64,
-        width: Columns,
-        message: String,
-        buffer: &[u8],
-    ) {
-        self.summary.count(problem.name());
-        if self.summary.unreported(self.checks.max_errors) > 0 {
-            return;
-        }
-        let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, buffer));
-        (self.report)(Diagnostic { problem, location, len, width, message, context });
-    }
-
-    /// Returns the position in the buffer of an offset in the input. A position outside the buffer becomes the nearest
-    /// end.
-    fn position(&self, offset: u64) -> usize {
-        (offset.saturating_sub(self.base)).min(self.filled as u64) as usize
-    }
-
-    fn context(&self, offset: u64, len: usize, buffer: &[u8]) -> Context {
-        let at = self.position(offset);
-        let buffer = &buffer[..self.filled];
-        let row = at - (offset % 16).min(at as u64) as usize;
-        let (row, row_offset) = (buffer[row..buffer.len().min(row + 16)].to_vec(), offset - offset % 16);
-        if self.encoding != Encoding::Utf8 {
-            let characters = self.converted.chars().count();
-            let shown = self.converted.chars().skip(characters.saturating_sub(SHOWN));
-            let line: String = shown.chain([char::REPLACEMENT_CHARACTER]).collect();
-            let at = line.len() - char::REPLACEMENT_CHARACTER.len_utf8();
-            return Context {
-                covered: line.len() - at,
-                line: line.into_bytes(),
-                at,
-                is_cut: (characters > SHOWN, true),
-                row,
-                row_offset,
-            };
-        }
-        // The length is limited, because a line may fill the buffer, and each error in it copies its context.
-        let window = at.saturating_sub(SHOWN)..buffer.len().min(at + SHOWN);
-        let line = line_around(&buffer[window.clone()], at - window.start);
-        let is_cut =
-            (line.start == 0 && window.start > 0, line.end == window.len() && window.end < buffer.len());
-        let line = window.start + line.start..window.start + line.end;
-        let start = match is_cut.0 {
-            true => utf8_codec::boundary::ceil_boundary(&buffer[..line.end], line.start).min(at),
-            false => line.start,
-        };
-        Context {
-            line: buffer[start..line.end].to_vec(),
-            at: at - start,
-            covered: len,
-            is_cut,
-            row,
-            row_offset,
-        }
-    }
-}
-
-/// Returns the range of the line around the position `at`, as far as it is in `buffer`, without the line break.
-fn line_around(buffer: &[u8], at: usize) -> Range<usize> {
-    let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
-    let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);
-    start..end
 }
 
 #[cfg(test)]

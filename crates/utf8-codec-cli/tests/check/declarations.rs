@@ -1,11 +1,11 @@
 //! Declarations inside files, with evidence against them and in forms that are not rewritten.
 
-use core::time::Duration;
 use std::io::Write;
 use std::process::Stdio;
-use std::thread;
 
 use crate::support::program::{Directory, program, run, stdout};
+use crate::support::rng::Rng;
+use crate::support::wait::wait_until_read;
 
 /// Runs `check` and returns its exit status and its report.
 fn check(directory: &Directory, args: &[&str]) -> (Option<i32>, String) {
@@ -207,7 +207,7 @@ fn the_hint_does_not_depend_on_the_reads_of_a_pipe() {
                 .expect("the program starts");
             let mut stdin = child.stdin.take().expect("a pipe");
             stdin.write_all(&content[..cut]).expect("it is read");
-            thread::sleep(Duration::from_millis(50));
+            wait_until_read(&stdin);
             stdin.write_all(&content[cut..]).expect("it is read");
             drop(stdin);
             assert_eq!(stdout(&child.wait_with_output().expect("it ends")), expected, "{cut}");
@@ -229,11 +229,8 @@ fn a_file_in_utf_16_is_fixed_with_its_declaration() {
 /// Keys of 24 to 64 random bytes without a NUL.
 #[test]
 fn random_data_is_not_text() {
-    let mut state = 1_u64;
-    let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
+    let mut rng = Rng::new(1);
+    let mut random = || rng.next() as u8;
     let directory = Directory::new();
     let mut keys = Vec::new();
     for at in 0..300 {

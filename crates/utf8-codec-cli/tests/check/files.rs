@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::Output;
 
 use crate::support::program::{Directory, program, run, stderr, stdout};
+use crate::support::rng::Rng;
 use serde_json::Value;
 
 /// Runs `check` in a directory.
@@ -118,11 +119,8 @@ fn many_violations_take_linear_time() {
 
 #[test]
 fn errors_have_the_same_locations_with_statistics() {
-    let mut seed = 1_u32;
-    let mut next = move |below: usize| {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (seed >> 8) as usize % below
-    };
+    let mut rng = Rng::new(1);
+    let mut next = |below| rng.below(below);
     let words = [&b"plain text and nothing else "[..], b"\n", b"\r\n", "žluť ".as_bytes(), "🦀".as_bytes()];
     let ill_formed = [&b"\xFF"[..], b"\xC3", b"\xE2\x82", b"\xF0\x9F\xA6", b"\xED\xA0\x80"];
     let mut input = Vec::new();

@@ -9,6 +9,7 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 use crate::support::encodings::{Open, encode};
 use crate::support::program::{Directory, program, run, stderr, stdout};
 use crate::support::rng::Rng;
+use crate::support::wait::wait_until_read;
 
 #[test]
 fn every_pair_of_encodings_is_converted_from_stdin_to_stdout() {
@@ -170,7 +171,7 @@ fn utf_16_and_utf_32_have_a_bom_as_in_iconv() {
     for part in [&b"\xFE"[..], b"\xFF", b"\0a\xDC\0"] {
         stdin.write_all(part).expect("it reads");
         stdin.flush().expect("it reads");
-        std::thread::sleep(core::time::Duration::from_millis(20));
+        wait_until_read(&stdin);
     }
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");

@@ -1,25 +1,29 @@
 //! The program as a whole: `proxy`, `serve` and the command line.
 
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use core::time::Duration;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Output;
-use std::thread::{self, sleep};
+use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
+
+use serde_json::Value;
 
 use crate::support::partitions::every_partition;
 use crate::support::program::{program, run};
-use crate::support::server::{Server, facts, read_all, read_line, read_to_reset};
-use serde_json::Value;
+use crate::support::server::{Server, facts, read_all, read_line, read_to_reset, wait_for_metric};
+use crate::support::wait::{wait_until, wait_until_constant};
 
 // proxy
 
 #[test]
 fn a_character_split_by_a_pause_is_returned_whole() {
-    let proxy = Server::start(&["proxy"]);
+    let (proxy, admin) = Server::start_with_admin(&["proxy"]);
     let mut client = proxy.connect();
     client.write_all(b"\x68\xC3").unwrap();
-    sleep(Duration::from_millis(200));
+    wait_for_metric(&admin, "utf8_codec_held_bytes{direction=\"requests\"} 1");
     client.write_all(b"\xA9\x0A").unwrap();
     assert_eq!(read_line(&mut client), "line 1: 2 characters: hé\n");
 }
@@ -165,7 +169,7 @@ fn a_reset_inside_a_character_does_not_end_the_proxy() {
         let mut client = proxy.connect();
         client.write_all(b"line\n\xC3").unwrap();
         // The reply is unread, so closing the socket resets the connection.
-        sleep(Duration::from_millis(10));
+        client.peek(&mut [0]).unwrap();
     }
     assert_eq!(proxy.ask(&[b"alive\n"]), "line 1: 5 characters: alive\n");
     assert!(proxy.reports().iter().all(|report| facts(report) == (5, "Truncated", 1)));
@@ -207,8 +211,7 @@ fn a_signal_drains_within_the_grace_period() {
         client.write_all(b"one\n").unwrap();
         assert_eq!(read_line(&mut client), "line 1: 3 characters: one\n");
         server.signal(signal);
-        sleep(Duration::from_millis(200));
-        assert!(TcpStream::connect(&server.address).is_err(), "no connection is accepted any more");
+        wait_until("the listener to close", || TcpStream::connect(&server.address).is_err());
         client.write_all(b"two\n").unwrap();
         assert_eq!(read_line(&mut client), "line 2: 3 characters: two\n");
         client.shutdown(Shutdown::Write).unwrap();
@@ -227,9 +230,10 @@ fn the_grace_period_or_a_second_signal_resets_connections() {
         client.write_all(b"one\n").unwrap();
         read_line(&mut client);
         let start = Instant::now();
-        for _ in 0..signals {
+        proxy.signal("TERM");
+        if signals == 2 {
+            wait_until("the first signal to be handled", || TcpStream::connect(&proxy.address).is_err());
             proxy.signal("TERM");
-            sleep(Duration::from_millis(100));
         }
         let (status, log) = proxy.wait();
         assert_eq!(status.code(), Some(0));
@@ -299,12 +303,17 @@ fn a_client_that_reads_late_receives_all_replies() {
         let server = Server::start(&[command]);
         let mut client = server.connect();
         let mut writer = client.try_clone().unwrap();
+        let written = Arc::<AtomicU64>::default();
+        let count = Arc::clone(&written);
         let writing = thread::spawn(move || {
-            writer.write_all("zeile – 行\n".repeat(LINES).as_bytes()).unwrap();
+            for chunk in "zeile – 行\n".repeat(LINES).as_bytes().chunks(4096) {
+                writer.write_all(chunk).unwrap();
+                count.fetch_add(1, Relaxed);
+            }
             writer.shutdown(Shutdown::Write).unwrap();
         });
-        // The pipes fill up, and both sides wait until the client reads.
-        sleep(Duration::from_millis(300));
+        // Both sides wait until the client reads.
+        wait_until_constant("the pipes to fill up", || written.load(Relaxed));
         let answer = read_all(&mut client);
         writing.join().unwrap();
         assert_eq!(answer.lines().count(), LINES);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread;
 
 use crate::support::program::{Directory, program, run, stderr};
-use crate::support::server::Server;
+use crate::support::server::{Server, wait_for_metric};
 
 fn connect(path: &Path) -> UnixStream {
     let client = UnixStream::connect(path).unwrap();
@@ -77,10 +77,11 @@ fn a_connection_waits_while_the_queue_of_the_server_is_full() {
     let queued = UnixStream::connect(&far).unwrap();
     // Without a limit for the time to connect.
     let options = ["--connect-timeout", "0", "--upstream", &address(&far)];
-    let _proxy = Server::start(&[&["proxy", "--listen", &address(&near)], &options[..]].concat());
+    let listen = ["proxy", "--listen", &address(&near)];
+    let (_proxy, admin) = Server::start_with_admin(&[&listen[..], &options].concat());
     let mut client = connect(&near);
     client.write_all(b"x").unwrap();
-    thread::sleep(Duration::from_millis(300));
+    wait_for_metric(&admin, "utf8_codec_connections_open 1");
     drop(listener.accept().unwrap());
     let (mut peer, _) = listener.accept().unwrap();
     peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -6,7 +6,8 @@ pub mod encodings;
 #[path = "../../../../tests/support/partitions.rs"]
 pub mod partitions;
 pub mod program;
-#[path = "../../../../tests/support/rng.rs"]
+#[path = "../../../../src/rng.rs"]
 pub mod rng;
 #[cfg(unix)]
 pub mod server;
+pub mod wait;

@@ -2,13 +2,14 @@
 
 use core::time::Duration;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::thread::{self, JoinHandle, sleep};
+use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 
 use super::program::program;
+use super::wait::{pause, wait_until};
 
 /// A running `proxy` or `serve`. It is killed when this is dropped.
 pub struct Server {
@@ -29,6 +30,12 @@ impl Server {
     /// Starts the program with logs as JSON, on a free port unless `--listen` is among the arguments.
     pub fn start(args: &[&str]) -> Self {
         Self::start_command(program(args))
+    }
+
+    /// [`start`](Self::start) with an admin listener. Returns its address, too.
+    pub fn start_with_admin(args: &[&str]) -> (Self, String) {
+        let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        (Self::start(&[args, &["--admin", &admin]].concat()), admin)
     }
 
     /// [`start`](Self::start) for a prepared command.
@@ -99,7 +106,7 @@ impl Server {
         let mut client = self.connect();
         for chunk in chunks {
             client.write_all(chunk).unwrap();
-            sleep(Duration::from_millis(2));
+            pause();
         }
         client.shutdown(Shutdown::Write).unwrap();
         client
@@ -135,13 +142,12 @@ impl Server {
 
     /// Waits at most 20 seconds for the program to end.
     pub fn wait_for_exit(&mut self) -> ExitStatus {
-        for _ in 0..2_000 {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            sleep(Duration::from_millis(10));
-        }
-        panic!("the program did not exit");
+        let mut status = None;
+        wait_until("the program to end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
     }
 
     /// Stops the program with SIGTERM. Returns its reports of ill-formed bytes.
@@ -192,6 +198,12 @@ pub fn get(address: &str, path: &str) -> (u16, String) {
     let answer = read_all(&mut client);
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// Waits until the metrics of the admin listener contain a line.
+#[track_caller]
+pub fn wait_for_metric(admin: &str, line: &str) {
+    wait_until(line, || get(admin, "/metrics").1.lines().any(|found| found == line));
 }
 
 pub fn facts(report: &Value) -> (u64, &str, u64) {

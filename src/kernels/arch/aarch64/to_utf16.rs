@@ -10,11 +10,16 @@ use crate::kernels::arch::shuffles::UNITS;
 use crate::kernels::arch::vector::Vector;
 
 /// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
+///
+/// # Safety
+///
+/// The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "neon")]
-pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
-    if output.len() / 2 < text.len() {
-        return (0, 0);
-    }
+pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
+    text: &str,
+    output: &mut [u8],
+) -> (usize, usize) {
+    debug_assert!(output.len() / 2 >= text.len());
     let bytes = text.as_bytes();
     let (mut at, mut written) = (0, 0);
     let mut before = vdupq_n_u8(0);

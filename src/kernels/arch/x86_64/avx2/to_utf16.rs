@@ -7,11 +7,16 @@ use crate::boundary::truncate;
 use crate::kernels::arch::shuffles::UNITS;
 
 /// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
+///
+/// # Safety
+///
+/// The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
-    if output.len() / 2 < text.len() {
-        return (0, 0);
-    }
+pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
+    text: &str,
+    output: &mut [u8],
+) -> (usize, usize) {
+    debug_assert!(output.len() / 2 >= text.len());
     let bytes = text.as_bytes();
     // A copy of the first vector with 3 bytes before it and 1 byte after it, as all other vectors have.
     let mut first = [0; 3 + WIDTH + 1];

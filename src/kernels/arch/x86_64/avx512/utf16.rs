@@ -18,11 +18,16 @@ use super::latin::below_800;
 const WIDTH: usize = 64;
 
 /// [`Encode`](crate::kernels::functions::Encode) of the whole text.
+///
+/// # Safety
+///
+/// The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
-    if output.len() / 2 < text.len() {
-        return (0, 0);
-    }
+pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
+    text: &str,
+    output: &mut [u8],
+) -> (usize, usize) {
+    debug_assert!(output.len() / 2 >= text.len());
     let (start, len) = (text.as_ptr(), text.len());
     let mut out = output.as_mut_ptr();
     // Whether the last byte of the previous vector is the third byte of a 4-byte sequence.

@@ -29,11 +29,16 @@ fn order_16<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
 }
 
 /// [`Encode`](crate::kernels::functions::Encode): text to UTF-32, up to a character near its end.
+///
+/// # Safety
+///
+/// The output has 4 bytes for each byte of the text.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::kernels) fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
-    if output.len() / 4 < text.len() {
-        return (0, 0);
-    }
+pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
+    text: &str,
+    output: &mut [u8],
+) -> (usize, usize) {
+    debug_assert!(output.len() / 4 >= text.len());
     let (start, len) = (text.as_ptr(), text.len());
     let mut out = output.as_mut_ptr();
     let mut at = 0;

@@ -1,7 +1,11 @@
-//! Random numbers, and random text.
+//! Random numbers, and random text, for the tests of the library, of the program and of the benchmarks.
+
+// Each of them uses a part of it.
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 /// A seeded generator (splitmix64), so that failures are reproducible.
-pub struct Rng(u64);
+#[derive(Clone, Debug)]
+pub struct Rng(pub u64);
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
@@ -19,6 +23,10 @@ impl Rng {
     /// Returns a number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
     }
 
     /// Returns bytes that are mostly UTF-8: whole characters of every length, their prefixes, and stray bytes of every
