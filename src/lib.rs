@@ -32,8 +32,9 @@
 //!
 //! An adapter that decodes has two constructors: `new(inner)` is strict and keeps a byte order mark, and
 //! `with_decoder(inner, TextDecoder)` uses the policies of the decoder. Only [`codec::SseCodec`] replaces and strips by
-//! default, as its standard requires. Every other setting is a method `with_...`, which consumes the value. Features are additive. `tracing` emits an event with the offset, the
-//! kind and the length of each error, and never a byte of the input. The command `utf8-codec` is the package `utf8-codec-cli`.
+//! default, as its standard requires. Every other setting is a method `with_...`, which consumes the value. Features
+//! are additive. `tracing` emits an event with the offset, the kind and the length of each error, and never a byte of
+//! the input. The command `utf8-codec` is the package `utf8-codec-cli`.
 // This page links to modules that exist only if their features are enabled.
 #![cfg_attr(
     not(all(

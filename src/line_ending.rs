@@ -33,8 +33,8 @@ pub enum LineEnding {
     /// Only CRLF, as in SMTP. A CR or an LF alone belongs to the line that is read; in a line to be written it is an
     /// error.
     CrLf,
-    /// LF, CRLF or CR, as in server-sent events and the Language Server Protocol. A CR ends its line at once. An LF after it, in this read or in a later
-    /// one, is part of the same terminator. Written as LF.
+    /// LF, CRLF or CR, as in server-sent events and the Language Server Protocol. A CR ends its line at once. An LF
+    /// after it, in this read or in a later one, is part of the same terminator. Written as LF.
     Any,
     /// Only this byte, for NUL-terminated text, records that end with RS, or lines that end with CR. It is ASCII, so it is
     /// never inside a character.

@@ -46,8 +46,8 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Errors
 ///
-/// Returns [`Utf8FramesError::IllFormed`] for an ill-formed frame, which is consumed, and [`Utf8FramesError::Inner`] for an error
-/// of the byte codec. Offsets count from the start of the frame.
+/// Returns [`Utf8FramesError::IllFormed`] for an ill-formed frame, which is consumed, and [`Utf8FramesError::Inner`]
+/// for an error of the byte codec. Offsets count from the start of the frame.
 ///
 /// # Limits
 ///

@@ -14,12 +14,13 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Limits
 ///
-/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`with_max_length`](Self::with_max_length) sets
-/// another limit. It limits the bytes that are read: a policy may make the text longer, `Escape` by a factor of 4
-/// ([`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len)). [`with_max_text_length`](Self::with_max_text_length)
-/// limits the text that is returned. **Without a limit a peer that never sends a terminator makes the read buffer grow
-/// until memory is exhausted.** The terminator is not counted. A line that is longer is reported once, even if its end
-/// has not arrived, and is discarded in constant memory up to its terminator. The lines after it are read normally.
+/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless
+/// [`with_max_length`](Self::with_max_length) sets another limit. It limits the bytes that are read: a policy may make
+/// the text longer, `Escape` by a factor of 4 ([`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len)).
+/// [`with_max_text_length`](Self::with_max_text_length) limits the text that is returned. **Without a limit a peer that
+/// never sends a terminator makes the read buffer grow until memory is exhausted.** The terminator is not counted. A
+/// line that is longer is reported once, even if its end has not arrived, and is discarded in constant memory up to its
+/// terminator. The lines after it are read normally.
 ///
 /// # Errors
 ///

@@ -55,8 +55,8 @@
 //!
 //! # Limits
 //!
-//! A line has at most 64 KiB unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer, `TranscodeCodec` at
-//! most 7.
+//! A line has at most 64 KiB unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer,
+//! `TranscodeCodec` at most 7.
 //!
 //! # Cost
 //!

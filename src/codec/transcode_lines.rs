@@ -18,10 +18,11 @@ use crate::transcode::{Encoding, Transcoder};
 ///
 /// # Limits
 ///
-/// A line may have 64 KiB in the other encoding, without the terminator, unless [`with_max_length`](Self::with_max_length) sets
-/// another limit. The text may be longer: [`with_max_text_length`](Self::with_max_text_length) limits it. **Without a limit a
-/// peer that never sends a terminator makes the read buffer grow until memory is exhausted.** A line that is too long
-/// is reported once and discarded in constant memory.
+/// A line may have 64 KiB in the other encoding, without the terminator, unless
+/// [`with_max_length`](Self::with_max_length) sets another limit. The text may be longer:
+/// [`with_max_text_length`](Self::with_max_text_length) limits it. **Without a limit a peer that never sends a
+/// terminator makes the read buffer grow until memory is exhausted.** A line that is too long is reported once and
+/// discarded in constant memory.
 ///
 /// # Errors
 ///

@@ -124,9 +124,10 @@ fn without_line_break(line: &[u8]) -> (&[u8], &'static str) {
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
 /// With [`Scope::Line`] a line is buffered until it is complete, because its last byte may determine how its first
-/// bytes are decoded. When a line reaches the [`with_limit`](Self::with_limit), its encoding is decided from the bytes so far. If
-/// they are well-formed UTF-8, the rest of the line is decoded as UTF-8, and each ill-formed sequence in it as legacy
-/// text. Otherwise the whole line is legacy text. The memory is therefore bounded, even for a line without an end.
+/// bytes are decoded. When a line reaches the [`with_limit`](Self::with_limit), its encoding is decided from the bytes
+/// so far. If they are well-formed UTF-8, the rest of the line is decoded as UTF-8, and each ill-formed sequence in it
+/// as legacy text. Otherwise the whole line is legacy text. The memory is therefore bounded, even for a line without an
+/// end.
 ///
 /// ```
 /// use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};

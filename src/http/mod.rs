@@ -8,7 +8,7 @@
 //! - [`Utf8Body`] is a body that wraps another body.
 //! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
 //!   By default text that cannot be checked is rejected; each exception is a setting. Other types pass, and so do gRPC and
-//!   Connect, whose messages have a length before them ([`BodyRules::length_prefixed`] rejects them).
+//!   Connect, whose messages have a length before them ([`BodyRules::with_length_prefixed`] rejects them).
 //! - [`Rejection`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
@@ -67,9 +67,9 @@
 //! # Cost
 //!
 //! The text is read once. In plain text only characters that are split between frames are copied. Between two frames a
-//! body keeps at most 3 bytes. An XML, HTML or CSS document without a `charset` parameter keeps up to 1,024 bytes of its start
-//! until its encoding is known. A multipart form also keeps its last character and up to 16 KiB of the header of one
-//! part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
+//! body keeps at most 3 bytes. An XML, HTML or CSS document without a `charset` parameter keeps up to 1,024 bytes of
+//! its start until its encoding is known. A multipart form also keeps its last character and up to 16 KiB of the header
+//! of one part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
 //! allocation. Forms, transcoded bodies and trailers do.
 //!
 //! # Feature

@@ -60,8 +60,8 @@ pub enum Reason {
     MissingCharset,
     /// Text in a charset that is not accepted, declared by the `charset` parameter.
     UnsupportedCharset,
-    /// A document in a charset that is not accepted, declared in the body: in the XML declaration, a `meta` element of HTML,
-    /// `@charset` of CSS, or a BOM of UTF-16. Its [`kind`](Self::kind) is also `UnsupportedCharset`.
+    /// A document in a charset that is not accepted, declared in the body: in the XML declaration, a `meta` element of
+    /// HTML, `@charset` of CSS, or a BOM of UTF-16. Its [`kind`](Self::kind) is also `UnsupportedCharset`.
     DeclaredCharset {
         /// The absolute position in the body, in bytes, of the declaration.
         offset: u64,

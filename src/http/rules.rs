@@ -25,7 +25,7 @@ use crate::text::TextDecoder;
 /// The defaults of [`new`](Self::new) are for requests. Text that cannot be checked is rejected, and each exception is a
 /// setting. A body that is not text passes. The messages of gRPC and Connect, with their length before each, count as such,
 /// also if their suffix is that of a text, as in `application/grpc+json`. To reject them, set
-/// [`length_prefixed`](Self::length_prefixed).
+/// [`with_length_prefixed`](Self::with_length_prefixed).
 ///
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
@@ -40,7 +40,7 @@ use crate::text::TextDecoder;
 /// | `charset` parameters that conflict | `400` | `502` | |
 /// | trailer fields | checked | pass | [`with_trailer_check`](Self::with_trailer_check) |
 /// | `multipart/form-data` | passes | passes | [`with_form_data`](Self::with_form_data) |
-/// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`length_prefixed`](Self::length_prefixed) |
+/// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`with_length_prefixed`](Self::with_length_prefixed) |
 /// | any other type | passes | passes | [`with_text_types`](Self::with_text_types) |
 ///
 /// # Charset
@@ -51,14 +51,14 @@ use crate::text::TextDecoder;
 ///
 /// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
 /// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
-/// they declare another one, [`with_other_charset`](Self::with_other_charset) applies, and no policy repairs them. The start of the
-/// body is held until that is known: of XML and CSS no more than the declaration, of HTML up to 1,024 bytes. Where another
-/// charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A UTF-16 declaration in ASCII
-/// cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a `multipart/form-data` are not
-/// searched.
+/// they declare another one, [`with_other_charset`](Self::with_other_charset) applies, and no policy repairs them. The
+/// start of the body is held until that is known: of XML and CSS no more than the declaration, of HTML up to 1,024
+/// bytes. Where another charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A
+/// UTF-16 declaration in ASCII cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a
+/// `multipart/form-data` are not searched.
 ///
-/// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts (HTML
-/// §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.
+/// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts
+/// (HTML §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.
 ///
 /// A `meta` element after the first 1,024 bytes is not seen: HTML §4.2.5.4 does not allow it there, but browsers follow it.
 /// Such a page is read as UTF-8, so a policy that repairs replaces its text, and `Strict` ends it at the first error. To
@@ -203,10 +203,10 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams ([`is_length_prefixed`]), also with a suffix
-    /// such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are never checked or changed, because a
-    /// binary length precedes each message. By default they pass, as other types that are not text do. With
-    /// [`UncheckablePolicy::Reject`] the message is rejected with `415`.
+    /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams ([`is_length_prefixed`]), also with a
+    /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are never checked or
+    /// changed, because a binary length precedes each message. By default they pass, as other types that are not text
+    /// do. With [`UncheckablePolicy::Reject`] the message is rejected with `415`.
     #[must_use]
     pub const fn with_length_prefixed(mut self, bodies: UncheckablePolicy) -> Self {
         self.length_prefixed = bodies;
@@ -217,8 +217,8 @@ impl BodyRules {
     /// multipart types are not checked.
     ///
     /// A part with a `filename` is a file. A part without one is a field, whatever its own `Content-Type`
-    /// ([`with_field_types`](Self::with_field_types)). A part with an empty `filename`, which browsers send for an input without a
-    /// file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
+    /// ([`with_field_types`](Self::with_field_types)). A part with an empty `filename`, which browsers send for an
+    /// input without a file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
     /// ([`MultipartError::Malformed`]):

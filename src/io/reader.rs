@@ -63,10 +63,10 @@ pin_project! {
     /// # Limits
     ///
     /// The reader uses 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer
-    /// that never sends LF makes a line grow until memory is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and
-    /// `Utf8LinesCodec` in the module `codec` have a limit. One async poll reads at most 64 KiB of input without text
-    /// (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)). It then wakes its task and returns `Pending`, so that
-    /// other tasks can run.
+    /// that never sends LF makes a line grow until memory is exhausted.
+    /// [`into_bounded_lines`](Self::into_bounded_lines) and `Utf8LinesCodec` in the module `codec` have a limit. One
+    /// async poll reads at most 64 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)).
+    /// It then wakes its task and returns `Pending`, so that other tasks can run.
     ///
     /// # Cancel safety
     ///

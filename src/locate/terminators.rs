@@ -20,8 +20,8 @@ impl LineEnding {
         (ends, self.start_of_rest(after_cr, bytes, ends))
     }
 
-    /// Same as [`count_lines`](Self::count_lines), but only for the ASCII at the start of the bytes. Returns the length of the
-    /// ASCII, the number of lines that end in it, and the position at which the last line starts.
+    /// Same as [`count_lines`](Self::count_lines), but only for the ASCII at the start of the bytes. Returns the length
+    /// of the ASCII, the number of lines that end in it, and the position at which the last line starts.
     pub(super) fn count_ascii(self, after_cr: bool, bytes: &[u8]) -> (usize, usize, usize) {
         let (len, found) = count::ascii(bytes, self.last_byte());
         let text = &bytes[..len];

@@ -141,7 +141,8 @@ impl MessageValidator {
         Self::build(limits, self.lenient)
     }
 
-    /// Accepts errors in `base64` as [`TransferDecoder::with_lenient`] does. Call it before the first byte.
+    /// Sets whether errors in `base64` are accepted, as by [`TransferDecoder::with_lenient`]. Call it before the first
+    /// byte.
     #[must_use]
     pub fn with_lenient(self, lenient: bool) -> Self {
         Self::build(self.limits, lenient)

@@ -54,10 +54,10 @@
 //! word, a BOM before the header, white space before a colon (RFC 5322 §4.5), an empty charset or a type without a subtype
 //! (RFC 2045 §5.2). A message with only warnings is ok.
 //!
-//! At a BOM, and at the first field with white space before its colon, some readers end the header; others take the BOM or
-//! the white space as part of the name. If no `Content-Type` comes before this line, they show the raw body as text. The raw
-//! bytes of the body and of the parts in it are then also checked. If they are ill-formed UTF-8, or if these readers would
-//! decode the body otherwise, the error is [`StructureErrorKind::AmbiguousHeader`].
+//! At a BOM, and at the first field with white space before its colon, some readers end the header; others take the BOM
+//! or the white space as part of the name. If no `Content-Type` comes before this line, they show the raw body as text.
+//! The raw bytes of the body and of the parts in it are then also checked. If they are ill-formed UTF-8, or if these
+//! readers would decode the body otherwise, the error is [`StructureErrorKind::AmbiguousHeader`].
 //!
 //! # Limits
 //!

@@ -137,8 +137,8 @@ impl LineFilter {
     ///
     /// # Errors
     ///
-    /// Returns the line that ended the stream if [`with_stop_at_error`](Self::with_stop_at_error) is set. The edits before it are valid. Every
-    /// later call returns the same error.
+    /// Returns the line that ended the stream if [`with_stop_at_error`](Self::with_stop_at_error) is set. The edits
+    /// before it are valid. Every later call returns the same error.
     pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;
         let mut edits = LineEdits {

@@ -49,8 +49,9 @@ pub trait Observer {
     /// Called for each ill-formed sequence, repaired or not. Its offset counts the bytes of its direction.
     fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
 
-    /// Called when a stream is rejected, or would be without [`with_report_only`](crate::proxy::Relay::with_report_only). It is
-    /// not called for a character that is truncated because the peer failed.
+    /// Called when a stream is rejected, or would be without
+    /// [`with_report_only`](crate::proxy::Relay::with_report_only). It is not called for a character that is truncated
+    /// because the peer failed.
     fn rejected(&mut self, _: Direction) {}
 
     /// Called when a line is rejected, or would be without [`with_report_only`](crate::proxy::Relay::with_report_only). The
@@ -108,7 +109,8 @@ pub enum End {
     RejectedLine(Direction, RejectedLine),
     /// Reading or writing a direction failed, for example because a peer reset the connection.
     Failed(Direction, io::Error),
-    /// No byte was read or written in either direction for the [`with_idle_timeout`](crate::proxy::Relay::with_idle_timeout).
+    /// No byte was read or written in either direction for the
+    /// [`with_idle_timeout`](crate::proxy::Relay::with_idle_timeout).
     Idle,
     /// The connection was slower than [`with_min_rate`](crate::proxy::Relay::with_min_rate).
     TooSlow,

@@ -78,8 +78,8 @@ pub enum RejectionPolicy {
     #[default]
     Reset,
     /// The direction is shut down cleanly after its well-formed bytes. A peer that acts at the end of its input will
-    /// act on partial data. If the other direction does not end within [`with_linger`](Relay::with_linger), the connection is
-    /// reset.
+    /// act on partial data. If the other direction does not end within [`with_linger`](Relay::with_linger), the
+    /// connection is reset.
     Close,
 }
 
@@ -142,8 +142,8 @@ impl Relay {
         self
     }
 
-    /// Forwards all bytes unchanged and only reports errors. After an error for which a direction would have been
-    /// rejected, that direction is no longer checked.
+    /// Sets whether all bytes are forwarded unchanged and errors are only reported. After an error for which a
+    /// direction would have been rejected, that direction is no longer checked.
     #[must_use]
     pub const fn with_report_only(mut self, report_only: bool) -> Self {
         self.requests.report_only = report_only;

@@ -51,8 +51,8 @@ impl TextDecoder {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
 
-    /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as [`Utf8Decoder::with_offset`]. Its
-    /// counters are 0. The [`BomPolicy`] is only applied at offset 0.
+    /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as
+    /// [`Utf8Decoder::with_offset`]. Its counters are 0. The [`BomPolicy`] is only applied at offset 0.
     #[must_use]
     pub const fn restarted_at(self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::with_offset(offset), policies: self.policies.restarted(offset == 0) }

@@ -15,8 +15,8 @@ macro_rules! shared_settings {
             self.with(|config| config.rules = rules)
         }
 
-        /// Checks the values of all header fields, and of all trailer fields independently of the [rules](Self::with_rules),
-        /// with [`check_field`](crate::http::check_field).
+        /// Sets whether the values of all header fields are checked, and of all trailer fields independently of the
+        /// [rules](Self::with_rules), with [`check_field`](crate::http::check_field).
         #[must_use]
         pub fn with_header_check(self, check: bool) -> Self {
             self.with(|config| config.fields.headers = check)

@@ -34,7 +34,7 @@
 //! A rejected request with the type `application/grpc` has a response with the status `200`, `grpc-status: 3` and
 //! `grpc-message`, without a body ([`Rejection::grpc_fields`](crate::http::Rejection::grpc_fields)), because a client of
 //! gRPC does not read a problem document. The messages are not checked, because each has a binary length before it
-//! ([`BodyRules::length_prefixed`](crate::http::BodyRules::length_prefixed)).
+//! ([`BodyRules::with_length_prefixed`](crate::http::BodyRules::with_length_prefixed)).
 //!
 //! # Limits
 //!

@@ -29,9 +29,9 @@
 //!
 //! # Limits
 //!
-//! At most 7 bytes of input are kept between two calls. [`Transcoder::feed_into`] appends without a limit and keeps no output.
-//! [`Transcoder::feed_into_slice`] writes into a buffer and stops when it is full. It keeps the rest of a replacement text that
-//! does not fit, at most 32 bytes.
+//! At most 7 bytes of input are kept between two calls. [`Transcoder::feed_into`] appends without a limit and keeps no
+//! output. [`Transcoder::feed_into_slice`] writes into a buffer and stops when it is full. It keeps the rest of a
+//! replacement text that does not fit, at most 32 bytes.
 //!
 //! # Cost
 //!

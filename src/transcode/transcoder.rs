@@ -121,7 +121,8 @@ impl Transcoder {
     /// resemble UTF-8.
     ///
     /// The BOM is removed, as by `decode` of the WHATWG Encoding Standard: if the policy for the BOM is
-    /// [`BomPolicy::Keep`], it becomes [`BomPolicy::Strip`]. Call [`with_bom_policy`](Self::with_bom_policy) after this method to keep the BOM.
+    /// [`BomPolicy::Keep`], it becomes [`BomPolicy::Strip`]. Call [`with_bom_policy`](Self::with_bom_policy) after this
+    /// method to keep the BOM.
     ///
     /// At most 7 bytes are buffered for this, and only while they may be the start of a BOM. An error in these bytes
     /// may be reported by a later call than without this setting, but with the same offset.
@@ -134,7 +135,8 @@ impl Transcoder {
         self
     }
 
-    /// Returns the source encoding. With [`with_sniffing`](Self::with_sniffing) it is the encoding of the BOM, once one was found.
+    /// Returns the source encoding. With [`with_sniffing`](Self::with_sniffing) it is the encoding of the BOM, once one
+    /// was found.
     pub const fn source(&self) -> Encoding {
         self.conversion.source.encoding()
     }

@@ -6,8 +6,8 @@ use super::Utf8Validator;
 use crate::error::Utf8Error;
 
 impl Utf8Validator {
-    /// Same as [`validate`](Self::validate), but for a payload in several segments. The segments are consumed: pass a clone to
-    /// use them later. Cloning is cheap for `Bytes`.
+    /// Same as [`validate`](Self::validate), but for a payload in several segments. The segments are consumed: pass a
+    /// clone to use them later. Cloning is cheap for `Bytes`.
     ///
     /// ```
     /// use bytes::Buf;

@@ -1,7 +1,8 @@
 //! Validation of messages.
 //!
-//! For applications that do the framing themselves: WebSocket, gRPC, MQTT. [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask
-//! of a WebSocket frame, so that a payload can be validated while it is masked, or while the mask is removed.
+//! For applications that do the framing themselves: WebSocket, gRPC, MQTT. [`Utf8Validator`] validates one message
+//! after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a WebSocket frame, so that a payload
+//! can be validated while it is masked, or while the mask is removed.
 //!
 //! ```
 //! use utf8_codec::validator::{Mask, Utf8Validator};

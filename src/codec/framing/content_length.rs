@@ -9,8 +9,8 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::error::FramingError;
 use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
 
-/// A codec for messages with a `Content-Length` header: the base protocol of the
-/// [Language Server Protocol](https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol)
+/// A codec for messages with a `Content-Length` header: the base protocol of the [Language Server
+/// Protocol](https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol)
 /// and of the Debug Adapter Protocol.
 ///
 /// A header consists of fields, each in a line that ends with CRLF, and an empty line. The field `Content-Length`, in

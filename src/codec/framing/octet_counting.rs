@@ -15,8 +15,8 @@ use super::reader::FrameReader;
 /// Many senders append the trailer of the older framing to a counted message: LF, CRLF or NUL. CR, LF and NUL between two
 /// messages are skipped. This is unambiguous, because a length starts with a digit.
 ///
-/// [`with_line_frames`](Self::with_line_frames) also reads the older framing, "non-transparent framing" (RFC 6587 section 3.4.2), in
-/// which a trailer ends a message.
+/// [`with_line_frames`](Self::with_line_frames) also reads the older framing, "non-transparent framing" (RFC 6587
+/// section 3.4.2), in which a trailer ends a message.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -76,9 +76,10 @@ impl OctetCountingCodec {
         self
     }
 
-    /// Also accepts messages without a length, each of which ends with LF, CRLF or NUL (RFC 6587 section 3.4.2). The
-    /// trailer is removed. Empty messages are skipped. The first byte of the stream determines the framing: octet
-    /// counting after a digit, lines after any other byte. A syslog message starts with `<`.
+    /// Sets whether messages without a length are accepted, too, each of which ends with LF, CRLF or NUL (RFC 6587
+    /// section 3.4.2). By default they are not. The trailer is removed. Empty messages are skipped. The first byte of
+    /// the stream determines the framing: octet counting after a digit, lines after any other byte. A syslog message
+    /// starts with `<`.
     ///
     /// The framing does not change within a stream. If it could change, text after an LF inside a message might be read
     /// as a length, and the messages after it would be hidden. Any client can write such text to a log.

@@ -33,8 +33,8 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// # Limits
 ///
 /// A line and an event may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes each, unless
-/// [`with_max_line_length`](Self::with_max_line_length) or [`with_max_event_length`](Self::with_max_event_length) sets another limit. An ID
-/// may have [`MAX_ID_LENGTH`](Self::MAX_ID_LENGTH) bytes.
+/// [`with_max_line_length`](Self::with_max_line_length) or [`with_max_event_length`](Self::with_max_event_length) sets
+/// another limit. An ID may have [`MAX_ID_LENGTH`](Self::MAX_ID_LENGTH) bytes.
 ///
 /// Between two reads a peer can make a stream hold at most twice the limit of an event and 256 KiB: the event, its ID, the
 /// one before it, and small read buffers of which the event is a slice. The read buffer is added: in `FramedRead` 4
@@ -125,7 +125,8 @@ impl SseCodec {
     }
 
     /// Sets the limit of a line in bytes, without its terminator. A longer comment is skipped without an error. A limit
-    /// above the default is also the limit of an event, unless [`with_max_event_length`](Self::with_max_event_length) sets it.
+    /// above the default is also the limit of an event, unless [`with_max_event_length`](Self::with_max_event_length)
+    /// sets it.
     #[must_use]
     pub const fn with_max_line_length(mut self, bytes: usize) -> Self {
         self.set_line_length = Some(bytes);

@@ -70,8 +70,8 @@ impl LineIndex {
     /// Replaces a range of the document by text. An end inside a character is moved to the start of the character, and an
     /// end after the document to its end. A range that ends before it starts is empty.
     ///
-    /// The time follows the lengths of the range and of the text, and the logarithm of the length of the document. The result
-    /// is the index of the edited document.
+    /// The time follows the lengths of the range and of the text, and the logarithm of the length of the document. The
+    /// result is the index of the edited document.
     pub fn splice(&mut self, range: Range<u64>, text: &str) {
         let start = self.start_of_character(range.start.min(self.len()));
         let end = self.start_of_character(range.end.min(self.len())).max(start);

@@ -51,8 +51,8 @@ impl<'p> Decoded<'p> {
 /// Bytes, errors and their order do not depend on how the body is split into chunks. Memory is constant: about 13 KiB
 /// for `quoted-printable` and `base64`. The other encodings need none, because their bytes are borrowed from the chunk.
 ///
-/// The decoder is strict by default; [`with_lenient`](Self::with_lenient) changes that. After every error it continues with the
-/// bytes that follow.
+/// The decoder is strict by default; [`with_lenient`](Self::with_lenient) changes that. After every error it continues
+/// with the bytes that follow.
 ///
 /// ```
 /// use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
@@ -108,8 +108,8 @@ impl TransferDecoder {
         Self { encoding, machine, block, offset, decoded: 0 }
     }
 
-    /// Accepts errors in `base64` that most readers accept: missing padding, unused bits that are not zero, and data
-    /// after the padding, which occurs if several encoded bodies were concatenated.
+    /// Sets whether errors in `base64` are accepted that most readers accept: missing padding, unused bits that are not
+    /// zero, and data after the padding, which occurs if several encoded bodies were concatenated.
     #[must_use]
     pub fn with_lenient(mut self, lenient: bool) -> Self {
         if let Machine::Base64(machine) = &mut self.machine {

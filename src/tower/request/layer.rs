@@ -84,9 +84,9 @@ impl ValidateUtf8RequestLayer {
     ///
     /// A server that closes a connection with unread bytes resets it, and a client that is still sending may lose the
     /// response. The bytes that have already arrived are therefore read first. More bytes are awaited if there is a
-    /// [timer](Self::with_drain_timer), unless the announced length is above this limit. If the body is not read to its end,
-    /// the response has `Connection: close`. With 0 nothing is read, for clients that wait for a response
-    /// while they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
+    /// [timer](Self::with_drain_timer), unless the announced length is above this limit. If the body is not read to its
+    /// end, the response has `Connection: close`. With 0 nothing is read, for clients that wait for a response while
+    /// they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
     #[must_use]
     pub fn with_drain_limit(self, bytes: u64) -> Self {
         self.with(|config| config.drain = bytes)
@@ -114,13 +114,13 @@ impl ValidateUtf8RequestLayer {
         self.with(|config| config.drain_timer = Some(Arc::new(move || Box::pin(timer()))))
     }
 
-    /// Checks the percent-decoded path.
+    /// Sets whether the percent-decoded path is checked. It is not by default.
     #[must_use]
     pub fn with_path_check(self, check: bool) -> Self {
         self.with(|config| config.fields.path = check)
     }
 
-    /// Checks the percent-decoded query.
+    /// Sets whether the percent-decoded query is checked. It is not by default.
     #[must_use]
     pub fn with_query_check(self, check: bool) -> Self {
         self.with(|config| config.fields.query = check)

@@ -20,8 +20,8 @@ use crate::tower::config::LayerConfig;
 /// | memory for a body | the bytes of one character | the bytes that have arrived, up to a limit |
 /// | a body over the limit | no limit | `502` |
 ///
-/// Text in another charset passes by default, because the client can read it. The [rules](Self::with_rules) can change that.
-/// The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
+/// Text in another charset passes by default, because the client can read it. The [rules](Self::with_rules) can change
+/// that. The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
 ///
 /// A policy that repairs invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so these fields
 /// are removed, also from responses to `HEAD` and from `304`. Under [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the
