@@ -1,6 +1,6 @@
 //! `MessageValidator`: parts, errors and offsets, for every partition.
 
-use utf8_codec::mime::{MessageValidator, MimeLimits, PartKind, PartVerdict};
+use utf8_codec::mime::{MessageValidator, MimeLimits, PartKind};
 
 use crate::support::Rng;
 use crate::support::messages::{summary, validate, validate_chunks, validate_with};

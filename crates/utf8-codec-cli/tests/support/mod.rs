@@ -13,3 +13,5 @@ pub mod rows;
 #[cfg(unix)]
 pub mod server;
 pub mod wait;
+
+use rng::Rng;
