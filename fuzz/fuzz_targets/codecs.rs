@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::codec::{Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{LineEnding, Ascii, BomPolicy, ErrorPolicy};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding};
 use utf8_codec_fuzz::{Input, decode, items, support};
 
 const ENDINGS: [LineEnding; 5] =
@@ -22,8 +22,10 @@ fuzz_target!(|data: &[u8]| {
 
     let (ending, max) = (input.pick(5, &ENDINGS), input.pick(6, &[0, 1, 7, 60, 1000, usize::MAX]));
     let max_text = input.pick(4, &[usize::MAX, 5, 70]);
-    let lines =
-        Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(max).with_max_text_length(max_text);
+    let lines = Utf8LinesCodec::with_decoder(decoder)
+        .with_line_ending(ending)
+        .with_max_length(max)
+        .with_max_text_length(max_text);
     let expected = items(&mut lines.clone(), &[input.bytes]);
     assert_eq!(items(&mut lines.clone(), &chunks), expected);
     let batched =
@@ -40,7 +42,8 @@ fuzz_target!(|data: &[u8]| {
     let policies: Vec<ErrorPolicy> = support::policies().into();
     let bom = input.pick(1, &[BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject]);
     let transcoded = || {
-        let codec = TranscodeCodec::new(encoding).with_error_policy(input.pick(0, &policies)).with_bom_policy(bom);
+        let codec =
+            TranscodeCodec::new(encoding).with_error_policy(input.pick(0, &policies)).with_bom_policy(bom);
         codec.with_sniffing(input.pick(2, &[false, true]))
     };
     let whole = items(&mut transcoded(), &[input.bytes]);
@@ -49,7 +52,9 @@ fuzz_target!(|data: &[u8]| {
         let of = |items: &[Result<_, String>]| joined(items, errors);
         assert_eq!(of(&cut), of(&whole));
     }
-    let lines = || transcoded().into_lines().with_line_ending(ending).with_max_length(max).with_max_text_length(max_text);
+    let lines = || {
+        transcoded().into_lines().with_line_ending(ending).with_max_length(max).with_max_text_length(max_text)
+    };
     assert_eq!(items(&mut lines(), &chunks), items(&mut lines(), &[input.bytes]));
 });
 

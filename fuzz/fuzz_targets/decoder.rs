@@ -3,7 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::{
-    ErrorPolicy, ValidateManyError, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy, validate_many,
+    ErrorPolicy, Piece, TextDecoder, Utf8Decoder, ValidateManyError, from_utf8, from_utf8_lossy,
+    validate_many,
 };
 use utf8_codec_fuzz::support::oracle;
 use utf8_codec_fuzz::{Input, decode};

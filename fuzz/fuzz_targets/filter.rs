@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::{LineEnding, Utf8Error};
 use utf8_codec::proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
+use utf8_codec::{LineEnding, Utf8Error};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
 fuzz_target!(|data: &[u8]| {

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::locate::{Column, Columns, LineIndex, Locator};
-use utf8_codec::{LineEnding, Ascii};
+use utf8_codec::{Ascii, LineEnding};
 use utf8_codec_fuzz::Input;
 
 const CR: LineEnding = LineEnding::Ascii(Ascii::new(b'\r').unwrap());
@@ -21,8 +21,11 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let ending = input.pick(5, &ENDINGS);
     let (text, parts) = input.text();
-    let (mut locator, mut index, mut joined) =
-        (Locator::new().with_line_ending(ending), LineIndex::new(ending), Locator::new().with_line_ending(ending));
+    let (mut locator, mut index, mut joined) = (
+        Locator::new().with_line_ending(ending),
+        LineIndex::new(ending),
+        Locator::new().with_line_ending(ending),
+    );
     let mut by_ascii = locator;
     for part in &parts {
         locator.push(part);

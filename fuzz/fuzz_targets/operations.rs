@@ -5,8 +5,8 @@
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{SseCodec, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::LineEnding;
+use utf8_codec::codec::{SseCodec, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::transcode::Encoding;
 use utf8_codec_fuzz::Input;
 
@@ -15,8 +15,9 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let mut decoder = input.decoder();
     let ending = input.pick(5, &[LineEnding::LfOrCrLf, LineEnding::Any, LineEnding::CrLf]);
-    let lines =
-        Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
+    let lines = Utf8LinesCodec::with_decoder(decoder)
+        .with_line_ending(ending)
+        .with_max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
     abuse(input, Utf8Codec::with_decoder(decoder), |text| valid(&text));
     abuse(input, lines.clone(), |line| valid(&line));
     abuse(input, lines.into_batches(), |batch| batch.iter().for_each(|line| valid(&line)));

@@ -30,7 +30,8 @@ fuzz_target!(|data: &[u8]| {
         Encoding::Utf8 => encoding_rs::UTF_8,
         _ => return,
     };
-    let replaced = run(Transcoder::new(from, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace), &chunks, 64).0;
+    let replaced =
+        run(Transcoder::new(from, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace), &chunks, 64).0;
     let (text, _) = other.decode_without_bom_handling(input.bytes);
     // At the end of a stream, encoding_rs replaces a high surrogate and half a unit by one U+FFFD, as this
     // crate does.

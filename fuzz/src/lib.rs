@@ -59,8 +59,9 @@ impl<'i> Input<'i> {
             Some(&Subset::UNICODE_ASSIGNABLES),
         ];
         let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
-        let decoder =
-            TextDecoder::new().with_error_policy(self.pick(0, &support::policies())).with_bom_policy(self.pick(1, &boms));
+        let decoder = TextDecoder::new()
+            .with_error_policy(self.pick(0, &support::policies()))
+            .with_bom_policy(self.pick(1, &boms));
         self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.with_subset(subset))
     }
 
@@ -83,8 +84,11 @@ impl<'i> Input<'i> {
     /// characters.
     pub fn text(&self) -> (String, Vec<String>) {
         let mut decoder = TextDecoder::new().with_error_policy(utf8_codec::ErrorPolicy::Replace);
-        let mut parts: Vec<String> =
-            self.chunks().into_iter().map(|chunk| decoder.decode_chunk(chunk).expect("repaired").into()).collect();
+        let mut parts: Vec<String> = self
+            .chunks()
+            .into_iter()
+            .map(|chunk| decoder.decode_chunk(chunk).expect("repaired").into())
+            .collect();
         parts.extend(decoder.finish().map(|piece| piece.text().expect("repaired").into()));
         (parts.concat(), parts)
     }

@@ -81,7 +81,10 @@ pub(crate) fn rows() -> Vec<Row> {
                 let own = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
                 own.into_bounded_lines(max).for_each(sink);
                 // The buffer of a slice is the whole slice.
-                Utf8Reader::with_decoder(bytes, text).with_inner_buffer().into_bounded_lines(max).for_each(sink);
+                Utf8Reader::with_decoder(bytes, text)
+                    .with_inner_buffer()
+                    .into_bounded_lines(max)
+                    .for_each(sink);
             }
             let mut reader = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
             while let Ok(Some(part)) = reader.read_str_chunk() {

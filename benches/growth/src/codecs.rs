@@ -9,12 +9,11 @@ use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCode
 use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{
-    Fragment, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec,
-    Utf8LinesCodec,
+    Fragment, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
 };
 use utf8_codec::stream::SseStream;
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{LineEnding, Ascii, ErrorPolicy, TextDecoder};
+use utf8_codec::{Ascii, ErrorPolicy, LineEnding, TextDecoder};
 
 use crate::inputs::*;
 use crate::text::policies;
@@ -106,7 +105,8 @@ pub(crate) fn rows() -> Vec<Row> {
     for (name, text, limit) in
         [("Strict, at most 16 bytes", TextDecoder::new(), 16), ("Replace, no limit", replace, usize::MAX)]
     {
-        let codec = move || SseCodec::with_decoder(text).with_max_event_length(limit).with_max_line_length(limit);
+        let codec =
+            move || SseCodec::with_decoder(text).with_max_event_length(limit).with_max_line_length(limit);
         rows.push(Row::new(format!("SseCodec, {name}"), EVENT_STREAMS, move |bytes, chunk| {
             drive(codec(), bytes, chunk, drop);
         }));
@@ -135,7 +135,12 @@ pub(crate) fn rows() -> Vec<Row> {
         }));
         let inputs = [COUNTED, ASCII, LF, LINES_THEN_ASCII];
         rows.push(Row::new(name("OctetCountingCodec"), inputs, move |bytes, chunk| {
-            drive(OctetCountingCodec::new().with_max_length(limit).with_line_frames(true), bytes, chunk, drop);
+            drive(
+                OctetCountingCodec::new().with_max_length(limit).with_line_frames(true),
+                bytes,
+                chunk,
+                drop,
+            );
         }));
         rows.push(Row::new(name("ContentLengthCodec"), [MESSAGES, FIELDS, CR], move |bytes, chunk| {
             drive(ContentLengthCodec::new().with_max_length(limit), bytes, chunk, drop);
@@ -160,7 +165,10 @@ pub(crate) fn rows() -> Vec<Row> {
                 format!("TranscodeLinesCodec, {encoding}, {policy:?}"),
                 inputs,
                 move |bytes, chunk| {
-                    let codec = TranscodeCodec::new(encoding).with_error_policy(policy).into_lines().with_max_length(64);
+                    let codec = TranscodeCodec::new(encoding)
+                        .with_error_policy(policy)
+                        .into_lines()
+                        .with_max_length(64);
                     drive(codec, bytes, chunk, drop);
                 },
             ));

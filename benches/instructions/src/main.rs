@@ -27,7 +27,8 @@ fn whole_with_simdutf8(data: &[u8]) {
 
 /// Measures the cost of a call: text in small chunks, with policies that examine every character.
 fn pieces(data: &[u8], chunk: usize) {
-    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
+    let mut decoder =
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
     for chunk in data.chunks(chunk) {
         for piece in decoder.feed(chunk) {
             black_box(piece.text().is_ok());

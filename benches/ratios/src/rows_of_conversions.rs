@@ -254,7 +254,8 @@ impl Bench {
             let input = text.as_bytes();
             let (mut ours, mut theirs, mut copy) =
                 (vec![0; 2 * LEN], vec![0; 4 * LEN], String::with_capacity(2 * LEN));
-            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
+            let transcoder =
+                Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
             let contenders = vec![
                 Contender::new("ours", move || convert(transcoder, input, &mut ours)),
                 Contender::new("encoding_rs", move || {

@@ -17,7 +17,9 @@ use core::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utf8_codec::content_type::ContentType;
-use utf8_codec::http::{BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+use utf8_codec::http::{
+    BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy,
+};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
@@ -373,7 +375,10 @@ mod tests {
             let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
             assert!(!settings.is_buffered() && !settings.only_reports());
             assert!(settings.covers(MessageKind::Request) && settings.covers(MessageKind::Response));
-            assert!(settings.checks_headers(MessageKind::Request) && !settings.checks_headers(MessageKind::Response));
+            assert!(
+                settings.checks_headers(MessageKind::Request)
+                    && !settings.checks_headers(MessageKind::Response)
+            );
             assert_eq!(settings.decoder().error_policy(), ErrorPolicy::Strict);
         }
     }

@@ -78,7 +78,13 @@ impl Counters {
     }
 
     /// Counts and logs a rejected or reported stream, and sets its metadata.
-    pub(crate) fn rejected(&self, host: impl Host, message: MessageKind, reason: &Reason, only_reported: bool) {
+    pub(crate) fn rejected(
+        &self,
+        host: impl Host,
+        message: MessageKind,
+        reason: &Reason,
+        only_reported: bool,
+    ) {
         let (counter, verdict) =
             if only_reported { (self.reported, "reported") } else { (self.rejected, "rejected") };
         host.count(counter, 1);

@@ -146,8 +146,9 @@ fn a_repair_removes_the_fields_that_it_makes_wrong() {
         (b"etag", b"\"x\""),
         (b"etag", b"W/\"x\""),
     ];
-    let untrue =
-        |json| decide(&settings(json), MessageKind::Request, fields.into_iter(), Content::Body).unwrap().untrue;
+    let untrue = |json| {
+        decide(&settings(json), MessageKind::Request, fields.into_iter(), Content::Body).unwrap().untrue
+    };
     assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-length", "etag"]);
     assert!(untrue("{}").is_empty());
     assert!(untrue(r#"{"on_error": "replace", "action": "report"}"#).is_empty());
@@ -315,7 +316,9 @@ fn a_document_is_read_as_it_declares_for_every_partition() {
     ] {
         for json in [r#"{}"#, r#"{"on_error": "replace"}"#] {
             let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
-            for (message, expected) in [(MessageKind::Request, &requests), (MessageKind::Response, &responses)] {
+            for (message, expected) in
+                [(MessageKind::Request, &requests), (MessageKind::Response, &responses)]
+            {
                 let fields = [(&b"content-type"[..], content_type.as_bytes())];
                 let run = |calls: &[Vec<&[u8]>]| {
                     let fields = fields.iter().copied();
@@ -347,7 +350,8 @@ fn a_document_is_read_as_it_declares_for_every_partition() {
 fn a_document_is_not_copied_after_its_start() {
     let settings = Settings::parse(b"{}", FilterKind::Http).unwrap();
     let fields = [(&b"content-type"[..], &b"text/xml"[..])];
-    let mut check = decide(&settings, MessageKind::Response, fields.into_iter(), Content::Body).unwrap().check;
+    let mut check =
+        decide(&settings, MessageKind::Response, fields.into_iter(), Content::Body).unwrap().check;
     assert_eq!(check.feed(&[b"<a>\xC3"], false).tail, b"<a>");
     let outcome = check.feed(&[b"\xA9 and more"], false);
     assert_eq!((outcome.head.as_slice(), outcome.kept, outcome.tail.len()), (&b"\xC3"[..], 10, 0));
