@@ -52,7 +52,7 @@
 //!
 //! let mut filter = Filter::with_decoder(*plan.decoder());
 //! assert_eq!(filter.feed("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
-//! let Verdict::Reject(error) = filter.feed(b"\xFF", |_| {}) else { unreachable!() };
+//! let Verdict::Reject(error) = filter.feed_with(b"\xFF", |_| {}) else { unreachable!() };
 //! let rejection = Rejection::new(MessageKind::Request, Reason::Body(error));
 //! assert_eq!(rejection.status(), 400);
 //! assert!(rejection.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
