@@ -106,6 +106,19 @@ fn a_wrong_byte_in_any_place_is_ill_formed() {
     }
 }
 
+/// A low surrogate must follow a high one. Any other byte in any of its places is not a part of the pair.
+#[test]
+fn a_wrong_byte_in_a_low_surrogate_is_ill_formed() {
+    let low = rows::Row { code_points: (0xDC00, 0xDFFF), bytes: &[(0xED, 0xED), (0xB0, 0xBF), (0x80, 0xBF)] };
+    for (encoding, open) in DIALECTS {
+        for input in rows::wrong_bytes(&[low]) {
+            for high in [b"\xED\xA0\x80", b"\xED\xAF\xBF"] {
+                check(encoding, open, &[high, &input[..]].concat());
+            }
+        }
+    }
+}
+
 #[test]
 fn each_class_of_input_is_converted_by_definition() {
     for (encoding, open) in DIALECTS {
