@@ -3,8 +3,8 @@
 
 mod body;
 mod delimiters;
+mod dot_stuffing;
 mod headers;
-mod lmtp_filter;
 mod message;
 mod obsolete;
 mod quoted_printable;

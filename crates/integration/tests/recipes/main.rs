@@ -1,6 +1,8 @@
 //! The code of `docs/recipes.md` and `docs/migrating.md` that needs other crates. `build.rs` extracts it from the
 //! pages; this program compiles and runs it.
 #![allow(dead_code, missing_debug_implementations, missing_docs, unreachable_pub)]
+// The pages show what a reader writes.
+#![allow(clippy::new_without_default)]
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
@@ -118,7 +120,7 @@ mod tests {
     fn copy_of_tokio_postgres_is_a_stream_of_chunks() {
         fn takes<
             S: futures::Stream<Item = Result<Bytes, E>>,
-            E: Into<Box<dyn std::error::Error + Send + Sync>>,
+            E: Into<Box<dyn core::error::Error + Send + Sync>>,
         >() {
         }
         takes::<tokio_postgres::CopyOutStream, tokio_postgres::Error>();
