@@ -8,6 +8,10 @@ pub mod partitions;
 pub mod program;
 #[path = "../../../../src/rng.rs"]
 pub mod rng;
+#[path = "../../../../tests/support/rows.rs"]
+pub mod rows;
 #[cfg(unix)]
 pub mod server;
 pub mod wait;
+
+use rng::Rng;
