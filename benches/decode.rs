@@ -73,7 +73,7 @@ fn errors(c: &mut Criterion) {
                 let mut out = String::with_capacity(3 * data.len());
                 b.iter(|| {
                     out.clear();
-                    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
                     for piece in decoder.feed(&data) {
                         out.push_str(piece.text().unwrap_or_default());
                     }

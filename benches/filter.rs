@@ -48,7 +48,7 @@ fn feed(decoder: TextDecoder, slices: &[Bytes]) -> usize {
     let mut filter = Filter::with_decoder(decoder);
     let mut sum = 0;
     for slice in slices {
-        let _ = filter.feed(black_box(slice), |edit| match black_box(edit) {
+        let _ = filter.feed_with(black_box(slice), |edit| match black_box(edit) {
             Edit::Pass(range) => sum += range.len(),
             Edit::Insert(bytes) => sum += bytes.len(),
             _ => {}
@@ -77,7 +77,7 @@ fn feed_copied(decoder: TextDecoder, slices: &[Bytes]) -> usize {
     let mut sum = 0;
     for slice in slices {
         buffer.clear();
-        let _ = filter.feed(black_box(slice), |edit| match edit {
+        let _ = filter.feed_with(black_box(slice), |edit| match edit {
             Edit::Pass(range) => buffer.extend_from_slice(&slice[range]),
             Edit::Insert(bytes) => buffer.extend_from_slice(bytes),
             _ => {}
@@ -92,7 +92,7 @@ fn hook(decoder: TextDecoder, slices: &[Bytes]) -> usize {
     let mut sum = 0;
     for slice in slices {
         let mut body = Some(slice.clone());
-        let _ = filter.filter(&mut body, false);
+        let _ = filter.rewrite(&mut body, false);
         sum += black_box(body).map_or(0, |body| body.len());
     }
     sum
@@ -114,7 +114,7 @@ fn ratio(ours: impl Fn() -> usize, theirs: impl Fn() -> usize) -> f64 {
 
 fn main() {
     println!("{:<16} {:>6}  {:>6} {:>6} {:>6}   decoder MB/s", "text", "slice", "feed", "copied", "hook");
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     for (name, corpus) in corpora() {
         for size in SLICES {
             let corpus = Bytes::from(corpus.clone());

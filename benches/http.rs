@@ -15,7 +15,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Limited;
-use utf8_codec::http::{BodyRules, Message, Utf8Body};
+use utf8_codec::http::{BodyRules, MessageKind, Utf8Body};
 
 /// A body whose frames are in memory.
 struct Frames(VecDeque<Bytes>);
@@ -105,7 +105,7 @@ fn forms(criterion: &mut Criterion) {
         });
         group.bench_function("form", |b| {
             let checked = || {
-                let body = BodyRules::new().apply(Message::Request, &mut fields.clone(), frames());
+                let body = BodyRules::new().apply(MessageKind::Request, &mut fields.clone(), frames());
                 body.expect("a form is text")
             };
             b.iter_batched(checked, |body| black_box(drain(body)), setup);

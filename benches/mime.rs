@@ -25,9 +25,9 @@ fn texts() -> [(&'static str, String); 3] {
 fn stream(encoding: TransferEncoding, body: &[u8]) -> usize {
     let (mut decoder, mut errors) = (BodyDecoder::new(encoding), 0);
     for chunk in body.chunks(CHUNK) {
-        decoder.validate(chunk, |_| errors += 1);
+        decoder.validate_with(chunk, |_| errors += 1);
     }
-    decoder.finish(|piece| errors += usize::from(matches!(piece, BodyPiece::Error(_))));
+    decoder.finish_with(|piece| errors += usize::from(matches!(piece, BodyPiece::Error(_))));
     errors
 }
 

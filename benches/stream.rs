@@ -35,7 +35,7 @@ fn chunks(response: &[Bytes]) -> impl Stream<Item = Result<Bytes, std::io::Error
 
 /// Decodes the text only.
 fn text(response: &[Bytes]) -> usize {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let text = stream::iter(response.iter().cloned().map(Ok::<_, Infallible>)).utf8_with(replace);
     block_on(
         text.fold(0, |length, part| {

@@ -38,7 +38,7 @@ fn to_utf_16(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter("utf8-codec"), |bencher| {
             let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
             bencher.iter(|| {
-                let progress = transcoder.feed_into(black_box(text.as_bytes()), &mut bytes);
+                let progress = transcoder.feed_into_slice(black_box(text.as_bytes()), &mut bytes);
                 assert_eq!((progress.status, progress.read), (Status::InputEmpty, text.len()));
             });
         });
@@ -73,7 +73,7 @@ fn to_utf_8(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter("utf8-codec"), |bencher| {
             let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8);
             bencher.iter(|| {
-                let progress = transcoder.feed_into(black_box(&bytes), &mut text);
+                let progress = transcoder.feed_into_slice(black_box(&bytes), &mut text);
                 assert_eq!((progress.status, progress.read), (Status::InputEmpty, bytes.len()));
             });
         });

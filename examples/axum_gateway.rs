@@ -56,15 +56,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
 fn gateway() -> Router {
     let counters = HttpCounters::new();
     // Every body is treated as text, independent of its type.
-    let rules = BodyRules::new().text_types(|_| true);
+    let rules = BodyRules::new().with_text_types(|_| true);
     // The rest of a rejected body is awaited for a second, so that a client that is still sending reads the response.
     let timer = || tokio::time::sleep(Duration::from_secs(1));
-    let streaming =
-        ValidateUtf8RequestLayer::streaming().rules(rules.clone()).counters(&counters).drain_timer(timer);
-    let holding = ValidateUtf8RequestLayer::new().rules(rules).counters(&counters).drain_timer(timer);
+    let streaming = ValidateUtf8RequestLayer::streaming()
+        .with_rules(rules.clone())
+        .with_counters(&counters)
+        .with_drain_timer(timer);
+    let holding =
+        ValidateUtf8RequestLayer::new().with_rules(rules).with_counters(&counters).with_drain_timer(timer);
     Router::new()
         .route("/text", post(count_characters).layer(streaming))
-        .route("/note", post(take_note).layer(holding.check_headers().check_query()))
+        .route("/note", post(take_note).layer(holding.with_header_check(true).with_query_check(true)))
         // The check is after decompression. It also rejects unknown codings, with a problem document.
         .layer(RequestDecompressionLayer::new().pass_through_unaccepted(true))
         .route("/counters", get(show_counters))

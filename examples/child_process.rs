@@ -17,7 +17,7 @@ const OUTPUT: &[u8] = b"\x1B[1mna\xC3\xAFve\x1B[0m \xF0\x9F\xA6\x80 \xFF \xE2";
 /// Forwards text as it arrives, for a terminal or a log that is shown live. With
 /// `String::from_utf8_lossy(&buffer[..read])` a character that is split between two reads would be lost.
 fn show(output: impl Read, mut screen: impl FnMut(&str)) -> io::Result<()> {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let mut reader = Utf8Reader::with_decoder(output, replace);
     // The text of one read. A read that a signal interrupts is repeated.
     while let Some(text) = reader.read_str_chunk()? {
@@ -28,8 +28,8 @@ fn show(output: impl Read, mut screen: impl FnMut(&str)) -> io::Result<()> {
 
 /// Reads lines for a log that is stored. A child that never ends a line cannot exhaust the memory.
 fn log(output: impl Read) -> io::Result<Vec<String>> {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    Utf8Reader::with_decoder(output, replace).bounded_lines(64 * 1024).collect()
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    Utf8Reader::with_decoder(output, replace).into_bounded_lines(64 * 1024).collect()
 }
 
 fn main() -> io::Result<()> {

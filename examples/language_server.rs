@@ -13,17 +13,17 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::codec::Framed;
 use utf8_codec::codec::framing::{ContentLengthCodec, FramingError};
-use utf8_codec::codec::{ErrorsAsItems, FrameError, Utf8FramesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Utf8FramesCodec, Utf8FramesError};
 
 type Messages = Framed<TcpStream, ErrorsAsItems<Utf8FramesCodec<ContentLengthCodec>>>;
 
 fn messages(socket: TcpStream) -> Messages {
-    let codec = Utf8FramesCodec::new(ContentLengthCodec::new().max_length(1 << 20));
+    let codec = Utf8FramesCodec::new(ContentLengthCodec::new().with_max_length(1 << 20));
     Framed::new(socket, ErrorsAsItems::new(codec))
 }
 
 /// Serves one client. The response to a message that is ill-formed or too long is an error, and the session continues.
-async fn converse(socket: TcpStream) -> Result<(), FrameError<FramingError>> {
+async fn converse(socket: TcpStream) -> Result<(), Utf8FramesError<FramingError>> {
     let mut messages = messages(socket);
     while let Some(message) = messages.next().await {
         let answer = match message? {
@@ -31,7 +31,7 @@ async fn converse(socket: TcpStream) -> Result<(), FrameError<FramingError>> {
             Err(error) => Some(failure(Value::Null, -32700, &error.to_string())),
         };
         if let Some(answer) = answer {
-            messages.send(answer.to_string()).await.map_err(FrameError::Inner)?;
+            messages.send(answer.to_string()).await.map_err(Utf8FramesError::Inner)?;
         }
     }
     Ok(())

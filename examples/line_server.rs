@@ -11,7 +11,7 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 
 /// Responds to every line of a connection, including ill-formed ones.
 async fn converse(socket: TcpStream) -> Result<(), CodecError> {
-    let mut lines = Framed::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().max_length(1024)));
+    let mut lines = Framed::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().with_max_length(1024)));
     while let Some(line) = lines.next().await {
         let answer = match line? {
             Ok(line) => format!("{} characters", line.chars().count()),

@@ -240,7 +240,7 @@ impl Session {
             ended = dots.unstuff(chunk, &mut text);
             let taken = ended.unwrap_or(chunk.len());
             self.client.consume(taken);
-            validator.feed(&text);
+            validator.push(&text);
             if validator.is_ok() && !dots.bare {
                 self.upstream.0.write_all(&stuff(&text, &mut at_line_start)).await?;
             }

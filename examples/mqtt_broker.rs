@@ -21,7 +21,7 @@ use tokio_util::codec::{Decoder, Encoder, Framed};
 use utf8_codec::{Subset, TextDecoder, Utf8Error};
 
 /// The strings of MQTT: every character except U+0000.
-const STRING: TextDecoder = TextDecoder::new().subset(&Subset::MQTT_5);
+const STRING: TextDecoder = TextDecoder::new().with_subset(&Subset::MQTT_5);
 const MAX_PACKET: usize = 64 * 1024;
 
 /// A control packet: the first byte of its header, and the bytes after the length.
@@ -91,7 +91,7 @@ fn string(body: &mut Bytes) -> io::Result<String> {
         return Err(invalid("the string is cut off"));
     }
     let string = body.split_to(length);
-    Ok(STRING.decode_to_string(&string).map_err(|error: Utf8Error| invalid(error))?.into_owned())
+    Ok(STRING.decode(&string).map_err(|error: Utf8Error| invalid(error))?.into_owned())
 }
 
 /// Serves one client.
@@ -113,7 +113,7 @@ async fn converse(socket: TcpStream) -> io::Result<()> {
                 let topic = string(&mut body)?;
                 let id = if header & 0x06 == 0 { None } else { Some(number(&mut body)?) };
                 // The protocol allows any bytes in a message; this broker requires text.
-                let message = TextDecoder::new().decode_to_string(&body).map_err(invalid)?.into_owned();
+                let message = TextDecoder::new().decode(&body).map_err(invalid)?.into_owned();
                 println!("message: {}: {}", topic.escape_debug(), message.escape_debug());
                 if is_subscribed && id.is_none() {
                     packets.send(packet).await?;

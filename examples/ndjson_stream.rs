@@ -36,8 +36,8 @@ impl Session {
 }
 
 async fn read(socket: impl tokio::io::AsyncRead + Unpin) -> Result<Session, CodecError> {
-    let text = TextDecoder::new().bom(BomPolicy::Strip);
-    let lines = Utf8LinesCodec::with_decoder(text).max_length(1_000).into_batches();
+    let text = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
+    let lines = Utf8LinesCodec::with_decoder(text).with_max_length(1_000).into_batches();
     let mut batches = FramedRead::new(socket, ErrorsAsItems::new(lines));
     let mut session = Session::default();
     while let Some(batch) = batches.next().await {

@@ -25,7 +25,7 @@ fn request_body_filter(
     end_of_stream: bool,
     context: &mut Context,
 ) -> Result<(), Utf8Error> {
-    match context.body.filter(body, end_of_stream) {
+    match context.body.rewrite(body, end_of_stream) {
         Verdict::Pass | Verdict::Repaired(_) => Ok(()),
         // The engine responds with 400 if it has not sent a response yet, and closes the connection otherwise.
         Verdict::Reject(error) => Err(error),
@@ -50,7 +50,8 @@ fn body_hooks() {
 
     // A replacement of the same length, so `Content-Length` stays correct.
     let substitute = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
-    let mut context = Context { body: Filter::with_decoder(TextDecoder::new().on_error(substitute)) };
+    let mut context =
+        Context { body: Filter::with_decoder(TextDecoder::new().with_error_policy(substitute)) };
     let mut body = Some(Bytes::from_static(b"caf\xE9 \xF0\x9F"));
     assert_eq!(request_body_filter(&mut body, true, &mut context), Ok(()));
     assert_eq!(body.as_deref(), Some(&b"caf? ??"[..]));
@@ -66,7 +67,7 @@ fn engine_buffer() {
     let mut sent = Vec::new();
     for slice in [&b"na\xC3\xAFve "[..], b"\xF0\x9F\xA6", b"\x80 crab"] {
         let before = sent.len();
-        let verdict = filter.feed(slice, |edit| match edit {
+        let verdict = filter.feed_with(slice, |edit| match edit {
             Edit::Pass(range) if range == (0..slice.len()) && sent.len() == before => {
                 unchanged += 1;
                 sent.extend_from_slice(slice);

@@ -61,13 +61,13 @@ async fn serve(listener: TcpListener, upstream: Authority) -> Result<(), Box<dyn
     let service = ServiceBuilder::new()
         .layer(
             ValidateUtf8RequestLayer::new()
-                .rules(BodyRules::new().form_data(true))
-                .check_path()
-                .check_query()
-                .drain_timer(|| tokio::time::sleep(Duration::from_secs(1)))
-                .counters(&counters),
+                .with_rules(BodyRules::new().with_form_data(true))
+                .with_path_check(true)
+                .with_query_check(true)
+                .with_drain_timer(|| tokio::time::sleep(Duration::from_secs(1)))
+                .with_counters(&counters),
         )
-        .layer(ValidateUtf8ResponseLayer::new().counters(&counters))
+        .layer(ValidateUtf8ResponseLayer::new().with_counters(&counters))
         .service(service_fn(move |request| forward(client.clone(), upstream.clone(), request)));
     loop {
         let (stream, _) = listener.accept().await?;

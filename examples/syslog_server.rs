@@ -19,14 +19,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_util::codec::{FramedRead, FramedWrite};
 use utf8_codec::codec::framing::{FramingError, OctetCountingCodec};
-use utf8_codec::codec::{ErrorsAsItems, FrameError, Utf8FramesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Utf8FramesCodec, Utf8FramesError};
 
 fn codec() -> Utf8FramesCodec<OctetCountingCodec> {
-    Utf8FramesCodec::new(OctetCountingCodec::new().max_length(8 * 1024).or_lines())
+    Utf8FramesCodec::new(OctetCountingCodec::new().with_max_length(8 * 1024).with_line_frames(true))
 }
 
 /// Forwards the messages and errors of one client to the log.
-async fn receive(socket: TcpStream, log: mpsc::Sender<String>) -> Result<(), FrameError<FramingError>> {
+async fn receive(socket: TcpStream, log: mpsc::Sender<String>) -> Result<(), Utf8FramesError<FramingError>> {
     let mut messages = FramedRead::new(socket, ErrorsAsItems::new(codec()));
     while let Some(message) = messages.next().await {
         let line = match message? {

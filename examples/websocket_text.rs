@@ -104,7 +104,7 @@ async fn echo(socket: TcpStream) -> Result<()> {
                     message.unsplit(piece);
                 }
                 if header.is_final {
-                    if let Err(error) = text.end_of_message() {
+                    if let Err(error) = text.finish() {
                         return connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await;
                     }
                     let echo = message.split().freeze();
@@ -126,8 +126,8 @@ async fn echo(socket: TcpStream) -> Result<()> {
                     Control::Close => {
                         // The reason, after the 2 bytes of the code, must also be text.
                         let mut reason = Utf8Validator::new();
-                        let verdict = reason.feed(payload.get(2..).unwrap_or_default());
-                        return match verdict.and_then(|()| reason.end_of_message()) {
+                        let verdict = reason.validate(payload.get(2..).unwrap_or_default());
+                        return match verdict.and_then(|()| reason.finish()) {
                             Ok(()) => connection.close(1000, "").await,
                             Err(error) => {
                                 connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await

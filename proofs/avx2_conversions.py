@@ -10,10 +10,7 @@ from z3 import And, BitVec, Implies, Not, Or, is_true, simplify
 import formulas
 from classes import parts_about
 from compressed import Kernel, prove_tables, slots_of, sum_of, sum_of_total
-from conversions import (
-    Encoded, FromUtf16, first_of, in_order, is_surrogate, name_of, normal, pair, pair_to_utf8, utf8, utf16_unit, utf32_unit, wide,
-    windows_words,
-)
+from conversions import Encoded, FromUtf16, name_of, normal, pair_to_utf8, utf16_unit
 from formulas import BOUNDARY, run_parts, state
 from model import Int, Slice, join
 from paths import paths

@@ -9,7 +9,7 @@ could overflow fails the proof. docs/verification.md has the list of claims.
 from z3 import And, BitVec, BitVecVal, Bool, Implies, Not, UGE, ULT, is_bool
 
 import formulas
-from avx2_pairs import Pairs
+from arrays import Arrays
 from compressed import Kernel
 from formulas import run_parts
 from library import Library, Option, Span
@@ -270,7 +270,7 @@ class Space:
         self.length, self.at, self.size = length, at, size
 
 
-class Finds(Pairs):
+class Finds(Arrays):
     """A machine for the loops. A test of the room has both results, except that none fails while all blocks could be full."""
 
     def on_method(self, names, value, name, constants, arguments):

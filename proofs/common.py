@@ -3,7 +3,7 @@
 from z3 import BitVec, If, Or, And, UGE, ULT, ZeroExt
 
 from conversions import number, wide, windows_1252
-from model import join
+from model import Array, Int, join
 
 BOTH = (False, True)
 KINDS = [(windows, wide_units, is_big_endian) for windows in BOTH for wide_units in BOTH for is_big_endian in BOTH]
@@ -56,3 +56,9 @@ def written_bytes(output):
             if kept is not False:
                 found[place.number + i] = (kept, lane)
     return found
+
+
+def punctuation_bytes():
+    """The bytes of windows-1252 of U+2010 to U+203F, or 0."""
+    found = [chr(0x2010 + i).encode("cp1252", "replace") for i in range(0x30)]
+    return Array([Int(byte[0] if byte != b"?" else 0, "u8") for byte in found], "u8")

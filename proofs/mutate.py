@@ -6,8 +6,8 @@
     proofs/mutate.py --all avx2      only those of one group
 
 Groups with an SMT proof: `formula`, `avx512`, `avx2`, `neon` and `simd128` of `formulas.py`, and those of `OTHERS`: the conversions
-of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `pairs.py`, `copies.py`, `ascii.py`, `portable.py`, `units.py`, `prefixes.py`,
-`within.py`, and the programs for AVX2 and NEON. Every number and every shift
+of AVX-512 (`utf16`, `utf32`, `latin`), `classes.py`, `searches.py`, `transfer.py`, `copies.py`, `ascii.py`, `portable.py`, `prefixes.py`,
+and the programs for AVX2 and NEON. Every number and every shift
 that the proof reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`. Only the
 parts of the proof that read the changed place are run again.
 
@@ -30,13 +30,9 @@ import sys
 import tempfile
 
 import ascii
-import avx2_aligned
 import avx2_conversions
-import avx2_latin
-import avx2_pairs
 import avx2_searches
 import avx2_transfer
-import avx2_units
 import conversions
 import classes
 import copies
@@ -44,21 +40,13 @@ import formulas
 import model
 import neon_base64
 import neon_copies
-import neon_latin
-import neon_pairs
-import neon_quoted
-import neon_units
 import neon_utf16
-import neon_utf32
-import pairs
 import paths
 import portable
 import prefixes
 import rust
 import searches
 import transfer
-import units
-import within
 from equivalent import EQUIVALENT
 from z3 import set_param
 
@@ -69,7 +57,7 @@ AVX512 = "arch/x86_64/avx512"
 OTHERS = {
     "utf16": (f"{AVX512}/utf16.rs", [*conversions.PARTS["utf16"], *copies.PARTS["avx512_ascii"]]),
     "utf32": (f"{AVX512}/utf32.rs", conversions.PARTS["utf32"]),
-    "latin": (f"{AVX512}/latin.rs", [*conversions.PARTS["latin"], *units.parts()["latin"]]),
+    "latin": (f"{AVX512}/latin.rs", conversions.PARTS["latin"]),
     "find_class": (f"{AVX512}/classes.rs", [
         (classes.prove_blocks, 65), (classes.prove_groups, 257, False), (classes.prove_ascii_without, classes.AVX512),
         (searches.prove_write,),
@@ -79,23 +67,15 @@ OTHERS = {
     "count": (f"{AVX512}/count.rs", [(searches.prove_count,), (searches.prove_count_ascii,)]),
     "positions": (f"{AVX512}/positions.rs", [(searches.prove_find_all,)]),
     "base64": (f"{AVX512}/base64.rs", [(prove,) for prove in transfer.PARTS["base64"]]),
-    "quoted": (f"{AVX512}/quoted.rs", [(prove,) for prove in transfer.PARTS["quoted"]]),
     "avx2_base64": ("arch/x86_64/avx2/base64.rs", [(prove,) for prove in avx2_transfer.PARTS["base64"]]),
     "avx2_quoted": ("arch/x86_64/avx2/quoted.rs", [(prove,) for prove in avx2_transfer.PARTS["quoted"]]),
-    "kept": ("arch/kept.rs", [(avx2_pairs.prove_join_table,)]),
-    "avx2_join": ("arch/x86_64/avx2/pairs/join.rs", [
-        *((avx2_pairs.prove_join_group, *kind) for kind in avx2_pairs.KINDS),
-        (avx2_pairs.prove_join, False, False, 66, 64), (avx2_pairs.prove_join, True, False, 66, 64), (avx2_pairs.prove_join, True, False, 5, 4),
-    ]),
-    "avx2_split": ("arch/x86_64/avx2/pairs/split.rs", avx2_pairs.PARTS["split"]),
     "copy": (f"{AVX512}/copy.rs", copies.PARTS["avx512_copy"]),
     "avx2_copy": ("arch/x86_64/avx2/copy.rs", copies.PARTS["avx2_copy"]),
-    "avx2_latin_encode": ("arch/x86_64/avx2/latin.rs", avx2_latin.PARTS),
     "ascii_len": ("arch/vector/large.rs", [part for kernel in ("avx2", "neon") for part in ascii.PARTS[kernel]]),
     "ascii_count": ("count.rs", ascii.PARTS["count"]),
     "avx2_count": ("arch/x86_64/avx2/count.rs", avx2_searches.PARTS["count"]),
     **{
-        f"portable_{name}": (f"arch/portable/{name}.rs", [*parts, *([(portable.prove_tables,)] if name == "units" else [])])
+        f"portable_{name}": (f"arch/portable/{name}.rs", parts)
         for name, parts in portable.PARTS.items()
     },
     "windows_1252": ("../encoding/windows_1252.rs", [(portable.prove_tables,)]),
@@ -103,42 +83,24 @@ OTHERS = {
     "avx2_positions": ("arch/x86_64/avx2/positions.rs", avx2_searches.PARTS["positions"]),
     "portable_positions": ("arch/portable/positions.rs", avx2_searches.PARTS["positions"]),
     "portable_classes": ("arch/portable/classes.rs", avx2_searches.PARTS["classes"]),
-    "avx2_units": ("arch/x86_64/avx2/units.rs", avx2_units.PARTS),
-    "neon_units": ("arch/aarch64/units.rs", neon_units.PARTS),
     "neon_base64": ("arch/aarch64/base64.rs", neon_base64.PARTS),
-    "neon_lookup": ("arch/aarch64/lookup.rs", [(neon_base64.prove_lookup,)]),
-    "neon_sums": ("arch/aarch64/compress.rs", [*neon_latin.PARTS["compress"], (neon_latin.prove_decode_vector, True, True)]),
-    "neon_latin": ("arch/aarch64/latin.rs", neon_latin.PARTS["latin"]),
     "neon_convert": ("arch/aarch64/convert.rs", neon_copies.PARTS["convert"]),
     "neon_encode_ascii": ("arch/aarch64/to_utf16.rs", neon_copies.PARTS["to_utf16"]),
     "neon_decode_ascii": ("arch/aarch64/utf16.rs", neon_copies.PARTS["utf16"]),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
-    "pairs": (f"{AVX512}/pairs.rs", [
-        (pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69), (pairs.prove_join_group, True, False),
-    ]),
-    "units": (f"{AVX512}/units.rs", units.parts()["units"]),
-    "within": ("arch/x86_64/avx2/within.rs", [
-        *within.parts(), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),
-    ]),
     "prefixes": ("prefixes.rs", [
-        (prefixes.prove_nibbles,), (prefixes.prove_union,), (prefixes.prove_kinds,), (prefixes.prove_sets,),
+        (prefixes.prove_nibbles,), (prefixes.prove_union,), (prefixes.prove_sets,),
         *((prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")),
     ]),
     "shuffles": ("arch/shuffles.rs", [(avx2_conversions.prove_table, avx2_conversions.SHUFFLES)]),
     **{
         f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", [
             *parts, *(copies.PARTS["avx2_ascii"] if name == "to_utf16" else []),
-            *avx2_aligned.PARTS.get(name, []), *avx2_aligned.CALLERS.get(name, []),
         ])
         for name, parts in avx2_conversions.GROUPS.items()
     },
     "neon_compress": ("arch/aarch64/compress.rs", [*neon_utf16.PARTS["compress"], *neon_utf16.PARTS["to_utf16"]]),
     "neon_utf16": ("arch/aarch64/utf16.rs", neon_utf16.PARTS["utf16"]),
-    "neon_utf32": ("arch/aarch64/utf32.rs", neon_utf32.PARTS["utf32"]),
-    "neon_join": ("arch/aarch64/pairs/join.rs", neon_pairs.PARTS["join"]),
-    "neon_split": ("arch/aarch64/pairs/split.rs", neon_pairs.PARTS["split"]),
-    "neon_blocks": ("arch/aarch64/blocks.rs", [*neon_quoted.PARTS["blocks"], *neon_quoted.PARTS["quoted"]]),
-    "neon_quoted": ("arch/aarch64/quoted.rs", neon_quoted.PARTS["quoted"]),
     "neon_to_utf16": ("arch/aarch64/to_utf16.rs", neon_utf16.PARTS["to_utf16"]),
 }
 SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *OTHERS]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Proves functions of the portable kernel that AVX2 and NEON compile with their instructions, or call for what is left: the conversions
-of `units.rs` and the groups and lines of `base64.rs`. It proves the tables of windows-1252, too.
+"""Proves functions of the portable kernel that AVX2 and NEON call for what is left, the groups and lines of `base64.rs`, and the tables of
+windows-1252.
 
 The functions are read as they are written: their vector code is that of the compiler. docs/verification.md has the list of claims.
 """
@@ -9,7 +9,6 @@ import re
 
 from z3 import And, BitVec, BitVecVal, Bool, Concat, Extract, Implies, Not, Or, UGE, ULT, ZeroExt, is_bool, is_bv, is_bv_value, simplify
 
-from avx2_latin import punctuation_bytes
 from avx2_searches import Counts, sources, symbolic
 from conversions import windows_1252, windows_words
 from formulas import run_parts
@@ -17,10 +16,10 @@ from library import Library, Option, Span
 from model import Int, Slice, Struct, join, look_up, split
 from paths import paths
 from transfer import symbol_value
-from common import BOTH
+from common import BOTH, byte_of, character, punctuation_bytes
 from vectors import Element, either, z3_bool
 
-UNITS = ["arch/portable/units.rs", "arch/portable/latin.rs", "arch/portable/utf16.rs", "arch/portable/utf32.rs", "../encoding/windows_1252.rs"]
+UNITS = ["arch/portable/units.rs", "arch/portable/utf16.rs", "../encoding/windows_1252.rs"]
 LATIN = ["arch/portable/latin.rs", "../encoding/windows_1252.rs"]
 BASE64 = ["arch/portable/base64.rs", "functions.rs"]
 BLOCK = 32
@@ -250,9 +249,6 @@ def prove_byte(report):
         here = And(UGE(value, 0x80), *machine.conditions)
         is_right = And(has_byte, ZeroExt(24, as_byte(found.value)) == expected) if found.is_some else Not(has_byte)
         report.prove(f"windows_1252_byte, path {count}", Implies(here, is_right))
-
-
-# Single bytes to code units.
 
 
 def prove_group(report):

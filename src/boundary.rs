@@ -1,4 +1,6 @@
-//! Character boundaries, for protocols that split or count text in bytes.
+//! Character boundaries.
+//!
+//! For protocols that split or count text in bytes.
 //!
 //! | you have | use |
 //! |---|---|
@@ -10,7 +12,7 @@
 //! ```
 //! use utf8_codec::boundary::{Splitter, floor_boundary, truncate};
 //!
-//! // A read buffer of which only whole characters are passed on.
+//! // A read buffer of which only whole characters are forwarded.
 //! let buffer = b"caf\xC3\xA9 \xE2\x82";
 //! let (whole, rest) = buffer.split_at(buffer.len() - utf8_codec::boundary::unfinished_len(buffer));
 //! assert_eq!((whole, rest), ("café ".as_bytes(), &b"\xE2\x82"[..]));
@@ -23,12 +25,19 @@
 //! assert_eq!(texts, ["grün", " und ", "blau"]);
 //! ```
 //!
-//! # Limits and cost
+//! # Limits
+//!
+//! Text is split between characters, possibly inside a grapheme cluster. The bytes are not validated: in ill-formed input
+//! the result is at most 3 bytes away from the index.
+//!
+//! # Cost
 //!
 //! UTF-8 is self-synchronizing (RFC 3629 §1): the nearest boundary is at most 3 bytes away from any index, and finding
-//! it does not need the bytes before it. Every function reads a constant number of bytes, and none allocates. Text is
-//! split between characters, possibly inside a grapheme cluster. The bytes are not validated: in ill-formed input the
-//! result is at most 3 bytes away from the index. No feature is needed.
+//! it does not need the bytes before it. Every function reads a constant number of bytes, and none allocates.
+//!
+//! # Feature
+//!
+//! None, `no_std`.
 
 use crate::encoding::{Sequence, UTF_8, is_continuation};
 
@@ -108,7 +117,7 @@ fn split(text: &str, max: usize) -> (&str, &str) {
 /// use utf8_codec::boundary::Truncator;
 ///
 /// let mut truncator = Truncator::new(4);
-/// let kept: String = ["na", "ïve"].into_iter().map(|chunk| truncator.feed(chunk)).collect();
+/// let kept: String = ["na", "ïve"].into_iter().map(|chunk| truncator.truncate(chunk)).collect();
 /// assert_eq!(kept, "naï");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +134,7 @@ impl Truncator {
     /// Returns the part of the next chunk that is kept: a prefix of it. After a character that did not fit, nothing
     /// more is kept, so the kept text is always a prefix of the whole text.
     #[must_use = "only the returned part is kept"]
-    pub fn feed<'t>(&mut self, chunk: &'t str) -> &'t str {
+    pub fn truncate<'t>(&mut self, chunk: &'t str) -> &'t str {
         let kept = truncate(chunk, self.left);
         self.left = if kept.len() == chunk.len() { self.left - kept.len() } else { 0 };
         kept
@@ -171,7 +180,7 @@ impl Splitter {
     }
 
     /// Ends the current message: the next part starts a new one.
-    pub const fn end_message(&mut self) {
+    pub const fn finish(&mut self) {
         self.left = 0;
     }
 }
@@ -226,10 +235,10 @@ impl core::iter::FusedIterator for Parts<'_, '_> {}
 ///
 /// let tail = "🦀 lives".as_bytes().split_at(2).1;
 /// let mut resync = Resync::new();
-/// let mut decoder = Utf8Decoder::at(1_000_002);
+/// let mut decoder = Utf8Decoder::with_offset(1_000_002);
 /// for chunk in tail.chunks(1) {
-///     let (skipped, text) = resync.feed(chunk);
-///     decoder = Utf8Decoder::at(decoder.offset() + skipped.len() as u64);
+///     let (skipped, text) = resync.split(chunk);
+///     decoder = Utf8Decoder::with_offset(decoder.offset() + skipped.len() as u64);
 ///     decoder.validate(text)?;
 /// }
 /// assert_eq!(resync.skipped(), 2);
@@ -250,7 +259,7 @@ impl Resync {
 
     /// Splits the next chunk into the bytes to skip and the rest. Pass the rest to a decoder.
     #[must_use = "the text is in the returned slices"]
-    pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
+    pub fn split<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
         if self.done {
             return (&[], chunk);
         }

@@ -98,7 +98,7 @@ impl TextChunks {
             copy.reserve(first.len() + self.rest.len());
             copy.push_str(&first);
             let before = self.decoder.offset();
-            let decoded = self.decoder.decode_into(&self.rest, &mut copy);
+            let decoded = self.decoder.feed_into(&self.rest, &mut copy);
             drop(self.rest.split_to(self.decoder.offset().wrapping_sub(before) as usize));
             decoded?;
         }
@@ -184,14 +184,14 @@ mod tests {
 
     #[test]
     fn policies_apply_and_no_item_is_empty() {
-        let skip = TextDecoder::new().on_error(ErrorPolicy::Skip).bom(BomPolicy::Strip);
+        let skip = TextDecoder::new().with_error_policy(ErrorPolicy::Skip).with_bom_policy(BomPolicy::Strip);
         let mut chunks = TextChunks::new(skip);
         assert_eq!(texts(&mut chunks, b""), [""; 0]);
         assert_eq!(texts(&mut chunks, b"\xEF\xBB"), [""; 0]);
         assert_eq!(texts(&mut chunks, b"\xBF\xFFa\xFF\xFFb\xE2"), ["a", "b"]);
         assert_eq!(chunks.finish(), None, "a skipped end has no text");
 
-        let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        let mut chunks = TextChunks::new(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
         assert_eq!(texts(&mut chunks, b"a\xFF\xE2"), ["a", "\u{FFFD}"]);
         assert_eq!(chunks.finish(), Some(Ok("\u{FFFD}".into())));
         assert_eq!(chunks.finish(), None);
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn decoding_can_continue_after_an_error() {
-        let mut chunks = TextChunks::new(TextDecoder::new().bom(BomPolicy::Require));
+        let mut chunks = TextChunks::new(TextDecoder::new().with_bom_policy(BomPolicy::Require));
         let error = |offset, kind, len| Some(Err(Utf8Error::new(offset, kind, len)));
         chunks.feed(Bytes::from_static(b"ab\xFFcd\xE2"));
         assert_eq!(chunks.next(), error(0, ErrorKind::MissingBom, 0));
@@ -213,7 +213,7 @@ mod tests {
     #[cfg(feature = "codec")]
     #[test]
     fn take_all_returns_a_slice_or_a_copy_of_the_same_text() {
-        let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        let mut chunks = TextChunks::new(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
         let mut all = |chunk: &Bytes, last| chunks.feed(chunk.clone()).take_all(last).unwrap();
         let good = Bytes::from_static(b"caf\xC3");
         let text = all(&good, false);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn pieces_without_text_are_bounded() {
-        let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Skip));
+        let mut chunks = TextChunks::new(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
         chunks.feed(Bytes::from_static(b"\xFF\xFF\xFFa"));
         assert_eq!(chunks.next_within(&mut 2), None);
         let mut pieces = 2;

@@ -28,9 +28,17 @@
 //! | Python | `coding:` or `coding=` in a comment of the first two lines | Python reference §2.1.4 (PEP 263) |
 //! | gettext | `charset=` in the header entry | GNU gettext, "Filling in the Header Entry" |
 //!
-//! # Limits and cost
+//! # Limits
 //!
-//! At most [`DocumentKind::max_prefix`] bytes are read, each a bounded number of times. Nothing is allocated.
+//! At most [`DocumentKind::max_prefix`] bytes are read.
+//!
+//! # Cost
+//!
+//! Each byte is read a bounded number of times. Nothing is allocated.
+//!
+//! # Feature
+//!
+//! None, `no_std`.
 
 mod html;
 mod labels;

@@ -61,11 +61,11 @@ pub enum Piece<'c> {
 impl Utf8Decoder {
     /// Creates a decoder at the start of a stream.
     pub const fn new() -> Self {
-        Self::at(0)
+        Self::with_offset(0)
     }
 
     /// Creates a decoder at a character boundary, `offset` bytes after the start of a stream. Offsets wrap at 2^64.
-    pub const fn at(offset: u64) -> Self {
+    pub const fn with_offset(offset: u64) -> Self {
         Self { offset, state: ScanState::START }
     }
 
@@ -133,7 +133,7 @@ impl Utf8Decoder {
     #[cold]
     fn rejected(self, chunk: &[u8], index: usize) -> (Self, Utf8Error) {
         let (taken, ill_formed) = ill_formed_at(self.state, chunk, index);
-        let after = Self::at(self.offset.wrapping_add(taken as u64));
+        let after = Self::with_offset(self.offset.wrapping_add(taken as u64));
         (after, after.error_ending_here(ill_formed))
     }
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
+use core::str::FromStr;
 
 use crate::encoding::names::Encoding;
 
@@ -53,7 +54,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in declaration order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: &'static [Self] = &[
         Self::InvalidLead,
         Self::UnexpectedContinuation,
         Self::MissingContinuation,
@@ -91,11 +92,65 @@ impl ErrorKind {
     }
 }
 
+/// The names of all kinds.
+const KIND_NAMES: [&str; ErrorKind::ALL.len()] = {
+    let mut names = [""; ErrorKind::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = ErrorKind::ALL[i].as_str();
+        i += 1;
+    }
+    names
+};
+
 impl fmt::Display for ErrorKind {
+    /// Writes the name of the variant. [`FromStr`] parses it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
+
+impl FromStr for ErrorKind {
+    type Err = UnknownName;
+
+    /// Parses the name of a variant.
+    ///
+    /// ```
+    /// use utf8_codec::ErrorKind;
+    ///
+    /// assert_eq!("Overlong".parse(), Ok(ErrorKind::Overlong));
+    /// assert!("overlong".parse::<ErrorKind>().is_err());
+    /// ```
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let unknown = UnknownName::new("kind of error", &KIND_NAMES);
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or(unknown)
+    }
+}
+
+/// The error for text that is not a name: of an [`ErrorKind`], a policy or a line ending. `Display` lists the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    what: &'static str,
+    known: &'static [&'static str],
+}
+
+impl UnknownName {
+    pub(crate) const fn new(what: &'static str, known: &'static [&'static str]) -> Self {
+        Self { what, known }
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown {}; known are ", self.what)?;
+        for (index, name) in self.known.iter().enumerate() {
+            write!(f, "{}{name}", if index > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownName {}
 
 /// One ill-formed sequence: a *maximal subpart* (Unicode definition D93b).
 ///

@@ -30,9 +30,11 @@
 //! | a proxied connection | [`proxy`] | `proxy`, `relay` |
 //! | UTF-16, CESU-8, Latin-1, ... | [`transcode`], [`detect`] | `transcode` |
 //!
-//! Each adapter has two constructors: `new(inner)` is strict and keeps a byte order mark, and `with_decoder(inner,
-//! TextDecoder)` uses the policies of the decoder. Features are additive. `tracing` emits an event with the offset, the
-//! kind and the length of each error, and never a byte of the input. The command `utf8-codec` is the package `utf8-codec-cli`.
+//! An adapter that decodes has two constructors: `new(inner)` is strict and keeps a byte order mark, and
+//! `with_decoder(inner, TextDecoder)` uses the policies of the decoder. Only [`codec::SseCodec`] replaces and strips by
+//! default, as its standard requires. Every other setting is a method `with_...`, which consumes the value. Features
+//! are additive. `tracing` emits an event with the offset, the kind and the length of each error, and never a byte of
+//! the input. The command `utf8-codec` is the package `utf8-codec-cli`.
 // This page links to modules that exist only if their features are enabled.
 #![cfg_attr(
     not(all(
@@ -107,6 +109,7 @@ pub mod io;
 mod joiner;
 #[allow(unsafe_code)]
 mod kernels;
+mod line_ending;
 pub mod locate;
 mod many;
 #[cfg(feature = "mime")]
@@ -137,13 +140,14 @@ pub mod validator;
 #[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "stream"))))]
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
-pub use error::{ErrorKind, Utf8Error};
+pub use error::{ErrorKind, UnknownName, Utf8Error};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use kernels::Kernel;
-pub use many::{ManyError, validate_many};
-pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr, UnknownPolicy};
+pub use line_ending::LineEnding;
+pub use many::{ValidateManyError, validate_many};
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, NotAscii, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
-pub use text::{PushError, from_utf8_lossy};
+pub use text::{DecodeError, from_utf8_lossy};
 pub use text::{TextDecoder, TextPiece, TextPieces, TextRanges};

@@ -15,7 +15,7 @@ const STRINGS: usize = 128;
 /// The error of [`validate_many`]: the first invalid string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ManyError {
+pub enum ValidateManyError {
     /// A string is ill-formed.
     IllFormed {
         /// The string is `bytes[offsets[index]..offsets[index + 1]]`.
@@ -31,7 +31,7 @@ pub enum ManyError {
     },
 }
 
-impl ManyError {
+impl ValidateManyError {
     /// Returns the index of the string.
     pub const fn index(&self) -> usize {
         match *self {
@@ -48,7 +48,7 @@ impl ManyError {
     }
 }
 
-impl fmt::Display for ManyError {
+impl fmt::Display for ValidateManyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IllFormed { index, error } => write!(f, "string {index}: {error}"),
@@ -59,7 +59,7 @@ impl fmt::Display for ManyError {
     }
 }
 
-impl Error for ManyError {
+impl Error for ValidateManyError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::IllFormed { error, .. } => Some(error),
@@ -82,17 +82,17 @@ impl Error for ManyError {
 /// ill-formed if an offset splits a character.
 ///
 /// ```
-/// use utf8_codec::{ErrorKind, ManyError, Utf8Error, validate_many};
+/// use utf8_codec::{ErrorKind, ValidateManyError, Utf8Error, validate_many};
 ///
 /// let bytes = "naïvecafé".as_bytes();
 /// assert_eq!(validate_many(bytes, &[0_i32, 6, 11]), Ok(()));
 ///
 /// // The offset 3 splits the ï.
 /// let error = Utf8Error::new(2, ErrorKind::Truncated, 1);
-/// assert_eq!(validate_many(bytes, &[0_u32, 3, 11]), Err(ManyError::IllFormed { index: 0, error }));
-/// assert_eq!(validate_many(bytes, &[0_u64, 6, 12]), Err(ManyError::OutOfRange { index: 1 }));
+/// assert_eq!(validate_many(bytes, &[0_u32, 3, 11]), Err(ValidateManyError::IllFormed { index: 0, error }));
+/// assert_eq!(validate_many(bytes, &[0_u64, 6, 12]), Err(ValidateManyError::OutOfRange { index: 1 }));
 /// ```
-pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> Result<(), ManyError> {
+pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> Result<(), ValidateManyError> {
     let mut start = 0;
     while let Some(rest) = offsets.get(start..).filter(|rest| rest.len() > 1) {
         let group = &rest[..rest.len().min(STRINGS + 1)];
@@ -134,13 +134,17 @@ fn are_valid<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
 }
 
 /// Validates one string at a time and returns the first error. `start` is the index of the first string.
-fn first_error<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O], start: usize) -> Result<(), ManyError> {
+fn first_error<O: Copy + TryInto<usize>>(
+    bytes: &[u8],
+    offsets: &[O],
+    start: usize,
+) -> Result<(), ValidateManyError> {
     for (at, pair) in offsets.windows(2).enumerate() {
         let index_of_string = start + at;
         let string = bytes
             .get(index(pair[0])..index(pair[1]))
-            .ok_or(ManyError::OutOfRange { index: index_of_string })?;
-        from_utf8(string).map_err(|error| ManyError::IllFormed { index: index_of_string, error })?;
+            .ok_or(ValidateManyError::OutOfRange { index: index_of_string })?;
+        from_utf8(string).map_err(|error| ValidateManyError::IllFormed { index: index_of_string, error })?;
     }
     Ok(())
 }

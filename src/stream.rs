@@ -18,18 +18,31 @@
 //! let error = chunks().utf8().collect_string().await.unwrap_err();
 //! assert_eq!(error.utf8_error().map(|error| error.offset), Some(7));
 //!
-//! let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+//! let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
 //! assert_eq!(chunks().utf8_with(replace).collect_string().await?, "naïve \u{FFFD}");
-//! # Ok::<(), utf8_codec::stream::StreamError<core::convert::Infallible>>(())
+//! # Ok::<(), utf8_codec::stream::Utf8StreamError<core::convert::Infallible>>(())
 //! # }).unwrap();
 //! ```
 //!
-//! - **Errors**: [`StreamError`], an ill-formed sequence with its absolute offset, or the error of the inner stream.
-//! - **Limits**: the stream holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer controls
-//!   its length.
-//! - **Cost**: well-formed text is not copied. A character from two chunks and a replacement are small copies.
-//! - **Cancel safety**: all state is in the stream.
-//! - **Feature**: `stream`. With `codec`, [`SseStream`] is a stream of server-sent events.
+//! # Errors
+//!
+//! [`Utf8StreamError`], an ill-formed sequence with its absolute offset, or the error of the inner stream.
+//!
+//! # Limits
+//!
+//! The stream holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer controls its length.
+//!
+//! # Cost
+//!
+//! Well-formed text is not copied. A character from two chunks and a replacement are small copies.
+//!
+//! # Cancel safety
+//!
+//! All state is in the stream.
+//!
+//! # Feature
+//!
+//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events.
 
 // This page links to a type that exists only with the feature `codec`.
 #![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
@@ -63,7 +76,7 @@ pin_project! {
     ///
     /// The inner stream yields [`Chunk`]s: `Result<B, E>` where `B` converts into [`Bytes`], such as the body of a
     /// `reqwest` response (`bytes_stream()`), the data of a `hyper` or `axum` body or a `ReaderStream`; or `Bytes` and
-    /// `Vec<u8>` from a channel. The items are `Result<ByteString, StreamError<E>>`: whole characters, never empty.
+    /// `Vec<u8>` from a channel. The items are `Result<ByteString, Utf8StreamError<E>>`: whole characters, never empty.
     /// The text, the errors and the offsets do not depend on where the chunks end.
     ///
     /// An item is a slice of one inner chunk, not a copy. Only a character whose bytes came in different chunks, and
@@ -82,17 +95,17 @@ pin_project! {
     /// let body = stream::iter(chunks).map(Ok::<_, std::io::Error>);
     ///
     /// assert_eq!(body.utf8().collect_string().await?, "naïve 🦀");
-    /// # Ok::<(), utf8_codec::stream::StreamError<std::io::Error>>(())
+    /// # Ok::<(), utf8_codec::stream::Utf8StreamError<std::io::Error>>(())
     /// # }).unwrap();
     /// ```
     ///
     /// # Errors
     ///
-    /// Returns [`StreamError::Utf8`] for the first error that the policy of the decoder does not repair. By default
+    /// Returns [`Utf8StreamError::Utf8`] for the first error that the policy of the decoder does not repair. By default
     /// that is the first ill-formed sequence, or the end of the stream inside a character. All text before the error is
     /// returned first. After the error the stream yields `None`, and the inner stream is not polled again.
     ///
-    /// Returns [`StreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after
+    /// Returns [`Utf8StreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after
     /// the error, decoding continues, even inside a character. If the inner stream ends after the error, an unfinished
     /// character is not reported as a second error.
     ///
@@ -181,7 +194,7 @@ impl<S> Stream for Utf8Stream<S>
 where
     S: Stream<Item: Chunk>,
 {
-    type Item = Result<ByteString, StreamError<<S::Item as Chunk>::Error>>;
+    type Item = Result<ByteString, Utf8StreamError<<S::Item as Chunk>::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
@@ -191,7 +204,7 @@ where
                 if text.is_err() {
                     *this.state = State::Done;
                 }
-                return Poll::Ready(Some(text.map_err(StreamError::Utf8)));
+                return Poll::Ready(Some(text.map_err(Utf8StreamError::Utf8)));
             }
             // Under `ErrorPolicy::Skip` an unlimited amount of input may have no text.
             ready!(budget.spend(0, cx));
@@ -202,13 +215,13 @@ where
                 }
                 Some(Err(error)) => {
                     *this.state = State::Failed;
-                    return Poll::Ready(Some(Err(StreamError::Inner(error))));
+                    return Poll::Ready(Some(Err(Utf8StreamError::Inner(error))));
                 }
                 None => {
                     let failed = *this.state == State::Failed;
                     *this.state = State::Done;
                     let end = this.chunks.finish().filter(|end| end.is_ok() || !failed);
-                    return Poll::Ready(end.map(|end| end.map_err(StreamError::Utf8)));
+                    return Poll::Ready(end.map(|end| end.map_err(Utf8StreamError::Utf8)));
                 }
             }
         }
@@ -241,7 +254,7 @@ pin_project! {
 }
 
 impl<S: Stream<Item: Chunk>> Future for CollectString<S> {
-    type Output = Result<String, StreamError<<S::Item as Chunk>::Error>>;
+    type Output = Result<String, Utf8StreamError<<S::Item as Chunk>::Error>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
@@ -297,7 +310,7 @@ chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
 /// use utf8_codec::stream::Utf8StreamExt;
 ///
 /// # async fn show(response: impl Stream<Item = Result<Bytes, std::io::Error>>) {
-/// let replace = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+/// let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
 /// let mut text = std::pin::pin!(response.utf8_with(replace));
 /// while let Some(Ok(part)) = text.next().await {
 ///     print!("{part}");
@@ -328,14 +341,14 @@ impl<S: Stream + ?Sized> Utf8StreamExt for S {}
 
 /// An error of a [`Utf8Stream`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StreamError<E> {
+pub enum Utf8StreamError<E> {
     /// The bytes are ill-formed.
     Utf8(Utf8Error),
     /// The inner stream failed.
     Inner(E),
 }
 
-impl<E> StreamError<E> {
+impl<E> Utf8StreamError<E> {
     /// Returns the error in the text, for [`Utf8`](Self::Utf8).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
@@ -345,7 +358,7 @@ impl<E> StreamError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for StreamError<E> {
+impl<E: fmt::Display> fmt::Display for Utf8StreamError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Utf8(error) => error.fmt(f),
@@ -354,7 +367,7 @@ impl<E: fmt::Display> fmt::Display for StreamError<E> {
     }
 }
 
-impl<E: Error + 'static> Error for StreamError<E> {
+impl<E: Error + 'static> Error for Utf8StreamError<E> {
     /// Returns the [`Utf8Error`], so that a search of the error chain finds it for every `E`, or the source of the
     /// inner error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
@@ -368,11 +381,11 @@ impl<E: Error + 'static> Error for StreamError<E> {
 /// Converts ill-formed text into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the
 /// [`Utf8Error`]. An `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by
 /// [`io::Error::other`].
-impl<E: Into<Box<dyn Error + Send + Sync>>> From<StreamError<E>> for io::Error {
-    fn from(error: StreamError<E>) -> Self {
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<Utf8StreamError<E>> for io::Error {
+    fn from(error: Utf8StreamError<E>) -> Self {
         match error {
-            StreamError::Utf8(error) => error.into(),
-            StreamError::Inner(error) => match error.into().downcast::<Self>() {
+            Utf8StreamError::Utf8(error) => error.into(),
+            Utf8StreamError::Inner(error) => match error.into().downcast::<Self>() {
                 Ok(error) => *error,
                 Err(error) => Self::other(error),
             },
@@ -380,7 +393,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<StreamError<E>> for io::Error {
     }
 }
 
-impl<E> From<Utf8Error> for StreamError<E> {
+impl<E> From<Utf8Error> for Utf8StreamError<E> {
     fn from(error: Utf8Error) -> Self {
         Self::Utf8(error)
     }

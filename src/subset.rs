@@ -25,7 +25,7 @@ use crate::kernels::classes::{self, Class, Prefixes};
 /// static CYRILLIC: Subset = Subset::new(&[0x20..=0x7E, 0x400..=0x4FF]);
 ///
 /// assert!(CYRILLIC.contains('ж') && !CYRILLIC.contains('é'));
-/// let mut decoder = TextDecoder::new().subset(&NO_SURPRISES).on_error(ErrorPolicy::Replace);
+/// let mut decoder = TextDecoder::new().with_subset(&NO_SURPRISES).with_error_policy(ErrorPolicy::Replace);
 /// let mut text = String::new();
 /// for chunk in [&b"a\x00b\xE2\x80"[..], b"\xAEc"] {
 ///     for piece in decoder.feed(chunk) {

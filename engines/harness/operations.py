@@ -49,7 +49,7 @@ def post(port, body, path="/"):
 def bad_configurations(operations):
     cases = [
         ("tcp", '{"on_eror": "strict"}', "unknown field `on_eror`, expected one of"),
-        ("tcp", '{"on_error": "strct"}', "unknown variant `strct`, expected one of"),
+        ("tcp", '{"on_error": "strct"}', "`strct`: unknown policy; known are"),
         ("tcp", {"mode": "buffered"}, "`mode` is a setting of the HTTP filter"),
         ("tcp", {"struct": {"subset": "klingon"}}, "unknown `subset`"),
         ("http", '["strict"]', "not a JSON object"),
@@ -98,7 +98,7 @@ def reload(operations):
         assert post(port, b"caf\xff").status == 400
         write({"on_error": "wrong"}, "2")
         e.wait(lambda: envoy.stat("listener_manager.lds.update_rejected") == 1)
-        envoy.wait_for_log("unknown variant `wrong`")
+        envoy.wait_for_log("`wrong`: unknown policy")
         assert post(port, b"caf\xff").status == 400, "the old configuration is not kept"
         write({"on_error": "replace"}, "3")
         # A connection that the old configuration accepted may end without a response.

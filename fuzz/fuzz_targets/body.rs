@@ -5,7 +5,7 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::http::{BodyRules, Message, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
 use utf8_codec_fuzz::support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
@@ -40,12 +40,12 @@ fuzz_target!(|data: &[u8]| {
         "text/plain" => input.pick(7, &CHARSETS),
         other => other,
     };
-    let strict = BodyRules::new().missing_charset(MissingCharset::Utf8).form_data(true);
-    let rules = strict.clone().decoder(decoder).other_charset(OtherCharset::Transcode);
+    let strict = BodyRules::new().with_missing_charset(MissingCharset::Utf8).with_form_data(true);
+    let rules = strict.clone().with_decoder(decoder).with_other_charset(OtherCharset::Transcode);
     let run = |rules: &BodyRules, content_type, chunks: &[&[u8]], end_hint| {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        let body = rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint));
+        let body = rules.apply(MessageKind::Request, &mut headers, Script::of(chunks, end_hint));
         let (data, trailers, error) = drain(body.expect("text"));
         assert!(trailers.is_none());
         (data, error)

@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     }
 
     let mut truncator = Truncator::new(max);
-    assert_eq!(parts.iter().map(|part| truncator.feed(part)).collect::<String>(), truncate(&text, max));
+    assert_eq!(parts.iter().map(|part| truncator.truncate(part)).collect::<String>(), truncate(&text, max));
 
     let mut messages: Vec<String> = Vec::new();
     if let Some(mut splitter) = Splitter::new(max) {
@@ -52,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
     }
 
     let (mut resync, mut after) = (Resync::new(), Vec::new());
-    input.chunks().into_iter().for_each(|chunk| after.extend_from_slice(resync.feed(chunk).1));
+    input.chunks().into_iter().for_each(|chunk| after.extend_from_slice(resync.split(chunk).1));
     assert_eq!(after, input.bytes[resync.skipped()..]);
     assert!(input.bytes[..resync.skipped()].iter().all(|byte| byte & 0xC0 == 0x80));
 });

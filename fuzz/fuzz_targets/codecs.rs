@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::codec::{LineEnding, Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy};
+use utf8_codec::{LineEnding, Ascii, BomPolicy, ErrorPolicy};
 use utf8_codec_fuzz::{Input, decode, items, support};
 
 const ENDINGS: [LineEnding; 5] =
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let (ending, max) = (input.pick(5, &ENDINGS), input.pick(6, &[0, 1, 7, 60, 1000, usize::MAX]));
     let max_text = input.pick(4, &[usize::MAX, 5, 70]);
     let lines =
-        Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(max).max_text_length(max_text);
+        Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(max).with_max_text_length(max_text);
     let expected = items(&mut lines.clone(), &[input.bytes]);
     assert_eq!(items(&mut lines.clone(), &chunks), expected);
     let batched =
@@ -36,12 +36,12 @@ fuzz_target!(|data: &[u8]| {
         expected.into_iter().map(|line| line.map(String::from)).collect::<Vec<_>>()
     );
 
-    let encoding = input.pick(7, &Encoding::ALL);
+    let encoding = input.pick(7, Encoding::ALL);
     let policies: Vec<ErrorPolicy> = support::policies().into();
     let bom = input.pick(1, &[BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject]);
     let transcoded = || {
-        let codec = TranscodeCodec::new(encoding).on_error(input.pick(0, &policies)).bom(bom);
-        if input.pick(2, &[false, true]) { codec.sniff() } else { codec }
+        let codec = TranscodeCodec::new(encoding).with_error_policy(input.pick(0, &policies)).with_bom_policy(bom);
+        codec.with_sniffing(input.pick(2, &[false, true]))
     };
     let whole = items(&mut transcoded(), &[input.bytes]);
     let cut = items(&mut transcoded(), &chunks);
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
         let of = |items: &[Result<_, String>]| joined(items, errors);
         assert_eq!(of(&cut), of(&whole));
     }
-    let lines = || transcoded().into_lines().ending(ending).max_length(max).max_text_length(max_text);
+    let lines = || transcoded().into_lines().with_line_ending(ending).with_max_length(max).with_max_text_length(max_text);
     assert_eq!(items(&mut lines(), &chunks), items(&mut lines(), &[input.bytes]));
 });
 

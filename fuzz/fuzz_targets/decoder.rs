@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::{
-    ErrorPolicy, ManyError, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy, validate_many,
+    ErrorPolicy, ValidateManyError, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy, validate_many,
 };
 use utf8_codec_fuzz::support::oracle;
 use utf8_codec_fuzz::{Input, decode};
@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
     );
     let lossy = String::from_utf8_lossy(input.bytes);
     assert_eq!(from_utf8_lossy(input.bytes), lossy);
-    assert_eq!(decode(TextDecoder::new().on_error(ErrorPolicy::Replace), &chunks).0, lossy);
+    assert_eq!(decode(TextDecoder::new().with_error_policy(ErrorPolicy::Replace), &chunks).0, lossy);
 
     // The chunks are strings of one buffer. One of their offsets may be another one.
     let mut offsets = vec![0];
@@ -59,9 +59,9 @@ fuzz_target!(|data: &[u8]| {
         offsets[at].wrapping_add(input.pick(6, &[0, 0, 1, 3, 100, 10_000, usize::MAX, usize::MAX - 2]));
     let first_error = offsets.windows(2).enumerate().find_map(|(index, ends)| {
         let Some(string) = input.bytes.get(ends[0]..ends[1]) else {
-            return Some(ManyError::OutOfRange { index });
+            return Some(ValidateManyError::OutOfRange { index });
         };
-        from_utf8(string).err().map(|error| ManyError::IllFormed { index, error })
+        from_utf8(string).err().map(|error| ValidateManyError::IllFormed { index, error })
     });
     assert_eq!(validate_many(input.bytes, &offsets).err(), first_error);
 });

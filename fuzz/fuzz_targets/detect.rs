@@ -21,11 +21,11 @@ fuzz_target!(|data: &[u8]| {
 
     let legacy = input.pick(5, &[Legacy::Latin1, Legacy::Windows1252]);
     for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {
-        let new = FallbackDecoder::new(legacy, scope).limit(input.pick(6, &[1 << 16, 0, 1, 9, 100]));
+        let new = FallbackDecoder::new(legacy, scope).with_limit(input.pick(6, &[1 << 16, 0, 1, 9, 100]));
         let run = |chunks: &[&[u8]]| {
             let (mut decoder, mut text) = (new.clone(), String::new());
-            chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut text));
-            decoder.finish(&mut text);
+            chunks.iter().for_each(|chunk| decoder.feed_into(chunk, &mut text));
+            decoder.finish_into(&mut text);
             text
         };
         assert_eq!(run(&chunks), run(&[input.bytes]));
@@ -66,8 +66,8 @@ fn designations(bytes: &[u8]) -> Vec<u64> {
 fn detected(chunks: &[&[u8]]) -> (Detection, Sniff) {
     let (mut detector, mut sniffer) = (Detector::new(), BomSniffer::new());
     for chunk in chunks {
-        detector.feed(chunk);
-        sniffer.feed(chunk);
+        detector.push(chunk);
+        sniffer.push(chunk);
     }
     (detector.finish(), sniffer.finish())
 }

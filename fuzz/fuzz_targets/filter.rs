@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::Utf8Error;
+use utf8_codec::{LineEnding, Utf8Error};
 use utf8_codec::proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
@@ -15,10 +15,10 @@ fuzz_target!(|data: &[u8]| {
 
     let (mut filter, mut forwarded, mut verdict) = (Filter::with_decoder(decoder), Vec::new(), Verdict::Pass);
     for chunk in &chunks {
-        verdict = filter.feed(chunk, |edit| apply(edit, chunk, &mut forwarded));
+        verdict = filter.feed_with(chunk, |edit| apply(edit, chunk, &mut forwarded));
     }
     if !matches!(verdict, Verdict::Reject(_)) {
-        verdict = filter.finish(|edit| apply(edit, &[], &mut forwarded));
+        verdict = filter.finish_with(|edit| apply(edit, &[], &mut forwarded));
     }
     assert_eq!(forwarded, text.as_bytes());
     assert_eq!(
@@ -30,16 +30,17 @@ fuzz_target!(|data: &[u8]| {
     let (mut filter, mut hooked) = (Filter::with_decoder(decoder), Vec::new());
     for chunk in &chunks {
         let mut body = Some(Bytes::copy_from_slice(chunk));
-        let _ = filter.filter(&mut body, false);
+        let _ = filter.rewrite(&mut body, false);
         hooked.extend_from_slice(&body.expect("`None` ends a body"));
     }
     let mut body = None;
-    let _ = filter.filter(&mut body, true);
+    let _ = filter.rewrite(&mut body, true);
     hooked.extend_from_slice(&body.unwrap_or_default());
     assert_eq!(hooked, forwarded);
 
-    let lines = LineFilter::with_decoder(decoder).max_length(input.pick(5, &[0, 1, 7, 60, usize::MAX]));
-    let lines = if input.pick(6, &[false, true]) { lines.stop() } else { lines };
+    let lines = LineFilter::with_decoder(decoder).with_max_length(input.pick(5, &[0, 1, 7, 60, usize::MAX]));
+    let lines = lines.with_stop_at_error(input.pick(6, &[false, true]));
+    let lines = lines.with_line_ending(input.pick(7, LineEnding::ALL));
     assert_eq!(by_lines(lines.clone(), &chunks), by_lines(lines, &[input.bytes]));
 });
 
@@ -60,8 +61,8 @@ fn by_lines(mut filter: LineFilter, chunks: &[&[u8]]) -> (Vec<u8>, Vec<RejectedL
             edit => apply(edit, chunk.unwrap_or_default(), &mut forwarded),
         };
         let result = match chunk {
-            Some(chunk) => filter.feed(chunk, edit),
-            None => filter.finish(edit),
+            Some(chunk) => filter.feed_with(chunk, edit),
+            None => filter.finish_with(edit),
         };
         assert!(core::str::from_utf8(&forwarded[checked..]).is_ok(), "whole characters only");
         checked = forwarded.len();

@@ -13,12 +13,12 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let max = input.pick(6, &[0, 1, 9, 100, 4096, usize::MAX]);
     match input.pick(5, &[0, 1, 2, 3, 4]) {
-        0 => check(input, AS_IS, || NetstringCodec::new().max_length(max)),
-        1 => check(input, AS_IS, || OctetCountingCodec::new().max_length(max)),
-        2 => check(input, AS_IS, || OctetCountingCodec::new().max_length(max).or_lines()),
-        3 => check(input, AS_IS, || ContentLengthCodec::new().max_length(max)),
+        0 => check(input, AS_IS, || NetstringCodec::new().with_max_length(max)),
+        1 => check(input, AS_IS, || OctetCountingCodec::new().with_max_length(max)),
+        2 => check(input, AS_IS, || OctetCountingCodec::new().with_max_length(max).with_line_frames(true)),
+        3 => check(input, AS_IS, || ContentLengthCodec::new().with_max_length(max)),
         // The LF that ends a text may also be one that the writer put at its end.
-        _ => check(input, <[u8]>::trim_ascii_end, || JsonSequenceCodec::new().max_length(max)),
+        _ => check(input, <[u8]>::trim_ascii_end, || JsonSequenceCodec::new().with_max_length(max)),
     }
 });
 
@@ -85,7 +85,7 @@ where
 {
     let messages = |chunks: &[&[u8]]| {
         let codec = Utf8FramesCodec::with_decoder(Parts(new()), input.decoder());
-        items(&mut codec.over_fragments(), chunks)
+        items(&mut codec.into_fragments(), chunks)
     };
     let found = messages(&[input.bytes]);
     assert_eq!(messages(&input.chunks()), found);

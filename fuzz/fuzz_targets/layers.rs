@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
             )))
         });
         let service =
-            ValidateUtf8ResponseLayer::new().layer(layer.check_query().check_headers().layer(handler));
+            ValidateUtf8ResponseLayer::new().layer(layer.with_query_check(true).with_header_check(true).layer(handler));
         let request = Request::from_parts(parts.clone(), Script::of(chunks, input.pick(6, &EndHint::ALL)));
         let (mut head, body) = block_on(service.oneshot(request)).expect("infallible").into_parts();
         // The header is set if the rejected body has not arrived completely.

@@ -2,28 +2,39 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::locate::{Column, Columns, LineIndex, Locator, Newlines};
+use utf8_codec::locate::{Column, Columns, LineIndex, Locator};
+use utf8_codec::{LineEnding, Ascii};
 use utf8_codec_fuzz::Input;
+
+const CR: LineEnding = LineEnding::Ascii(Ascii::new(b'\r').unwrap());
+const ENDINGS: [LineEnding; 6] = [
+    LineEnding::Lf,
+    LineEnding::CrLf,
+    CR,
+    LineEnding::Any,
+    LineEnding::LfOrCrLf,
+    LineEnding::Ascii(Ascii::QUESTION_MARK),
+];
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
-    let newlines = input.pick(5, &[Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any]);
+    let ending = input.pick(5, &ENDINGS);
     let (text, parts) = input.text();
     let (mut locator, mut index, mut joined) =
-        (Locator::new().newlines(newlines), LineIndex::new(newlines), Locator::new().newlines(newlines));
+        (Locator::new().with_line_ending(ending), LineIndex::new(ending), Locator::new().with_line_ending(ending));
     let mut by_ascii = locator;
     for part in &parts {
-        locator.feed(part);
-        let ascii = by_ascii.feed_ascii(part.as_bytes());
-        by_ascii.feed(&part[ascii..]);
-        index.feed(part);
-        let mut alone = Locator::new().newlines(newlines);
-        alone.feed(part);
+        locator.push(part);
+        let ascii = by_ascii.push_ascii(part.as_bytes());
+        by_ascii.push(&part[ascii..]);
+        index.push(part);
+        let mut alone = Locator::new().with_line_ending(ending);
+        alone.push(part);
         joined.join(&alone);
     }
     // The same document by edits, from its end to its start.
-    let mut edited = LineIndex::new(newlines);
+    let mut edited = LineIndex::new(ending);
     for part in parts.iter().rev() {
         edited.splice(0..0, "a\r\n");
         edited.splice(0..3, part);
@@ -52,11 +63,12 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(index.offset_of(line, Column::Characters(columns.characters)), Some(offset));
         }
         let next = bytes.get(at + 1);
-        let ends = match newlines {
-            Newlines::Lf => character == '\n',
-            Newlines::Cr => character == '\r',
-            Newlines::CrLf => character == '\n' && at > 0 && bytes[at - 1] == b'\r',
-            Newlines::Any => character == '\n' || character == '\r' && next != Some(&b'\n'),
+        let ends = match ending {
+            LineEnding::Lf | LineEnding::LfOrCrLf => character == '\n',
+            LineEnding::Ascii(byte) => character == char::from(byte),
+            LineEnding::CrLf => character == '\n' && at > 0 && bytes[at - 1] == b'\r',
+            LineEnding::Any => character == '\n' || character == '\r' && next != Some(&b'\n'),
+            ending => unreachable!("{ending:?}"),
         };
         if ends {
             (line, columns) = (line + 1, Columns::default());

@@ -14,9 +14,9 @@ fuzz_target!(|data: &[u8]| {
     limits.header_bytes = input.pick(7, &[256 * 1024, 0, 20, 300]);
     limits.errors = input.pick(0, &[16, 0, 1, 2]);
     let validate = |chunks: &[&[u8]]| {
-        let validator = MessageValidator::new().limits(limits);
-        let mut validator = if input.pick(1, &[false, true]) { validator.lenient() } else { validator };
-        chunks.iter().for_each(|chunk| validator.feed(chunk));
+        let validator = MessageValidator::new().with_limits(limits);
+        let mut validator = validator.with_lenient(input.pick(1, &[false, true]));
+        chunks.iter().for_each(|chunk| validator.push(chunk));
         assert_eq!(validator.offset(), input.bytes.len() as u64);
         validator.finish()
     };

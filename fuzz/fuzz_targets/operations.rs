@@ -5,7 +5,8 @@
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{LineEnding, SseCodec, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{SseCodec, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::LineEnding;
 use utf8_codec::transcode::Encoding;
 use utf8_codec_fuzz::Input;
 
@@ -15,12 +16,12 @@ fuzz_target!(|data: &[u8]| {
     let mut decoder = input.decoder();
     let ending = input.pick(5, &[LineEnding::LfOrCrLf, LineEnding::Any, LineEnding::CrLf]);
     let lines =
-        Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
+        Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
     abuse(input, Utf8Codec::with_decoder(decoder), |text| valid(&text));
     abuse(input, lines.clone(), |line| valid(&line));
     abuse(input, lines.into_batches(), |batch| batch.iter().for_each(|line| valid(&line)));
     abuse(input, SseCodec::with_decoder(decoder), |event| valid(&event.data));
-    abuse(input, TranscodeCodec::new(input.pick(7, &Encoding::ALL)), |text| valid(&text));
+    abuse(input, TranscodeCodec::new(input.pick(7, Encoding::ALL)), |text| valid(&text));
 
     let mut snapshot = decoder;
     for (step, chunk) in input.chunks().into_iter().enumerate() {
@@ -39,13 +40,13 @@ fuzz_target!(|data: &[u8]| {
                 }
                 core::mem::forget(pieces);
             }
-            4 => decoder.push(chunk).map_or_else(|failed| valid(&failed.text), |text| valid(&text)),
+            4 => decoder.decode_chunk(chunk).map_or_else(|failed| valid(&failed.text), |text| valid(&text)),
             5 => {
                 decoder.finish().iter().for_each(|piece| valid(piece.text().unwrap_or("")));
             }
             _ => {
                 let mut text = String::from("é");
-                let _ = decoder.decode_into(chunk, &mut text);
+                let _ = decoder.feed_into(chunk, &mut text);
                 valid(&text);
             }
         }

@@ -34,9 +34,9 @@ fuzz_target!(|data: &[u8]| {
     };
     let appended = counters(&|decoder, chunk, text| {
         let before = decoder.offset();
-        decoder.decode_into(chunk, text).map_err(|error| ((decoder.offset() - before) as usize, error))
+        decoder.feed_into(chunk, text).map_err(|error| ((decoder.offset() - before) as usize, error))
     });
-    let pushed = counters(&|decoder, chunk, text| match decoder.push(chunk) {
+    let pushed = counters(&|decoder, chunk, text| match decoder.decode_chunk(chunk) {
         Ok(good) => Ok(text.push_str(&good)),
         Err(failed) => {
             text.push_str(&failed.text);
@@ -56,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-    match new.decode_to_string(input.bytes) {
+    match new.decode(input.bytes) {
         Ok(text) => assert_eq!((text.as_ref(), 0), (expected.0.as_str(), expected.1.len())),
         Err(error) => assert_eq!(Some(&error), expected.1.first()),
     }

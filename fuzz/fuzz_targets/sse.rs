@@ -16,8 +16,8 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let (line, event) = (input.pick(5, &[0, 8, 100, 1 << 20]), input.pick(6, &[0, 20, 300, 1 << 20]));
     let new = || {
-        let codec = SseCodec::with_decoder(input.decoder()).max_line_length(line).max_event_length(event);
-        if input.pick(7, &[false, true]) { codec.dispatch_at_end() } else { codec }
+        let codec = SseCodec::with_decoder(input.decoder()).with_max_line_length(line).with_max_event_length(event);
+        codec.with_dispatch_at_end(input.pick(7, &[false, true]))
     };
     let chunks = input.chunks();
     let (mut whole, mut cut) = (new(), new());
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(wire) = sent.to_bytes() {
         let lines = text.replace("\r\n", "\n").replace('\r', "\n");
         let received =
-            items(&mut SseCodec::new().max_line_length(usize::MAX).max_event_length(usize::MAX), &[&wire]);
+            items(&mut SseCodec::new().with_max_line_length(usize::MAX).with_max_event_length(usize::MAX), &[&wire]);
         let data: Vec<_> =
             received.into_iter().map(|event| event.expect("well-formed").data.to_string()).collect();
         assert_eq!(data, [lines]);

@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let subset = input.pick(5, &SUBSETS.each_ref());
     let (text, parts) = input.text();
     let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();
-    let decoder = TextDecoder::new().subset(subset);
+    let decoder = TextDecoder::new().with_subset(subset);
 
     let (inside, outside) = decode(decoder, &parts);
     let mut expected = Vec::new();
@@ -35,8 +35,8 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(inside, text.chars().filter(|&character| subset.contains(character)).collect::<String>());
 
     let mut replaced = String::new();
-    let mut decoder = decoder.on_error(ErrorPolicy::ReplaceWith('#'));
-    parts.iter().for_each(|part| decoder.decode_into(part, &mut replaced).expect("repaired"));
+    let mut decoder = decoder.with_error_policy(ErrorPolicy::ReplaceWith('#'));
+    parts.iter().for_each(|part| decoder.feed_into(part, &mut replaced).expect("repaired"));
     let with = |character| if subset.contains(character) { character } else { '#' };
     assert_eq!(replaced, text.chars().map(with).collect::<String>());
 });

@@ -11,16 +11,16 @@ use utf8_codec_fuzz::support::encodings::{self, Open};
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
-    let (from, to) = (input.pick(5, &Encoding::ALL), input.pick(6, &Encoding::ALL));
+    let (from, to) = (input.pick(5, Encoding::ALL), input.pick(6, Encoding::ALL));
     let chunks = input.chunks();
     let strict = Transcoder::new(from, to);
     let expected = naive(from, to, input.bytes);
     assert_eq!(run(strict, &[input.bytes], ROOM), expected);
     assert_eq!(run(strict, &chunks, input.pick(7, &[6, 7, 13, 64, 300, 9000])), expected);
 
-    let policy = strict.on_error(input.pick(0, &utf8_codec_fuzz::support::policies()));
+    let policy = strict.with_error_policy(input.pick(0, &utf8_codec_fuzz::support::policies()));
     assert_eq!(run(policy, &chunks, 17), run(policy, &[input.bytes], ROOM));
-    let sniffing = strict.sniff();
+    let sniffing = strict.with_sniffing(true);
     assert_eq!(run(sniffing, &chunks, 9), run(sniffing, &[input.bytes], ROOM));
 
     let other = match from {
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
         Encoding::Utf8 => encoding_rs::UTF_8,
         _ => return,
     };
-    let replaced = run(Transcoder::new(from, Encoding::Utf8).on_error(ErrorPolicy::Replace), &chunks, 64).0;
+    let replaced = run(Transcoder::new(from, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace), &chunks, 64).0;
     let (text, _) = other.decode_without_bom_handling(input.bytes);
     // At the end of a stream, encoding_rs replaces a high surrogate and half a unit by one U+FFFD, as this
     // crate does.
@@ -49,8 +49,8 @@ fn run(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, E
         let mut rest = chunk.unwrap_or_default();
         loop {
             let progress = match chunk {
-                Some(_) => transcoder.feed_into(rest, &mut buffer),
-                None => transcoder.finish_into(&mut buffer),
+                Some(_) => transcoder.feed_into_slice(rest, &mut buffer),
+                None => transcoder.finish_into_slice(&mut buffer),
             };
             out.extend_from_slice(&buffer[..progress.written]);
             rest = &rest[progress.read..];

@@ -21,10 +21,10 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, encoding) = (input.chunks(), input.pick(5, &ENCODINGS));
     let (lenient, max) = (input.pick(6, &[false, true]), input.pick(7, &[998, 0, 5, 76]));
-    let transfer = TransferDecoder::new(encoding).max_line_length(max);
-    let transfer = if lenient { transfer.lenient() } else { transfer };
-    let body = BodyDecoder::new(encoding).max_line_length(max);
-    let body = if lenient { body.lenient() } else { body };
+    let transfer = TransferDecoder::new(encoding).with_max_line_length(max);
+    let transfer = transfer.with_lenient(lenient);
+    let body = BodyDecoder::new(encoding).with_max_line_length(max);
+    let body = body.with_lenient(lenient);
 
     let whole = decoded(transfer.clone(), &[input.bytes]);
     assert_eq!(decoded(transfer, &chunks), whole);
@@ -35,9 +35,9 @@ fuzz_target!(|data: &[u8]| {
 
     let (mut body, mut validated) = (body, Vec::new());
     for chunk in &chunks {
-        body.validate(chunk, |error| validated.push(error));
+        body.validate_with(chunk, |error| validated.push(error));
     }
-    body.finish(|piece| validated.extend(error_of(piece)));
+    body.finish_with(|piece| validated.extend(error_of(piece)));
     assert_eq!(validated, errors);
 });
 
@@ -52,8 +52,8 @@ fn decoded(mut decoder: TransferDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Vec<u64>
         TransferPiece::Error(error) => errors.push(error),
         other => panic!("an unknown piece: {other:?}"),
     };
-    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
-    decoder.finish(&mut keep);
+    chunks.iter().for_each(|chunk| decoder.feed_with(chunk, &mut keep));
+    decoder.finish_with(&mut keep);
     assert!(offsets.is_sorted());
     (bytes, offsets, errors)
 }
@@ -65,8 +65,8 @@ fn texts(mut decoder: BodyDecoder, chunks: &[&[u8]]) -> (String, Vec<MimeError>)
         BodyPiece::Seam(character) => text.push(character),
         other => errors.extend(error_of(other)),
     };
-    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
-    decoder.finish(&mut keep);
+    chunks.iter().for_each(|chunk| decoder.feed_with(chunk, &mut keep));
+    decoder.finish_with(&mut keep);
     (text, errors)
 }
 

@@ -16,18 +16,18 @@ fuzz_target!(|data: &[u8]| {
     let (mut masked, mut unmasked) = (Utf8Validator::new(), Utf8Validator::new());
     let (mut writing, mut reading, mut removing) = (Mask::new(key), Mask::new(key), Mask::new(key));
     for chunk in &chunks {
-        let result = plain.feed(chunk);
+        let result = plain.validate(chunk);
         let mut payload = chunk.to_vec();
         writing.apply(&mut payload);
-        assert_eq!(masked.feed_masked(&payload, &mut reading), result);
+        assert_eq!(masked.validate_masked(&payload, &mut reading), result);
         assert_eq!(unmasked.unmask(&mut payload, &mut removing), result);
         assert_eq!(payload, *chunk);
         let (one, two) = chunk.split_at(chunk.len() / 2);
-        assert_eq!(segments.feed_buf(Bytes::copy_from_slice(one).chain(two)), result);
+        assert_eq!(segments.validate_buf(Bytes::copy_from_slice(one).chain(two)), result);
         assert_eq!(plain.pending(), unmasked.pending());
     }
     for validator in [&mut plain, &mut masked, &mut unmasked, &mut segments] {
-        assert_eq!(validator.end_of_message().map_err(|error| error.offset), expected);
+        assert_eq!(validator.finish().map_err(|error| error.offset), expected);
         assert_eq!(*validator, Utf8Validator::new());
     }
 });

@@ -60,8 +60,8 @@ impl<'i> Input<'i> {
         ];
         let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
         let decoder =
-            TextDecoder::new().on_error(self.pick(0, &support::policies())).bom(self.pick(1, &boms));
-        self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.subset(subset))
+            TextDecoder::new().with_error_policy(self.pick(0, &support::policies())).with_bom_policy(self.pick(1, &boms));
+        self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.with_subset(subset))
     }
 
     /// Returns the stream in chunks, some of which may be empty.
@@ -82,9 +82,9 @@ impl<'i> Input<'i> {
     /// Returns the bytes as text, with U+FFFD for each ill-formed sequence, and the same text in chunks of whole
     /// characters.
     pub fn text(&self) -> (String, Vec<String>) {
-        let mut decoder = TextDecoder::new().on_error(utf8_codec::ErrorPolicy::Replace);
+        let mut decoder = TextDecoder::new().with_error_policy(utf8_codec::ErrorPolicy::Replace);
         let mut parts: Vec<String> =
-            self.chunks().into_iter().map(|chunk| decoder.push(chunk).expect("repaired").into()).collect();
+            self.chunks().into_iter().map(|chunk| decoder.decode_chunk(chunk).expect("repaired").into()).collect();
         parts.extend(decoder.finish().map(|piece| piece.text().expect("repaired").into()));
         (parts.concat(), parts)
     }
@@ -109,7 +109,7 @@ pub fn decode(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Er
 /// adapters that end at an error.
 pub fn decode_until_error(mut decoder: TextDecoder, bytes: &[u8]) -> (String, Option<Utf8Error>) {
     let mut text = String::new();
-    let result = decoder.decode_into(bytes, &mut text);
+    let result = decoder.feed_into(bytes, &mut text);
     let end =
         result.and_then(|()| decoder.finish().map_or(Ok(()), |end| end.text().map(|end| text.push_str(end))));
     (text, end.err())

@@ -6,12 +6,12 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::ending::{LineEnding, MAX_TERMINATOR};
 use super::error::CodecError;
 use super::line_reader::LineReader;
 use super::lines::Utf8LinesCodec;
 use crate::chunks::text_of;
 use crate::kernels::Positions;
+use crate::line_ending::{LineEnding, MAX_TERMINATOR};
 use crate::text::Counters;
 
 /// A codec for lines of text that returns all complete lines of the read buffer as one item.
@@ -215,6 +215,40 @@ impl<'l> IntoIterator for &'l Lines {
         self.iter()
     }
 }
+
+impl IntoIterator for Lines {
+    type Item = ByteString;
+    type IntoIter = LinesIntoIter;
+
+    /// Each line is a slice of the memory of the item, so that memory is freed when the last line is dropped.
+    fn into_iter(self) -> LinesIntoIter {
+        let ends = Ends::of(self.ending);
+        LinesIntoIter { text: self.text, start: 0, ends, positions: Positions::START }
+    }
+}
+
+/// The lines of [`Lines`], each of which owns its text.
+#[derive(Clone, Debug)]
+pub struct LinesIntoIter {
+    text: ByteString,
+    start: usize,
+    ends: Ends,
+    positions: Positions,
+}
+
+impl Iterator for LinesIntoIter {
+    type Item = ByteString;
+
+    fn next(&mut self) -> Option<ByteString> {
+        let positions = self.positions.clone();
+        let mut lines = LinesIter { text: &self.text, start: self.start, ends: self.ends, positions };
+        let line = lines.next().map(|line| self.text.slice_ref(line));
+        (self.start, self.positions) = (lines.start, lines.positions);
+        line
+    }
+}
+
+impl FusedIterator for LinesIntoIter {}
 
 /// The lines of [`Lines`].
 #[derive(Clone, Debug)]

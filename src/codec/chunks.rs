@@ -11,7 +11,7 @@ use crate::text::{Counters, TextDecoder};
 /// A codec for text without frames. An item is the text of one read, in whole characters.
 ///
 /// An item is a slice of the read buffer. It is a copy only if something in it was repaired, if the BOM policy may
-/// apply to it, or if a [subset](TextDecoder::subset) is set. A strict codec with a subset returns the text of a long
+/// apply to it, or if a [subset](TextDecoder::with_subset) is set. A strict codec with a subset returns the text of a long
 /// read in several items. An unfinished sequence at the end of a read stays in the buffer: at most 3 bytes.
 ///
 /// # Errors
@@ -96,7 +96,7 @@ impl Utf8Codec {
             piece.and_then(|piece| piece.text().map(|text| out.push_str(text)).err())
         } else {
             // The only errors that are not repaired are those of the BOM, before all text.
-            self.text.decode_into(src, &mut out).err()
+            self.text.feed_into(src, &mut out).err()
         };
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match ill_formed {

@@ -25,7 +25,8 @@ pub enum CodecError {
     LineTooLong {
         /// The line.
         line: LineStart,
-        /// The limit in bytes, without the terminator: `max_length`, or `max_text_length` if only the text is longer.
+        /// The limit in bytes, without the terminator: `with_max_length`, or `with_max_text_length` if only the text is
+        /// longer.
         limit: usize,
     },
     /// A server-sent event with more bytes than the limit. It is reported once; its bytes are discarded.

@@ -36,7 +36,7 @@ pub(super) fn decode_frame(
     }
     text.seek(start);
     let mut out = String::with_capacity(frame.len());
-    let mut error = text.decode_into(&frame[..payload], &mut out).err();
+    let mut error = text.feed_into(&frame[..payload], &mut out).err();
     let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
     if error.is_none() && !text.pending().is_empty() {
         error = text.feed(&frame[payload..]).take(1).try_for_each(&mut take).err();

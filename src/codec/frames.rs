@@ -19,12 +19,12 @@ use crate::text::{Counters, TextDecoder};
 /// with [`Utf8LinesCodec`](crate::codec::Utf8LinesCodec)). A frame that ends inside a character is an error
 /// ([`Truncated`](crate::ErrorKind::Truncated)). A [`BomPolicy`](crate::BomPolicy) applies to each frame.
 ///
-/// After [`over_fragments`](Self::over_fragments) **one text spans many frames**, like the fragments of a WebSocket
+/// After [`into_fragments`](Self::into_fragments) **one text spans many frames**, like the fragments of a WebSocket
 /// message: [`Utf8FragmentsCodec`].
 ///
 /// For the frames of syslog, of language servers, of netstrings and of JSON text sequences see
 /// [`framing`](crate::codec::framing). For frames between ASCII delimiters (NUL, RS) see also
-/// [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), whose encoder rejects text that contains the delimiter.
+/// [`LineEnding::Ascii`](crate::LineEnding::Ascii), whose encoder rejects text that contains the delimiter.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -40,14 +40,14 @@ use crate::text::{Counters, TextDecoder};
 /// let error = frames.next().await.unwrap()?.unwrap_err();
 /// assert_eq!(error.to_string(), "frame 1: ill-formed UTF-8 at byte 1 (Truncated, 1 byte)");
 /// assert_eq!(frames.next().await.unwrap()?.unwrap(), "end");
-/// # Ok::<(), utf8_codec::codec::FrameError<std::io::Error>>(())
+/// # Ok::<(), utf8_codec::codec::Utf8FramesError<std::io::Error>>(())
 /// # }).unwrap();
 /// ```
 ///
 /// # Errors
 ///
-/// Returns [`FrameError::IllFormed`] for an ill-formed frame, which is consumed, and [`FrameError::Inner`] for an error
-/// of the byte codec. Offsets count from the start of the frame.
+/// Returns [`Utf8FramesError::IllFormed`] for an ill-formed frame, which is consumed, and [`Utf8FramesError::Inner`]
+/// for an error of the byte codec. Offsets count from the start of the frame.
 ///
 /// # Limits
 ///
@@ -68,11 +68,11 @@ impl<C> Utf8FramesCodec<C> {
 
     /// Creates a codec for the frames of `codec` with the policies of `text`, whose offset and counters are not used.
     pub fn with_decoder(codec: C, text: TextDecoder) -> Self {
-        Self { codec, text: text.at(0), frame: 0, counters: Counters::default() }
+        Self { codec, text: text.restarted_at(0), frame: 0, counters: Counters::default() }
     }
 
     /// Converts this codec into a [`Utf8FragmentsCodec`], which decodes one text that spans several frames.
-    pub fn over_fragments(self) -> Utf8FragmentsCodec<C> {
+    pub fn into_fragments(self) -> Utf8FragmentsCodec<C> {
         let Self { codec, text, frame, counters } = self;
         Utf8FragmentsCodec {
             codec,
@@ -107,27 +107,27 @@ impl<C> Utf8FramesCodec<C> {
 }
 
 impl<C: Decoder<Item: Into<Bytes>>> Utf8FramesCodec<C> {
-    fn read(&mut self, frame: C::Item) -> Result<ByteString, FrameError<C::Error>> {
+    fn read(&mut self, frame: C::Item) -> Result<ByteString, Utf8FramesError<C::Error>> {
         let mut text = self.text;
         let decoded = decode_frame(&mut text, frame.into(), 0);
         self.counters += text.counters();
         let frame = self.frame;
         self.frame += 1;
-        decoded.map_err(|(error, rejected)| FrameError::IllFormed { frame, error, rejected })
+        decoded.map_err(|(error, rejected)| Utf8FramesError::IllFormed { frame, error, rejected })
     }
 }
 
 impl<C: Decoder<Item: Into<Bytes>>> Decoder for Utf8FramesCodec<C> {
     type Item = ByteString;
-    type Error = FrameError<C::Error>;
+    type Error = Utf8FramesError<C::Error>;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, Self::Error> {
-        let frame = self.codec.decode(src).map_err(FrameError::Inner)?;
+        let frame = self.codec.decode(src).map_err(Utf8FramesError::Inner)?;
         frame.map(|frame| self.read(frame)).transpose()
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, Self::Error> {
-        let frame = self.codec.decode_eof(src).map_err(FrameError::Inner)?;
+        let frame = self.codec.decode_eof(src).map_err(Utf8FramesError::Inner)?;
         frame.map(|frame| self.read(frame)).transpose()
     }
 }
@@ -140,7 +140,7 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
     }
 }
 
-/// A codec for one text over many frames of a byte codec. [`Utf8FramesCodec::over_fragments`] creates it.
+/// A codec for one text over many frames of a byte codec. [`Utf8FramesCodec::into_fragments`] creates it.
 ///
 /// A frame may end inside a character, which is then returned with the next frame. The last frame of a message must end
 /// between characters. The byte codec must therefore mark the last frame of each message: its item is a [`Fragment`] of
@@ -168,12 +168,12 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 ///     }
 /// }
 ///
-/// let mut codec = Utf8FramesCodec::new(Letters).over_fragments();
+/// let mut codec = Utf8FramesCodec::new(Letters).into_fragments();
 /// let mut buffer = BytesMut::from("\u{E9}T");
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("".into())));
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("é".into())));
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::Last("T".into())));
-/// # Ok::<(), utf8_codec::codec::FrameError<std::io::Error>>(())
+/// # Ok::<(), utf8_codec::codec::Utf8FramesError<std::io::Error>>(())
 /// ```
 ///
 /// # Errors
@@ -244,7 +244,7 @@ impl<C> Utf8FragmentsCodec<C> {
     fn read<E>(
         &mut self,
         fragment: Fragment<impl Into<Bytes>>,
-    ) -> Result<Option<Fragment<ByteString>>, FrameError<E>> {
+    ) -> Result<Option<Fragment<ByteString>>, Utf8FramesError<E>> {
         let frame = self.frame;
         self.frame += 1;
         let (payload, last) = fragment.into_parts();
@@ -260,7 +260,7 @@ impl<C> Utf8FragmentsCodec<C> {
         self.failed = text.is_err() && !last;
         match text {
             Ok(text) => Ok(Some(Fragment::new(text, last))),
-            Err(error) => Err(FrameError::IllFormed { frame, error, rejected: payload }),
+            Err(error) => Err(Utf8FramesError::IllFormed { frame, error, rejected: payload }),
         }
     }
 
@@ -281,8 +281,11 @@ where
     C: Decoder<Item = Fragment<B>>,
     B: Into<Bytes>,
 {
-    fn last(&mut self, src: &mut BytesMut) -> Result<Option<Fragment<ByteString>>, FrameError<C::Error>> {
-        while let Some(fragment) = self.codec.decode_eof(src).map_err(FrameError::Inner)? {
+    fn last(
+        &mut self,
+        src: &mut BytesMut,
+    ) -> Result<Option<Fragment<ByteString>>, Utf8FramesError<C::Error>> {
+        while let Some(fragment) = self.codec.decode_eof(src).map_err(Utf8FramesError::Inner)? {
             if let Some(text) = self.read(fragment)? {
                 return Ok(Some(text));
             }
@@ -293,7 +296,9 @@ where
         self.end_stream();
         end.map(|end| match end {
             Ok(text) => Ok(Fragment::More(text)),
-            Err(error) => Err(FrameError::IllFormed { frame: self.frame.saturating_sub(1), error, rejected }),
+            Err(error) => {
+                Err(Utf8FramesError::IllFormed { frame: self.frame.saturating_sub(1), error, rejected })
+            }
         })
         .transpose()
     }
@@ -305,13 +310,13 @@ where
     B: Into<Bytes>,
 {
     type Item = Fragment<ByteString>;
-    type Error = FrameError<C::Error>;
+    type Error = Utf8FramesError<C::Error>;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, Self::Error> {
         if self.ended {
             self.end_stream();
         }
-        while let Some(fragment) = self.codec.decode(src).map_err(FrameError::Inner)? {
+        while let Some(fragment) = self.codec.decode(src).map_err(Utf8FramesError::Inner)? {
             if let Some(text) = self.read(fragment)? {
                 return Ok(Some(text));
             }
@@ -339,7 +344,7 @@ impl<C: Encoder<Fragment<Bytes>>, T: Into<ByteString>> Encoder<Fragment<T>> for 
 ///
 /// Neither `Display` nor `Debug` shows payload bytes; they are in `rejected`. An inner error is displayed as `E`.
 #[non_exhaustive]
-pub enum FrameError<E> {
+pub enum Utf8FramesError<E> {
     /// The frame is ill-formed.
     IllFormed {
         /// The number of the frame, counted from 0.
@@ -353,7 +358,7 @@ pub enum FrameError<E> {
     Inner(E),
 }
 
-impl<E> FrameError<E> {
+impl<E> Utf8FramesError<E> {
     /// Returns the error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
@@ -363,7 +368,7 @@ impl<E> FrameError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for FrameError<E> {
+impl<E: fmt::Display> fmt::Display for Utf8FramesError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IllFormed { frame, error, .. } => write!(f, "frame {frame}: {error}"),
@@ -372,7 +377,7 @@ impl<E: fmt::Display> fmt::Display for FrameError<E> {
     }
 }
 
-impl<E: fmt::Debug> fmt::Debug for FrameError<E> {
+impl<E: fmt::Debug> fmt::Debug for Utf8FramesError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IllFormed { frame, error, rejected } => f
@@ -386,7 +391,7 @@ impl<E: fmt::Debug> fmt::Debug for FrameError<E> {
     }
 }
 
-impl<E: core::error::Error + 'static> core::error::Error for FrameError<E> {
+impl<E: core::error::Error + 'static> core::error::Error for Utf8FramesError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::IllFormed { error, .. } => Some(error),
@@ -395,31 +400,31 @@ impl<E: core::error::Error + 'static> core::error::Error for FrameError<E> {
     }
 }
 
-impl<E: From<io::Error>> From<io::Error> for FrameError<E> {
+impl<E: From<io::Error>> From<io::Error> for Utf8FramesError<E> {
     fn from(error: io::Error) -> Self {
         Self::Inner(error.into())
     }
 }
 
-/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the [`FrameError`], or converts the
+/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the [`Utf8FramesError`], or converts the
 /// error of the byte codec.
-impl<E> From<FrameError<E>> for io::Error
+impl<E> From<Utf8FramesError<E>> for io::Error
 where
     E: Into<Self> + fmt::Display + 'static,
 {
-    fn from(error: FrameError<E>) -> Self {
+    fn from(error: Utf8FramesError<E>) -> Self {
         match error {
-            FrameError::Inner(error) => error.into(),
-            FrameError::IllFormed { frame, error, rejected } => {
-                let error: FrameError<core::convert::Infallible> =
-                    FrameError::IllFormed { frame, error, rejected };
+            Utf8FramesError::Inner(error) => error.into(),
+            Utf8FramesError::IllFormed { frame, error, rejected } => {
+                let error: Utf8FramesError<core::convert::Infallible> =
+                    Utf8FramesError::IllFormed { frame, error, rejected };
                 Self::new(io::ErrorKind::InvalidData, error)
             }
         }
     }
 }
 
-impl<E: Recoverable> Recoverable for FrameError<E> {
+impl<E: Recoverable> Recoverable for Utf8FramesError<E> {
     fn is_recoverable(&self) -> bool {
         match self {
             Self::IllFormed { .. } => true,

@@ -6,10 +6,10 @@
 use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
 
-use super::ending::LineEnding;
 use super::error::{CodecError, LineStart};
 use super::frame::{decode_frame, is_unchanged};
 use crate::chunks::text_of;
+use crate::line_ending::LineEnding;
 use crate::text::TextDecoder;
 
 /// The default limit of a line in bytes.

@@ -4,22 +4,23 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::ending::LineEnding;
 use super::error::CodecError;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
+use crate::line_ending::LineEnding;
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer, or a copy
-/// if a part of it was repaired, if the BOM policy may apply to it, or if a [subset](TextDecoder::subset) is adopted.
+/// if a part of it was repaired, if the BOM policy may apply to it, or if a [subset](TextDecoder::with_subset) is adopted.
 ///
 /// # Limits
 ///
-/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length) sets
-/// another limit. It limits the bytes that are read: a policy may make the text longer, `Escape` by a factor of 4
-/// ([`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len)). [`max_text_length`](Self::max_text_length)
-/// limits the text that is returned. **Without a limit a peer that never sends a terminator makes the read buffer grow
-/// until memory is exhausted.** The terminator is not counted. A line that is longer is reported once, even if its end
-/// has not arrived, and is discarded in constant memory up to its terminator. The lines after it are read normally.
+/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless
+/// [`with_max_length`](Self::with_max_length) sets another limit. It limits the bytes that are read: a policy may make
+/// the text longer, `Escape` by a factor of 4 ([`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len)).
+/// [`with_max_text_length`](Self::with_max_text_length) limits the text that is returned. **Without a limit a peer that
+/// never sends a terminator makes the read buffer grow until memory is exhausted.** The terminator is not counted. A
+/// line that is longer is reported once, even if its end has not arrived, and is discarded in constant memory up to its
+/// terminator. The lines after it are read normally.
 ///
 /// # Errors
 ///
@@ -91,12 +92,12 @@ impl Utf8LinesCodec {
     /// # Ok::<(), utf8_codec::codec::CodecError>(())
     /// ```
     pub const fn ndjson() -> Self {
-        Self::new().max_length(NDJSON_MAX_LENGTH)
+        Self::new().with_max_length(NDJSON_MAX_LENGTH)
     }
 
     /// Sets the limit of a line that is read, in bytes. `usize::MAX` is no limit: see [Limits](#limits).
     #[must_use]
-    pub const fn max_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;
         self
     }
@@ -110,21 +111,21 @@ impl Utf8LinesCodec {
     /// # use bytes::BytesMut;
     /// # use tokio_util::codec::Decoder;
     ///
-    /// let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    /// let mut codec = Utf8LinesCodec::with_decoder(replace).max_length(5).max_text_length(5);
+    /// let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    /// let mut codec = Utf8LinesCodec::with_decoder(replace).with_max_length(5).with_max_text_length(5);
     /// let mut buffer = BytesMut::from(&b"gr\xFCn\n\xFF\xFF\n"[..]);
     /// assert!(matches!(codec.decode(&mut buffer), Err(CodecError::LineTooLong { limit: 5, .. })));
     /// assert!(matches!(codec.decode(&mut buffer), Err(CodecError::LineTooLong { limit: 5, .. })));
     /// ```
     #[must_use]
-    pub const fn max_text_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_text_length(mut self, bytes: usize) -> Self {
         self.reader.max_text_length = bytes;
         self
     }
 
     /// Sets the line terminator.
     #[must_use]
-    pub const fn ending(mut self, ending: LineEnding) -> Self {
+    pub const fn with_line_ending(mut self, ending: LineEnding) -> Self {
         self.reader.ending = ending;
         self
     }

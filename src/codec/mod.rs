@@ -23,14 +23,14 @@
 //! use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 //!
 //! async fn serve(socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> Result<(), CodecError> {
-//!     let codec = Utf8LinesCodec::new().max_length(1024);
+//!     let codec = Utf8LinesCodec::new().with_max_length(1024);
 //!     let mut lines = Framed::new(socket, ErrorsAsItems::new(codec));
 //!     while let Some(line) = lines.next().await {
-//!         let answer = match line? {
+//!         let reply = match line? {
 //!             Ok(line) => format!("{} characters", line.chars().count()),
 //!             Err(error) => error.to_string(),
 //!         };
-//!         lines.send(answer).await?;
+//!         lines.send(reply).await?;
 //!     }
 //!     Ok(())
 //! }
@@ -41,20 +41,37 @@
 //! # });
 //! ```
 //!
-//! - **Errors**: [`CodecError`] and [`FrameError`] contain the offset, the kind, the rejected bytes and, for lines, the
-//!   line and the column. The codec has consumed the reported bytes.
-//! - **End**: `decode_eof` returns what is left, one item or error for each call, and then `Ok(None)`. `FramedRead` does not
-//!   call it again after an error unless it is polled again. If the source resumes after its end, decoding continues
-//!   where it stopped, and the offsets are not reset: an item that the end cut off is not continued, and what was
-//!   discarded after an error has ended.
-//! - **Limits**: 64 KiB for a line unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer,
-//!   `TranscodeCodec` at most 7.
-//! - **Cost**: items are slices of the read buffer. Text is copied if a policy changes it, if the BOM policy may apply
-//!   to it, under a subset, and if it is transcoded. Each byte is searched once and validated once. The work is linear
-//!   in the length of any input.
-//! - **Cancel safety**: codecs do no I/O. All state is in the codec and in the buffer of `Framed`, whose `next()` is
-//!   cancel safe. An item is a slice that keeps the memory of the whole read buffer alive: copy items that you keep.
-//! - **Feature**: `codec` (on by default).
+//! # Errors
+//!
+//! [`CodecError`] and [`Utf8FramesError`] contain the offset, the kind, the rejected bytes and, for lines, the line and
+//! the column. The codec has consumed the reported bytes.
+//!
+//! # End of the stream
+//!
+//! `decode_eof` returns what is left, one item or error for each call, and then `Ok(None)`. `FramedRead` does not call
+//! it again after an error unless it is polled again. If the source resumes after its end, decoding continues where it
+//! stopped, and the offsets are not reset: an item that the end cut off is not continued, and what was discarded after
+//! an error has ended.
+//!
+//! # Limits
+//!
+//! A line has at most 64 KiB unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer,
+//! `TranscodeCodec` at most 7.
+//!
+//! # Cost
+//!
+//! Items are slices of the read buffer. Text is copied if a policy changes it, if the BOM policy may apply to it, under
+//! a subset, and if it is transcoded. Each byte is searched once and validated once. The work is linear in the length
+//! of any input.
+//!
+//! # Cancel safety
+//!
+//! Codecs do no I/O. All state is in the codec and in the buffer of `Framed`, whose `next()` is cancel safe. An item is
+//! a slice that keeps the memory of the whole read buffer alive: copy items that you keep.
+//!
+//! # Feature
+//!
+//! `codec`, which is on by default.
 
 // An unfinished sequence stays in the read buffer. When its other bytes have arrived, the sequence is contiguous there,
 // so nothing is copied. `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer
@@ -62,7 +79,6 @@
 
 mod batches;
 mod chunks;
-mod ending;
 mod error;
 mod errors_as_items;
 mod frame;
@@ -76,12 +92,11 @@ mod transcode;
 #[cfg(feature = "transcode")]
 mod transcode_lines;
 
-pub use batches::{Lines, LinesIter, Utf8LineBatchesCodec};
+pub use batches::{Lines, LinesIntoIter, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
-pub use ending::LineEnding;
 pub use error::{CodecError, LineStart, Recoverable, RejectedText};
 pub use errors_as_items::ErrorsAsItems;
-pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
+pub use frames::{Fragment, Utf8FragmentsCodec, Utf8FramesCodec, Utf8FramesError};
 pub use lines::Utf8LinesCodec;
 pub use sse::codec::SseCodec;
 #[cfg(feature = "transcode")]

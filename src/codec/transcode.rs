@@ -64,33 +64,41 @@ impl TranscodeCodec {
 
     /// Sets the policy for ill-formed input and for characters that the encoding does not have.
     #[must_use]
-    pub fn on_error(self, on_error: ErrorPolicy) -> Self {
-        Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
+    pub fn with_error_policy(self, on_error: ErrorPolicy) -> Self {
+        Self {
+            reading: self.reading.with_error_policy(on_error),
+            writing: self.writing.with_error_policy(on_error),
+            ..self
+        }
     }
 
     /// Sets the policy for the BOM of the input. No BOM is written.
     #[must_use]
-    pub fn bom(self, bom: BomPolicy) -> Self {
-        Self { reading: self.reading.bom(bom), ..self }
+    pub fn with_bom_policy(self, bom: BomPolicy) -> Self {
+        Self { reading: self.reading.with_bom_policy(bom), ..self }
     }
 
     /// Sets options for behavior that the encoding specifications leave open.
     #[must_use]
-    pub fn switches(self, switches: Switches) -> Self {
-        Self { reading: self.reading.switches(switches), writing: self.writing.switches(switches), ..self }
+    pub fn with_switches(self, switches: Switches) -> Self {
+        Self {
+            reading: self.reading.with_switches(switches),
+            writing: self.writing.with_switches(switches),
+            ..self
+        }
     }
 
     /// Sets the adopted subset, for reading and writing.
     #[must_use]
-    pub fn subset(self, subset: &'static Subset) -> Self {
-        Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
+    pub fn with_subset(self, subset: &'static Subset) -> Self {
+        Self { reading: self.reading.with_subset(subset), writing: self.writing.with_subset(subset), ..self }
     }
 
     /// Detects a BOM at the start of the input. If there is one, the input is decoded in the encoding of the BOM, as with
-    /// [`Transcoder::sniff`]. The encoding for writing does not change.
+    /// [`Transcoder::with_sniffing`]. The encoding for writing does not change.
     #[must_use]
-    pub fn sniff(self) -> Self {
-        Self { reading: self.reading.sniff(), sniffs: true, ..self }
+    pub fn with_sniffing(self, sniff: bool) -> Self {
+        Self { reading: self.reading.with_sniffing(sniff), sniffs: sniff, ..self }
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.
@@ -105,17 +113,17 @@ impl TranscodeCodec {
 
     /// Returns the encoding for writing.
     pub(super) const fn written(&self) -> Encoding {
-        self.writing.to()
+        self.writing.target()
     }
 
     /// Returns the start of the first character of a text that the encoding for writing does not have or that is outside
     /// the subset.
     pub(super) fn first_replaced(&self, text: &str) -> Option<usize> {
-        let mut writing = self.writing.on_error(ErrorPolicy::Strict);
+        let mut writing = self.writing.with_error_policy(ErrorPolicy::Strict);
         let mut out = [0; 1024];
         let mut read = 0;
         loop {
-            let progress = writing.feed_into(&text.as_bytes()[read..], &mut out);
+            let progress = writing.feed_into_slice(&text.as_bytes()[read..], &mut out);
             read += progress.read;
             match progress.status {
                 Status::InputEmpty => return None,
@@ -160,7 +168,7 @@ impl TranscodeCodec {
             // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so
             // the loop continues with the rest of the text.
             dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
-            let progress = writing.feed_into(&text[read..], &mut dst[written..]);
+            let progress = writing.feed_into_slice(&text[read..], &mut dst[written..]);
             dst.truncate(written + progress.written);
             read += progress.read;
             match progress.status {
@@ -182,7 +190,7 @@ impl Decoder for TranscodeCodec {
     type Error = CodecError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        self.read(src, |reading, bytes, text| reading.feed(bytes, text))
+        self.read(src, |reading, bytes, text| reading.feed_into(bytes, text))
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
@@ -190,8 +198,8 @@ impl Decoder for TranscodeCodec {
             return Ok(Some(text));
         }
         let end = |reading: &mut Transcoder, bytes: &[u8], text: &mut String| {
-            reading.feed(bytes, text)?;
-            reading.finish(text)
+            reading.feed_into(bytes, text)?;
+            reading.finish_into(text)
         };
         let first = self.read(src, end);
         if first.is_err() {

@@ -4,12 +4,12 @@ use bytes::{BufMut, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::ending::LineEnding;
 use super::error::{CodecError, LineStart};
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineState};
 use super::transcode::TranscodeCodec;
 use crate::detect::{Sniff, sniff};
 use crate::error::Utf8Error;
+use crate::line_ending::LineEnding;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Transcoder};
 
@@ -18,10 +18,11 @@ use crate::transcode::{Encoding, Transcoder};
 ///
 /// # Limits
 ///
-/// A line may have 64 KiB in the other encoding, without the terminator, unless [`max_length`](Self::max_length) sets
-/// another limit. The text may be longer: [`max_text_length`](Self::max_text_length) limits it. **Without a limit a
-/// peer that never sends a terminator makes the read buffer grow until memory is exhausted.** A line that is too long
-/// is reported once and discarded in constant memory.
+/// A line may have 64 KiB in the other encoding, without the terminator, unless
+/// [`with_max_length`](Self::with_max_length) sets another limit. The text may be longer:
+/// [`with_max_text_length`](Self::with_max_text_length) limits it. **Without a limit a peer that never sends a
+/// terminator makes the read buffer grow until memory is exhausted.** A line that is too long is reported once and
+/// discarded in constant memory.
 ///
 /// # Errors
 ///
@@ -87,20 +88,20 @@ impl TranscodeCodec {
 impl TranscodeLinesCodec {
     /// Sets the limit of a line that is read, in bytes. `usize::MAX` is no limit: see [Limits](#limits).
     #[must_use]
-    pub fn max_length(self, bytes: usize) -> Self {
+    pub fn with_max_length(self, bytes: usize) -> Self {
         Self { max_length: bytes, ..self }
     }
 
     /// Sets the limit of the text of a line, in bytes of UTF-8, after a policy was applied to it. There is none unless
     /// it is set. A longer text is reported as a line that is too long.
     #[must_use]
-    pub fn max_text_length(self, bytes: usize) -> Self {
+    pub fn with_max_text_length(self, bytes: usize) -> Self {
         Self { max_text_length: bytes, ..self }
     }
 
     /// Sets the line terminator.
     #[must_use]
-    pub fn ending(self, ending: LineEnding) -> Self {
+    pub fn with_line_ending(self, ending: LineEnding) -> Self {
         Self { ending, ..self }
     }
 
@@ -124,7 +125,7 @@ impl TranscodeLinesCodec {
                 Sniff::Absent => {}
             }
         }
-        Some(self.detected.unwrap_or(Units::of(self.codec.reading.from())))
+        Some(self.detected.unwrap_or(Units::of(self.codec.reading.source())))
     }
 
     fn line(&self) -> LineStart {
@@ -244,7 +245,7 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
     let (mut rest, mut result) = (bytes, Ok(()));
     loop {
         let before = reading.offset();
-        let Err(error) = reading.feed(rest, text) else { return result };
+        let Err(error) = reading.feed_into(rest, text) else { return result };
         result = result.and(Err(error));
         rest = &rest[reading.offset().wrapping_sub(before) as usize..];
     }
@@ -252,10 +253,10 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
 
 /// Ends the stream. Returns the first error.
 fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), Utf8Error> {
-    let first = reading.finish(text);
+    let first = reading.finish_into(text);
     // An unfinished sequence may have several errors.
     if first.is_err() {
-        while reading.finish(text).is_err() {}
+        while reading.finish_into(text).is_err() {}
     }
     first
 }

@@ -67,8 +67,8 @@ impl<'h> FormDisposition<'h> {
     }
 }
 
-/// Whether the parameter is a `filename*` or a continuation such as `filename*0` (RFC 2231 §3) in which a reader may find an
-/// empty name.
+/// Whether the parameter is a `filename*` or a continuation such as `filename*0` (RFC 2231 §3) in which a reader may
+/// find an empty name.
 fn may_empty_file_name(name: &str, value: &[u8]) -> bool {
     let Some((base, rest)) = name.split_once('*') else { return false };
     let has_charset =

@@ -24,7 +24,8 @@ const UTF_8: [&str; 8] = ["cp65001", "csutf8", "u8", "utf", "utf8_ucs2", "utf8_u
 const WHATWG_UTF_8: [&str; 6] =
     ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
 
-/// The names and aliases of UTF-16, UTF-32, UCS-2 and UCS-4 in IANA's registry, in the WHATWG Encoding Standard and in .NET.
+/// The names and aliases of UTF-16, UTF-32, UCS-2 and UCS-4 in IANA's registry, in the WHATWG Encoding Standard and in
+/// .NET.
 #[cfg(any(feature = "http-rules", feature = "mime"))]
 const WIDE: [&str; 21] = [
     "utf-16",

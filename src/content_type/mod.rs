@@ -22,13 +22,18 @@
 //! | a value without quotes | a token | a token, or other characters that mailers leave unquoted in boundaries |
 //! | parameters in sections, `charset*=` | ordinary names | RFC 2231 |
 //!
-//! # Limits and cost
+//! # Limits
+//!
+//! The length of a value is not limited here: HTTP servers and the MIME readers of this crate limit it.
+//!
+//! # Cost
 //!
 //! The value is read once, and parameters in sections are sorted once. The types borrow from the value; a parameter is
-//! copied if it has escapes, folded lines, percent-encoding or sections. The length of a value is not limited here:
-//! HTTP servers and the MIME readers of this crate limit it.
+//! copied if it has escapes, folded lines, percent-encoding or sections.
 //!
-//! Feature `alloc`.
+//! # Feature
+//!
+//! `alloc`.
 
 #[cfg(feature = "http-rules")]
 mod disposition;

@@ -59,17 +59,17 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 /// `FF FE 00 00` is the BOM of UTF-32LE if the stream ends there or if a code unit of UTF-32 follows. Otherwise it is the BOM
 /// of UTF-16LE and U+0000, as it always is in the WHATWG Encoding Standard, which has no UTF-32.
 ///
-/// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this during a conversion.
+/// [`Transcoder::with_sniffing`](crate::transcode::Transcoder::with_sniffing) does this during a conversion.
 ///
 /// ```
 /// use utf8_codec::detect::{BomSniffer, Sniff};
 /// use utf8_codec::transcode::Encoding;
 ///
 /// let mut sniffer = BomSniffer::new();
-/// assert_eq!(sniffer.feed(b"\xFF"), Sniff::Undecided);
-/// assert_eq!(sniffer.feed(b"\xFE"), Sniff::Undecided); // UTF-16LE, or UTF-32LE
-/// assert_eq!(sniffer.feed(b"a\0"), Sniff::Found(Encoding::Utf16Le));
-/// assert_eq!(BomSniffer::new().feed(b"\xFFa"), Sniff::Absent);
+/// assert_eq!(sniffer.push(b"\xFF"), Sniff::Undecided);
+/// assert_eq!(sniffer.push(b"\xFE"), Sniff::Undecided); // UTF-16LE, or UTF-32LE
+/// assert_eq!(sniffer.push(b"a\0"), Sniff::Found(Encoding::Utf16Le));
+/// assert_eq!(BomSniffer::new().push(b"\xFFa"), Sniff::Absent);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BomSniffer {
@@ -86,7 +86,7 @@ impl BomSniffer {
 
     /// Examines the next chunk and returns the result so far. Once the result is decided, later chunks do not change
     /// it.
-    pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
+    pub fn push(&mut self, chunk: &[u8]) -> Sniff {
         for &byte in chunk {
             if self.sniff() != Sniff::Undecided {
                 break;

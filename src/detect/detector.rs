@@ -122,11 +122,11 @@ fn power(base: f64, exponent: u64) -> f64 {
 /// use utf8_codec::detect::{Detection, Detector};
 ///
 /// let mut detector = Detector::new();
-/// assert_eq!(detector.feed(b"plain"), Detection::Ascii);
-/// assert_eq!(detector.feed(b" caf\xC3"), Detection::Ascii);
-/// assert_eq!(detector.feed(b"\xA9"), Detection::Utf8 { sequences: 1 });
+/// assert_eq!(detector.push(b"plain"), Detection::Ascii);
+/// assert_eq!(detector.push(b" caf\xC3"), Detection::Ascii);
+/// assert_eq!(detector.push(b"\xA9"), Detection::Utf8 { sequences: 1 });
 /// assert!(detector.detection().coincidence() < 0.04);
-/// let Detection::NotUtf8 { first } = detector.feed(b" caf\xE9!") else { panic!() };
+/// let Detection::NotUtf8 { first } = detector.push(b" caf\xE9!") else { panic!() };
 /// assert_eq!(first.offset, 15);
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -160,8 +160,8 @@ impl Detector {
     /// Examines the next chunk and returns the result so far.
     ///
     /// `FF` and `FE` at the start are not [`NotUtf8`](Detection::NotUtf8) while they may be part of a BOM.
-    pub fn feed(&mut self, chunk: &[u8]) -> Detection {
-        let sniff = self.sniffer.feed(chunk);
+    pub fn push(&mut self, chunk: &[u8]) -> Detection {
+        let sniff = self.sniffer.push(chunk);
         self.settle(sniff);
         self.prefix.feed(chunk);
         if self.settled.is_none() {

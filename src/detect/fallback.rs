@@ -13,6 +13,7 @@ use crate::transcode::{Encoding, Transcoder};
 
 /// A legacy encoding, for text that is not UTF-8. In both encodings every byte sequence is well-formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Legacy {
     /// windows-1252. On the web the label ISO 8859-1 also means windows-1252.
     #[default]
@@ -38,7 +39,8 @@ impl Legacy {
 
     fn append(self, bytes: &[u8], out: &mut String) {
         // Both encodings map every byte to a character, so the conversion never fails.
-        let result: Result<(), Utf8Error> = Transcoder::new(self.encoding(), Encoding::Utf8).feed(bytes, out);
+        let result: Result<(), Utf8Error> =
+            Transcoder::new(self.encoding(), Encoding::Utf8).feed_into(bytes, out);
         debug_assert!(result.is_ok());
     }
 }
@@ -89,7 +91,7 @@ pub fn decode_or_legacy(frame: &[u8], legacy: Legacy, scope: Scope) -> Cow<'_, s
 }
 
 fn append_repaired(bytes: &[u8], legacy: Legacy, out: &mut String) {
-    let mut decoder = TextDecoder::new().on_error(legacy.policy());
+    let mut decoder = TextDecoder::new().with_error_policy(legacy.policy());
     for piece in decoder.feed(bytes) {
         out.push_str(piece.text().unwrap_or_default());
     }
@@ -122,9 +124,10 @@ fn without_line_break(line: &[u8]) -> (&[u8], &'static str) {
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
 /// With [`Scope::Line`] a line is buffered until it is complete, because its last byte may determine how its first
-/// bytes are decoded. When a line reaches the [`limit`](Self::limit), its encoding is decided from the bytes so far. If
-/// they are well-formed UTF-8, the rest of the line is decoded as UTF-8, and each ill-formed sequence in it as legacy
-/// text. Otherwise the whole line is legacy text. The memory is therefore bounded, even for a line without an end.
+/// bytes are decoded. When a line reaches the [`with_limit`](Self::with_limit), its encoding is decided from the bytes
+/// so far. If they are well-formed UTF-8, the rest of the line is decoded as UTF-8, and each ill-formed sequence in it
+/// as legacy text. Otherwise the whole line is legacy text. The memory is therefore bounded, even for a line without an
+/// end.
 ///
 /// ```
 /// use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};
@@ -132,9 +135,9 @@ fn without_line_break(line: &[u8]) -> (&[u8], &'static str) {
 /// let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
 /// let mut text = String::new();
 /// for chunk in [&b"caf\xC3"[..], b"\xA9\ncaf\xE9", b"\n"] {
-///     decoder.feed(chunk, &mut text);
+///     decoder.feed_into(chunk, &mut text);
 /// }
-/// decoder.finish(&mut text);
+/// decoder.finish_into(&mut text);
 /// assert_eq!(text, "café\ncafé\n");
 /// ```
 #[derive(Clone, Debug)]
@@ -156,12 +159,12 @@ enum Decided {
 }
 
 impl FallbackDecoder {
-    /// The default of [`limit`](Self::limit): 64 KiB.
+    /// The default of [`with_limit`](Self::with_limit): 64 KiB.
     pub const DEFAULT_LIMIT: usize = 64 * 1024;
 
     /// Creates a decoder with the [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT).
     pub const fn new(legacy: Legacy, scope: Scope) -> Self {
-        let text = TextDecoder::new().on_error(legacy.policy());
+        let text = TextDecoder::new().with_error_policy(legacy.policy());
         let decided = match scope {
             Scope::Sequence => Some(Decided::Utf8(text)),
             Scope::Line | Scope::Frame => None,
@@ -171,12 +174,12 @@ impl FallbackDecoder {
 
     /// Sets the maximum number of bytes of a line that are buffered before its encoding is decided.
     #[must_use]
-    pub fn limit(self, limit: usize) -> Self {
+    pub fn with_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
     /// Decodes the next chunk and appends the text whose encoding is decided.
-    pub fn feed(&mut self, chunk: &[u8], out: &mut String) {
+    pub fn feed_into(&mut self, chunk: &[u8], out: &mut String) {
         if self.scope == Scope::Sequence {
             return self.push(chunk, out);
         }
@@ -192,14 +195,14 @@ impl FallbackDecoder {
             let len = kernels::first_position(rest, b'\n');
             self.push(&rest[..len.unwrap_or(rest.len())], out);
             let Some(len) = len else { return };
-            self.finish(out);
+            self.finish_into(out);
             out.push('\n');
             rest = &rest[len + 1..];
         }
     }
 
     /// Ends the stream and appends the last line. The decoder can then be used for another stream.
-    pub fn finish(&mut self, out: &mut String) {
+    pub fn finish_into(&mut self, out: &mut String) {
         match &mut self.decided {
             Some(Decided::Utf8(text)) => {
                 if let Some(piece) = text.finish() {
@@ -241,7 +244,7 @@ impl FallbackDecoder {
     fn decide(&mut self, out: &mut String) {
         if let (text, TextEnd::Unfinished(_)) = kernels::prefix(AtBoundary::START, &self.line) {
             out.push_str(text);
-            let mut decoder = TextDecoder::new().on_error(self.legacy.policy());
+            let mut decoder = TextDecoder::new().with_error_policy(self.legacy.policy());
             // The bytes after `text` are an unfinished character, which becomes pending.
             let unfinished = decoder.feed(&self.line[text.len()..]).next();
             debug_assert_eq!(unfinished, None);

@@ -1,7 +1,6 @@
-//! Detection of an encoding by a BOM, by a designation, or by content. Feature `transcode`.
+//! Detection of an encoding by a BOM, by a designation, or by content.
 //!
-//! For programs that read files and streams without a label. The module does no I/O and needs no allocator (`no_std`),
-//! except that the fallback needs the feature `alloc`.
+//! For programs that read files and streams without a label. The module does no I/O.
 //!
 //! | question | type or function |
 //! |---|---|
@@ -16,7 +15,7 @@
 //!
 //! let mut detector = Detector::new();
 //! for chunk in [&b"H\0e"[..], b"\0l\0l\0o\0\xB2\0"] {
-//!     detector.feed(chunk);
+//!     detector.push(chunk);
 //! }
 //! let detection = detector.finish();
 //! let encoding = Encoding::Utf16Le;
@@ -34,6 +33,10 @@
 //!
 //! The [`Detector`] validates at the speed of the kernels and counts characters. It also examines the code units of the
 //! first 4 KiB as UTF-16.
+//!
+//! # Feature
+//!
+//! `transcode`, `no_std` without an allocator. The fallback needs `alloc`.
 
 mod bom;
 mod designation;

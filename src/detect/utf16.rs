@@ -75,7 +75,7 @@ impl Prefix {
     }
 
     /// Whether there is too little evidence for UTF-16 after `chunk`, the last one of the prefix. Every byte that may
-    /// be part of evidence is counted as evidence, so the answer `true` is always correct.
+    /// be part of evidence is counted as evidence, so the result `true` is always correct.
     fn is_short_of_evidence(&self, chunk: &[u8]) -> bool {
         // Each code unit that `Units::evidence` counts contains 00, 01 or 02, or is U+FF0C and contains FF. The range
         // wraps: FF, 00, 01, 02.

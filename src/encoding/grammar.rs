@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn kinds_are_numbered_in_order() {
-        for (i, kind) in ErrorKind::ALL.into_iter().enumerate() {
+        for (i, &kind) in ErrorKind::ALL.iter().enumerate() {
             assert_eq!(kind as usize, i);
         }
     }

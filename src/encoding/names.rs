@@ -35,7 +35,7 @@ pub enum Encoding {
     ///
     /// The stream is read as concatenated strings, as the WTF-8 specification defines concatenation: a high surrogate
     /// followed by a low one becomes one supplementary character, also across chunks. In a single string such a pair is
-    /// ill-formed. [`Switches::reject_pairs`](crate::transcode::Switches::reject_pairs) makes it an error.
+    /// ill-formed. [`Switches::with_reject_pairs`](crate::transcode::Switches::with_reject_pairs) makes it an error.
     Wtf8,
     /// UTF-8 in which each byte of an ill-formed sequence is represented by one of U+DC80..U+DCFF, `utf-8b`: Python's
     /// `surrogateescape`. Any bytes can be decoded, and encoding restores them.
@@ -62,7 +62,7 @@ pub enum Encoding {
 
 impl Encoding {
     /// Every encoding, in declaration order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: &'static [Self] = &[
         Self::Utf8,
         Self::Utf8Ucs4,
         Self::Cesu8,
@@ -255,7 +255,7 @@ impl fmt::Display for UnknownEncoding {
         f.write_str("unknown encoding `")?;
         self.name[..usize::from(self.len)].iter().try_for_each(|&byte| f.write_char(char::from(byte)))?;
         f.write_str(if self.is_cut { "...`; known are " } else { "`; known are " })?;
-        for (i, encoding) in Encoding::ALL.into_iter().enumerate() {
+        for (i, &encoding) in Encoding::ALL.iter().enumerate() {
             if i > 0 {
                 f.write_str(", ")?;
             }
@@ -273,7 +273,7 @@ impl FromStr for Encoding {
     /// Parses a name as `iconv` does: `latin1` is ISO 8859-1. Case, `-`, `_` and spaces are ignored. `utf-16` and
     /// `utf-32` without a byte order are little-endian, as on the web. UCS-4 is big-endian, as in ISO/IEC 10646-1.
     fn from_str(name: &str) -> Result<Self, UnknownEncoding> {
-        let names = Self::ALL.into_iter().map(|encoding| (encoding.name(), encoding));
+        let names = Self::ALL.iter().map(|&encoding| (encoding.name(), encoding));
         names
             .chain(ALIASES)
             .find(|&(known, _)| same(known, name))

@@ -8,7 +8,7 @@ use super::body::Utf8Body;
 use super::content_fields::ContentFields;
 use super::filter::BodyFilter;
 use super::plan::{BodyPlan, Check};
-use super::rejection::{Message, Reason, Rejection};
+use super::rejection::{MessageKind, Reason, Rejection};
 use super::rules::BodyRules;
 
 impl BodyRules {
@@ -25,16 +25,16 @@ impl BodyRules {
     ///
     /// ```
     /// use http_body_util::Full;
-    /// use utf8_codec::http::{BodyRules, Message};
+    /// use utf8_codec::http::{BodyRules, MessageKind};
     ///
     /// let request = http::Request::post("/").header("content-type", "text/plain; charset=latin1");
     /// let (mut parts, body) = request.body(Full::<bytes::Bytes>::from("caf")).unwrap().into_parts();
-    /// let rejection = BodyRules::new().apply(Message::Request, &mut parts.headers, body).unwrap_err();
+    /// let rejection = BodyRules::new().apply(MessageKind::Request, &mut parts.headers, body).unwrap_err();
     /// assert_eq!(rejection.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
     /// ```
     pub fn apply<B: Body>(
         &self,
-        message: Message,
+        message: MessageKind,
         headers: &mut HeaderMap,
         body: B,
     ) -> Result<Utf8Body<B>, Box<Rejection>> {
@@ -42,7 +42,7 @@ impl BodyRules {
             Ok(plan) => {
                 plan.adapt(headers);
                 let filter = BodyFilter::new(&plan, self);
-                Ok(Utf8Body::with_filter(body, filter).check_trailers(self.checks_trailers()))
+                Ok(Utf8Body::with_filter(body, filter).with_trailer_check(self.trailer_check()))
             }
             Err(reason) => {
                 let content_type = headers.get(CONTENT_TYPE).cloned();

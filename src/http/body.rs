@@ -100,7 +100,7 @@ impl<B> Utf8Body<B> {
 
     /// Wraps `inner` with the policies of a decoder.
     pub const fn with_decoder(inner: B, decoder: TextDecoder) -> Self {
-        Self::with_filter(inner, BodyFilter::text(decoder))
+        Self::with_filter(inner, BodyFilter::with_decoder(decoder))
     }
 
     /// Wraps a `multipart/form-data` body (RFC 7578) and checks its text fields. Files pass without a check.
@@ -125,13 +125,13 @@ impl<B> Utf8Body<B> {
 
     /// Sets the counters. They count this body, its bytes, its repaired sequences and its error.
     #[must_use]
-    pub fn counters(self, counters: &HttpCounters) -> Self {
+    pub fn with_counters(self, counters: &HttpCounters) -> Self {
         self.observed(BodyObserver::new(counters.clone(), None))
     }
 
     /// Sets whether the values of trailer fields are checked; by default they are not.
     #[must_use]
-    pub fn check_trailers(self, check: bool) -> Self {
+    pub fn with_trailer_check(self, check: bool) -> Self {
         Self { check_trailers: check, ..self }
     }
 
@@ -287,7 +287,7 @@ where
 /// Feeds the chunks of a frame to the filter. `Bytes` are not copied.
 fn feed(filter: &mut BodyFilter, mut data: impl Buf) {
     while !data.chunk().is_empty() {
-        filter.feed(data.copy_to_bytes(data.chunk().len()));
+        filter.push(data.copy_to_bytes(data.chunk().len()));
     }
 }
 

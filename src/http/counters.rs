@@ -19,7 +19,7 @@ use crate::policy::Counters;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let counters = HttpCounters::new();
-/// let body = Utf8Body::new(Full::<Bytes>::from(&b"caf\xC3"[..])).counters(&counters);
+/// let body = Utf8Body::new(Full::<Bytes>::from(&b"caf\xC3"[..])).with_counters(&counters);
 /// assert!(body.collect().await.is_err());
 /// // In the code that exports metrics:
 /// let now = counters.snapshot();

@@ -8,7 +8,7 @@
 //! - [`Utf8Body`] is a body that wraps another body.
 //! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
 //!   By default text that cannot be checked is rejected; each exception is a setting. Other types pass, and so do gRPC and
-//!   Connect, whose messages have a length before them ([`BodyRules::length_prefixed`] rejects them).
+//!   Connect, whose messages have a length before them ([`BodyRules::with_length_prefixed`] rejects them).
 //! - [`Rejection`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
@@ -18,14 +18,14 @@
 //! ```
 //! use bytes::Bytes;
 //! use http_body_util::{BodyExt, Full};
-//! use utf8_codec::http::{BodyRules, Message, Rejection};
+//! use utf8_codec::http::{BodyRules, MessageKind, Rejection};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let request = http::Request::post("/").header("content-type", "application/json");
 //! let (mut head, body) = request.body(Full::<Bytes>::from(&b"\"caf\xE9\""[..]))?.into_parts();
 //!
-//! let body = BodyRules::new().apply(Message::Request, &mut head.headers, body)?;
+//! let body = BodyRules::new().apply(MessageKind::Request, &mut head.headers, body)?;
 //! let error = body.collect().await.unwrap_err();
 //! let response = Rejection::from_error(&error).expect("the text is ill-formed").to_response();
 //! assert_eq!(response.status(), http::StatusCode::BAD_REQUEST);
@@ -42,7 +42,7 @@
 //! and documents that may declare their encoding, are checked with a [`BodyFilter`].
 //!
 //! ```
-//! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Message, Reason, Rejection};
+//! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, MessageKind, Reason, Rejection};
 //! use utf8_codec::proxy::{Edit, Filter, Verdict};
 //!
 //! let mut fields = ContentFields::new();
@@ -53,7 +53,7 @@
 //! let mut filter = Filter::with_decoder(*plan.decoder());
 //! assert_eq!(filter.feed("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
 //! let Verdict::Reject(error) = filter.feed(b"\xFF", |_| {}) else { unreachable!() };
-//! let rejection = Rejection::new(Message::Request, Reason::Body(error));
+//! let rejection = Rejection::new(MessageKind::Request, Reason::Body(error));
 //! assert_eq!(rejection.status(), 400);
 //! assert!(rejection.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
 //! # Ok::<(), Reason>(())
@@ -67,12 +67,12 @@
 //! # Cost
 //!
 //! The text is read once. In plain text only characters that are split between frames are copied. Between two frames a
-//! body keeps at most 3 bytes. An XML, HTML or CSS document without a `charset` parameter keeps up to 1,024 bytes of its start
-//! until its encoding is known. A multipart form also keeps its last character and up to 16 KiB of the header of one
-//! part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
+//! body keeps at most 3 bytes. An XML, HTML or CSS document without a `charset` parameter keeps up to 1,024 bytes of
+//! its start until its encoding is known. A multipart form also keeps its last character and up to 16 KiB of the header
+//! of one part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
 //! allocation. Forms, transcoded bodies and trailers do.
 //!
-//! # Features
+//! # Feature
 //!
 //! `http-rules` enables the parts without a body type: rules, plans, filters, and problem documents. It compiles for
 //! wasm, and needs neither `http-body` nor a runtime. `http` adds [`Utf8Body`] and the counters. `encoding_rs` adds
@@ -116,9 +116,9 @@ pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, FormField, MultipartError, Undecodable, Utf8BodyError};
 pub use fields::check_field;
 pub use filter::BodyFilter;
-pub use options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 pub use plan::{BodyKind, BodyPlan};
-pub use rejection::{Message, Reason, Rejection};
+pub use rejection::{MessageKind, Reason, Rejection};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;

@@ -51,7 +51,7 @@ pub enum OtherCharset {
 /// What happens to a body that cannot be checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Uncheckable {
+pub enum UncheckablePolicy {
     /// The message is rejected.
     #[default]
     Reject,

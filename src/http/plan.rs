@@ -145,5 +145,5 @@ pub(crate) const fn in_ascii(decoder: TextDecoder) -> Option<TextDecoder> {
     if decoder.has_subset() {
         return None;
     }
-    Some(decoder.on_error(ErrorPolicy::Strict).subset(&Subset::ASCII))
+    Some(decoder.with_error_policy(ErrorPolicy::Strict).with_subset(&Subset::ASCII))
 }

@@ -11,7 +11,7 @@ use crate::error::Utf8Error;
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Message {
+pub enum MessageKind {
     /// A request. Ill-formed text in it is an error of the client, `4xx`.
     Request,
     /// A response. Ill-formed text in it is an error of the service, `502`.
@@ -23,7 +23,7 @@ pub enum Message {
 #[non_exhaustive]
 pub struct Rejection {
     /// The kind of the message.
-    pub message: Message,
+    pub message: MessageKind,
     /// Why the message is rejected.
     pub reason: Reason,
     /// The `Content-Type` of the message as sent. It is untrusted input.
@@ -60,8 +60,8 @@ pub enum Reason {
     MissingCharset,
     /// Text in a charset that is not accepted, declared by the `charset` parameter.
     UnsupportedCharset,
-    /// A document in a charset that is not accepted, declared in the body: in the XML declaration, a `meta` element of HTML,
-    /// `@charset` of CSS, or a BOM of UTF-16. Its [`kind`](Self::kind) is also `UnsupportedCharset`.
+    /// A document in a charset that is not accepted, declared in the body: in the XML declaration, a `meta` element of
+    /// HTML, `@charset` of CSS, or a BOM of UTF-16. Its [`kind`](Self::kind) is also `UnsupportedCharset`.
     DeclaredCharset {
         /// The absolute position in the body, in bytes, of the declaration.
         offset: u64,
@@ -205,7 +205,7 @@ impl core::error::Error for Rejection {
 
 impl Rejection {
     /// Creates a rejection without the `Content-Type` of the message.
-    pub const fn new(message: Message, reason: Reason) -> Self {
+    pub const fn new(message: MessageKind, reason: Reason) -> Self {
         Self { message, reason, content_type: None }
     }
 
@@ -217,13 +217,13 @@ impl Rejection {
     /// [`content_type`](Self::content_type) if the request may be one of gRPC.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
-        Some(Self::new(Message::Request, reason))
+        Some(Self::new(MessageKind::Request, reason))
     }
 
     /// Returns the status code: `400`, `413` or `415` for a request, `502` for a response.
     pub const fn status(&self) -> StatusCode {
         match (self.message, &self.reason) {
-            (Message::Response, _) => StatusCode::BAD_GATEWAY,
+            (MessageKind::Response, _) => StatusCode::BAD_GATEWAY,
             (_, Reason::TooLong { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
             (
                 _,
@@ -248,8 +248,8 @@ impl Rejection {
     /// Returns the gRPC status: `3` (`INVALID_ARGUMENT`) for a request, `13` (`INTERNAL`) for a response.
     pub const fn grpc_status(&self) -> u8 {
         match self.message {
-            Message::Request => 3,
-            Message::Response => 13,
+            MessageKind::Request => 3,
+            MessageKind::Response => 13,
         }
     }
 
@@ -273,9 +273,9 @@ impl Rejection {
     /// form field. The name of a form field is left out if it is ill-formed, and truncated if it is long.
     ///
     /// ```
-    /// use utf8_codec::http::{Message, Reason, Rejection};
+    /// use utf8_codec::http::{MessageKind, Reason, Rejection};
     ///
-    /// let rejection = Rejection::new(Message::Request, Reason::ContentCoding);
+    /// let rejection = Rejection::new(MessageKind::Request, Reason::ContentCoding);
     /// assert!(rejection.problem_json().starts_with(r#"{"type":"about:blank","title":"Unsupported Media Type""#));
     /// ```
     pub fn problem_json(&self) -> String {

@@ -9,7 +9,7 @@ use http::HeaderValue;
 use super::charset::SourceCharset;
 use super::content_fields::ContentFields;
 use super::error::MultipartError;
-use super::options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+use super::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use super::plan::{BodyPlan, Check, in_ascii};
 use super::rejection::Reason;
 use crate::content_type::{
@@ -25,23 +25,23 @@ use crate::text::TextDecoder;
 /// The defaults of [`new`](Self::new) are for requests. Text that cannot be checked is rejected, and each exception is a
 /// setting. A body that is not text passes. The messages of gRPC and Connect, with their length before each, count as such,
 /// also if their suffix is that of a text, as in `application/grpc+json`. To reject them, set
-/// [`length_prefixed`](Self::length_prefixed).
+/// [`with_length_prefixed`](Self::with_length_prefixed).
 ///
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
-/// | a text type ([`is_text_type`]), UTF-8 or no `charset` | checked | checked | [`text_types`](Self::text_types), [`missing_charset`](Self::missing_charset) |
+/// | a text type ([`is_text_type`]), UTF-8 or no `charset` | checked | checked | [`with_text_types`](Self::with_text_types), [`with_missing_charset`](Self::with_missing_charset) |
 /// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
-/// | a text type in another charset, also one that the document declares | `415` | passes | [`other_charset`](Self::other_charset) |
-/// | a text type in US-ASCII | checked as ASCII | passes | [`other_charset`](Self::other_charset) |
-/// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`content_codings`](Self::content_codings) |
-/// | a text type with a `Content-Range` | `400` | passes | [`content_ranges`](Self::content_ranges) |
-/// | a body without a `Content-Type` | checked as UTF-8 | passes | [`missing_content_type`](Self::missing_content_type) |
-/// | a malformed `Content-Type`, or two that differ | `400` | `502` | [`malformed_content_type`](Self::malformed_content_type) |
+/// | a text type in another charset, also one that the document declares | `415` | passes | [`with_other_charset`](Self::with_other_charset) |
+/// | a text type in US-ASCII | checked as ASCII | passes | [`with_other_charset`](Self::with_other_charset) |
+/// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`with_content_codings`](Self::with_content_codings) |
+/// | a text type with a `Content-Range` | `400` | passes | [`with_content_ranges`](Self::with_content_ranges) |
+/// | a body without a `Content-Type` | checked as UTF-8 | passes | [`with_missing_content_type`](Self::with_missing_content_type) |
+/// | a malformed `Content-Type`, or two that differ | `400` | `502` | [`with_malformed_content_type`](Self::with_malformed_content_type) |
 /// | `charset` parameters that conflict | `400` | `502` | |
-/// | trailer fields | checked | pass | [`check_trailers`](Self::check_trailers) |
-/// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
-/// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`length_prefixed`](Self::length_prefixed) |
-/// | any other type | passes | passes | [`text_types`](Self::text_types) |
+/// | trailer fields | checked | pass | [`with_trailer_check`](Self::with_trailer_check) |
+/// | `multipart/form-data` | passes | passes | [`with_form_data`](Self::with_form_data) |
+/// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`with_length_prefixed`](Self::with_length_prefixed) |
+/// | any other type | passes | passes | [`with_text_types`](Self::with_text_types) |
 ///
 /// # Charset
 ///
@@ -51,18 +51,18 @@ use crate::text::TextDecoder;
 ///
 /// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
 /// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
-/// they declare another one, [`other_charset`](Self::other_charset) applies, and no policy repairs them. The start of the
-/// body is held until that is known: of XML and CSS no more than the declaration, of HTML up to 1,024 bytes. Where another
-/// charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A UTF-16 declaration in ASCII
-/// cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a `multipart/form-data` are not
-/// searched.
+/// they declare another one, [`with_other_charset`](Self::with_other_charset) applies, and no policy repairs them. The
+/// start of the body is held until that is known: of XML and CSS no more than the declaration, of HTML up to 1,024
+/// bytes. Where another charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A
+/// UTF-16 declaration in ASCII cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a
+/// `multipart/form-data` are not searched.
 ///
-/// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts (HTML
-/// §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.
+/// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts
+/// (HTML §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.
 ///
 /// A `meta` element after the first 1,024 bytes is not seen: HTML §4.2.5.4 does not allow it there, but browsers follow it.
 /// Such a page is read as UTF-8, so a policy that repairs replaces its text, and `Strict` ends it at the first error. To
-/// avoid this, send a `charset` parameter, or set [`missing_charset`](Self::missing_charset) to
+/// avoid this, send a `charset` parameter, or set [`with_missing_charset`](Self::with_missing_charset) to
 /// [`Pass`](MissingCharset::Pass).
 ///
 /// Text in US-ASCII is checked as ASCII where another charset would be rejected: bytes above `7F` are errors under every
@@ -82,21 +82,21 @@ use crate::text::TextDecoder;
 /// use utf8_codec::http::{BodyRules, MissingCharset, OtherCharset};
 ///
 /// let rules = BodyRules::new()
-///     .decoder(TextDecoder::new().on_error(ErrorPolicy::Replace))
-///     .missing_charset(MissingCharset::Reject)
-///     .other_charset(OtherCharset::Pass);
+///     .with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace))
+///     .with_missing_charset(MissingCharset::Reject)
+///     .with_other_charset(OtherCharset::Pass);
 /// # drop(rules);
 /// ```
 #[derive(Clone)]
 pub struct BodyRules {
     text_types: Option<Arc<TypePredicate>>,
     missing_type: MissingContentType,
-    malformed_type: Uncheckable,
+    malformed_type: UncheckablePolicy,
     missing: MissingCharset,
     other: OtherCharset,
-    codings: Uncheckable,
-    ranges: Uncheckable,
-    length_prefixed: Uncheckable,
+    codings: UncheckablePolicy,
+    ranges: UncheckablePolicy,
+    length_prefixed: UncheckablePolicy,
     form_data: bool,
     field_types: Option<Arc<TypePredicate>>,
     trailers: bool,
@@ -118,12 +118,12 @@ impl BodyRules {
         Self {
             text_types: None,
             missing_type: MissingContentType::Check,
-            malformed_type: Uncheckable::Reject,
+            malformed_type: UncheckablePolicy::Reject,
             missing: MissingCharset::Utf8,
             other: OtherCharset::Reject,
-            codings: Uncheckable::Reject,
-            ranges: Uncheckable::Reject,
-            length_prefixed: Uncheckable::Pass,
+            codings: UncheckablePolicy::Reject,
+            ranges: UncheckablePolicy::Reject,
+            length_prefixed: UncheckablePolicy::Pass,
             form_data: false,
             field_types: None,
             trailers: true,
@@ -135,18 +135,18 @@ impl BodyRules {
     /// because the client requested it and can read it. A body without a `Content-Type` also passes.
     pub const fn for_responses() -> Self {
         Self::new()
-            .missing_content_type(MissingContentType::Pass)
-            .other_charset(OtherCharset::Pass)
-            .content_codings(Uncheckable::Pass)
-            .content_ranges(Uncheckable::Pass)
-            .check_trailers(false)
+            .with_missing_content_type(MissingContentType::Pass)
+            .with_other_charset(OtherCharset::Pass)
+            .with_content_codings(UncheckablePolicy::Pass)
+            .with_content_ranges(UncheckablePolicy::Pass)
+            .with_trailer_check(false)
     }
 
     /// Sets which media types are text, instead of [`is_text_type`].
     ///
     /// `|_| true` checks every body that has a type.
     #[must_use]
-    pub fn text_types<F>(mut self, is_text: F) -> Self
+    pub fn with_text_types<F>(mut self, is_text: F) -> Self
     where
         F: Fn(&ContentType<'_>) -> bool + Send + Sync + 'static,
     {
@@ -156,7 +156,7 @@ impl BodyRules {
 
     /// Sets what happens to a body without a `Content-Type`.
     #[must_use]
-    pub const fn missing_content_type(mut self, missing: MissingContentType) -> Self {
+    pub const fn with_missing_content_type(mut self, missing: MissingContentType) -> Self {
         self.missing_type = missing;
         self
     }
@@ -165,21 +165,21 @@ impl BodyRules {
     /// with different values. By default the message is rejected with `400`, because another program may find a
     /// different type.
     #[must_use]
-    pub const fn malformed_content_type(mut self, malformed: Uncheckable) -> Self {
+    pub const fn with_malformed_content_type(mut self, malformed: UncheckablePolicy) -> Self {
         self.malformed_type = malformed;
         self
     }
 
     /// Sets what happens to text without a `charset`.
     #[must_use]
-    pub const fn missing_charset(mut self, missing: MissingCharset) -> Self {
+    pub const fn with_missing_charset(mut self, missing: MissingCharset) -> Self {
         self.missing = missing;
         self
     }
 
     /// Sets what happens to text in another charset.
     #[must_use]
-    pub const fn other_charset(mut self, other: OtherCharset) -> Self {
+    pub const fn with_other_charset(mut self, other: OtherCharset) -> Self {
         self.other = other;
         self
     }
@@ -187,7 +187,7 @@ impl BodyRules {
     /// Sets what happens to text with a `Content-Encoding` other than `identity`, known or not. By default the message
     /// is rejected with `415`.
     #[must_use]
-    pub const fn content_codings(mut self, codings: Uncheckable) -> Self {
+    pub const fn with_content_codings(mut self, codings: UncheckablePolicy) -> Self {
         self.codings = codings;
         self
     }
@@ -198,17 +198,17 @@ impl BodyRules {
     ///
     /// `bytes */9`, which is not a range (RFC 9110 §14.4), is ignored: the body is complete and is checked.
     #[must_use]
-    pub const fn content_ranges(mut self, ranges: Uncheckable) -> Self {
+    pub const fn with_content_ranges(mut self, ranges: UncheckablePolicy) -> Self {
         self.ranges = ranges;
         self
     }
 
-    /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams ([`is_length_prefixed`]), also with a suffix
-    /// such as `+json` and whatever [`text_types`](Self::text_types) says. They are never checked or changed, because a
-    /// binary length precedes each message. By default they pass, as other types that are not text do. With
-    /// [`Uncheckable::Reject`] the message is rejected with `415`.
+    /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams ([`is_length_prefixed`]), also with a
+    /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are never checked or
+    /// changed, because a binary length precedes each message. By default they pass, as other types that are not text
+    /// do. With [`UncheckablePolicy::Reject`] the message is rejected with `415`.
     #[must_use]
-    pub const fn length_prefixed(mut self, bodies: Uncheckable) -> Self {
+    pub const fn with_length_prefixed(mut self, bodies: UncheckablePolicy) -> Self {
         self.length_prefixed = bodies;
         self
     }
@@ -217,8 +217,8 @@ impl BodyRules {
     /// multipart types are not checked.
     ///
     /// A part with a `filename` is a file. A part without one is a field, whatever its own `Content-Type`
-    /// ([`field_types`](Self::field_types)). A part with an empty `filename`, which browsers send for an input without a
-    /// file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
+    /// ([`with_field_types`](Self::with_field_types)). A part with an empty `filename`, which browsers send for an
+    /// input without a file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
     /// ([`MultipartError::Malformed`]):
@@ -235,7 +235,7 @@ impl BodyRules {
     ///
     /// A subset of the decoder must have CR and LF, because headers and delimiters end with them.
     #[must_use]
-    pub const fn form_data(mut self, check: bool) -> Self {
+    pub const fn with_form_data(mut self, check: bool) -> Self {
         self.form_data = check;
         self
     }
@@ -244,7 +244,7 @@ impl BodyRules {
     /// undici, Werkzeug and other readers decode such a part as text, whatever its type. Exclude the types of parts that
     /// your program reads as bytes, for example with `|given| !given.is("application", "octet-stream")`.
     #[must_use]
-    pub fn field_types<F>(mut self, is_field: F) -> Self
+    pub fn with_field_types<F>(mut self, is_field: F) -> Self
     where
         F: Fn(&ContentType<'_>) -> bool + Send + Sync + 'static,
     {
@@ -255,7 +255,7 @@ impl BodyRules {
     /// Sets whether the values of the trailer fields of all bodies are checked. An ill-formed value is an error under
     /// every policy and is never repaired.
     #[must_use]
-    pub const fn check_trailers(mut self, check: bool) -> Self {
+    pub const fn with_trailer_check(mut self, check: bool) -> Self {
         self.trailers = check;
         self
     }
@@ -265,8 +265,8 @@ impl BodyRules {
     /// A document in another encoding is not repaired if it [declares](Self#charset) the encoding where it is searched: in
     /// HTML within the first 1,024 bytes.
     #[must_use]
-    pub const fn decoder(mut self, decoder: TextDecoder) -> Self {
-        self.decoder = decoder.at(0);
+    pub const fn with_decoder(mut self, decoder: TextDecoder) -> Self {
+        self.decoder = decoder.restarted_at(0);
         self
     }
 
@@ -291,7 +291,7 @@ impl BodyRules {
     pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
         let content_type = match content_type(fields) {
             Ok(content_type) => content_type,
-            Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+            Err(_) if self.malformed_type == UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
             Err(Reason::ContentType(_)) if self.ignores_parameters(fields) => {
                 return Ok(self.plan(Check::Pass));
             }
@@ -301,8 +301,8 @@ impl BodyRules {
             Some(given) if self.form_data && given.is("multipart", "form-data") => true,
             // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
             Some(given) if is_length_prefixed(given) => match self.length_prefixed {
-                Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
-                Uncheckable::Reject => return Err(Reason::LengthPrefixed),
+                UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
+                UncheckablePolicy::Reject => return Err(Reason::LengthPrefixed),
             },
             Some(given) if self.is_text(given) => false,
             Some(_) => return Ok(self.plan(Check::Pass)),
@@ -312,10 +312,10 @@ impl BodyRules {
                 MissingContentType::Reject => return Err(Reason::MissingContentType),
             },
         };
-        if fields.is_coded() && self.codings == Uncheckable::Reject {
+        if fields.is_coded() && self.codings == UncheckablePolicy::Reject {
             return Err(Reason::ContentCoding);
         }
-        if fields.is_range() && self.ranges == Uncheckable::Reject {
+        if fields.is_range() && self.ranges == UncheckablePolicy::Reject {
             return Err(Reason::ContentRange);
         }
         if fields.is_coded() || fields.is_range() {
@@ -329,7 +329,7 @@ impl BodyRules {
     }
 
     /// Whether the values of trailer fields are checked.
-    pub const fn checks_trailers(&self) -> bool {
+    pub const fn trailer_check(&self) -> bool {
         self.trailers
     }
 

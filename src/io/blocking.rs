@@ -76,7 +76,7 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
     /// use utf8_codec::io::Utf8Reader;
     ///
     /// fn show(terminal: impl Read) -> io::Result<()> {
-    ///     let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    ///     let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     ///     let mut reader = Utf8Reader::with_decoder(terminal, replace);
     ///     while let Some(text) = reader.read_str_chunk()? {
     ///         print!("{text}");
@@ -108,7 +108,7 @@ impl<R, B> Utf8Reader<R, B> {
     /// ```
     /// use utf8_codec::io::Utf8Reader;
     ///
-    /// let mut lines = Utf8Reader::new(&b"one\r\nmuch too long\nthree"[..]).bounded_lines(5);
+    /// let mut lines = Utf8Reader::new(&b"one\r\nmuch too long\nthree"[..]).into_bounded_lines(5);
     /// assert_eq!(lines.next().transpose()?.as_deref(), Some("one"));
     /// let error = lines.next().unwrap().unwrap_err();
     /// assert_eq!(error.to_string(), "line 2 is longer than 5 bytes");
@@ -116,7 +116,7 @@ impl<R, B> Utf8Reader<R, B> {
     /// assert!(lines.next().is_none());
     /// # std::io::Result::Ok(())
     /// ```
-    pub const fn bounded_lines(self, max: usize) -> BoundedLines<Self>
+    pub const fn into_bounded_lines(self, max: usize) -> BoundedLines<Self>
     where
         Self: BufRead,
     {

@@ -11,7 +11,7 @@ use crate::from_utf8;
 use crate::policy::Counters;
 
 /// The lines of a [`Utf8Reader`](super::Utf8Reader), returned by
-/// [`Utf8Reader::bounded_lines`](super::Utf8Reader::bounded_lines).
+/// [`Utf8Reader::into_bounded_lines`](super::Utf8Reader::into_bounded_lines).
 ///
 /// # Errors
 ///

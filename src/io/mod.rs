@@ -15,13 +15,13 @@
 //!
 //! // A `BufReader` is not needed, because the reader has a buffer.
 //! let pipe = &b"one\ntw\xFF\n"[..];
-//! let mut lines = Utf8Reader::new(pipe).bounded_lines(64 * 1024);
+//! let mut lines = Utf8Reader::new(pipe).into_bounded_lines(64 * 1024);
 //! assert_eq!(lines.next().transpose()?.as_deref(), Some("one"));
 //! let error = lines.next().unwrap().unwrap_err();
 //! assert_eq!(Utf8Error::find(&error).map(|error| error.offset), Some(6));
 //! assert_eq!(lines.partial(), "tw");
 //!
-//! let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+//! let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
 //! let mut out = Utf8Writer::with_decoder(Vec::new(), replace);
 //! out.write_all(b"tw\xFF")?;
 //! out.finish()?;
@@ -50,14 +50,23 @@
 //! A slice and a `Cursor` implement the traits of more than one family. Import those of one family, so that calls are
 //! not ambiguous.
 //!
-//! - **Feature**: `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for
-//!   futures-io.
-//! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::bounded_lines`] and
-//!   `Utf8LinesCodec` in the module `codec` have one.
-//! - **Cost**: one copy into the buffer of the reader, as with `BufReader`. [`Utf8Reader::use_inner_buffer`] and the
-//!   writer do not copy.
-//! - **Cancel safety**: all state is in the reader or writer. A call that returned `Interrupted` or `WouldBlock` can be
-//!   repeated.
+//! # Limits
+//!
+//! A reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
+//! `Utf8LinesCodec` in the module `codec` have one.
+//!
+//! # Cost
+//!
+//! One copy into the buffer of the reader, as with `BufReader`. [`Utf8Reader::with_inner_buffer`] and the writer do not
+//! copy.
+//!
+//! # Cancel safety
+//!
+//! All state is in the reader or writer. A call that returned `Interrupted` or `WouldBlock` can be repeated.
+//!
+//! # Feature
+//!
+//! `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for futures-io.
 
 // `reading` and `writing` contain the state and the logic; `blocking`, `tokio` and `futures` implement the traits.
 mod blocking;

@@ -14,7 +14,7 @@ use crate::text::TextDecoder;
 pub struct OwnBuffer;
 
 /// The mode of a [`Utf8Reader`] that returns text from the buffer of the inner reader, a `BufRead` or an
-/// `AsyncBufRead`. [`Utf8Reader::use_inner_buffer`] selects it.
+/// `AsyncBufRead`. [`Utf8Reader::with_inner_buffer`] selects it.
 #[derive(Clone, Copy, Debug)]
 pub struct InnerBuffer;
 
@@ -24,11 +24,11 @@ pin_project! {
     /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
     /// `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
     /// `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
-    /// [`bounded_lines`](Self::bounded_lines) are for blocking readers.
+    /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers.
     ///
     /// - By default it reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     /// - If the inner reader has a buffer (a file in memory, a locked `Stdin`, a `StreamReader`),
-    ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from this buffer without a copy. Only
+    ///   [`with_inner_buffer`](Self::with_inner_buffer) returns well-formed text from this buffer without a copy. Only
     ///   two things are copied: a character that is split when the buffer is refilled, and the replacement of an
     ///   ill-formed sequence.
     ///
@@ -63,10 +63,10 @@ pin_project! {
     /// # Limits
     ///
     /// The reader uses 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer
-    /// that never sends LF makes a line grow until memory is exhausted. [`bounded_lines`](Self::bounded_lines) and
-    /// `Utf8LinesCodec` in the module `codec` have a limit. One async poll reads at most 64 KiB of input without text
-    /// (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)). It then wakes its task and returns `Pending`, so that
-    /// other tasks can run.
+    /// that never sends LF makes a line grow until memory is exhausted.
+    /// [`into_bounded_lines`](Self::into_bounded_lines) and `Utf8LinesCodec` in the module `codec` have a limit. One
+    /// async poll reads at most 64 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)).
+    /// It then wakes its task and returns `Pending`, so that other tasks can run.
     ///
     /// # Cancel safety
     ///
@@ -100,11 +100,11 @@ impl<R> Utf8Reader<R> {
     /// use utf8_codec::io::Utf8Reader;
     ///
     /// let file = "in memory".as_bytes();
-    /// let mut reader = Utf8Reader::new(file).use_inner_buffer();
+    /// let mut reader = Utf8Reader::new(file).with_inner_buffer();
     /// assert_eq!(reader.fill_buf()?.as_ptr(), file.as_ptr());
     /// # std::io::Result::Ok(())
     /// ```
-    pub fn use_inner_buffer(self) -> Utf8Reader<R, InnerBuffer> {
+    pub fn with_inner_buffer(self) -> Utf8Reader<R, InnerBuffer> {
         Utf8Reader { inner: self.inner, text: self.text, buffer: PhantomData }
     }
 }

@@ -22,7 +22,7 @@ pin_project! {
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
     /// use utf8_codec::io::Utf8Writer;
     ///
-    /// let mut out = Utf8Writer::with_decoder(Vec::new(), TextDecoder::new().on_error(ErrorPolicy::Replace));
+    /// let mut out = Utf8Writer::with_decoder(Vec::new(), TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     /// for part in [&b"gr\xC3"[..], b"\xBCn \xFF \xE2\x82"] {
     ///     out.write_all(part)?;
     /// }

@@ -20,11 +20,11 @@
 //! for chunk in [&b"first\nna\xC3"[..], b"\xAFve \xF0\x9F\xA6\x80 \xFF"] {
 //!     for piece in decoder.feed(chunk) {
 //!         match piece {
-//!             Piece::Text(text) => locator.feed(text),
-//!             Piece::Seam(character) => locator.feed(character.encode_utf8(&mut [0; 4])),
+//!             Piece::Text(text) => locator.push(text),
+//!             Piece::Seam(character) => locator.push(character.encode_utf8(&mut [0; 4])),
 //!             Piece::IllFormed(error) => {
 //!                 errors.push(locator.location());
-//!                 locator.feed_ill_formed(error.len.into());
+//!                 locator.push_ill_formed(error.len.into());
 //!             }
 //!         }
 //!     }
@@ -43,21 +43,25 @@
 //!
 //! Lines are counted at 60 GB/s if the text is in the L1 cache (on a machine with AVX2, in a program compiled without
 //! AVX2). A `LineIndex` is also fast in a build without optimizations: it does not use vectors. Columns are counted
-//! only in the text after the last terminator of a chunk. [`Locator::feed_ascii`] validates and counts ASCII in one
+//! only in the text after the last terminator of a chunk. [`Locator::push_ascii`] validates and counts ASCII in one
 //! pass.
+//!
+//! # Feature
+//!
+//! None, `no_std`. `LineIndex` needs `alloc`.
 
 #[cfg(feature = "alloc")]
 mod index;
-mod newlines;
+mod terminators;
 
 use core::ops::AddAssign;
 
 #[cfg(feature = "alloc")]
 #[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
 pub use index::LineIndex;
-pub use newlines::Newlines;
 
 use crate::kernels::count;
+use crate::line_ending::LineEnding;
 
 /// The location of a byte. All numbers count from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -120,6 +124,7 @@ impl AddAssign for Columns {
 
 /// A column in one of the units, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Column {
     /// A column in bytes.
     Bytes(u64),
@@ -177,11 +182,12 @@ impl Column {
 /// A copy is a checkpoint: if the text that was fed after the copy was made changes, feed the new text to the copy.
 ///
 /// ```
-/// use utf8_codec::locate::{Column, Locator, Newlines};
+/// use utf8_codec::LineEnding;
+/// use utf8_codec::locate::{Column, Locator};
 ///
-/// let mut locator = Locator::new().newlines(Newlines::Any);
-/// locator.feed("one\r");
-/// locator.feed("\ntwo: €");
+/// let mut locator = Locator::new().with_line_ending(LineEnding::Any);
+/// locator.push("one\r");
+/// locator.push("\ntwo: €");
 /// assert_eq!(locator.location().line, 1);
 /// assert_eq!(locator.location().columns.utf16, 6);
 ///
@@ -193,7 +199,7 @@ impl Column {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Locator {
-    newlines: Newlines,
+    ending: LineEnding,
     here: Location,
     /// Whether the last byte that was fed is a CR.
     after_cr: bool,
@@ -208,7 +214,7 @@ impl Locator {
     pub const fn new() -> Self {
         const START: Columns = Columns { bytes: 0, characters: 0, utf16: 0 };
         Self {
-            newlines: Newlines::Lf,
+            ending: LineEnding::Lf,
             here: Location { offset: 0, line: 0, columns: START },
             after_cr: false,
             starts_with_lf: false,
@@ -217,13 +223,13 @@ impl Locator {
 
     /// Sets the terminators that end a line.
     #[must_use]
-    pub const fn newlines(self, newlines: Newlines) -> Self {
-        Self { newlines, ..self }
+    pub const fn with_line_ending(self, ending: LineEnding) -> Self {
+        Self { ending, ..self }
     }
 
     /// Counts the next chunk.
-    pub fn feed(&mut self, text: &str) {
-        let (ends, start) = self.newlines.count(self.after_cr, text.as_bytes());
+    pub fn push(&mut self, text: &str) {
+        let (ends, start) = self.ending.count_lines(self.after_cr, text.as_bytes());
         self.advance(text.as_bytes(), ends, Columns::of(&text[start..]));
     }
 
@@ -234,12 +240,12 @@ impl Locator {
     /// use utf8_codec::locate::Locator;
     ///
     /// let (mut locator, chunk) = (Locator::new(), "GET / HTTP/1.1\r\nHost: münchen.example".as_bytes());
-    /// assert_eq!(locator.feed_ascii(chunk), 23);
+    /// assert_eq!(locator.push_ascii(chunk), 23);
     /// assert_eq!((locator.location().line, locator.location().columns.characters), (1, 7));
-    /// assert_eq!(locator.feed_ascii(&chunk[23..]), 0);
+    /// assert_eq!(locator.push_ascii(&chunk[23..]), 0);
     /// ```
-    pub fn feed_ascii(&mut self, chunk: &[u8]) -> usize {
-        let (len, ends, start) = self.newlines.count_ascii(self.after_cr, chunk);
+    pub fn push_ascii(&mut self, chunk: &[u8]) -> usize {
+        let (len, ends, start) = self.ending.count_ascii(self.after_cr, chunk);
         let rest = (len - start) as u64;
         self.advance(&chunk[..len], ends, Columns { bytes: rest, characters: rest, utf16: rest });
         len
@@ -262,7 +268,7 @@ impl Locator {
     }
 
     /// Counts an ill-formed sequence of `bytes` bytes as one character. Does nothing if it has no bytes.
-    pub fn feed_ill_formed(&mut self, bytes: u64) {
+    pub fn push_ill_formed(&mut self, bytes: u64) {
         if bytes == 0 {
             return;
         }
@@ -273,7 +279,7 @@ impl Locator {
 
     /// Returns the location of the next byte.
     ///
-    /// Under [`Newlines::Any`] a CR ends a line immediately, so the location of an LF after it is the start of the next
+    /// Under [`LineEnding::Any`] a CR ends a line immediately, so the location of an LF after it is the start of the next
     /// line.
     pub const fn location(&self) -> Location {
         self.here
@@ -286,7 +292,7 @@ impl Locator {
         let position =
             (0..=position.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let mut there = *self;
-        there.feed(&text[..position]);
+        there.push(&text[..position]);
         there.here
     }
 
@@ -303,19 +309,19 @@ impl Locator {
         // the part of the line before the chunk.
         let (start, before) = match lines {
             // Under `Any` this skips an LF whose CR was already counted as the terminator.
-            0 => (usize::from(follows_cr && self.newlines == Newlines::Any), self.here.columns),
-            _ => (self.newlines.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
+            0 => (usize::from(follows_cr && self.ending == LineEnding::Any), self.here.columns),
+            _ => (self.ending.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
         };
         if start == 0
             && follows_cr
-            && self.newlines == Newlines::CrLf
+            && matches!(self.ending, LineEnding::CrLf | LineEnding::LfOrCrLf)
             && column.value() >= before.like(column) - 1
         {
             // The column is at or after the CR before the chunk. That CR is the start of the terminator.
             return Some(self.here.offset.wrapping_sub(1));
         }
         let column = column.after(&before)?;
-        let end = self.newlines.nth_end(start == 0 && self.after_cr, &bytes[start..], 1);
+        let end = self.ending.nth_end(start == 0 && self.after_cr, &bytes[start..], 1);
         let content = match &end {
             Some(end) => &text[start..start + end.start],
             None => &text[start..],
@@ -327,17 +333,17 @@ impl Locator {
     /// Appends the counts of `next`, a locator that started at offset 0 and was fed the text that follows the text of
     /// this locator. With this method several threads can count parts of one text.
     ///
-    /// Both locators must have the same [`Newlines`].
+    /// Both locators must have the same [`LineEnding`].
     ///
     /// ```
     /// use utf8_codec::locate::Locator;
     ///
     /// let (mut first, mut second) = (Locator::new(), Locator::new());
-    /// first.feed("a\nb");
-    /// second.feed("c\nde");
+    /// first.push("a\nb");
+    /// second.push("c\nde");
     /// first.join(&second);
     /// let mut whole = Locator::new();
-    /// whole.feed("a\nbc\nde");
+    /// whole.push("a\nbc\nde");
     /// assert_eq!(first, whole);
     /// ```
     pub fn join(&mut self, next: &Self) {
@@ -349,7 +355,7 @@ impl Locator {
             self.starts_with_lf = next.starts_with_lf;
         }
         let (mut line, is_pair) = (line, self.after_cr && next.starts_with_lf);
-        if is_pair && self.newlines == Newlines::CrLf {
+        if is_pair && self.ending == LineEnding::CrLf {
             // `next` counted the LF as a character of its first line.
             if line == 0 {
                 columns.bytes -= 1;
@@ -360,7 +366,7 @@ impl Locator {
         }
         self.here.offset = self.here.offset.wrapping_add(offset);
         self.here.line += line;
-        if is_pair && self.newlines == Newlines::Any {
+        if is_pair && self.ending == LineEnding::Any {
             // The CR already ended the line, and `next` counted its LF as a second terminator.
             self.here.line -= 1;
         }

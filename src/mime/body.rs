@@ -26,9 +26,9 @@ use crate::error::Utf8Error;
 /// };
 /// // "na", "ï" across a line break, "ve", and an unpaired surrogate.
 /// for chunk in [&b"bmHD\r"[..], b"\nr3", b"Zl7aCA\r\n"] {
-///     body.feed(chunk, &mut keep);
+///     body.feed_with(chunk, &mut keep);
 /// }
-/// body.finish(&mut keep);
+/// body.finish_with(&mut keep);
 /// assert_eq!(text, "naïve");
 /// assert_eq!(errors[0].kind, MimeErrorKind::Text(ErrorKind::Surrogate));
 /// assert_eq!((errors[0].offset, errors[0].decoded_offset), (10, Some(6)));
@@ -54,26 +54,26 @@ pub enum BodyPiece<'p> {
 impl BodyDecoder {
     /// Creates a strict decoder at the start of a body.
     pub fn new(encoding: TransferEncoding) -> Self {
-        Self::at(encoding, 0)
+        Self::with_offset(encoding, 0)
     }
 
     /// Creates a strict decoder for a body that starts `offset` bytes into a stream. [`MimeError::offset`] is relative
     /// to the start of the stream.
-    pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
-        Self { transfer: TransferDecoder::at(encoding, offset), text: Text::default() }
+    pub fn with_offset(encoding: TransferEncoding, offset: u64) -> Self {
+        Self { transfer: TransferDecoder::with_offset(encoding, offset), text: Text::default() }
     }
 
-    /// Same as [`TransferDecoder::lenient`].
+    /// Same as [`TransferDecoder::with_lenient`].
     #[must_use]
-    pub fn lenient(mut self) -> Self {
-        self.transfer = self.transfer.lenient();
+    pub fn with_lenient(mut self, lenient: bool) -> Self {
+        self.transfer = self.transfer.with_lenient(lenient);
         self
     }
 
-    /// Same as [`TransferDecoder::max_line_length`].
+    /// Same as [`TransferDecoder::with_max_line_length`].
     #[must_use]
-    pub fn max_line_length(mut self, bytes: usize) -> Self {
-        self.transfer = self.transfer.max_line_length(bytes);
+    pub fn with_max_line_length(mut self, bytes: usize) -> Self {
+        self.transfer = self.transfer.with_max_line_length(bytes);
         self
     }
 
@@ -94,22 +94,22 @@ impl BodyDecoder {
     }
 
     /// Decodes the next chunk and calls `each` with its pieces in stream order.
-    pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(BodyPiece<'_>)) {
+    pub fn feed_with(&mut self, chunk: &[u8], mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;
-        transfer.feed(chunk, |piece| text.decode(piece, &mut each));
+        transfer.feed_with(chunk, |piece| text.decode(piece, &mut each));
     }
 
-    /// Checks the next chunk and calls `each` only for errors. This is faster than [`feed`](Self::feed).
-    pub fn validate(&mut self, chunk: &[u8], mut each: impl FnMut(MimeError)) {
+    /// Checks the next chunk and calls `each` only for errors. This is faster than [`feed_with`](Self::feed_with).
+    pub fn validate_with(&mut self, chunk: &[u8], mut each: impl FnMut(MimeError)) {
         let Self { transfer, text } = self;
-        transfer.feed(chunk, |piece| text.validate(piece, &mut each));
+        transfer.feed_with(chunk, |piece| text.validate(piece, &mut each));
     }
 
     /// Ends the body and calls `each` with the remaining pieces. An incomplete character is an error. The decoder is
     /// then reset, except for its offsets.
-    pub fn finish(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
+    pub fn finish_with(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;
-        transfer.finish(|piece| text.decode(piece, &mut each));
+        transfer.finish_with(|piece| text.decode(piece, &mut each));
         if let Err(error) = text.decoder.finish() {
             each(BodyPiece::Error(text.locate(error, None)));
         }

@@ -34,7 +34,7 @@ struct Start<'f> {
 impl EncodedWords {
     pub(super) fn new(lenient: bool) -> Self {
         let base64 = BodyDecoder::new(TransferEncoding::Base64);
-        Self { base64: if lenient { base64.lenient() } else { base64 } }
+        Self { base64: base64.with_lenient(lenient) }
     }
 
     /// Checks the words of a field at the offset `offset` of the message.
@@ -75,8 +75,8 @@ impl EncodedWords {
             BodyPiece::Error(error) if !error.kind.is_warning() => each(error),
             _ => {}
         };
-        self.base64.feed(text, &mut report);
-        self.base64.finish(&mut report);
+        self.base64.feed_with(text, &mut report);
+        self.base64.finish_with(&mut report);
     }
 }
 

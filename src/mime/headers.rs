@@ -231,7 +231,7 @@ impl HeaderReader {
         let reports = &mut declared.reports;
         let max = self.limits.errors;
         if !field.is_ascii() {
-            let mut decoder = Utf8Decoder::at(*field_at);
+            let mut decoder = Utf8Decoder::with_offset(*field_at);
             let mut rest = &field[..];
             while let before = decoder.offset()
                 && let Err(error) = decoder.validate(rest)

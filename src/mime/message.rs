@@ -50,7 +50,7 @@ use crate::kernels::count;
 ///     --b--\r\n";
 /// let mut validator = MessageValidator::new();
 /// for chunk in mail.chunks(7) {
-///     validator.feed(chunk);
+///     validator.push(chunk);
 /// }
 /// let verdict = validator.finish();
 /// let (part, error) = verdict.first_error().expect("a surrogate half");
@@ -137,14 +137,15 @@ impl MessageValidator {
 
     /// Sets the limits. Call it before the first byte.
     #[must_use]
-    pub fn limits(self, limits: MimeLimits) -> Self {
+    pub fn with_limits(self, limits: MimeLimits) -> Self {
         Self::build(limits, self.lenient)
     }
 
-    /// Accepts errors in `base64` as [`TransferDecoder::lenient`] does. Call it before the first byte.
+    /// Sets whether errors in `base64` are accepted, as by [`TransferDecoder::with_lenient`]. Call it before the first
+    /// byte.
     #[must_use]
-    pub fn lenient(self) -> Self {
-        Self::build(self.limits, true)
+    pub fn with_lenient(self, lenient: bool) -> Self {
+        Self::build(self.limits, lenient)
     }
 
     /// Returns the offset of the next byte of the message.
@@ -158,7 +159,7 @@ impl MessageValidator {
     }
 
     /// Checks the next chunk.
-    pub fn feed(&mut self, chunk: &[u8]) {
+    pub fn push(&mut self, chunk: &[u8]) {
         let mut rest = chunk;
         while let Some(event) = self.splitter.next(&mut rest, self.mode()) {
             self.event(event);
@@ -233,7 +234,7 @@ impl MessageValidator {
                     let rest = &bytes[taken..];
                     self.splitter.rewind(rest, false);
                     self.begin_body(offset + taken as u64);
-                    self.feed(rest);
+                    self.push(rest);
                 }
             },
             Reading::Between => {}
@@ -241,13 +242,13 @@ impl MessageValidator {
                 if let Some(verdict) = self.verdicts.last_mut() {
                     verdict.bytes += bytes.len() as u64;
                     let TextBody { decoder, open_line, .. } = &mut **body;
-                    decoder.feed(bytes, |piece| count_text(verdict, open_line, piece, max));
+                    decoder.feed_with(bytes, |piece| count_text(verdict, open_line, piece, max));
                 }
             }
             Reading::OtherText(body) => {
                 if let Some(verdict) = self.verdicts.last_mut() {
                     verdict.bytes += bytes.len() as u64;
-                    body.feed(bytes, |piece| count_bytes(verdict, piece, max));
+                    body.feed_with(bytes, |piece| count_bytes(verdict, piece, max));
                 }
             }
             Reading::Xml(start) => {
@@ -328,7 +329,7 @@ impl MessageValidator {
     fn begin_body_with(&mut self, line: &[u8]) {
         self.splitter.rewind(line, true);
         self.begin_body(self.splitter.offset());
-        self.feed(line);
+        self.push(line);
     }
 
     /// Starts the body at the offset `offset`.
@@ -379,15 +380,16 @@ impl MessageValidator {
 
     /// Starts a text that is checked.
     fn text(&self, encoding: TransferEncoding, offset: u64, undeclared: bool) -> Reading {
-        let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-        let decoder = if self.lenient { decoder.lenient() } else { decoder };
+        let decoder = BodyDecoder::with_offset(encoding, offset).with_max_line_length(self.limits.line_bytes);
+        let decoder = decoder.with_lenient(self.lenient);
         Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
     }
 
     /// Creates the decoder of a body.
     fn transfer(&self, encoding: TransferEncoding, offset: u64) -> TransferDecoder {
-        let body = TransferDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
-        if self.lenient { body.lenient() } else { body }
+        let body =
+            TransferDecoder::with_offset(encoding, offset).with_max_line_length(self.limits.line_bytes);
+        body.with_lenient(self.lenient)
     }
 
     /// Processes the start of XML, whose encoding is now known.
@@ -416,7 +418,7 @@ impl MessageValidator {
         match reading {
             Reading::Text(body) => {
                 let TextBody { mut decoder, undeclared, mut open_line } = *body;
-                decoder.finish(|piece| count_text(verdict, &mut open_line, piece, max));
+                decoder.finish_with(|piece| count_text(verdict, &mut open_line, piece, max));
                 verdict.decoded_bytes = decoder.decoded_offset();
                 verdict.lines += u64::from(open_line);
                 if undeclared && verdict.characters != Some(verdict.decoded_bytes) {
@@ -425,7 +427,7 @@ impl MessageValidator {
                 }
             }
             Reading::OtherText(mut body) => {
-                body.finish(|piece| count_bytes(verdict, piece, max));
+                body.finish_with(|piece| count_bytes(verdict, piece, max));
                 verdict.decoded_bytes = body.decoded_offset();
             }
             _ => {}

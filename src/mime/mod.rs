@@ -1,8 +1,6 @@
-//! Validation of the text of mail: encoded bodies and whole messages, checked while they stream. Feature `mime`.
+//! Validation of the text of mail: encoded bodies and whole messages, checked while they stream.
 //!
-//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. The module does no I/O and needs only an
-//! allocator (`no_std`). With the feature `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of
-//! tokio.
+//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. The module does no I/O.
 //!
 //! | input | type | output |
 //! |---|---|---|
@@ -17,7 +15,7 @@
 //!     Content-Transfer-Encoding: quoted-printable\r\n\r\ncaf=C3=A9 caf=C3\r\n";
 //! let mut validator = MessageValidator::new();
 //! for chunk in mail.chunks(16) {
-//!     validator.feed(chunk);
+//!     validator.push(chunk);
 //! }
 //! let verdict = validator.finish();
 //! let (part, error) = verdict.first_error().expect("half a character");
@@ -56,10 +54,10 @@
 //! word, a BOM before the header, white space before a colon (RFC 5322 §4.5), an empty charset or a type without a subtype
 //! (RFC 2045 §5.2). A message with only warnings is ok.
 //!
-//! At a BOM, and at the first field with white space before its colon, some readers end the header; others take the BOM or
-//! the white space as part of the name. If no `Content-Type` comes before this line, they show the raw body as text. The raw
-//! bytes of the body and of the parts in it are then also checked. If they are ill-formed UTF-8, or if these readers would
-//! decode the body otherwise, the error is [`StructureErrorKind::AmbiguousHeader`].
+//! At a BOM, and at the first field with white space before its colon, some readers end the header; others take the BOM
+//! or the white space as part of the name. If no `Content-Type` comes before this line, they show the raw body as text.
+//! The raw bytes of the body and of the parts in it are then also checked. If they are ill-formed UTF-8, or if these
+//! readers would decode the body otherwise, the error is [`StructureErrorKind::AmbiguousHeader`].
 //!
 //! # Limits
 //!
@@ -74,6 +72,10 @@
 //!
 //! Every byte is decoded and checked once. Memory is bounded: the current header field, 13 KiB for an encoded body, 16 KiB
 //! for the start of XML, and the verdicts. Work is linear in the length of the message for any content.
+//!
+//! # Feature
+//!
+//! `mime`, `no_std` with an allocator. With `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of tokio.
 
 mod body;
 mod encoded_word;

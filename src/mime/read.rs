@@ -44,7 +44,7 @@ impl MessageValidator {
             let mut read = ReadBuf::new(&mut chunk);
             match poll_fn(|cx| Pin::new(&mut *reader).poll_read(cx, &mut read)).await {
                 Ok(()) if read.filled().is_empty() => return Ok(self.finish()),
-                Ok(()) => self.feed(read.filled()),
+                Ok(()) => self.push(read.filled()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -36,7 +36,7 @@ impl XmlStart {
         let bytes = &bytes[..taken];
         self.wire.extend_from_slice(bytes);
         let Self { transfer, document, .. } = self;
-        transfer.feed(bytes, |piece| store(document, piece));
+        transfer.feed_with(bytes, |piece| store(document, piece));
         let is_utf8 = match is_utf8(document, false) {
             None if self.wire.len() == MAX_WIRE => Some(self.finish()),
             known => known,
@@ -47,7 +47,7 @@ impl XmlStart {
     /// Ends the start. Returns whether the document is UTF-8.
     pub(super) fn finish(&mut self) -> bool {
         let Self { transfer, document, .. } = self;
-        transfer.clone().finish(|piece| store(document, piece));
+        transfer.clone().finish_with(|piece| store(document, piece));
         is_utf8(document, true).unwrap_or(true)
     }
 }

@@ -14,7 +14,7 @@ use crate::error::ErrorKind;
 ///
 /// let mut total = Counters::default();
 /// for stream in [&b"bl\xFFu"[..], b"gr\xC3"] {
-///     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+///     let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
 ///     decoder.feed(stream).for_each(drop);
 ///     decoder.finish().map(drop);
 ///     total += decoder.counters();

@@ -12,7 +12,6 @@ mod short_str;
 
 pub use bom::BomPolicy;
 pub use counters::Counters;
-pub use names::UnknownPolicy;
-pub use on_error::{Ascii, ErrorPolicy};
+pub use on_error::{Ascii, ErrorPolicy, NotAscii};
 pub(crate) use policies::{First, Policies};
 pub use short_str::ShortStr;

@@ -5,6 +5,7 @@ use core::str::FromStr;
 
 use super::bom::BomPolicy;
 use super::on_error::{Ascii, ErrorPolicy};
+use crate::error::UnknownName;
 
 impl ErrorPolicy {
     /// A policy of each kind, in the order in which the documentation lists them. Those with a parameter have `?` as
@@ -92,38 +93,30 @@ impl fmt::Display for BomPolicy {
     }
 }
 
-/// The error for a name that is not a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownPolicy {
-    names: Names,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Names {
-    Error,
-    Bom,
-}
-
-impl fmt::Display for UnknownPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut list = |names: &mut dyn Iterator<Item = &'static str>| {
-            f.write_str("unknown policy; known are ")?;
-            for (index, name) in names.enumerate() {
-                write!(f, "{}{name}", if index > 0 { ", " } else { "" })?;
-            }
-            Ok(())
-        };
-        match self.names {
-            Names::Error => list(&mut ErrorPolicy::ALL.iter().map(|policy| policy.name())),
-            Names::Bom => list(&mut BomPolicy::ALL.iter().map(|policy| policy.name())),
-        }
+/// The names of all policies for ill-formed input.
+const ERROR_POLICIES: [&str; ErrorPolicy::ALL.len()] = {
+    let mut names = [""; ErrorPolicy::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = ErrorPolicy::ALL[i].name();
+        i += 1;
     }
-}
+    names
+};
 
-impl core::error::Error for UnknownPolicy {}
+/// The names of all policies for the BOM.
+const BOM_POLICIES: [&str; BomPolicy::ALL.len()] = {
+    let mut names = [""; BomPolicy::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = BomPolicy::ALL[i].name();
+        i += 1;
+    }
+    names
+};
 
 impl FromStr for ErrorPolicy {
-    type Err = UnknownPolicy;
+    type Err = UnknownName;
 
     /// Parses a name in lowercase, with the parameter after `=`. Without a parameter, `replace-with` and `substitute`
     /// have `?`.
@@ -136,8 +129,8 @@ impl FromStr for ErrorPolicy {
     /// assert_eq!("replace-with=#".parse(), Ok(ErrorPolicy::ReplaceWith('#')));
     /// assert!("strict=1".parse::<ErrorPolicy>().is_err());
     /// ```
-    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
-        let unknown = UnknownPolicy { names: Names::Error };
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let unknown = UnknownName::new("policy", &ERROR_POLICIES);
         let (name, parameter) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let policy = *Self::ALL.iter().find(|policy| policy.name() == name).ok_or(unknown)?;
         let Some(parameter) = parameter else { return Ok(policy) };
@@ -154,11 +147,11 @@ impl FromStr for ErrorPolicy {
 }
 
 impl FromStr for BomPolicy {
-    type Err = UnknownPolicy;
+    type Err = UnknownName;
 
     /// Parses a name in lowercase.
-    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        let unknown = UnknownPolicy { names: Names::Bom };
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let unknown = UnknownName::new("policy", &BOM_POLICIES);
         Self::ALL.iter().copied().find(|policy| policy.name() == name).ok_or(unknown)
     }
 }

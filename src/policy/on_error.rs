@@ -1,5 +1,7 @@
 //! The policy for ill-formed sequences.
 
+use core::fmt;
+
 use super::short_str::ShortStr;
 use crate::encoding::windows_1252;
 
@@ -161,5 +163,53 @@ impl Ascii {
     /// Returns the byte.
     pub const fn get(self) -> u8 {
         self.0
+    }
+}
+
+impl TryFrom<u8> for Ascii {
+    type Error = NotAscii;
+
+    /// Same as [`new`](Self::new).
+    fn try_from(byte: u8) -> Result<Self, NotAscii> {
+        Self::new(byte).ok_or(NotAscii(()))
+    }
+}
+
+impl From<Ascii> for u8 {
+    fn from(ascii: Ascii) -> Self {
+        ascii.0
+    }
+}
+
+impl From<Ascii> for char {
+    fn from(ascii: Ascii) -> Self {
+        Self::from(ascii.0)
+    }
+}
+
+/// The error for a byte above `7F`, which is not an [`Ascii`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAscii(());
+
+impl fmt::Display for NotAscii {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the byte is not ASCII")
+    }
+}
+
+impl core::error::Error for NotAscii {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ascii_is_converted() {
+        for byte in 0..=u8::MAX {
+            let ascii = Ascii::try_from(byte);
+            assert_eq!(ascii.is_ok(), byte < 0x80);
+            assert_eq!(ascii.map_or(byte, u8::from), byte);
+            assert_eq!(ascii.ok(), Ascii::new(byte));
+        }
     }
 }

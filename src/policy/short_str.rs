@@ -66,8 +66,36 @@ impl Deref for ShortStr {
     }
 }
 
+impl AsRef<str> for ShortStr {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for ShortStr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 impl fmt::Debug for ShortStr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn all_views_are_the_same_text() {
+        let mut text = ShortStr::from('é');
+        text.push('\u{1F980}');
+        assert_eq!(text.as_str(), "é\u{1F980}");
+        assert_eq!((text.as_ref(), text.to_string().as_str()), (text.as_str(), text.as_str()));
+        assert_eq!(std::format!("{text:<4}|"), "é\u{1F980}  |");
     }
 }

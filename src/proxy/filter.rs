@@ -12,7 +12,7 @@ use crate::text::{Counters, Sink, TextDecoder, put};
 /// A filter for one direction of a proxied stream. The input is slices of an engine's buffer, the output is edits of
 /// that buffer.
 ///
-/// A proxy engine owns its buffers, and each engine has its own functions to change them. [`feed`](Self::feed)
+/// A proxy engine owns its buffers, and each engine has its own functions to change them. [`feed_with`](Self::feed_with)
 /// therefore only reads a slice and reports [`Edit`]s: which parts are forwarded unchanged, and which bytes are
 /// inserted between them. For a slice of well-formed text that starts and ends between characters there is one
 /// [`Edit::Pass`] with the whole slice. Nothing is allocated, and no runtime or socket is needed.
@@ -20,7 +20,7 @@ use crate::text::{Counters, Sink, TextDecoder, put};
 /// Only whole characters are forwarded. The bytes of an incomplete character, at most 3, are held in the filter
 /// ([`pending`](Self::pending)) and inserted before the slice that completes it.
 ///
-/// [`filter`](Self::filter) applies the edits to a [`Bytes`], for engines whose hooks use that type.
+/// [`rewrite`](Self::rewrite) applies the edits to a [`Bytes`], for engines whose hooks use that type.
 ///
 /// A policy that repairs can change the length of the stream. Headers that were already sent are then wrong if they
 /// contain the length (`Content-Length`) or depend on the bytes (`ETag`, digests).
@@ -35,7 +35,7 @@ use crate::text::{Counters, Sink, TextDecoder, put};
 /// let mut forwarded = Vec::new();
 /// let slices = [&b"caf\xC3"[..], b"\xA9 au", b" \xFF lait"];
 /// let verdicts = slices.map(|slice| {
-///     filter.feed(slice, |edit| match edit {
+///     filter.feed_with(slice, |edit| match edit {
 ///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
 ///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
 ///         Edit::IllFormed(error) => assert_eq!((error.offset, error.kind), (9, ErrorKind::InvalidLead)),
@@ -79,7 +79,7 @@ impl Filter {
     ///
     /// The slice may be empty. The text, the errors and the offsets do not depend on how the stream is split into
     /// slices.
-    pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Verdict {
+    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Verdict {
         if let Some(error) = self.rejected {
             return Verdict::Reject(error);
         }
@@ -89,7 +89,7 @@ impl Filter {
     }
 
     /// Ends the stream. An incomplete character is ill-formed. `edit` is called only with `IllFormed` and `Insert`.
-    pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Verdict {
+    pub fn finish_with(&mut self, edit: impl FnMut(Edit<'_>)) -> Verdict {
         if let Some(error) = self.rejected {
             return Verdict::Reject(error);
         }
@@ -112,8 +112,8 @@ impl Filter {
         }
     }
 
-    /// Replaces the next chunk by the text that can be forwarded. This is [`feed`](Self::feed) and, at the end,
-    /// [`finish`](Self::finish), for hooks that replace a chunk.
+    /// Replaces the next chunk by the text that can be forwarded. This is [`feed_with`](Self::feed_with) and, at the end,
+    /// [`finish_with`](Self::finish_with), for hooks that replace a chunk.
     ///
     /// **`body` becomes `None` only at the end of the stream.** If nothing of a chunk can be forwarded yet, it becomes
     /// an empty `Some`. In pingora's `request_body_filter` a `None` ends the body, and the rest of the request would be
@@ -131,19 +131,19 @@ impl Filter {
     /// let mut sent = Vec::new();
     /// for (chunk, end_of_stream) in [(&b"na\xF0"[..], false), (b"\x9F", false), (b"\x98\x80x", true)] {
     ///     let mut body = Some(Bytes::copy_from_slice(chunk));
-    ///     if let Verdict::Reject(error) = ctx.filter(&mut body, end_of_stream) {
-    ///         panic!("the hook returns an error, and the engine answers 400: {error}");
+    ///     if let Verdict::Reject(error) = ctx.rewrite(&mut body, end_of_stream) {
+    ///         panic!("the hook returns an error, and the engine responds with 400: {error}");
     ///     }
     ///     sent.push(body);
     /// }
     /// assert_eq!(sent, [Some("na".into()), Some("".into()), Some("\u{1F600}x".into())]);
     /// ```
-    pub fn filter(&mut self, body: &mut Option<Bytes>, end_of_stream: bool) -> Verdict {
-        self.filter_with(body, end_of_stream, |_| {})
+    pub fn rewrite(&mut self, body: &mut Option<Bytes>, end_of_stream: bool) -> Verdict {
+        self.rewrite_with(body, end_of_stream, |_| {})
     }
 
-    /// Same as [`filter`](Self::filter), but also calls `report` with every error, repaired or not, in stream order.
-    pub fn filter_with(
+    /// Same as [`rewrite`](Self::rewrite), but also calls `report` with every error, repaired or not, in stream order.
+    pub fn rewrite_with(
         &mut self,
         body: &mut Option<Bytes>,
         end_of_stream: bool,
@@ -157,9 +157,9 @@ impl Filter {
             Edit::IllFormed(error) => report(error),
             Edit::LineRejected(_) => {}
         };
-        let mut verdict = self.feed(&chunk, &mut edit);
+        let mut verdict = self.feed_with(&chunk, &mut edit);
         if end_of_stream {
-            match (self.finish(&mut edit), verdict) {
+            match (self.finish_with(&mut edit), verdict) {
                 (Verdict::Pass, _) | (Verdict::Repaired(_), Verdict::Repaired(_)) => {}
                 (at_end, _) => verdict = at_end,
             }

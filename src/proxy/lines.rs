@@ -3,23 +3,20 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use memchr::{memchr, memchr_iter, memrchr};
-
 use crate::error::Utf8Error;
+use crate::line_ending::LineEnding;
 use crate::policy::ErrorPolicy;
 use crate::proxy::edit::{Edit, Edits, LineError, RejectedLine, decode, position};
 use crate::text::{Sink, TextDecoder, put};
 
-const LF: u8 = b'\n';
-
 /// A [`Filter`](crate::proxy::Filter) for line protocols, such as IRC, syslog, NDJSON or SMTP. Only whole lines are
 /// forwarded, and an ill-formed line does not end the stream.
 ///
-/// A line ends with LF. A CR before it belongs to the line, and the terminator is forwarded unchanged. The bytes of an
-/// incomplete line are held, up to [`max_length`](Self::max_length). An ill-formed line is dropped completely
-/// ([`Edit::LineRejected`]), or ends the stream if [`stop`](Self::stop) is set. No part of it is forwarded, so a
-/// command that is truncated by an ill-formed byte is never executed. Under a policy that repairs, only a line that is
-/// too long is rejected.
+/// A line ends with LF or CRLF, unless [`with_line_ending`](Self::with_line_ending) is set, and the terminator is
+/// forwarded unchanged. The bytes of an incomplete line are held, up to [`with_max_length`](Self::with_max_length). An
+/// ill-formed line is dropped completely ([`Edit::LineRejected`]), or ends the stream if
+/// [`with_stop_at_error`](Self::with_stop_at_error) is set. No part of it is forwarded, so a command that is truncated by
+/// an ill-formed byte is never executed. Under a policy that repairs, only a line that is too long is rejected.
 ///
 /// The same bytes give the same lines and errors, however the stream is split into slices.
 ///
@@ -29,7 +26,7 @@ const LF: u8 = b'\n';
 /// let mut filter = LineFilter::new();
 /// let (mut forwarded, mut rejected) = (Vec::new(), Vec::new());
 /// for slice in [&b"NICK a\nUSER \xC3"[..], b"\xA9\nPRIVMSG \xFF", b" :x\nQUIT\n"] {
-///     filter.feed(slice, |edit| match edit {
+///     filter.feed_with(slice, |edit| match edit {
 ///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
 ///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
 ///         Edit::LineRejected(line) => rejected.push(line.to_string()),
@@ -43,6 +40,7 @@ const LF: u8 = b'\n';
 #[derive(Clone, Debug)]
 pub struct LineFilter {
     decoder: TextDecoder,
+    ending: LineEnding,
     max_length: usize,
     stops: bool,
     line: Line,
@@ -62,6 +60,10 @@ struct Line {
     held: Vec<u8>,
     /// Whether the line was rejected. The rest of it is dropped.
     skipped: bool,
+    /// Whether the last byte is a CR.
+    after_cr: bool,
+    /// Whether the line before this one, whose terminator is that CR, was rejected.
+    skipped_before: bool,
 }
 
 impl Default for LineFilter {
@@ -71,7 +73,7 @@ impl Default for LineFilter {
 }
 
 impl LineFilter {
-    /// The default of [`max_length`](Self::max_length).
+    /// The default of [`with_max_length`](Self::with_max_length).
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
     /// Creates a filter that rejects ill-formed lines and keeps the BOM.
@@ -82,45 +84,68 @@ impl LineFilter {
     /// Returns a new filter with the same settings, for the start of another stream.
     #[cfg(feature = "relay")]
     pub(super) fn restarted(self) -> Self {
-        Self { max_length: self.max_length, stops: self.stops, ..Self::with_decoder(self.decoder.at(0)) }
+        let Self { decoder, ending, max_length, stops, .. } = self;
+        Self { ending, max_length, stops, ..Self::with_decoder(decoder.restarted_at(0)) }
     }
 
     /// Creates a filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         Self {
             decoder,
+            ending: LineEnding::LfOrCrLf,
             max_length: Self::DEFAULT_MAX_LENGTH,
             stops: false,
-            line: Line { number: 1, held: Vec::new(), skipped: false },
+            line: Line {
+                number: 1,
+                held: Vec::new(),
+                skipped: false,
+                after_cr: false,
+                skipped_before: false,
+            },
             rejected: None,
         }
     }
 
-    /// Sets the maximum number of bytes of a line before its terminator, LF or CR LF. Without a limit a peer that sends
+    /// Sets the terminator of a line. The default is LF or CRLF.
+    ///
+    /// Use the terminator that the receiver uses: it reads other lines than this filter if they differ. Under
+    /// [`LineEnding::Any`] a line is forwarded at its CR. An LF after it belongs to the same terminator.
+    #[must_use]
+    pub fn with_line_ending(self, ending: LineEnding) -> Self {
+        Self { ending, ..self }
+    }
+
+    /// Returns the terminator of a line.
+    pub const fn line_ending(&self) -> LineEnding {
+        self.ending
+    }
+
+    /// Sets the maximum number of bytes of a line before its terminator. Without a limit a peer that sends
     /// no terminator could exhaust the memory.
     #[must_use]
-    pub fn max_length(self, max_length: usize) -> Self {
+    pub fn with_max_length(self, max_length: usize) -> Self {
         Self { max_length, ..self }
     }
 
-    /// Ends the stream at the first line that is rejected.
+    /// Sets whether the stream ends at the first line that is rejected. By default only the line is dropped.
     #[must_use]
-    pub fn stop(self) -> Self {
-        Self { stops: true, ..self }
+    pub fn with_stop_at_error(self, stop: bool) -> Self {
+        Self { stops: stop, ..self }
     }
 
     /// Filters the next slice of the stream and calls `edit` for each edit.
     ///
     /// # Errors
     ///
-    /// Returns the line that ended the stream if [`stop`](Self::stop) is set. The edits before it are valid. Every
-    /// later call returns the same error.
-    pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
+    /// Returns the line that ended the stream if [`with_stop_at_error`](Self::with_stop_at_error) is set. The edits
+    /// before it are valid. Every later call returns the same error.
+    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;
         let mut edits = LineEdits {
             slice,
             edit,
             line: &mut self.line,
+            ending: self.ending,
             max_length: self.max_length,
             first_error_only: self.decoder.error_policy() == ErrorPolicy::Strict,
             stops: self.stops,
@@ -130,10 +155,12 @@ impl LineFilter {
         while taken < slice.len() && self.rejected.is_none() {
             if edits.line.skipped && edits.first_error_only {
                 // The rest of a rejected line is not decoded, because each line has at most one error.
-                let end = memchr(LF, &slice[taken..]).map(|end| taken + end);
-                let skip = end.map_or(slice.len(), |end| end + 1) - taken;
+                edits.line.after_cr &= self.decoder.pending().is_empty();
+                let end = edits.first_end(slice, taken);
+                let skip = end.map_or(slice.len(), |end| end.after) - taken;
                 self.decoder.skip(skip);
                 taken += skip;
+                edits.line.after_cr = slice[taken - 1] == b'\r';
                 if end.is_some() {
                     edits.line.next(1);
                 }
@@ -144,7 +171,7 @@ impl LineFilter {
             let result = decode(&mut self.decoder, slice, taken, &mut edits);
             taken += self.decoder.offset().wrapping_sub(start) as usize;
             if let Err(error) = result {
-                edits.reject(LineError::IllFormed(error));
+                edits.reject_ill_formed(error);
                 edits.tail = taken..taken;
             }
             if self.stops {
@@ -159,8 +186,8 @@ impl LineFilter {
     ///
     /// # Errors
     ///
-    /// Same as for [`feed`](Self::feed).
-    pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
+    /// Same as for [`feed_with`](Self::feed_with).
+    pub fn finish_with(&mut self, edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         if let Some(rejected) = self.rejected {
             return Err(rejected);
         }
@@ -170,6 +197,7 @@ impl LineFilter {
             slice: &[],
             edit,
             line: &mut self.line,
+            ending: self.ending,
             max_length: self.max_length,
             first_error_only,
             stops: self.stops,
@@ -179,7 +207,7 @@ impl LineFilter {
         if let Some(piece) = piece.filter(|_| !(skipped && first_error_only))
             && let Err(error) = put(piece, &mut edits)
         {
-            edits.reject(LineError::IllFormed(error));
+            edits.reject_ill_formed(error);
         }
         edits.end();
         if self.stops {
@@ -203,6 +231,7 @@ impl Line {
     /// Starts the next line, after `lines` lines were completed.
     fn next(&mut self, lines: u64) {
         self.number += lines;
+        self.skipped_before = self.skipped;
         self.skipped = false;
     }
 }
@@ -212,6 +241,7 @@ struct LineEdits<'s, F> {
     slice: &'s [u8],
     edit: F,
     line: &'s mut Line,
+    ending: LineEnding,
     max_length: usize,
     first_error_only: bool,
     stops: bool,
@@ -221,7 +251,33 @@ struct LineEdits<'s, F> {
     rejected: Option<RejectedLine>,
 }
 
+/// The first terminator in a part of a slice.
+#[derive(Clone, Copy)]
+struct End {
+    /// The position after the bytes in that part which are no terminator. It may include the CR of a CRLF.
+    content: usize,
+    /// The position after the terminator.
+    after: usize,
+}
+
 impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
+    /// Returns the first terminator that ends in `bytes[from..]`.
+    fn first_end(&self, bytes: &[u8], from: usize) -> Option<End> {
+        // The CR was in another piece.
+        if self.ending == LineEnding::CrLf && self.line.after_cr && bytes.get(from) == Some(&b'\n') {
+            return Some(End { content: from, after: from + 1 });
+        }
+        let (content, len) = self.ending.find(bytes, from)?;
+        let after = content + len;
+        // A CR before `from` is content that was already processed.
+        Some(End { content: content.max(from), after })
+    }
+
+    /// Whether the bytes start with the LF of a terminator whose CR has already ended a line.
+    fn continues_terminator(&self, bytes: &[u8]) -> bool {
+        self.ending == LineEnding::Any && self.line.after_cr && bytes.first() == Some(&b'\n')
+    }
+
     /// Whether the stream has ended because a line was rejected.
     fn over(&self) -> bool {
         self.stops && self.rejected.is_some()
@@ -237,6 +293,12 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         self.line.held = Vec::new();
     }
 
+    /// Rejects the line because of an ill-formed sequence, which is after all bytes so far.
+    fn reject_ill_formed(&mut self, error: Utf8Error) {
+        self.reject(LineError::IllFormed(error));
+        self.line.after_cr = false;
+    }
+
     /// Copies the part of the line in `tail` to `held`.
     fn hold(&mut self) {
         let tail = core::mem::take(&mut self.tail);
@@ -245,10 +307,11 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// Rejects the line if its `len` bytes so far are too long. `last` is the last of them. If it is a CR, it is not
-    /// counted, because it may be part of the terminator.
+    /// Rejects the line if its `len` bytes so far are too long. `last` is the last of them. A CR that may be part of the
+    /// terminator is not counted.
     fn measure(&mut self, len: usize, last: u8) {
-        let terminator = usize::from(last == b'\r');
+        let may_have_cr = matches!(self.ending, LineEnding::LfOrCrLf | LineEnding::CrLf);
+        let terminator = usize::from(may_have_cr && last == b'\r');
         if len > self.max_length.saturating_add(terminator) {
             self.reject(LineError::TooLong(self.max_length));
         }
@@ -269,24 +332,40 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
 
     /// Processes well-formed text of the slice.
     fn text(&mut self, Range { start: mut at, end }: Range<usize>) {
+        let slice = self.slice;
+        let Some(&last_byte) = slice[at..end].last() else { return };
+        if self.continues_terminator(&slice[at..end]) && !self.over() {
+            if !self.line.skipped_before {
+                (self.edit)(Edit::Pass(at..at + 1));
+            }
+            at += 1;
+            self.tail = at..at;
+        }
         while at < end && !self.over() {
-            let rest = &self.slice[at..end];
-            let Some(first) = memchr(LF, rest) else { return self.grow(at..end) };
-            self.grow(at..at + first);
+            let Some(first) = self.first_end(&slice[..end], at) else {
+                self.grow(at..end);
+                break;
+            };
+            self.line.after_cr = false;
+            // The CR of a CRLF is measured as a part of the line, because it may have come in an earlier slice.
+            let content = if self.ending == LineEnding::Any { first.content } else { first.after - 1 };
+            self.grow(at..content);
             if self.line.skipped {
                 self.line.next(1);
-                at += first + 1;
+                at = first.after;
                 self.tail = at..at;
                 continue;
             }
             // If at most `max_length` bytes follow this line, no line in them is too long.
-            let all_short = rest.len() - (first + 1) <= self.max_length;
-            let last = if all_short { memrchr(LF, rest).unwrap_or(first) } else { first };
-            self.complete(at, at + last + 1);
-            self.line.next(memchr_iter(LF, &rest[first..=last]).count() as u64);
-            at += last + 1;
+            let others = &slice[first.after..end];
+            let all_short = others.len() <= self.max_length;
+            let len = if all_short { self.ending.find_last(others).unwrap_or(0) } else { 0 };
+            self.complete(at, first.after + len);
+            self.line.next(1 + self.ending.count(&others[..len]) as u64);
+            at = first.after + len;
             self.tail = at..at;
         }
+        self.line.after_cr = last_byte == b'\r';
     }
 
     /// Forwards the line, and the complete lines after it up to `end`. `at` is the start of the line in the slice if
@@ -304,6 +383,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
         self.insert_held();
         self.line.next(1);
+        self.line.after_cr = false;
     }
 
     /// Forwards the held bytes. Its memory is kept for the next line, unless it is more than most lines need.
@@ -330,6 +410,7 @@ impl<F: FnMut(Edit<'_>)> Edits for LineEdits<'_, F> {
 
     fn held(&mut self, bytes: &[u8]) {
         self.hold();
+        self.line.after_cr &= bytes.is_empty();
         if !self.line.skipped {
             self.line.held.extend_from_slice(bytes);
         }
@@ -344,27 +425,37 @@ impl<F: FnMut(Edit<'_>)> Sink for LineEdits<'_, F> {
 
     fn made(&mut self, text: &str) {
         self.hold();
-        for part in text.as_bytes().split_inclusive(|&byte| byte == LF) {
-            if self.over() {
-                return;
+        let bytes = text.as_bytes();
+        let Some(&last_byte) = bytes.last() else { return };
+        let mut at = 0;
+        if self.continues_terminator(bytes) && !self.over() {
+            if !self.line.skipped_before {
+                (self.edit)(Edit::Insert(&bytes[..1]));
             }
-            let (content, ends) = match part.split_last() {
-                Some((&LF, content)) => (content, true),
-                _ => (part, false),
+            at = 1;
+        }
+        while at < bytes.len() && !self.over() {
+            let end = self.first_end(bytes, at);
+            self.line.after_cr = false;
+            let content = match end {
+                Some(end) if self.ending == LineEnding::Any => end.content,
+                Some(end) => end.after - 1,
+                None => bytes.len(),
             };
             if !self.line.skipped {
-                self.line.held.extend_from_slice(content);
+                self.line.held.extend_from_slice(&bytes[at..content]);
                 let last = self.line.held.last().copied().unwrap_or_default();
                 self.measure(self.line.held.len(), last);
             }
-            if ends {
-                if !self.line.skipped {
-                    self.line.held.push(LF);
-                    self.insert_held();
-                }
-                self.line.next(1);
+            let Some(end) = end else { break };
+            if !self.line.skipped {
+                self.line.held.extend_from_slice(&bytes[content..end.after]);
+                self.insert_held();
             }
+            self.line.next(1);
+            at = end.after;
         }
+        self.line.after_cr = last_byte == b'\r';
     }
 
     fn error(&mut self, error: Utf8Error) {

@@ -1,9 +1,11 @@
-//! Filters for proxies that must only forward well-formed text.
+//! Filters for well-formed text.
+//!
+//! For proxies that must only forward well-formed text.
 //!
 //! | input | use | feature |
 //! |---|---|---|
-//! | an engine with body hooks: pingora, proxy-wasm | [`Filter::filter`] | `proxy` |
-//! | an engine that edits its own buffers: Envoy | [`Filter::feed`] | `proxy` |
+//! | an engine with body hooks: pingora, proxy-wasm | [`Filter::rewrite`] | `proxy` |
+//! | an engine that edits its own buffers: Envoy | [`Filter::feed_with`] | `proxy` |
 //! | HTTP bodies in such an engine | [`BodyRules`](crate::http::BodyRules), then one of these | `http-rules` |
 //! | a protocol of lines: IRC, syslog, NDJSON | [`LineFilter`] | `proxy` |
 //! | two tokio streams, such as TCP connections | `Relay` | `relay` |
@@ -14,7 +16,7 @@
 //! let mut filter = Filter::new();
 //! let mut sent = Vec::new();
 //! for slice in [&b"caf\xC3"[..], b"\xA9"] {
-//!     let verdict = filter.feed(slice, |edit| match edit {
+//!     let verdict = filter.feed_with(slice, |edit| match edit {
 //!         Edit::Pass(range) => sent.extend_from_slice(&slice[range]),
 //!         Edit::Insert(bytes) => sent.extend_from_slice(bytes),
 //!         _ => {}
@@ -35,7 +37,7 @@
 //! A slice of well-formed text is validated once. It is not copied and nothing is allocated, even if characters are split
 //! between slices. `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
 //!
-//! # Features
+//! # Feature
 //!
 //! `proxy` needs `alloc` and `bytes`, but neither `std` nor a runtime. `relay` adds tokio. The command
 //! `utf8-codec proxy` (package `utf8-codec-cli`) runs a `Relay` with limits, logs and metrics.
@@ -64,4 +66,4 @@ pub use lines::LineFilter;
 pub use outcome::{Direction, End, Flow, Observer, Outcome};
 #[cfg(feature = "relay")]
 #[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
-pub use relay::{OnRejection, Relay};
+pub use relay::{RejectionPolicy, Relay};

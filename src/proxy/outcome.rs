@@ -49,11 +49,12 @@ pub trait Observer {
     /// Called for each ill-formed sequence, repaired or not. Its offset counts the bytes of its direction.
     fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
 
-    /// Called when a stream is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only). It is
-    /// not called for a character that is truncated because the peer failed.
+    /// Called when a stream is rejected, or would be without
+    /// [`with_report_only`](crate::proxy::Relay::with_report_only). It is not called for a character that is truncated
+    /// because the peer failed.
     fn rejected(&mut self, _: Direction) {}
 
-    /// Called when a line is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only). The
+    /// Called when a line is rejected, or would be without [`with_report_only`](crate::proxy::Relay::with_report_only). The
     /// returned bytes are sent to the peer that sent the line, between two lines of the other direction.
     fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
         None
@@ -108,11 +109,12 @@ pub enum End {
     RejectedLine(Direction, RejectedLine),
     /// Reading or writing a direction failed, for example because a peer reset the connection.
     Failed(Direction, io::Error),
-    /// No byte was read or written in either direction for the [`idle_timeout`](crate::proxy::Relay::idle_timeout).
+    /// No byte was read or written in either direction for the
+    /// [`with_idle_timeout`](crate::proxy::Relay::with_idle_timeout).
     Idle,
-    /// The connection was slower than [`min_rate`](crate::proxy::Relay::min_rate).
+    /// The connection was slower than [`with_min_rate`](crate::proxy::Relay::with_min_rate).
     TooSlow,
-    /// The connection lasted longer than [`max_duration`](crate::proxy::Relay::max_duration).
+    /// The connection lasted longer than [`with_max_duration`](crate::proxy::Relay::with_max_duration).
     TooLong,
     /// The future that was passed to [`run_until`](crate::proxy::Relay::run_until) completed.
     Cancelled,

@@ -7,10 +7,11 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::line_ending::LineEnding;
 use crate::proxy::buffer::{Buffer, HEADROOM, Size};
 use crate::proxy::edit::Edit;
 use crate::proxy::outcome::{Direction, End, Flow, Observer};
-use crate::proxy::stage::{Pending, Stage, StageError};
+use crate::proxy::stage::{Pending, Stage, StageError, end_of_lines};
 
 /// The cost of repairing an ill-formed sequence, in bytes of well-formed text.
 const ERROR_COST: usize = 16;
@@ -19,7 +20,7 @@ const ERROR_COST: usize = 16;
 const MIN_COST: usize = 1024;
 
 /// If this many bytes of replies to a peer are queued or being written, no more lines are read from that peer.
-const ANSWERS: usize = 64 * 1024;
+const MAX_REPLIES: usize = 64 * 1024;
 
 /// ```text
 ///        +----------------------------------+
@@ -49,6 +50,8 @@ enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) stage: Stage,
+    /// The terminator of the lines between which replies are written.
+    pub(super) ending: LineEnding,
     /// Whether all bytes are forwarded unchanged and errors are only reported.
     pub(super) report_only: bool,
     /// Whether a rejected direction is shut down cleanly.
@@ -80,9 +83,9 @@ pub(super) struct Pump {
     held: usize,
     stop: Option<End>,
     /// Replies to send to the sink.
-    answers: Vec<u8>,
+    queued_replies: Vec<u8>,
     /// The number of bytes of replies in `pending`.
-    answering: usize,
+    pending_replies: usize,
     /// Replies to send to the source.
     replies: Vec<u8>,
     /// Whether the last byte to write ends a line.
@@ -106,8 +109,8 @@ impl Pump {
             flow: Flow::default(),
             held: 0,
             stop: None,
-            answers: Vec::new(),
-            answering: 0,
+            queued_replies: Vec::new(),
+            pending_replies: 0,
             replies: Vec::new(),
             between_lines: true,
         }
@@ -160,10 +163,10 @@ impl Pump {
             return false;
         }
         if !other.ended && other.stop.is_none() {
-            if other.answers.is_empty() {
-                other.answers = replies;
+            if other.queued_replies.is_empty() {
+                other.queued_replies = replies;
             } else {
-                other.answers.append(&mut replies);
+                other.queued_replies.append(&mut replies);
             }
         }
         true
@@ -171,7 +174,7 @@ impl Pump {
 
     /// Whether many replies can still be written. No more lines from their receiver are read until then.
     pub(super) const fn has_many_answers(&self) -> bool {
-        !self.ended && self.stop.is_none() && self.answers.len() + self.answering >= ANSWERS
+        !self.ended && self.stop.is_none() && self.queued_replies.len() + self.pending_replies >= MAX_REPLIES
     }
 
     /// Runs the state machine up to the next read. Returns the cost in bytes. Without `may_read` it does not read, and
@@ -238,9 +241,14 @@ impl Pump {
         observer: &mut impl Observer,
         may_read: bool,
     ) -> Poll<State> {
-        if !self.answers.is_empty() {
-            self.answering = self.pending.answer(&[], &mut self.answers, self.between_lines);
-            if self.answering > 0 {
+        if !self.queued_replies.is_empty() {
+            self.pending_replies = self.pending.insert_replies(
+                &[],
+                &mut self.queued_replies,
+                self.setup.ending,
+                self.between_lines,
+            );
+            if self.pending_replies > 0 {
                 return Poll::Ready(State::Write);
             }
         }
@@ -322,11 +330,17 @@ impl Pump {
             observer.held(self.direction, held);
         }
         let bytes: &[u8] = buffer.as_deref().unwrap_or_default();
-        if !self.answers.is_empty() {
-            self.answering = self.pending.answer(bytes, &mut self.answers, self.between_lines);
+        if !self.queued_replies.is_empty() {
+            self.pending_replies = self.pending.insert_replies(
+                bytes,
+                &mut self.queued_replies,
+                self.setup.ending,
+                self.between_lines,
+            );
         }
-        if let Some(&last) = self.pending.bytes(bytes).last() {
-            self.between_lines = last == b'\n';
+        let text = self.pending.bytes(bytes);
+        if !text.is_empty() {
+            self.between_lines = end_of_lines(self.setup.ending, text) == Some(text.len());
         }
         self.buffer = buffer;
     }
@@ -381,7 +395,7 @@ impl Pump {
             }
         }
         self.pending.clear();
-        self.answering = 0;
+        self.pending_replies = 0;
         let has_size = |buffer: &Buffer| buffer.len() == HEADROOM + self.size.bytes();
         if self.rest.is_empty() && !self.buffer.as_ref().is_some_and(has_size) {
             self.buffer = None;
@@ -446,7 +460,12 @@ mod tests {
 
     /// Returns the pumps of both directions of a connection that is not filtered.
     fn pumps() -> [Pump; 2] {
-        let setup = Setup { stage: Stage::Untouched, report_only: false, closes: false };
+        let setup = Setup {
+            stage: Stage::Untouched,
+            ending: LineEnding::LfOrCrLf,
+            report_only: false,
+            closes: false,
+        };
         [Direction::Requests, Direction::Responses].map(|direction| Pump::new(direction, setup.clone()))
     }
 
@@ -461,7 +480,7 @@ mod tests {
         let mut ignored = |_: Direction, _| {};
         while responses.poll_cycle(&mut cx, &mut from, &mut sink(), &mut ignored, true).is_ready() {}
         assert_eq!((responses.flow.written, responses.has_many_answers()), (100_000, false));
-        let kept = [&requests.replies, &responses.answers].map(Vec::capacity);
+        let kept = [&requests.replies, &responses.queued_replies].map(Vec::capacity);
         assert_eq!(kept, [0, 0]);
     }
 
@@ -483,7 +502,7 @@ mod tests {
             (responses.ended, responses.stop) = (ended, stop);
             requests.replies = vec![b'\n'; 10];
             assert!(requests.collect_replies(&mut responses));
-            assert!(requests.replies.is_empty() && responses.answers.is_empty());
+            assert!(requests.replies.is_empty() && responses.queued_replies.is_empty());
         }
     }
 }

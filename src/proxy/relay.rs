@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
+use crate::line_ending::LineEnding;
 use crate::proxy::deadline::{Deadline, Limits};
 use crate::proxy::filter::Filter;
 use crate::proxy::lines::LineFilter;
@@ -22,16 +23,16 @@ const TURN: usize = 256 * 1024;
 
 /// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
 ///
-/// - Bytes are forwarded as they arrive, in whole characters, or in whole lines with [`hold_lines`](Self::hold_lines)
-///   or [`lines`](Self::lines).
+/// - Bytes are forwarded as they arrive, in whole characters, or in whole lines with
+///   [`with_line_filter`](Self::with_line_filter).
 /// - The end of one direction is forwarded as a half-close. The other direction continues.
 /// - Back-pressure is preserved: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads
 ///   again after all of it is written. Repaired text is at most four times as long as the buffer. A connection that
 ///   waits for bytes has no buffer.
 /// - A rejected direction ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all well-formed bytes before the
-///   ill-formed sequence. The other direction then continues for at most [`linger`](Self::linger), so that pending
+///   ill-formed sequence. The other direction then continues for at most [`with_linger`](Self::with_linger), so that pending
 ///   responses are delivered. After that the caller resets both sockets ([`Outcome::reset`]), unless
-///   [`on_rejection`](Self::on_rejection) is set to [`OnRejection::Close`].
+///   [`with_rejection_policy`](Self::with_rejection_policy) is set to [`RejectionPolicy::Close`].
 /// - If a peer fails (a reset), both directions end, and the caller resets the other peer.
 /// - A poll does a bounded amount of work, in bytes, and both directions progress alternately.
 ///
@@ -72,13 +73,13 @@ pub struct Relay {
 /// How a connection ends after a direction is rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum OnRejection {
+pub enum RejectionPolicy {
     /// The caller resets both peers ([`Outcome::reset`]), so that no peer assumes that the data is complete.
     #[default]
     Reset,
     /// The direction is shut down cleanly after its well-formed bytes. A peer that acts at the end of its input will
-    /// act on partial data. If the other direction does not end within [`linger`](Relay::linger), the connection is
-    /// reset.
+    /// act on partial data. If the other direction does not end within [`with_linger`](Relay::with_linger), the
+    /// connection is reset.
     Close,
 }
 
@@ -97,9 +98,14 @@ impl Relay {
     /// Creates a relay that filters both directions with the policies of this decoder, whose offset and counters are
     /// not used.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
-        let decoder = decoder.at(0);
+        let decoder = decoder.restarted_at(0);
         const fn setup(decoder: TextDecoder) -> Setup {
-            Setup { stage: Stage::Text(Filter::with_decoder(decoder)), report_only: false, closes: false }
+            Setup {
+                stage: Stage::Text(Filter::with_decoder(decoder)),
+                ending: LineEnding::LfOrCrLf,
+                report_only: false,
+                closes: false,
+            }
         }
         Self {
             requests: setup(decoder),
@@ -112,25 +118,23 @@ impl Relay {
     /// Filters both directions with the settings of this filter. Only whole lines are forwarded, and a line that is
     /// ill-formed or too long is dropped. The bytes that [`Observer::rejected_line`] returns are sent to the peer that
     /// sent the line.
+    ///
+    /// With [`LineFilter::with_stop_at_error`] the stream ends at the first rejected line instead. No part of that line
+    /// is delivered, so no server acts on it.
     #[must_use]
-    pub fn lines(mut self, filter: LineFilter) -> Self {
+    pub fn with_line_filter(mut self, filter: LineFilter) -> Self {
         let filter = filter.restarted();
+        self.requests.ending = filter.line_ending();
+        self.responses.ending = filter.line_ending();
         self.requests.stage = Stage::Lines(filter.clone());
         self.responses.stage = Stage::Lines(filter);
         self
     }
 
-    /// Same as [`lines`](Self::lines), but ends the stream at the first rejected line. No part of that line is
-    /// delivered, so no server acts on it.
-    #[must_use]
-    pub fn hold_lines(self, filter: LineFilter) -> Self {
-        self.lines(filter.stop())
-    }
-
     /// Filters only this direction. Call it after the other settings. The bytes of the other direction are forwarded
     /// unchanged.
     #[must_use]
-    pub fn only(mut self, direction: Direction) -> Self {
+    pub fn with_only(mut self, direction: Direction) -> Self {
         match direction {
             Direction::Requests => self.responses.stage = Stage::Untouched,
             Direction::Responses => self.requests.stage = Stage::Untouched,
@@ -138,19 +142,19 @@ impl Relay {
         self
     }
 
-    /// Forwards all bytes unchanged and only reports errors. After an error for which a direction would have been
-    /// rejected, that direction is no longer checked.
+    /// Sets whether all bytes are forwarded unchanged and errors are only reported. After an error for which a
+    /// direction would have been rejected, that direction is no longer checked.
     #[must_use]
-    pub const fn report_only(mut self) -> Self {
-        self.requests.report_only = true;
-        self.responses.report_only = true;
+    pub const fn with_report_only(mut self, report_only: bool) -> Self {
+        self.requests.report_only = report_only;
+        self.responses.report_only = report_only;
         self
     }
 
     /// Sets how a connection ends after a direction is rejected.
     #[must_use]
-    pub fn on_rejection(mut self, on_rejection: OnRejection) -> Self {
-        let closes = on_rejection == OnRejection::Close;
+    pub fn with_rejection_policy(mut self, policy: RejectionPolicy) -> Self {
+        let closes = policy == RejectionPolicy::Close;
         self.requests.closes = closes;
         self.responses.closes = closes;
         self
@@ -159,7 +163,7 @@ impl Relay {
     /// Ends a connection if no bytes are read or written for this time, for example because a peer does not read. There
     /// is no limit by default.
     #[must_use]
-    pub const fn idle_timeout(mut self, idle_timeout: Duration) -> Self {
+    pub const fn with_idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.limits.idle_timeout = Some(idle_timeout);
         self
     }
@@ -167,14 +171,14 @@ impl Relay {
     /// Ends a connection if fewer bytes per second are read and written, in both directions together, averaged over ten
     /// seconds. There is no limit by default.
     #[must_use]
-    pub const fn min_rate(mut self, bytes_per_second: u64) -> Self {
+    pub const fn with_min_rate(mut self, bytes_per_second: u64) -> Self {
         self.limits.min_rate = bytes_per_second;
         self
     }
 
     /// Ends a connection after this time. There is no limit by default.
     #[must_use]
-    pub const fn max_duration(mut self, max_duration: Duration) -> Self {
+    pub const fn with_max_duration(mut self, max_duration: Duration) -> Self {
         self.limits.max_duration = Some(max_duration);
         self
     }
@@ -182,7 +186,7 @@ impl Relay {
     /// Sets how long a connection continues after one direction is rejected, or after a write fails. The default is one
     /// second.
     #[must_use]
-    pub const fn linger(mut self, linger: Duration) -> Self {
+    pub const fn with_linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
     }

@@ -6,6 +6,7 @@ use bytes::BytesMut;
 
 use crate::error::Utf8Error;
 use crate::joiner::{Chunk, Joiner};
+use crate::line_ending::LineEnding;
 use crate::proxy::edit::{Edit, RejectedLine};
 use crate::proxy::filter::{Filter, Verdict};
 use crate::proxy::lines::LineFilter;
@@ -31,10 +32,11 @@ const PIECE: usize = 4 * 1024;
 impl Stage {
     /// Returns the length of the first piece of a slice: lines of [`PIECE`] bytes in total, or one longer line.
     pub(super) fn piece_len(&self, slice: &[u8]) -> usize {
-        let Self::Lines(_) = self else { return slice.len() };
-        let Some((first, rest)) = slice.split_at_checked(PIECE) else { return slice.len() };
-        let end = memchr::memrchr(b'\n', first).or_else(|| Some(PIECE + memchr::memchr(b'\n', rest)?));
-        end.map_or(slice.len(), |end| end + 1)
+        let Self::Lines(filter) = self else { return slice.len() };
+        let Some(first) = slice.get(..PIECE) else { return slice.len() };
+        let ending = filter.line_ending();
+        let next = || ending.find(slice, PIECE).map(|(position, len)| position + len);
+        ending.find_last(first).or_else(next).unwrap_or(slice.len())
     }
 
     /// Filters the bytes that were read. If `end` is set, ends the stream, and the slice must be empty.
@@ -49,13 +51,14 @@ impl Stage {
                 edit(Edit::Pass(0..slice.len()));
                 Ok(())
             }
-            Self::Text(filter) => match if end { filter.finish(edit) } else { filter.feed(slice, edit) } {
-                Verdict::Reject(error) => Err(StageError::IllFormed(error)),
-                Verdict::Pass | Verdict::Repaired(_) => Ok(()),
-            },
-            Self::Lines(filter) => {
-                if end { filter.finish(edit) } else { filter.feed(slice, edit) }.map_err(StageError::Line)
+            Self::Text(filter) => {
+                match if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) } {
+                    Verdict::Reject(error) => Err(StageError::IllFormed(error)),
+                    Verdict::Pass | Verdict::Repaired(_) => Ok(()),
+                }
             }
+            Self::Lines(filter) => if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) }
+                .map_err(StageError::Line),
         }
     }
 
@@ -67,6 +70,13 @@ impl Stage {
             Self::Lines(filter) => filter.held(),
         }
     }
+}
+
+/// Returns the end of the last line of the text after which no byte can belong to its terminator.
+pub(super) fn end_of_lines(ending: LineEnding, text: &[u8]) -> Option<usize> {
+    // An LF may follow the CR.
+    let text = if ending == LineEnding::Any { text.strip_suffix(b"\r").unwrap_or(text) } else { text };
+    ending.find_last(text)
 }
 
 /// The bytes to write: a part of the buffer if possible, otherwise a copy.
@@ -141,23 +151,29 @@ impl Pending {
         }
     }
 
-    /// Inserts `answer` after the last complete line of the bytes to write. If they contain no end of a line, inserts
+    /// Inserts `replies` after the last complete line of the bytes to write. If they contain no end of a line, inserts
     /// it before them, but only if the bytes written before ended a line. Returns the number of bytes inserted: 0 if
-    /// there is no position for them. The memory of `answer` is not kept, because most connections never need it again.
-    pub(super) fn answer(&mut self, buffer: &[u8], answer: &mut Vec<u8>, between_lines: bool) -> usize {
+    /// there is no position for them. The memory of `replies` is not kept, because most connections never need it again.
+    pub(super) fn insert_replies(
+        &mut self,
+        buffer: &[u8],
+        replies: &mut Vec<u8>,
+        ending: LineEnding,
+        between_lines: bool,
+    ) -> usize {
         let text = self.bytes(buffer);
-        let at = match memchr::memrchr(b'\n', text) {
-            Some(end) => end + 1,
+        let at = match end_of_lines(ending, text) {
+            Some(end) => end,
             None if between_lines => 0,
             None => return 0,
         };
-        let answer = core::mem::take(answer);
-        let mut with_answer = Self::new();
-        for part in [&text[..at], &answer, &text[at..]] {
-            with_answer.joiner.copy(text, part);
+        let replies = core::mem::take(replies);
+        let mut with_replies = Self::new();
+        for part in [&text[..at], &replies, &text[at..]] {
+            with_replies.joiner.copy(text, part);
         }
-        *self = with_answer;
-        answer.len()
+        *self = with_replies;
+        replies.len()
     }
 }
 

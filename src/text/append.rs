@@ -72,19 +72,19 @@ impl TextDecoder {
     /// ```
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
     ///
-    /// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    /// let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     /// let mut text = String::new();
     /// for chunk in [&b"na\xC3"[..], b"\xAFve \xFF!"] {
-    ///     decoder.decode_into(chunk, &mut text)?;
+    ///     decoder.feed_into(chunk, &mut text)?;
     /// }
     /// assert_eq!(text, "naïve \u{FFFD}!");
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
-    pub fn decode_into(&mut self, chunk: &[u8], text: &mut String) -> Result<(), Utf8Error> {
+    pub fn feed_into(&mut self, chunk: &[u8], text: &mut String) -> Result<(), Utf8Error> {
         self.decode_to(chunk, text)
     }
 
-    /// Same as [`decode_into`](Self::decode_into), but for any sink.
+    /// Same as [`feed_into`](Self::feed_into), but for any sink.
     pub(crate) fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
         if self.policies.subset.is_some() {
             let mut windows = chunk.chunks(VALIDATED_FOR_SUBSET);
@@ -164,7 +164,7 @@ fn after_error(
         let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
         let (taken, error) = one_by_one(policies, &replacement, limit, offset, rest, &mut buffer, sink);
         if taken > 0 {
-            pieces.restart(Utf8Decoder::at(offset.wrapping_add(taken as u64)), &rest[taken..]);
+            pieces.restart(Utf8Decoder::with_offset(offset.wrapping_add(taken as u64)), &rest[taken..]);
         }
         if let Some(error) = error {
             return Err(error);
@@ -343,7 +343,7 @@ mod tests {
             (&[ascii(7), pairs(100)], &[200 - 16], &[3, 7 + 3 + 16]),
         ];
         for (texts, borrowed, copied) in rows {
-            let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+            let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
             // The first bytes of a stream are decoded by another function.
             decoder.decode_to(b"x", &mut Lengths::default()).expect("ASCII");
             let bytes: Vec<u8> = texts.iter().flat_map(|text| [b"\xFF", text.as_bytes()].concat()).collect();

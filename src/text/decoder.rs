@@ -21,7 +21,7 @@ use crate::subset::Subset;
 /// ```
 /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 ///
-/// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+/// let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
 /// let mut text = String::new();
 /// for chunk in [&b"\xEF\xBB"[..], b"\xBFna\xC3", b"\xAFve \xFF"] {
 ///     for piece in decoder.feed(chunk) {
@@ -36,8 +36,8 @@ use crate::subset::Subset;
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 ///
-/// With the feature `alloc`, `push` returns the text of each chunk as one string, `decode_into` appends it to a
-/// `String`, and `decode_to_string` decodes a complete input. `feed_ranges` returns pieces with their positions in the
+/// With the feature `alloc`, `decode_chunk` returns the text of each chunk as one string, `feed_into` appends it to a
+/// `String`, and `decode` decodes a complete input. `feed_ranges` returns pieces with their positions in the
 /// chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
@@ -51,23 +51,23 @@ impl TextDecoder {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
 
-    /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as [`Utf8Decoder::at`]. Its
-    /// counters are 0. The [`BomPolicy`] is only applied at offset 0.
+    /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as
+    /// [`Utf8Decoder::with_offset`]. Its counters are 0. The [`BomPolicy`] is only applied at offset 0.
     #[must_use]
-    pub const fn at(self, offset: u64) -> Self {
-        Self { decoder: Utf8Decoder::at(offset), policies: self.policies.restarted(offset == 0) }
+    pub const fn restarted_at(self, offset: u64) -> Self {
+        Self { decoder: Utf8Decoder::with_offset(offset), policies: self.policies.restarted(offset == 0) }
     }
 
     /// Sets the policy for ill-formed sequences.
     #[must_use]
-    pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
+    pub const fn with_error_policy(mut self, on_error: ErrorPolicy) -> Self {
         self.policies.on_error = on_error;
         self
     }
 
     /// Sets the policy for the BOM.
     #[must_use]
-    pub const fn bom(mut self, bom: BomPolicy) -> Self {
+    pub const fn with_bom_policy(mut self, bom: BomPolicy) -> Self {
         self.policies.bom = bom;
         self
     }
@@ -80,7 +80,7 @@ impl TextDecoder {
     /// character below U+0080, such as NUL, is replaced by itself, and other bytes may become characters outside the
     /// subset. If no such character may remain, use a policy whose replacement is in the subset.
     #[must_use]
-    pub const fn subset(mut self, subset: &'static Subset) -> Self {
+    pub const fn with_subset(mut self, subset: &'static Subset) -> Self {
         self.policies.subset = Some(subset);
         self
     }
@@ -95,7 +95,7 @@ impl TextDecoder {
     }
 
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded. This is for adapters,
-    /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::subset) long text is returned in several
+    /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::with_subset) long text is returned in several
     /// pieces, all of them borrowed.
     #[cfg(feature = "alloc")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {

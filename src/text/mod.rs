@@ -17,7 +17,7 @@ pub(crate) use append::{Sink, put};
 pub use decoder::TextDecoder;
 pub use pieces::{TextPiece, TextPieces};
 #[cfg(feature = "alloc")]
-pub use push::PushError;
+pub use push::DecodeError;
 pub use ranges::TextRanges;
 #[cfg(feature = "alloc")]
 pub use whole::from_utf8_lossy;

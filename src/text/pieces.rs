@@ -152,7 +152,8 @@ impl<'d, 'c> TextPieces<'d, 'c> {
             (First::UnexpectedBom, piece) => {
                 let len = BOM.len_utf8();
                 if let TextPiece::Text(_) = piece {
-                    self.pieces.restart(Utf8Decoder::at(start.wrapping_add(len as u64)), &rest[len..]);
+                    self.pieces
+                        .restart(Utf8Decoder::with_offset(start.wrapping_add(len as u64)), &rest[len..]);
                 }
                 self.rejected = Some(BOM.into());
                 let error = Utf8Error::new(start, ErrorKind::UnexpectedBom, len as u8);
@@ -173,7 +174,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
                     // is returned.
                     let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);
                     let rest = &rest[start.wrapping_sub(offset) as usize..];
-                    self.pieces.restart(Utf8Decoder::at(start), rest);
+                    self.pieces.restart(Utf8Decoder::with_offset(start), rest);
                     self.mixed = text;
                 }
                 TextPiece::Seam(character) if subset.first_outside(&character).is_some() => {
@@ -199,7 +200,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     /// Moves past the first `bytes` bytes of the mixed text.
     fn pass(&mut self, bytes: usize) {
         let offset = self.pieces.decoder().offset().wrapping_add(bytes as u64);
-        self.pieces.restart(Utf8Decoder::at(offset), &self.pieces.rest()[bytes..]);
+        self.pieces.restart(Utf8Decoder::with_offset(offset), &self.pieces.rest()[bytes..]);
         self.mixed = &self.mixed[bytes..];
     }
 

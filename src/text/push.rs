@@ -1,4 +1,4 @@
-//! `push`: the text of each chunk as one string.
+//! `decode_chunk`: the text of each chunk as one string.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -25,9 +25,9 @@ impl TextDecoder {
     ///
     /// fn show(mut terminal: impl Read, mut print: impl FnMut(&str)) -> io::Result<()> {
     ///     let mut buffer = [0; 4096];
-    ///     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    ///     let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     ///     while let read @ 1.. = terminal.read(&mut buffer)? {
-    ///         print(&decoder.push(&buffer[..read])?);
+    ///         print(&decoder.decode_chunk(&buffer[..read])?);
     ///     }
     ///     if let Some(end) = decoder.finish() {
     ///         print(end.text()?);
@@ -41,7 +41,7 @@ impl TextDecoder {
     ///
     /// # Errors
     ///
-    /// Returns a [`PushError`] for the first error that the policy does not repair. It contains the text of the chunk
+    /// Returns a [`DecodeError`] for the first error that the policy does not repair. It contains the text of the chunk
     /// before the error, and the number of bytes of the chunk that were decoded. To continue after the error, pass the
     /// rest of the chunk to the next call. Only [`ErrorPolicy::Strict`](crate::ErrorPolicy),
     /// [`BomPolicy::Require`](crate::BomPolicy) and [`BomPolicy::Reject`](crate::BomPolicy) cause errors.
@@ -52,7 +52,7 @@ impl TextDecoder {
     /// let (mut text, mut errors) = (String::new(), Vec::<Utf8Error>::new());
     /// let mut decoder = TextDecoder::new();
     /// for mut chunk in [&b"gr\xC3"[..], b"\xBCn \xFFund blau"] {
-    ///     while let Err(failed) = decoder.push(chunk).map(|good| text += &good) {
+    ///     while let Err(failed) = decoder.decode_chunk(chunk).map(|good| text += &good) {
     ///         text += &failed.text;
     ///         errors.push(failed.error);
     ///         chunk = &chunk[failed.read..];
@@ -61,7 +61,7 @@ impl TextDecoder {
     /// assert_eq!(text, "grün und blau");
     /// assert_eq!(errors[0].offset, 6);
     /// ```
-    pub fn push<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, PushError> {
+    pub fn decode_chunk<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, DecodeError> {
         let (mut text, mut taken) = ("", 0);
         while taken < chunk.len() {
             let (piece, bytes) = self.take_piece(&chunk[taken..]);
@@ -86,17 +86,17 @@ impl TextDecoder {
         piece: TextPiece<'_>,
         chunk: &[u8],
         taken: usize,
-    ) -> Result<String, PushError> {
-        let piece = piece.text().map_err(|error| PushError { error, text: text.into(), read: taken })?;
+    ) -> Result<String, DecodeError> {
+        let piece = piece.text().map_err(|error| DecodeError { error, text: text.into(), read: taken })?;
         let mut copy = String::with_capacity(text.len() + piece.len() + chunk.len() - taken);
         copy.push_str(text);
         copy.push_str(piece);
         let before = self.offset();
-        match self.decode_into(&chunk[taken..], &mut copy) {
+        match self.feed_into(&chunk[taken..], &mut copy) {
             Ok(()) => Ok(copy),
             Err(error) => {
                 let taken = taken + self.offset().wrapping_sub(before) as usize;
-                Err(PushError { error, text: copy, read: taken })
+                Err(DecodeError { error, text: copy, read: taken })
             }
         }
     }
@@ -116,14 +116,14 @@ fn joined<'c>(chunk: &'c [u8], first: &'c str, second: &'c str) -> Option<&'c st
     are_adjacent.then(|| unsafe { core::str::from_utf8_unchecked(both) })
 }
 
-/// An error of [`TextDecoder::push`]: the ill-formed sequence, and the text before it.
+/// An error of [`TextDecoder::decode_chunk`]: the ill-formed sequence, and the text before it.
 ///
 /// It owns the text, so `?` converts it into any boxed error. It also converts into an `io::Error` of kind
 /// `InvalidData` and into a [`Utf8Error`]. Both conversions drop the text. Neither `Display` nor `Debug` shows the
 /// text.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PushError {
+pub struct DecodeError {
     /// The ill-formed sequence, with its absolute offset.
     pub error: Utf8Error,
     /// The text of this chunk before the error. The text of earlier chunks has already been returned.
@@ -133,17 +133,17 @@ pub struct PushError {
     pub read: usize,
 }
 
-impl PushError {
+impl DecodeError {
     /// Returns the error in the text.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         Some(self.error)
     }
 }
 
-impl fmt::Debug for PushError {
+impl fmt::Debug for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { error, text, read } = self;
-        f.debug_struct("PushError")
+        f.debug_struct("DecodeError")
             .field("error", error)
             .field("text", &format_args!("{}", ByteCount(text.len())))
             .field("read", read)
@@ -151,28 +151,28 @@ impl fmt::Debug for PushError {
     }
 }
 
-impl fmt::Display for PushError {
+impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-impl core::error::Error for PushError {
+impl core::error::Error for DecodeError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         Some(&self.error)
     }
 }
 
-impl From<PushError> for Utf8Error {
-    fn from(error: PushError) -> Self {
+impl From<DecodeError> for Utf8Error {
+    fn from(error: DecodeError) -> Self {
         error.error
     }
 }
 
 /// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the [`Utf8Error`].
 #[cfg(feature = "std")]
-impl From<PushError> for std::io::Error {
-    fn from(error: PushError) -> Self {
+impl From<DecodeError> for std::io::Error {
+    fn from(error: DecodeError) -> Self {
         error.error.into()
     }
 }

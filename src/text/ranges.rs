@@ -21,7 +21,7 @@ impl TextDecoder {
     /// use bytes::Bytes;
     /// use utf8_codec::{ErrorPolicy, TextDecoder, TextPiece};
     ///
-    /// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    /// let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     /// let mut parts = Vec::new();
     /// for chunk in [Bytes::from_static(b"na\xC3"), Bytes::from_static(b"\xAFve \xFF!")] {
     ///     for (range, piece) in decoder.feed_ranges(&chunk) {

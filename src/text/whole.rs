@@ -11,7 +11,7 @@ use crate::policy::ErrorPolicy;
 /// Decodes a complete input, with U+FFFD for each ill-formed sequence. This is [`String::from_utf8_lossy`] with the
 /// kernels of this crate. Well-formed bytes are borrowed.
 ///
-/// The result is the same as that of the standard library. [`TextDecoder::decode_to_string`] supports other policies;
+/// The result is the same as that of the standard library. [`TextDecoder::decode`] supports other policies;
 /// [`from_utf8`](crate::from_utf8) returns an error instead.
 ///
 /// ```
@@ -23,7 +23,7 @@ use crate::policy::ErrorPolicy;
 #[must_use]
 pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     // This policy repairs every error.
-    TextDecoder::new().on_error(ErrorPolicy::Replace).decode_to_string(bytes).unwrap_or_default()
+    TextDecoder::new().with_error_policy(ErrorPolicy::Replace).decode(bytes).unwrap_or_default()
 }
 
 impl TextDecoder {
@@ -41,16 +41,16 @@ impl TextDecoder {
     /// use std::borrow::Cow;
     /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
     ///
-    /// let decoder = TextDecoder::new().on_error(ErrorPolicy::Windows1252).bom(BomPolicy::Strip);
-    /// assert!(matches!(decoder.decode_to_string(b"\xEF\xBB\xBFcaf\xC3\xA9")?, Cow::Borrowed("café")));
-    /// assert_eq!(decoder.decode_to_string(b"caf\xE9, 5 \x80")?, "café, 5 €");
+    /// let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Windows1252).with_bom_policy(BomPolicy::Strip);
+    /// assert!(matches!(decoder.decode(b"\xEF\xBB\xBFcaf\xC3\xA9")?, Cow::Borrowed("café")));
+    /// assert_eq!(decoder.decode(b"caf\xE9, 5 \x80")?, "café, 5 €");
     ///
-    /// let error = TextDecoder::new().decode_to_string(b"caf\xE9").unwrap_err();
+    /// let error = TextDecoder::new().decode(b"caf\xE9").unwrap_err();
     /// assert_eq!(error.offset, 3);
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
-    pub fn decode_to_string<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Utf8Error> {
-        let mut decoder = self.at(0);
+    pub fn decode<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Utf8Error> {
+        let mut decoder = self.restarted_at(0);
         let first = decoder.feed(bytes).next();
         if let Some(TextPiece::Text(text)) = first
             && decoder.offset() == bytes.len() as u64
@@ -62,7 +62,7 @@ impl TextDecoder {
         if let Some(piece) = first {
             text.push_str(piece.text()?);
         }
-        decoder.decode_into(&bytes[decoder.offset() as usize..], &mut text)?;
+        decoder.feed_into(&bytes[decoder.offset() as usize..], &mut text)?;
         if let Some(end) = decoder.finish() {
             text.push_str(end.text()?);
         }

@@ -21,13 +21,13 @@ use crate::http::filter::BodyFilter;
 use crate::http::integrity::{Change, remove_invalidated};
 use crate::http::observer::{BodyObserver, record_rejection};
 use crate::http::plan::BodyKind;
-use crate::http::rejection::{Message, Reason, Rejection};
+use crate::http::rejection::{MessageKind, Reason, Rejection};
 use crate::http::rules::BodyRules;
 
 /// The settings of a layer.
 #[derive(Clone)]
 pub(crate) struct LayerConfig {
-    pub(crate) message: Message,
+    pub(crate) message: MessageKind,
     pub(crate) rules: BodyRules,
     pub(crate) fields: Fields,
     /// The maximum number of bytes of a body that is held until it is complete. With `None` bodies are forwarded while
@@ -58,7 +58,7 @@ pub(crate) enum Release<B, R> {
 }
 
 impl LayerConfig {
-    pub(crate) fn new(message: Message, rules: BodyRules) -> Self {
+    pub(crate) fn new(message: MessageKind, rules: BodyRules) -> Self {
         Self {
             message,
             rules,
@@ -81,7 +81,7 @@ impl LayerConfig {
             Ok(plan) => plan,
             Err(reason) => return Start::Reject(reason, body),
         };
-        let checks_trailers = self.rules.checks_trailers() || self.fields.headers;
+        let checks_trailers = self.rules.trailer_check() || self.fields.headers;
         let is_passing = plan.kind() == BodyKind::Pass;
         if is_passing && (!checks_trailers || body.is_end_stream()) {
             return Start::Forward(CheckedBody::unchecked(body), Report::NONE);
@@ -95,7 +95,7 @@ impl LayerConfig {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         let report = Report::new(self.message, content_type.clone());
         let body = Utf8Body::with_filter(body, BodyFilter::new(&plan, &self.rules))
-            .check_trailers(checks_trailers)
+            .with_trailer_check(checks_trailers)
             .observed(BodyObserver::new(self.counters.clone(), content_type));
         match hold {
             None => {
@@ -133,7 +133,7 @@ impl LayerConfig {
             }
             Err(Interrupted::Body(error)) => {
                 return match report.rejection() {
-                    Some(rejection) => Release::Respond(self.answer(rejection)),
+                    Some(rejection) => Release::Respond(self.response(rejection)),
                     None => Release::Forward(CheckedBody::failed(error)),
                 };
             }
@@ -153,11 +153,11 @@ impl LayerConfig {
     pub(crate) fn reject<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         record_rejection(&reason, content_type.as_ref(), Some(&self.counters));
-        self.answer(&Rejection { message: self.message, reason, content_type })
+        self.response(&Rejection { message: self.message, reason, content_type })
     }
 
     /// Returns the response to a rejected message.
-    pub(crate) fn answer<B>(&self, rejection: &Rejection) -> Response<CheckedBody<B>> {
+    pub(crate) fn response<B>(&self, rejection: &Rejection) -> Response<CheckedBody<B>> {
         let response = match &self.on_rejection {
             Some(respond) => respond(rejection),
             None => rejection.to_response().map(Bytes::from),

@@ -11,20 +11,20 @@ macro_rules! shared_settings {
         /// Sets which bodies are checked and how.
         #[doc = $rules]
         #[must_use]
-        pub fn rules(self, rules: BodyRules) -> Self {
+        pub fn with_rules(self, rules: BodyRules) -> Self {
             self.with(|config| config.rules = rules)
         }
 
-        /// Checks the values of all header fields, and of all trailer fields independently of the [rules](Self::rules),
-        /// with [`check_field`](crate::http::check_field).
+        /// Sets whether the values of all header fields are checked, and of all trailer fields independently of the
+        /// [rules](Self::with_rules), with [`check_field`](crate::http::check_field).
         #[must_use]
-        pub fn check_headers(self) -> Self {
-            self.with(|config| config.fields.headers = true)
+        pub fn with_header_check(self, check: bool) -> Self {
+            self.with(|config| config.fields.headers = check)
         }
 
         /// Sets the counters.
         #[must_use]
-        pub fn counters(self, counters: &HttpCounters) -> Self {
+        pub fn with_counters(self, counters: &HttpCounters) -> Self {
             self.with(|config| config.counters = counters.clone())
         }
 
@@ -39,7 +39,7 @@ macro_rules! shared_settings {
         /// use http::Response;
         #[doc = concat!("use utf8_codec::tower::", $layer, ";")]
         ///
-        #[doc = concat!("let layer = ", $layer, "::new().on_rejection(|rejection| {")]
+        #[doc = concat!("let layer = ", $layer, "::new().with_rejection_response(|rejection| {")]
         ///     let mut response = Response::new(format!("{rejection}\n"));
         ///     *response.status_mut() = rejection.status();
         ///     response
@@ -47,7 +47,7 @@ macro_rules! shared_settings {
         /// # drop(layer);
         /// ```
         #[must_use]
-        pub fn on_rejection<F, T>(self, respond: F) -> Self
+        pub fn with_rejection_response<F, T>(self, respond: F) -> Self
         where
             F: Fn(&Rejection) -> Response<T> + Send + Sync + 'static,
             T: Into<Bytes>,

@@ -16,7 +16,7 @@
 //! # async fn main() {
 //! let app: Router = Router::new()
 //!     .route("/", post(async |text: String| text.chars().count().to_string()))
-//!     .layer(ValidateUtf8RequestLayer::new().check_query());
+//!     .layer(ValidateUtf8RequestLayer::new().with_query_check(true));
 //!
 //! let request = http::Request::post("/").body(Body::from(&b"caf\xE9"[..])).unwrap();
 //! let response = app.oneshot(request).await.unwrap();
@@ -31,17 +31,17 @@
 //!
 //! # gRPC
 //!
-//! A rejected request with the type `application/grpc` is answered with the status `200`, `grpc-status: 3` and
+//! A rejected request with the type `application/grpc` has a response with the status `200`, `grpc-status: 3` and
 //! `grpc-message`, without a body ([`Rejection::grpc_fields`](crate::http::Rejection::grpc_fields)), because a client of
 //! gRPC does not read a problem document. The messages are not checked, because each has a binary length before it
-//! ([`BodyRules::length_prefixed`](crate::http::BodyRules::length_prefixed)).
+//! ([`BodyRules::with_length_prefixed`](crate::http::BodyRules::with_length_prefixed)).
 //!
 //! # Limits
 //!
 //! [`ValidateUtf8RequestLayer::new`] holds up to 2 MiB of a body and rejects longer ones with `413`.
 //! [`ValidateUtf8RequestLayer::streaming`] holds nothing and has no limit. Up to 2 MiB of the rest of a rejected HTTP/1
 //! body are read. The layers depend on no runtime and have no timer, so they wait for more bytes only if a
-//! [timer](ValidateUtf8RequestLayer::drain_timer) is set.
+//! [timer](ValidateUtf8RequestLayer::with_drain_timer) is set.
 //!
 //! # Cost
 //!
@@ -52,7 +52,9 @@
 //!
 //! Dropping a response future drops its request, as with any service. The bodies are cancel safe.
 //!
-//! Feature `tower`, which enables `http`.
+//! # Feature
+//!
+//! `tower`, which enables `http`.
 
 #[macro_use]
 mod macros;

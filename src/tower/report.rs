@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use http::HeaderValue;
 
 use crate::http::error::Utf8BodyError;
-use crate::http::rejection::{Message, Reason, Rejection};
+use crate::http::rejection::{MessageKind, Reason, Rejection};
 
 /// State that a body shares with the layer that responds to its error.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Report(Option<Arc<Shared>>);
 
 #[derive(Debug)]
 struct Shared {
-    message: Message,
+    message: MessageKind,
     content_type: Option<HeaderValue>,
     rejection: OnceLock<Rejection>,
     is_drained: AtomicBool,
@@ -24,7 +24,7 @@ impl Report {
     /// The report of a body that is not checked while it streams.
     pub(crate) const NONE: Self = Self(None);
 
-    pub(crate) fn new(message: Message, content_type: Option<HeaderValue>) -> Self {
+    pub(crate) fn new(message: MessageKind, content_type: Option<HeaderValue>) -> Self {
         let (rejection, is_drained) = (OnceLock::new(), AtomicBool::new(false));
         Self(Some(Arc::new(Shared { message, content_type, rejection, is_drained })))
     }

@@ -142,10 +142,10 @@ impl Transcoder {
     /// Returns the first error that the policy does not repair. The text before it is in `out`. The input is consumed
     /// up to the end of the ill-formed sequence. Continue with the rest: `&chunk[(transcoder.offset() - offset_before)
     /// as usize..]`.
-    pub fn feed(&mut self, chunk: &[u8], out: &mut impl Output) -> Result<(), Utf8Error> {
+    pub fn feed_into(&mut self, chunk: &[u8], out: &mut impl Output) -> Result<(), Utf8Error> {
         let mut rest = chunk;
         self.append(chunk.len(), out, |transcoder, room| {
-            let progress = transcoder.feed_into(rest, room);
+            let progress = transcoder.feed_into_slice(rest, room);
             rest = &rest[progress.read..];
             (progress.status, progress.written, rest.len())
         })
@@ -160,9 +160,9 @@ impl Transcoder {
     /// sequence, or [`ErrorKind::MissingBom`] if an empty stream requires a BOM. Each error is returned once. An
     /// unfinished sequence may have several: a byte each in [`Utf8b`](super::Encoding::Utf8b), or an unpaired surrogate
     /// and half a code unit. Call again until the result is `Ok`.
-    pub fn finish(&mut self, out: &mut impl Output) -> Result<(), Utf8Error> {
+    pub fn finish_into(&mut self, out: &mut impl Output) -> Result<(), Utf8Error> {
         self.append(0, out, |transcoder, room| {
-            let progress = transcoder.finish_into(room);
+            let progress = transcoder.finish_into_slice(room);
             (progress.status, progress.written, 0)
         })
     }
@@ -193,7 +193,7 @@ impl Transcoder {
         out: &mut impl Output,
         mut write: impl FnMut(&mut Self, &mut [u8]) -> (Status, usize, usize),
     ) -> Result<(), Utf8Error> {
-        let Some(mut out) = out.grow(self.to(), Token(())) else {
+        let Some(mut out) = out.grow(self.target(), Token(())) else {
             return Err(self.conversion.error(ErrorKind::Unmappable, 0));
         };
         let mut transcoder = *self;
@@ -223,9 +223,9 @@ mod tests {
 
     #[test]
     fn a_string_accepts_only_utf_8() {
-        for to in Encoding::ALL {
+        for &to in Encoding::ALL {
             let mut text = String::new();
-            let fed = Transcoder::new(Encoding::Latin1, to).feed(b"\xE9", &mut text);
+            let fed = Transcoder::new(Encoding::Latin1, to).feed_into(b"\xE9", &mut text);
             if to == Encoding::Utf8 {
                 assert_eq!((fed, text.as_str()), (Ok(()), "é"));
             } else {

@@ -1,23 +1,22 @@
-//! Conversion between encodings, in chunks of any size. Feature `transcode`.
+//! Conversion between encodings, in chunks of any size.
 //!
 //! For programs that exchange text with systems that do not use UTF-8: UTF-16 from Windows and Java, CESU-8 and
 //! Modified UTF-8 from databases and class files, WTF-8 file names, the 31-bit UTF-8 of RFC 2279, ISO 8859-1 and
-//! windows-1252. [`Encoding`] lists them all. The module does no I/O and needs no allocator (`no_std`), except that
-//! growing output ([`Output`]) needs the feature `alloc`. Other charsets of the web are decoded by `http::Utf8Body`
-//! with the feature `encoding_rs`.
+//! windows-1252. [`Encoding`] lists them all. The module does no I/O. Other charsets of the web are decoded by
+//! `http::Utf8Body` with the feature `encoding_rs`.
 //!
 //! ```
 //! use utf8_codec::transcode::{Encoding, Transcoder};
 //! use utf8_codec::{BomPolicy, ErrorPolicy};
 //!
-//! let mut transcoder =
-//!     Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Strip).on_error(ErrorPolicy::Replace);
+//! let transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).with_bom_policy(BomPolicy::Strip);
+//! let mut transcoder = transcoder.with_error_policy(ErrorPolicy::Replace);
 //! let mut text = String::new();
 //! // A BOM, "né" split inside a code unit, and an unpaired surrogate.
 //! for chunk in [&b"\xFF\xFEn\0\xE9"[..], b"\0\x3D\xD8!\0"] {
-//!     transcoder.feed(chunk, &mut text)?;
+//!     transcoder.feed_into(chunk, &mut text)?;
 //! }
-//! transcoder.finish(&mut text)?;
+//! transcoder.finish_into(&mut text)?;
 //! assert_eq!(text, "né\u{FFFD}!");
 //! assert_eq!(transcoder.counters().total(), 1);
 //! # Ok::<(), utf8_codec::Utf8Error>(())
@@ -30,17 +29,21 @@
 //!
 //! # Limits
 //!
-//! At most 7 bytes of input are kept between two calls. [`Transcoder::feed`] appends without a limit and keeps no output.
-//! [`Transcoder::feed_into`] writes into a buffer and stops when it is full. It keeps the rest of a replacement text that
-//! does not fit, at most 32 bytes.
+//! At most 7 bytes of input are kept between two calls. [`Transcoder::feed_into`] appends without a limit and keeps no
+//! output. [`Transcoder::feed_into_slice`] writes into a buffer and stops when it is full. It keeps the rest of a
+//! replacement text that does not fit, at most 32 bytes.
 //!
 //! # Cost
 //!
 //! Vector kernels (AVX-512, AVX2 for some, or a portable one) convert UTF-8 to and from UTF-8, UTF-16, UTF-32, ISO
 //! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
 //! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
-//! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed`] copies
+//! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed_into`] copies
 //! the state of the transcoder, about 200 bytes, so a chunk should have at least a few hundred bytes.
+//!
+//! # Feature
+//!
+//! `transcode`, `no_std` without an allocator. Growing output ([`Output`]) needs `alloc`.
 
 mod bulk;
 mod carry;

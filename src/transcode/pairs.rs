@@ -299,9 +299,9 @@ mod tests {
                 for len in [1, 7, 64, 299, 1_000, input.len()] {
                     let (mut transcoder, mut out) = (Transcoder::new(from, to), Vec::new());
                     for chunk in input.chunks(len) {
-                        transcoder.feed(chunk, &mut out).expect("well-formed");
+                        transcoder.feed_into(chunk, &mut out).expect("well-formed");
                     }
-                    transcoder.finish(&mut out).expect("complete");
+                    transcoder.finish_into(&mut out).expect("complete");
                     assert!(out == output, "{from} to {to} in chunks of {len}");
                 }
             }

@@ -31,7 +31,8 @@ pub(super) struct Conversion {
 /// Why a bounded call stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The whole chunk was consumed. For [`finish_into`](super::Transcoder::finish_into): the stream is finished.
+    /// The whole chunk was consumed. For [`finish_into_slice`](super::Transcoder::finish_into_slice): the stream is
+    /// finished.
     InputEmpty,
     /// The next code point, or a replacement text, does not fit. Call again with more output space and the rest of the
     /// chunk.

@@ -22,30 +22,30 @@ impl Switches {
     /// Two surrogates become a pair only if nothing was between them in the input. If what was between them is skipped,
     /// the second one is [`Unmappable`](crate::ErrorKind::Unmappable).
     #[must_use]
-    pub const fn allow_surrogates(self) -> Self {
-        Self { surrogates: true, ..self }
+    pub const fn with_surrogates(self, surrogates: bool) -> Self {
+        Self { surrogates, ..self }
     }
 
     /// Rejects `0000 FFFE` and `0000 FFFF` in [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4)
     /// ([`Noncharacter`](crate::ErrorKind::Noncharacter)), and does not write them. By Annex R, Note 3, they "do not
     /// occur" in UCS-4. By default they are accepted, as in the tables of the same Annex and in RFC 2279.
     #[must_use]
-    pub const fn reject_fffe_ffff(self) -> Self {
-        Self { reject_fffe_ffff: true, ..self }
+    pub const fn with_reject_fffe_ffff(self, reject_fffe_ffff: bool) -> Self {
+        Self { reject_fffe_ffff, ..self }
     }
 
     /// Accepts `00` and sequences of four bytes in [`ModifiedUtf8`](crate::transcode::Encoding::ModifiedUtf8) input.
     /// Java does not write them, but other programs do. The transcoder never writes them.
     #[must_use]
-    pub const fn lenient_java(self) -> Self {
-        Self { lenient_java: true, ..self }
+    pub const fn with_lenient_java(self, lenient_java: bool) -> Self {
+        Self { lenient_java, ..self }
     }
 
     /// Rejects surrogate pairs in [`Wtf8`](crate::transcode::Encoding::Wtf8)
     /// ([`Surrogate`](crate::ErrorKind::Surrogate)). A single well-formed string does not contain them. By default they
     /// are joined, because a stream may be a concatenation of strings.
     #[must_use]
-    pub const fn reject_pairs(self) -> Self {
-        Self { reject_pairs: true, ..self }
+    pub const fn with_reject_pairs(self, reject_pairs: bool) -> Self {
+        Self { reject_pairs, ..self }
     }
 }

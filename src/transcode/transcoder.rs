@@ -35,21 +35,21 @@ use crate::subset::Subset;
 /// let mut transcoder = Transcoder::new(Encoding::Cesu8, Encoding::Utf16Be);
 /// let mut out = Vec::new();
 /// // A surrogate pair in six bytes, split inside its second half.
-/// transcoder.feed(b"a\xED\xA0\xBD\xED", &mut out)?;
-/// transcoder.feed(b"\xB2\xA9", &mut out)?;
-/// transcoder.finish(&mut out)?;
+/// transcoder.feed_into(b"a\xED\xA0\xBD\xED", &mut out)?;
+/// transcoder.feed_into(b"\xB2\xA9", &mut out)?;
+/// transcoder.finish_into(&mut out)?;
 /// assert_eq!(out, b"\0a\xD8\x3D\xDC\xA9");
 ///
 /// let mut transcoder = Transcoder::new(Encoding::Windows1252, Encoding::Utf8);
 /// let mut text = String::new();
-/// transcoder.feed(b"\x80 5", &mut text)?;
-/// transcoder.finish(&mut text)?;
+/// transcoder.feed_into(b"\x80 5", &mut text)?;
+/// transcoder.finish_into(&mut text)?;
 /// assert_eq!(text, "€ 5");
 ///
 /// let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Latin1);
-/// let error = transcoder.feed(b"a\0\0\xDCb\0", &mut out).unwrap_err();
+/// let error = transcoder.feed_into(b"a\0\0\xDCb\0", &mut out).unwrap_err();
 /// assert_eq!(error.to_string(), "ill-formed UTF-16LE at byte 2 (UnpairedSurrogate, 2 bytes)");
-/// let error = transcoder.feed(b"\xAC\x20", &mut out).unwrap_err();
+/// let error = transcoder.feed_into(b"\xAC\x20", &mut out).unwrap_err();
 /// let message = "character not in ISO 8859-1 at byte 4 (Unmappable, 2 bytes of UTF-16LE)";
 /// assert_eq!(error.to_string(), message);
 /// # Ok::<(), utf8_codec::Utf8Error>(())
@@ -59,7 +59,7 @@ pub struct Transcoder {
     pub(super) conversion: Conversion,
 }
 
-// Every call of `feed` copies the transcoder.
+// Every call of `feed_into` copies the transcoder.
 const _: () = assert!(size_of::<Transcoder>() <= 224);
 
 /// The progress of a bounded call.
@@ -79,29 +79,29 @@ impl Transcoder {
     pub const MIN_OUTPUT: usize = 6;
 
     /// Creates a strict transcoder that keeps the BOM.
-    pub const fn new(from: Encoding, to: Encoding) -> Self {
-        let source = Source::new(from, to, Switches::STRICT);
-        Self { conversion: Conversion::new(source, Target::new(to, Switches::STRICT)) }
+    pub const fn new(source: Encoding, target: Encoding) -> Self {
+        let source = Source::new(source, target, Switches::STRICT);
+        Self { conversion: Conversion::new(source, Target::new(target, Switches::STRICT)) }
     }
 
     /// Sets the policy for ill-formed input and for code points that the target encoding does not have.
     #[must_use]
-    pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
+    pub const fn with_error_policy(mut self, on_error: ErrorPolicy) -> Self {
         self.conversion.policies.on_error = on_error;
         self
     }
 
     /// Sets the policy for a BOM.
     #[must_use]
-    pub const fn bom(mut self, bom: BomPolicy) -> Self {
+    pub const fn with_bom_policy(mut self, bom: BomPolicy) -> Self {
         self.conversion.policies.bom = bom;
         self
     }
 
     /// Sets options for behavior that the encoding specifications leave open.
     #[must_use]
-    pub const fn switches(mut self, switches: Switches) -> Self {
-        let (from, to) = (self.from(), self.to());
+    pub const fn with_switches(mut self, switches: Switches) -> Self {
+        let (from, to) = (self.source(), self.target());
         self.conversion.source = Source::new(from, to, switches);
         self.conversion.target = Target::new(to, switches);
         self.conversion.switches = switches;
@@ -109,38 +109,40 @@ impl Transcoder {
     }
 
     /// Sets the adopted subset. The [`ErrorPolicy`] applies to code points outside it. Replacements are not compared with
-    /// it, as in [`TextDecoder::subset`](crate::TextDecoder::subset).
+    /// it, as in [`TextDecoder::with_subset`](crate::TextDecoder::with_subset).
     #[must_use]
-    pub const fn subset(mut self, subset: &'static Subset) -> Self {
+    pub const fn with_subset(mut self, subset: &'static Subset) -> Self {
         self.conversion.policies.subset = Some(subset);
         self
     }
 
-    /// Detects a BOM of UTF-8, UTF-16 or UTF-32 at the start. If there is one, its encoding replaces `from`, unless it
-    /// is also the [BOM](Encoding::bom) of `from`: `EF BB BF` does not change CESU-8, WTF-8 and the other encodings that
+    /// Detects a BOM of UTF-8, UTF-16 or UTF-32 at the start. If there is one, its encoding replaces `source`, unless it
+    /// is also the [BOM](Encoding::bom) of `source`: `EF BB BF` does not change CESU-8, WTF-8 and the other encodings that
     /// resemble UTF-8.
     ///
     /// The BOM is removed, as by `decode` of the WHATWG Encoding Standard: if the policy for the BOM is
-    /// [`BomPolicy::Keep`], it becomes [`BomPolicy::Strip`]. Call [`bom`](Self::bom) after this method to keep the BOM.
+    /// [`BomPolicy::Keep`], it becomes [`BomPolicy::Strip`]. Call [`with_bom_policy`](Self::with_bom_policy) after this
+    /// method to keep the BOM.
     ///
     /// At most 7 bytes are buffered for this, and only while they may be the start of a BOM. An error in these bytes
     /// may be reported by a later call than without this setting, but with the same offset.
     #[must_use]
-    pub const fn sniff(mut self) -> Self {
-        self.conversion.sniffing = true;
-        if matches!(self.conversion.policies.bom, BomPolicy::Keep) {
+    pub const fn with_sniffing(mut self, sniff: bool) -> Self {
+        self.conversion.sniffing = sniff;
+        if sniff && matches!(self.conversion.policies.bom, BomPolicy::Keep) {
             self.conversion.policies.bom = BomPolicy::Strip;
         }
         self
     }
 
-    /// Returns the source encoding. With [`sniff`](Self::sniff) it is the encoding of the BOM, once one was found.
-    pub const fn from(&self) -> Encoding {
+    /// Returns the source encoding. With [`with_sniffing`](Self::with_sniffing) it is the encoding of the BOM, once one
+    /// was found.
+    pub const fn source(&self) -> Encoding {
         self.conversion.source.encoding()
     }
 
     /// Returns the target encoding.
-    pub const fn to(&self) -> Encoding {
+    pub const fn target(&self) -> Encoding {
         self.conversion.target.encoding()
     }
 
@@ -169,11 +171,11 @@ impl Transcoder {
     ///
     /// let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
     /// let mut room = [0; 6];
-    /// let progress = transcoder.feed_into("añb€".as_bytes(), &mut room);
+    /// let progress = transcoder.feed_into_slice("añb€".as_bytes(), &mut room);
     /// assert_eq!((progress.status, progress.read, progress.written), (Status::OutputFull, 4, 6));
     /// ```
     #[inline]
-    pub fn feed_into(&mut self, chunk: &[u8], dst: &mut [u8]) -> Progress {
+    pub fn feed_into_slice(&mut self, chunk: &[u8], dst: &mut [u8]) -> Progress {
         let mut room = Room::new(dst);
         let mut rest = chunk;
         let status = self.conversion.run(&mut rest, &mut room, false);
@@ -183,7 +185,7 @@ impl Transcoder {
     /// Ends the stream and writes the rest of the text into `dst`. The status is [`Status::InputEmpty`] when all of the
     /// text is written; after any other status call again. The transcoder can be used again: [`offset`](Self::offset)
     /// is not reset, and the BOM policy is only applied at offset 0.
-    pub fn finish_into(&mut self, dst: &mut [u8]) -> Progress {
+    pub fn finish_into_slice(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room::new(dst);
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);
         if status == Status::InputEmpty {

@@ -6,8 +6,8 @@ use super::Utf8Validator;
 use crate::error::Utf8Error;
 
 impl Utf8Validator {
-    /// Same as [`feed`](Self::feed), but for a payload in several segments. The segments are consumed: pass a clone to
-    /// use them later. Cloning is cheap for `Bytes`.
+    /// Same as [`validate`](Self::validate), but for a payload in several segments. The segments are consumed: pass a
+    /// clone to use them later. Cloning is cheap for `Bytes`.
     ///
     /// ```
     /// use bytes::Buf;
@@ -15,15 +15,15 @@ impl Utf8Validator {
     ///
     /// let payload = b"caf\xC3".chain(&b"\xA9"[..]);
     /// let mut text = Utf8Validator::new();
-    /// text.feed_buf(payload)?;
-    /// text.end_of_message()?;
+    /// text.validate_buf(payload)?;
+    /// text.finish()?;
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// Same as [`feed`](Self::feed).
-    pub fn feed_buf(&mut self, mut payload: impl Buf) -> Result<(), Utf8Error> {
+    /// Same as [`validate`](Self::validate).
+    pub fn validate_buf(&mut self, mut payload: impl Buf) -> Result<(), Utf8Error> {
         self.verdict()?;
         while payload.has_remaining() {
             let segment = payload.chunk();
@@ -31,7 +31,7 @@ impl Utf8Validator {
                 // The buffer violates its contract. Without this test the loop would not end.
                 break;
             }
-            self.feed(segment)?;
+            self.validate(segment)?;
             payload.advance(segment.len());
         }
         Ok(())

@@ -1,7 +1,8 @@
-//! Validation of messages for applications that do the framing themselves: WebSocket, gRPC, MQTT.
+//! Validation of messages.
 //!
-//! [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask
-//! of a WebSocket frame, so that a payload can be validated while it is masked, or while the mask is removed.
+//! For applications that do the framing themselves: WebSocket, gRPC, MQTT. [`Utf8Validator`] validates one message
+//! after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a WebSocket frame, so that a payload
+//! can be validated while it is masked, or while the mask is removed.
 //!
 //! ```
 //! use utf8_codec::validator::{Mask, Utf8Validator};
@@ -13,17 +14,23 @@
 //! Mask::new([1, 2, 3, 4]).apply(&mut first); // as it came from the network
 //! text.unmask(&mut first, &mut Mask::new([1, 2, 3, 4]))?;
 //! assert_eq!(&first, b"caf\xC3");
-//! text.feed(b"\xA9")?;
-//! text.end_of_message()?; // an error if the message ended inside a character
+//! text.validate(b"\xA9")?;
+//! text.finish()?; // an error if the message ended inside a character
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # Limits and cost
+//! # Limits
 //!
-//! The state is `Copy`, a few words long, and holds at most 3 bytes of a message. Nothing is allocated, and each byte
-//! is read once. The length of a message is not limited here. `Utf8Validator::feed_buf` needs the feature `bytes`;
-//! everything else needs none.
+//! The validator holds at most 3 bytes of a message. The length of a message is not limited here.
+//!
+//! # Cost
+//!
+//! The state is `Copy` and a few words long. Nothing is allocated, and each byte is read once.
+//!
+//! # Feature
+//!
+//! None, `no_std`. `Utf8Validator::validate_buf` needs `bytes`.
 
 #[cfg(feature = "bytes")]
 mod buf;
@@ -37,7 +44,7 @@ use crate::error::Utf8Error;
 /// message or close reason (RFC 6455 §8.1), a gRPC string. The error is returned for the first byte that makes the
 /// message ill-formed, even if only a part of the frame has arrived. A peer therefore cannot send an ill-formed prefix
 /// and delay the rest. A frame may end inside a character, a message may not: call
-/// [`end_of_message`](Self::end_of_message).
+/// [`finish`](Self::finish).
 ///
 /// The validator is `Copy` and holds only the bytes of an unfinished character. A copy is a snapshot, and assigning it
 /// back restores it.
@@ -47,15 +54,15 @@ use crate::error::Utf8Error;
 /// use utf8_codec::validator::Utf8Validator;
 ///
 /// let mut text = Utf8Validator::new();
-/// text.feed("κόσμε".as_bytes())?; // a frame
-/// text.feed(b"\xF4")?; // the first byte of the next one
-/// let error = text.feed(b"\x90").unwrap_err(); // before the third byte arrives
+/// text.validate("κόσμε".as_bytes())?; // a frame
+/// text.validate(b"\xF4")?; // the first byte of the next one
+/// let error = text.validate(b"\x90").unwrap_err(); // before the third byte arrives
 /// assert_eq!((error.offset, error.kind), (10, ErrorKind::AboveMax));
 /// // Now close with Utf8Validator::CLOSE_CODE.
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[must_use = "a message may be truncated: call `end_of_message`"]
+#[must_use = "a message may be truncated: call `finish`"]
 pub struct Utf8Validator {
     decoder: Utf8Decoder,
     failed: Option<Utf8Error>,
@@ -76,8 +83,8 @@ impl Utf8Validator {
     /// # Errors
     ///
     /// Returns the first ill-formed sequence, with its offset in the message. Every further call returns the same error
-    /// until [`end_of_message`](Self::end_of_message).
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Utf8Error> {
+    /// until [`finish`](Self::finish).
+    pub fn validate(&mut self, bytes: &[u8]) -> Result<(), Utf8Error> {
         self.verdict()?;
         self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error))
     }
@@ -88,19 +95,19 @@ impl Utf8Validator {
         self.failed.map_or(Ok(()), Err)
     }
 
-    /// Same as [`feed`](Self::feed), but for a payload that stays masked, in a proxy that forwards frames.
+    /// Same as [`validate`](Self::validate), but for a payload that stays masked, in a proxy that forwards frames.
     ///
     /// # Errors
     ///
-    /// Same as [`feed`](Self::feed).
-    pub fn feed_masked(&mut self, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
+    /// Same as [`validate`](Self::validate).
+    pub fn validate_masked(&mut self, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         self.verdict()?;
         let mut block = [0; BLOCK];
         bytes.chunks(BLOCK).try_for_each(|masked| {
             let block = &mut block[..masked.len()];
             block.copy_from_slice(masked);
             mask.apply(block);
-            self.feed(block)
+            self.validate(block)
         })
     }
 
@@ -108,12 +115,12 @@ impl Utf8Validator {
     ///
     /// # Errors
     ///
-    /// Same as [`feed`](Self::feed). The mask is removed from all of `bytes`, even after an error.
+    /// Same as [`validate`](Self::validate). The mask is removed from all of `bytes`, even after an error.
     pub fn unmask(&mut self, bytes: &mut [u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         let mut verdict = self.verdict();
         for block in bytes.chunks_mut(BLOCK) {
             mask.apply(block);
-            verdict = verdict.and_then(|()| self.feed(block));
+            verdict = verdict.and_then(|()| self.validate(block));
         }
         verdict
     }
@@ -124,7 +131,7 @@ impl Utf8Validator {
     ///
     /// Returns the error of the message if there was one, or [`Truncated`](crate::ErrorKind::Truncated) if the message
     /// ends inside a character.
-    pub fn end_of_message(&mut self) -> Result<(), Utf8Error> {
+    pub fn finish(&mut self) -> Result<(), Utf8Error> {
         let Self { mut decoder, failed } = core::mem::take(self);
         failed.map_or_else(|| decoder.finish(), Err)
     }

@@ -125,7 +125,7 @@ where
 }
 
 fn replace() -> TextDecoder {
-    TextDecoder::new().on_error(ErrorPolicy::Replace)
+    TextDecoder::new().with_error_policy(ErrorPolicy::Replace)
 }
 
 #[test]
@@ -143,10 +143,10 @@ fn lines() {
         &[("a", LIMIT), ("\n", 1), ("a", 230 * KIB), ("\n", 1), ("a", LIMIT), ("\n", 1)],
         &[("short\n", 1000), ("a", LIMIT / 2), ("\n", 1), ("b", LIMIT), ("\r", 1), ("b", LIMIT)],
     ];
-    let codec = || Utf8LinesCodec::with_decoder(replace()).max_length(LIMIT);
+    let codec = || Utf8LinesCodec::with_decoder(replace()).with_max_length(LIMIT);
     assert_bound("Utf8LinesCodec", BUFFER, streams, codec);
     assert_bound("Utf8LineBatchesCodec", BUFFER, streams, || codec().into_batches());
-    let codec = || TranscodeCodec::new(Encoding::Latin1).into_lines().max_length(LIMIT);
+    let codec = || TranscodeCodec::new(Encoding::Latin1).into_lines().with_max_length(LIMIT);
     assert_bound("TranscodeLinesCodec", BUFFER, streams, codec);
 }
 
@@ -191,19 +191,22 @@ fn frames() {
         &[("\x1E\"", 1), ("a", LIMIT - 2), ("\" ", 1), ("\n", LIMIT), ("\x1E1", 1), (" ", 4 * LIMIT)],
     ];
     assert_bound("NetstringCodec", BUFFER, streams, || {
-        Utf8FramesCodec::with_decoder(NetstringCodec::new().max_length(LIMIT), replace())
+        Utf8FramesCodec::with_decoder(NetstringCodec::new().with_max_length(LIMIT), replace())
     });
     assert_bound("OctetCountingCodec", BUFFER, streams, || {
-        Utf8FramesCodec::with_decoder(OctetCountingCodec::new().max_length(LIMIT), replace())
+        Utf8FramesCodec::with_decoder(OctetCountingCodec::new().with_max_length(LIMIT), replace())
     });
-    assert_bound("OctetCountingCodec::or_lines", BUFFER, streams, || {
-        Utf8FramesCodec::with_decoder(OctetCountingCodec::new().max_length(LIMIT).or_lines(), replace())
+    assert_bound("OctetCountingCodec::with_line_frames", BUFFER, streams, || {
+        Utf8FramesCodec::with_decoder(
+            OctetCountingCodec::new().with_max_length(LIMIT).with_line_frames(true),
+            replace(),
+        )
     });
     assert_bound("ContentLengthCodec", BUFFER, streams, || {
-        Utf8FramesCodec::with_decoder(ContentLengthCodec::new().max_length(LIMIT), replace())
+        Utf8FramesCodec::with_decoder(ContentLengthCodec::new().with_max_length(LIMIT), replace())
     });
     assert_bound("JsonSequenceCodec", BUFFER, streams, || {
-        Utf8FramesCodec::with_decoder(JsonSequenceCodec::new().max_length(LIMIT), replace())
+        Utf8FramesCodec::with_decoder(JsonSequenceCodec::new().with_max_length(LIMIT), replace())
     });
 }
 
@@ -239,7 +242,7 @@ fn server_sent_events() {
         &[("event: ", 1), ("e", short), ("\n", 1), ("data: ddddddd\n", LIMIT / 17), (":", 1), ("c", long)],
         &[("id: ", 1), ("a", id + 1), ("\nid: ", 1), ("b", long), ("\n:", 1), ("c", long)],
     ];
-    let new = || SseCodec::new().max_line_length(LIMIT).max_event_length(LIMIT);
+    let new = || SseCodec::new().with_max_line_length(LIMIT).with_max_event_length(LIMIT);
     let event = 2 * LIMIT + 256 * KIB;
     assert_bound("SseCodec", BUFFER + event, streams, new);
     // The buffer of this stream does not double with the bytes before the line.

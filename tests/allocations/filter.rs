@@ -10,12 +10,12 @@ use crate::allocations::count;
 fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let text = "schön \u{1F4A9} 文字 ".repeat(500);
     let ill_formed = b"abc\xFF\xC3 \xED\xA0\x80".repeat(300);
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
     let mut passed = 0;
     let allocations_of_edits = count(|| {
         for size in [1, 2, 3, 1000, 16_384] {
             for slice in text.as_bytes().chunks(size).chain(ill_formed.chunks(size)) {
-                let _ = filter.feed(slice, |edit| match edit {
+                let _ = filter.feed_with(slice, |edit| match edit {
                     Edit::Pass(range) => passed += range.len(),
                     Edit::Insert(bytes) => passed += bytes.len(),
                     _ => {}
@@ -31,7 +31,7 @@ fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let mut bodies = [Some(chunk.slice(..)), Some(chunk.slice(..chunk.len() - 1))];
     let allocations_of_bodies = count(|| {
         for body in &mut bodies {
-            assert_eq!(filter.filter(body, false), Verdict::Pass);
+            assert_eq!(filter.rewrite(body, false), Verdict::Pass);
         }
     });
     assert_eq!(allocations_of_bodies, 0);

@@ -62,7 +62,7 @@ fn decoder() {
         for chunk in &chunks {
             decoder.feed(chunk).for_each(|piece| _ = black_box(piece));
             validated.validate(chunk).expect("well-formed");
-            validator.feed_masked(chunk, &mut Mask::new([0; 4])).expect("well-formed");
+            validator.validate_masked(chunk, &mut Mask::new([0; 4])).expect("well-formed");
         }
         for chunk in [&b"\xFFa\xE2\x82"[..], b"b\xED\xA0\x80", b"\xF0\x9F\x98"] {
             let mut pieces = decoder.feed(chunk);
@@ -77,7 +77,7 @@ fn decoder() {
 #[test]
 fn text_decoder_with_each_policy() {
     let chunks = text_chunks();
-    for decoder in decoders().into_iter().flat_map(|decoder| [decoder, decoder.subset(&ALL_BUT_NUL)]) {
+    for decoder in decoders().into_iter().flat_map(|decoder| [decoder, decoder.with_subset(&ALL_BUT_NUL)]) {
         let name = format!("{decoder:?}");
         let mut text = String::with_capacity(1 << 16);
         assert_steady(&name, || {
@@ -89,7 +89,7 @@ fn text_decoder_with_each_policy() {
                 decoder.feed(chunk).for_each(|piece| _ = black_box(piece));
                 again.feed_ranges(chunk).for_each(|piece| _ = black_box(piece));
                 text.clear();
-                let _ = black_box(again.decode_into(chunk, &mut text));
+                let _ = black_box(again.feed_into(chunk, &mut text));
             }
             black_box(decoder.finish());
         });
@@ -100,7 +100,7 @@ fn text_decoder_with_each_policy() {
 fn push_of_chunks_in_whole_characters() {
     let mut decoder = TextDecoder::new();
     assert_steady("TextDecoder::push", || {
-        black_box(decoder.push(TEXT.as_bytes()).expect("well-formed"));
+        black_box(decoder.decode_chunk(TEXT.as_bytes()).expect("well-formed"));
     });
 }
 
@@ -108,16 +108,16 @@ fn push_of_chunks_in_whole_characters() {
 fn transcoder_with_each_pair_of_encodings() {
     let mut source = vec![0; 1 << 12];
     let mut target = vec![0; 1 << 14];
-    for from in Encoding::ALL {
+    for &from in Encoding::ALL {
         // Characters that every encoding contains.
         let text = "caf\u{E9} cr\u{E8}me ".repeat(8);
-        let encoded = Transcoder::new(Encoding::Utf8, from).feed_into(text.as_bytes(), &mut source);
+        let encoded = Transcoder::new(Encoding::Utf8, from).feed_into_slice(text.as_bytes(), &mut source);
         let encoded = &source[..encoded.written];
-        for to in Encoding::ALL {
+        for &to in Encoding::ALL {
             let mut transcoder = Transcoder::new(from, to);
             assert_steady(&format!("{from} to {to}"), || {
                 for chunk in encoded.chunks(7) {
-                    let progress = transcoder.feed_into(chunk, &mut target);
+                    let progress = transcoder.feed_into_slice(chunk, &mut target);
                     assert_eq!(progress.read, chunk.len());
                 }
             });
@@ -221,7 +221,7 @@ fn proxy_filter_with_each_policy() {
             let mut filter = Filter::with_decoder(decoder);
             for chunk in chunks.iter().map(|chunk| &chunk[..]).chain([&b"\xFFa\xE2\x82"[..], b"\xED\xA0\x80"])
             {
-                let _ = filter.feed(chunk, |edit| match edit {
+                let _ = filter.feed_with(chunk, |edit| match edit {
                     Edit::Pass(range) => passed += range.len(),
                     Edit::Insert(bytes) => passed += bytes.len(),
                     _ => {}
@@ -237,7 +237,7 @@ fn proxy_filter_of_chunks_that_pass() {
     let mut filter = Filter::new();
     assert_steady("Filter::filter", || {
         let mut body = Some(chunk.clone());
-        assert_eq!(filter.filter(&mut body, false), Verdict::Pass);
+        assert_eq!(filter.rewrite(&mut body, false), Verdict::Pass);
     });
 }
 
@@ -251,7 +251,7 @@ fn transfer_decoder() {
     for (encoding, body) in bodies {
         let mut decoder = TransferDecoder::new(encoding);
         assert_steady(&format!("{encoding:?}"), || {
-            body.chunks(5).for_each(|chunk| decoder.feed(chunk, |piece| _ = black_box(piece)));
+            body.chunks(5).for_each(|chunk| decoder.feed_with(chunk, |piece| _ = black_box(piece)));
         });
     }
 }
@@ -262,7 +262,7 @@ fn line_filter() {
     let mut filter = LineFilter::new();
     assert_steady("LineFilter", || {
         for chunk in &chunks {
-            filter.feed(chunk, |edit| _ = black_box(edit)).expect("well-formed");
+            filter.feed_with(chunk, |edit| _ = black_box(edit)).expect("well-formed");
         }
     });
 }

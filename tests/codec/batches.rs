@@ -2,8 +2,8 @@
 
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::{CodecError, LineEnding, Utf8LineBatchesCodec, Utf8LinesCodec};
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
+use utf8_codec::codec::{CodecError, Utf8LineBatchesCodec, Utf8LinesCodec};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding, TextDecoder};
 
 use crate::support::{Rng, every_partition};
 
@@ -40,6 +40,7 @@ fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, us
             batches += 1;
             let texts: Vec<_> = lines.iter().collect();
             assert!(!texts.is_empty(), "no empty batch");
+            assert!(lines.clone().into_iter().eq(texts.iter().copied()));
             // `for_each` calls `fold`, and `collect` calls `next`.
             for taken in 0..=texts.len().min(2) {
                 let (mut rest, mut others) = (lines.iter(), Vec::new());
@@ -84,16 +85,16 @@ fn batches_have_the_lines_and_errors_of_the_lines_codec() {
     let mut rng = Rng::new(55);
     let policies = [
         TextDecoder::new(),
-        TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip),
-        TextDecoder::new().bom(BomPolicy::Require),
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip),
+        TextDecoder::new().with_bom_policy(BomPolicy::Require),
     ];
     for round in 0..250 {
         let input = lines(&mut rng, 1 + round % 8);
         for text in policies {
             for ending in ENDINGS {
                 let max_text = [2, 4, usize::MAX][round % 3];
-                let codec = Utf8LinesCodec::with_decoder(text).ending(ending).max_length(3);
-                let codec = codec.max_text_length(max_text);
+                let codec = Utf8LinesCodec::with_decoder(text).with_line_ending(ending).with_max_length(3);
+                let codec = codec.with_max_text_length(max_text);
                 every_partition(&input, |chunks| {
                     let expected = by_lines_codec(codec, chunks);
                     assert_eq!(
@@ -127,7 +128,7 @@ fn long_buffers_with_few_ill_formed_lines_return_few_batches() {
             }
             input.extend_from_slice(terminator);
         }
-        let codec = Utf8LinesCodec::new().ending(ending).max_length(64);
+        let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(64);
         let expected = by_lines_codec(codec, &[&input]);
         let (got, batches) = in_batches(codec.into_batches(), &[&input]);
         assert_eq!(got, expected);
@@ -151,7 +152,7 @@ fn a_batch_is_one_slice_of_the_read_buffer() {
 
 #[test]
 fn a_replacement_with_a_terminator_does_not_end_a_line() {
-    let text = TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('\n'));
+    let text = TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceWith('\n'));
     let codec = Utf8LinesCodec::with_decoder(text);
     let (got, _) = in_batches(codec.into_batches(), &[b"a\xFFb\nc\n"]);
     assert_eq!(got, [Ok("a\nb".into()), Ok("c".into())]);
@@ -159,13 +160,13 @@ fn a_replacement_with_a_terminator_does_not_end_a_line() {
 
 #[test]
 fn ascii_delimiters_end_lines() {
-    let codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::RECORD_SEPARATOR));
+    let codec = Utf8LinesCodec::new().with_line_ending(LineEnding::Ascii(Ascii::RECORD_SEPARATOR));
     let bytes = b"\x1E{\"a\":1}\n\x1E{\"b\":\"\xC3\xA9\"}\n";
     assert_eq!(by_lines_codec(codec, &[bytes]), in_batches(codec.into_batches(), &[bytes]).0);
     let texts: Vec<_> = by_lines_codec(codec, &[bytes]).into_iter().map(Result::unwrap).collect();
     assert_eq!(texts, ["", "{\"a\":1}\n", "{\"b\":\"\u{E9}\"}\n"]);
 
-    let mut codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::NUL)).into_batches();
+    let mut codec = Utf8LinesCodec::new().with_line_ending(LineEnding::Ascii(Ascii::NUL)).into_batches();
     let mut buffer = BytesMut::new();
     codec.encode("two\nlines", &mut buffer).unwrap();
     assert_eq!(&buffer[..], b"two\nlines\0");
@@ -188,7 +189,7 @@ fn ill_formed_lines_in_a_large_buffer_take_linear_time() {
     ];
     for input in inputs {
         for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf] {
-            let codec = Utf8LinesCodec::new().ending(ending).max_length(16);
+            let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(16);
             let (out, _) = in_batches(codec.into_batches(), &[&input]);
             assert_eq!(out, by_lines_codec(codec, &[&input]));
         }
@@ -212,7 +213,7 @@ fn a_line_that_is_too_long_ends_with_the_stream() {
         let error = codec.decode(&mut buffer).map(drop).unwrap_err();
         assert!(error.to_string().starts_with("line 4, column 1: ill-formed UTF-8 at byte 11"), "{error}");
     }
-    let codec = Utf8LinesCodec::new().max_length(3);
+    let codec = Utf8LinesCodec::new().with_max_length(3);
     check(codec, String::from);
     check(codec.into_batches(), |lines| lines.iter().map(String::from).collect());
 }

@@ -3,8 +3,8 @@
 use futures::{SinkExt, StreamExt};
 use tokio_test::io::Builder;
 use tokio_util::codec::{Framed, FramedRead};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{BomPolicy, ErrorKind, TextDecoder};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{BomPolicy, ErrorKind, LineEnding, TextDecoder};
 
 use crate::support::some_partitions;
 use crate::text::{Item, expected_lines, item, run};
@@ -84,12 +84,12 @@ async fn the_bom_policy_applies_to_a_bom_in_chunks_of_one_byte() {
     ];
     for (bom, input, expected) in cases {
         some_partitions(input, 20, |chunks| {
-            let codec = Utf8LinesCodec::with_decoder(TextDecoder::new().bom(bom));
+            let codec = Utf8LinesCodec::with_decoder(TextDecoder::new().with_bom_policy(bom));
             assert_eq!(run(codec, chunks), expected, "{bom:?} {chunks:02X?}");
         });
     }
     for chunks in [&[&b"\xEF\xBB\xBFa"[..]][..], &[b"\xEF", b"\xBB", b"\xBF", b"a"]] {
-        let codec = Utf8Codec::with_decoder(TextDecoder::new().bom(BomPolicy::Strip));
+        let codec = Utf8Codec::with_decoder(TextDecoder::new().with_bom_policy(BomPolicy::Strip));
         assert_eq!(run(codec, chunks), [Item::Text("a".into())]);
     }
 }

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use tokio_util::codec::{
     AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, Encoder, FramedRead, LengthDelimitedCodec,
 };
-use utf8_codec::codec::{ErrorsAsItems, Fragment, FrameError, Recoverable, Utf8FramesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Fragment, Recoverable, Utf8FramesCodec, Utf8FramesError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 use crate::support::{Rng, every_partition, oracle};
@@ -36,9 +36,9 @@ fn decode_all<C: Decoder>(codec: &mut C, bytes: &[u8]) -> Vec<Result<C::Item, C:
     out
 }
 
-fn facts<T, E: core::fmt::Debug>(item: Result<T, FrameError<E>>) -> Result<T, (u64, Utf8Error, Bytes)> {
+fn facts<T, E: core::fmt::Debug>(item: Result<T, Utf8FramesError<E>>) -> Result<T, (u64, Utf8Error, Bytes)> {
     item.map_err(|error| match error {
-        FrameError::IllFormed { frame, error, rejected } => (frame, error, rejected),
+        Utf8FramesError::IllFormed { frame, error, rejected } => (frame, error, rejected),
         error => panic!("{error:?}"),
     })
 }
@@ -73,7 +73,8 @@ fn the_text_of_a_frame_is_a_slice_of_the_frame() {
 
 #[test]
 fn policies_apply_to_every_frame() {
-    let policies = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require);
+    let policies =
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Require);
     let bytes = length_delimited(&[b"\xEF\xBB\xBFa\xFFb", b"none", b"none again", b"\xEF\xBB\xBFc\xE2"]);
     let mut codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), policies);
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
@@ -95,7 +96,7 @@ fn one_ill_formed_frame_between_nuls_does_not_end_the_session() {
     let got: Vec<_> = decode_all(&mut codec, bytes).into_iter().map(Result::unwrap).collect();
     assert_eq!(got[0].as_ref().unwrap(), "one");
     assert_eq!(got[1].as_ref().unwrap_err().utf8_error(), Some(Utf8Error::new(2, ErrorKind::Truncated, 1)));
-    assert!(matches!(got[2], Err(FrameError::Inner(AnyDelimiterCodecError::MaxChunkLengthExceeded))));
+    assert!(matches!(got[2], Err(Utf8FramesError::Inner(AnyDelimiterCodecError::MaxChunkLengthExceeded))));
     assert!(!AnyDelimiterCodecError::Io(io::ErrorKind::ConnectionReset.into()).is_recoverable());
     assert_eq!(got[3].as_ref().unwrap(), "gr\u{FC}n");
     assert_eq!(got[4].as_ref().unwrap(), "last");
@@ -107,7 +108,7 @@ fn errors_of_the_byte_codec_are_returned_unchanged() {
     let inner = LengthDelimitedCodec::builder().max_frame_length(4).new_codec();
     let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(inner));
     let error = codec.decode(&mut length_delimited(&[b"too long"])).unwrap_err();
-    assert!(matches!(&error, FrameError::Inner(error) if error.kind() == io::ErrorKind::InvalidData));
+    assert!(matches!(&error, Utf8FramesError::Inner(error) if error.kind() == io::ErrorKind::InvalidData));
     assert!(core::error::Error::source(&error).is_some());
 }
 
@@ -182,7 +183,7 @@ fn one_text_over_many_frames_agrees_with_the_oracle() {
         let (_, errors) = oracle::decode(&input);
         every_partition(&input, |chunks| {
             let bytes = fragments(&[chunks, &[b"next"]]);
-            let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+            let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
             let (mut text, mut error, mut ends) = (String::new(), None, 0);
             for item in decode_all(&mut codec, &bytes) {
                 match facts(item) {
@@ -214,7 +215,7 @@ fn one_text_over_many_frames_agrees_with_the_oracle() {
 fn a_final_fragment_that_ends_inside_a_character_is_truncated() {
     // fastwebsockets 0.10 returned "abc" for this and dropped the rest.
     let bytes = fragments(&[&[b"ab", b"c\xE2\x82"]]);
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     let error = Utf8Error::new(3, ErrorKind::Truncated, 2);
     assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((1, error, Bytes::from_static(b"c\xE2\x82")))]);
@@ -225,7 +226,7 @@ fn a_final_fragment_that_ends_inside_a_character_is_truncated() {
 fn an_end_inside_a_message_and_a_character_is_one_error() {
     let mut bytes = BytesMut::new();
     Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut bytes).unwrap();
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     let error = Utf8Error::new(2, ErrorKind::Truncated, 2);
     assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((0, error, Bytes::from_static(b"\xE2\x82")))]);
@@ -239,7 +240,7 @@ fn a_resumed_stream_starts_with_a_message() {
         Fragments.encode(Fragment::More(Bytes::from_static(payload)), &mut bytes).unwrap();
         bytes
     };
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     assert!(codec.decode_eof(&mut more(b"a\xFF")).is_err());
     let mut next = fragments(&[&[b"b", b"c"]]);
     assert_eq!(codec.decode(&mut next).unwrap(), Some(Fragment::More("b".into())));
@@ -258,7 +259,7 @@ fn a_resumed_stream_starts_with_a_message() {
             self.0.decode_eof(src).inspect_err(|_| src.clear())
         }
     }
-    let mut codec = Utf8FramesCodec::new(Consuming::default()).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Consuming::default()).into_fragments();
     let mut bytes = more(b"a\xC3");
     bytes.extend_from_slice(b"\x05ab");
     assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::More("a".into())));
@@ -267,7 +268,7 @@ fn a_resumed_stream_starts_with_a_message() {
     assert_eq!(error, Some(Utf8Error::new(0, ErrorKind::UnexpectedContinuation, 1)));
 
     // Other frames of the message are still in the buffer.
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let mut bytes = fragments(&[&[b"\xFF", b"rest", b"end"], &[b"next"]]);
     assert!(codec.decode_eof(&mut bytes).is_err());
     assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::Last("next".into())));
@@ -277,7 +278,7 @@ fn a_resumed_stream_starts_with_a_message() {
 fn fragments_are_slices_unless_a_character_spans_two_of_them() {
     let mut buffer = fragments(&[&[b"one \xC3", b"\xA9 two"], &["dr\u{FC}ei".as_bytes()]]);
     let third = buffer[buffer.len() - 6..].as_ptr();
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let mut next = || codec.decode(&mut buffer).unwrap().unwrap();
     assert_eq!(next(), Fragment::More("one ".into()));
     assert_eq!(next(), Fragment::Last("\u{E9} two".into()));
@@ -288,7 +289,7 @@ fn fragments_are_slices_unless_a_character_spans_two_of_them() {
 
 #[test]
 fn encoded_fragments_keep_their_final_flag() {
-    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
     let mut buffer = BytesMut::new();
     codec.encode(Fragment::More("a"), &mut buffer).unwrap();
     codec.encode(Fragment::Last("b"), &mut buffer).unwrap();
@@ -298,7 +299,7 @@ fn encoded_fragments_keep_their_final_flag() {
 #[test]
 fn a_session_continues_after_an_ill_formed_message() {
     let bytes = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
-    let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).over_fragments());
+    let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).into_fragments());
     let got: Vec<_> = futures::executor::block_on(FramedRead::new(&bytes[..], codec).collect());
     let texts: Vec<_> = got.into_iter().map(|item| item.unwrap().map(Fragment::into_parts).ok()).collect();
     let text = |text: &str, last| Some((text.into(), last));
@@ -308,7 +309,8 @@ fn a_session_continues_after_an_ill_formed_message() {
 /// The decoder of a codec for frames only has policies.
 #[test]
 fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
-    let mut used = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+    let mut used =
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
     assert_eq!(used.feed(b"\xFF\xFF\xE2").count(), 2);
     let codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used);
     let bytes = length_delimited(&[b"\xEF\xBB\xBFa", b"\x82\xAC", b"b\xFF"]);
@@ -317,10 +319,12 @@ fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
     assert_eq!(got, ["a", "\u{FFFD}\u{FFFD}", "b\u{FFFD}"]);
     assert_eq!(frames.counters().total(), 3);
 
-    let strict =
-        Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used.on_error(ErrorPolicy::Strict));
+    let strict = Utf8FramesCodec::with_decoder(
+        LengthDelimitedCodec::new(),
+        used.with_error_policy(ErrorPolicy::Strict),
+    );
     let mut errors: Vec<_> = decode_all(&mut strict.clone(), &bytes).into_iter().map(facts).collect();
     let (frame, error, _) = errors.pop().unwrap().unwrap_err();
     assert_eq!((frame, error.offset), (2, 1));
-    assert_eq!(codec.over_fragments().counters().total(), 0);
+    assert_eq!(codec.into_fragments().counters().total(), 0);
 }

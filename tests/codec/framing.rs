@@ -9,7 +9,7 @@ use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::framing::{
     ContentLengthCodec, FramingError, JsonSequenceCodec, NetstringCodec, OctetCountingCodec,
 };
-use utf8_codec::codec::{ErrorsAsItems, FrameError, Recoverable, Utf8FramesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Recoverable, Utf8FramesCodec, Utf8FramesError};
 
 use crate::support::{Rng, every_partition, some_partitions};
 
@@ -82,7 +82,7 @@ fn the_offset_counts_the_bytes_that_were_read() {
 
 #[test]
 fn netstrings() {
-    let codec = || NetstringCodec::new().max_length(5);
+    let codec = || NetstringCodec::new().with_max_length(5);
     check(codec, b"3:a,b,0:,", &["a,b", ""]);
     check(codec, b"5:hello,1", &["hello", "!the frame at byte 8 is cut off"]);
     check(codec, b"2:a", &["!the frame at byte 0 is cut off"]);
@@ -106,7 +106,7 @@ fn netstrings() {
 
 #[test]
 fn a_frame_after_an_error_is_returned_at_the_end() {
-    let mut codec = NetstringCodec::new().max_length(5);
+    let mut codec = NetstringCodec::new().with_max_length(5);
     let mut buffer = BytesMut::from(&b"6:abcdef,1:x,"[..]);
     assert!(codec.decode_eof(&mut buffer).is_err(), "the frame is too long");
     assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "x");
@@ -125,7 +125,7 @@ fn the_default_limit_of_a_frame_is_documented() {
 
 #[test]
 fn octet_counting() {
-    let codec = || OctetCountingCodec::new().max_length(8);
+    let codec = || OctetCountingCodec::new().with_max_length(8);
     check(codec, b"3 <1>8 <2>a\nb c", &["<1>", "<2>a\nb c"]);
     check(codec, b"0 1 a", &["!invalid frame header at byte 0"]);
     check(codec, b"1 a01 b", &["a", "!invalid frame header at byte 3"]);
@@ -137,7 +137,7 @@ fn octet_counting() {
 
 #[test]
 fn lines_of_syslog() {
-    let codec = || OctetCountingCodec::new().max_length(8).or_lines();
+    let codec = || OctetCountingCodec::new().with_max_length(8).with_line_frames(true);
     check(codec, b"3 <1>1 a", &["<1>", "a"]);
     check(codec, b"", &[]);
     check(codec, b"<1>a\n<2>b\n", &["<1>a", "<2>b"]);
@@ -164,8 +164,8 @@ fn lines_of_syslog() {
 fn a_trailer_after_a_counted_message_is_skipped() {
     for or_lines in [false, true] {
         let codec = || {
-            let codec = OctetCountingCodec::new().max_length(8);
-            if or_lines { codec.or_lines() } else { codec }
+            let codec = OctetCountingCodec::new().with_max_length(8);
+            codec.with_line_frames(or_lines)
         };
         check(codec, b"1 a\n2 \nb\n", &["a", "\nb"]);
         check(codec, b"1 a\r\n1 b\r\n", &["a", "b"]);
@@ -181,7 +181,7 @@ fn a_trailer_after_a_counted_message_is_skipped() {
 
 #[test]
 fn content_length() {
-    let codec = || ContentLengthCodec::new().max_length(6);
+    let codec = || ContentLengthCodec::new().with_max_length(6);
     check(codec, b"Content-Length: 2\r\n\r\n{}content-length:1\r\n\r\n1", &["{}", "1"]);
     check(
         codec,
@@ -259,7 +259,7 @@ fn a_header_may_have_4096_bytes() {
 
 #[test]
 fn a_header_that_is_too_long_is_one_error_for_every_partition() {
-    let codec = || ContentLengthCodec::new().max_length(6);
+    let codec = || ContentLengthCodec::new().with_max_length(6);
     // A header without an end is an error at the same length for every partition.
     let error = "!the header of the frame at byte 0 is longer than 4096 bytes";
     let long = [b"A: ".to_vec(), vec![b'b'; 4090], b"\r\n\r\n".to_vec()].concat();
@@ -283,7 +283,7 @@ fn a_header_that_is_too_long_is_one_error_for_every_partition() {
 
 #[test]
 fn json_sequences() {
-    let codec = || JsonSequenceCodec::new().max_length(4);
+    let codec = || JsonSequenceCodec::new().with_max_length(4);
     check(codec, b"\x1E[]\n\x1E{}\n", &["[]", "{}"]);
     check(codec, b"\x1E[\n]\n\x1E\x1E1\n\x1E", &["[\n]", "1"]);
     check(codec, b"\x1E12\x1E3\n", &["!the frame at byte 1 is cut off", "3"]);
@@ -298,7 +298,7 @@ fn json_sequences() {
 /// RFC 7464 section 2.4: white space must follow a number or a literal. Other values end where they are closed.
 #[test]
 fn a_json_text_is_complete_without_lf_if_its_value_is() {
-    let codec = || JsonSequenceCodec::new().max_length(9);
+    let codec = || JsonSequenceCodec::new().with_max_length(9);
     check(codec, b"\x1E{}\x1Etrue\n", &["{}", "true"]);
     check(codec, b"\x1E[1]\x1E\"a\"\x1E{}", &["[1]", "\"a\"", "{}"]);
     check(codec, b"\x1E1 \x1E2\t\x1E3\r\x1E4\r\n\x1E5 ", &["1 ", "2\t", "3\r", "4\r", "5 "]);
@@ -380,13 +380,19 @@ fn an_error_at_the_end_ends_what_is_discarded() {
             }
         }
     }
-    check(OctetCountingCodec::new().max_length(3), &["1 a", "5 long!", "4 ", "x", "\n", "\r\n", "\0"]);
-    check(OctetCountingCodec::new().max_length(3).or_lines(), &["<a", "long", "\n", "1 a", "\r", "\0"]);
-    check(NetstringCodec::new().max_length(3), &["1:a,", "5:long!,", "4:", "x", "1:a;"]);
+    check(OctetCountingCodec::new().with_max_length(3), &["1 a", "5 long!", "4 ", "x", "\n", "\r\n", "\0"]);
+    check(
+        OctetCountingCodec::new().with_max_length(3).with_line_frames(true),
+        &["<a", "long", "\n", "1 a", "\r", "\0"],
+    );
+    check(NetstringCodec::new().with_max_length(3), &["1:a,", "5:long!,", "4:", "x", "1:a;"]);
     let length = "Content-Length: ";
     let header = |length| format!("Content-Length: {length}\r\n\r\n");
-    check(ContentLengthCodec::new().max_length(3), &[&header(1), &header(4), length, "a", "b\r\n", "\r\n"]);
-    check(JsonSequenceCodec::new().max_length(3), &["\x1E", "1\n", "long", "2", "[]", "\"", " "]);
+    check(
+        ContentLengthCodec::new().with_max_length(3),
+        &[&header(1), &header(4), length, "a", "b\r\n", "\r\n"],
+    );
+    check(JsonSequenceCodec::new().with_max_length(3), &["\x1E", "1\n", "long", "2", "[]", "\"", " "]);
 }
 
 /// Asserts that the decoder returns the frames that the encoder wrote, also as text and for every partition.
@@ -426,7 +432,7 @@ where
 fn decoding_reverses_encoding() {
     round_trip(NetstringCodec::new, 0);
     round_trip(OctetCountingCodec::new, 1);
-    round_trip(|| OctetCountingCodec::new().or_lines(), 1);
+    round_trip(|| OctetCountingCodec::new().with_line_frames(true), 1);
     round_trip(ContentLengthCodec::new, 0);
     round_trip(JsonSequenceCodec::new, 0);
 }
@@ -443,13 +449,13 @@ fn a_frame_that_no_reader_accepts_is_not_written() {
 
 #[test]
 fn an_ill_formed_frame_and_a_long_one_do_not_end_the_stream() {
-    let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(NetstringCodec::new().max_length(3)));
+    let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(NetstringCodec::new().with_max_length(3)));
     let mut buffer = BytesMut::from(&b"1:\xFF,4:long,2:ok,1;"[..]);
     let mut next = || codec.decode(&mut buffer);
     assert_eq!(next().unwrap().unwrap().unwrap_err().utf8_error().unwrap().offset, 0);
     assert!(matches!(
         next().unwrap().unwrap(),
-        Err(FrameError::Inner(FramingError::FrameTooLong { offset: 4, limit: 3 }))
+        Err(Utf8FramesError::Inner(FramingError::FrameTooLong { offset: 4, limit: 3 }))
     ));
     assert_eq!(next().unwrap().unwrap().unwrap(), "ok");
     let error = next().unwrap_err();
@@ -469,7 +475,7 @@ fn an_invalid_header_is_reported_at_once() {
     fails(NetstringCodec::new(), b"1", b'x');
     fails(NetstringCodec::new(), b"0", b'0');
     fails(NetstringCodec::new(), b"3:abc", b';');
-    fails(NetstringCodec::new().max_length(9), b"10", b':');
+    fails(NetstringCodec::new().with_max_length(9), b"10", b':');
     fails(OctetCountingCodec::new(), b"", b'<');
     fails(OctetCountingCodec::new(), b"12", b'<');
     fails(ContentLengthCodec::new(), b"\r", b'\n');

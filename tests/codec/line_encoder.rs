@@ -2,7 +2,8 @@
 
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::LineEnding;
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
 
 const ENDINGS: [LineEnding; 4] = [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any];
 
@@ -20,7 +21,7 @@ fn text_that_a_peer_would_read_as_two_lines_is_rejected() {
         (LineEnding::Any, "a\u{2028}\u{85}b", None),
     ];
     for (ending, line, rejected) in cases {
-        let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+        let (mut codec, mut out) = (Utf8LinesCodec::new().with_line_ending(ending), BytesMut::new());
         match codec.encode(line, &mut out) {
             Err(CodecError::EmbeddedTerminator { position }) => {
                 assert_eq!(Some(position), rejected, "{ending:?} {line:?}")
@@ -47,7 +48,7 @@ fn text_without_frames_is_not_changed() {
 fn a_terminator_is_found_at_every_position_of_a_line() {
     for len in 0..=300 {
         for ending in ENDINGS {
-            let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+            let (mut codec, mut out) = (Utf8LinesCodec::new().with_line_ending(ending), BytesMut::new());
             let line = "x".repeat(len);
             codec.encode(&line, &mut out).unwrap();
             for at in 0..len {
@@ -70,7 +71,7 @@ fn a_line_of_terminators_only_is_not_encoded() {
         for len in 1..=300 {
             for byte in ["\n", "\r"] {
                 let line = byte.repeat(len);
-                let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+                let (mut codec, mut out) = (Utf8LinesCodec::new().with_line_ending(ending), BytesMut::new());
                 let first = match (ending, byte) {
                     (LineEnding::Lf, "\r") => None,
                     // Only the last CR would be read as part of the terminator.

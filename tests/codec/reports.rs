@@ -75,9 +75,9 @@ fn lines() {
             ("CRLF at the end", b"a\r\n", "<a>"),
         ],
     );
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     check(
-        || Utf8LinesCodec::with_decoder(replace).max_length(9).max_text_length(9),
+        || Utf8LinesCodec::with_decoder(replace).with_max_length(9).with_max_text_length(9),
         &[
             ("ircu2 111: 3 replacements", b"\xFF\xFF\xFF\n", "<\u{FFFD}\u{FFFD}\u{FFFD}>"),
             ("ircu2 111: 4", b"\xFF\xFF\xFF\xFF\na\n", "!line 1 at byte 0 is longer than 9 bytes!<a>"),
@@ -100,7 +100,7 @@ fn syslog() {
         ("an LF that is counted", b"4 <1>\n\n3 <2>", "<<1>\n><<2>>"),
     ];
     let counted = || Utf8FramesCodec::new(OctetCountingCodec::new());
-    let or_lines = || Utf8FramesCodec::new(OctetCountingCodec::new().or_lines());
+    let or_lines = || Utf8FramesCodec::new(OctetCountingCodec::new().with_line_frames(true));
     check(counted, both);
     check(or_lines, both);
     check(
@@ -158,7 +158,7 @@ fn server_sent_events() {
     let usage: &[u8] = b"data: a\n\ndata: {\"usage\":1}\n";
     check(SseCodec::new, &[("the standard", usage, "<a>")]);
     check(
-        || SseCodec::new().dispatch_at_end(),
+        || SseCodec::new().with_dispatch_at_end(true),
         &[
             ("openai-node 2725, opencode 40454", usage, "<a>|<{\"usage\":1}>"),
             ("gemini-cli 29059, req_llm 462", b"data: a\n\ndata: b", "<a>|<b>"),
@@ -167,7 +167,7 @@ fn server_sent_events() {
     );
     // goclaw 1348, magec 45, openai-go 368, opencode 3531: an image in base64.
     let image = |mib| format!("data: {{\"b64_json\":\"{}\"}}\n\ndata: [DONE]\n\n", "A".repeat(mib << 20));
-    for (codec, mib) in [(SseCodec::new(), 3), (SseCodec::new().max_line_length(20 << 20), 19)] {
+    for (codec, mib) in [(SseCodec::new(), 3), (SseCodec::new().with_max_line_length(20 << 20), 19)] {
         let stream = image(mib);
         let chunks: Vec<_> = stream.as_bytes().chunks(16 << 10).collect();
         let (before_end, _) = decode(codec, &chunks);

@@ -121,7 +121,8 @@ fn an_error_at_the_end_ends_the_event() {
         b"data: more than 16 bytes",
     ];
     for end in ends {
-        let mut codec = SseCodec::with_decoder(TextDecoder::new()).max_event_length(16).max_line_length(40);
+        let mut codec =
+            SseCodec::with_decoder(TextDecoder::new()).with_max_event_length(16).with_max_line_length(40);
         let mut buffer = BytesMut::from(end);
         if codec.decode_eof(&mut buffer).is_ok() {
             buffer.extend_from_slice(b": \xFF");
@@ -136,7 +137,7 @@ fn an_error_at_the_end_ends_the_event() {
 
 #[test]
 fn a_restart_resets_the_offset_and_the_counters() {
-    let mut used = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let mut used = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     assert_eq!(used.feed(b"\xFFa").count(), 2);
     let mut codec = SseCodec::with_decoder(used);
     assert_eq!((codec.offset(), codec.counters().total()), (2, 1));
@@ -195,7 +196,7 @@ fn limits_discard_one_event_for_every_partition() {
         Err("event at line 33, byte 244, or its ID, is longer than 6 bytes"),
     ];
     some_partitions(stream, 200, |chunks| {
-        let mut codec = SseCodec::new().max_event_length(6).max_line_length(16);
+        let mut codec = SseCodec::new().with_max_event_length(6).with_max_line_length(16);
         let got = decode(&mut codec, chunks);
         let got: Vec<_> = got
             .iter()
@@ -211,12 +212,12 @@ fn the_limit_of_a_line_applies_to_data_of_an_event() {
     some_partitions(b"data: 1\n\ndata: 23\n\ndata: 4\n\n", 200, |chunks| {
         let too_long = "line 3 at byte 9 is longer than 7 bytes".to_owned();
         let expected = [Ok("1".to_owned()), Err(too_long), Ok("4".to_owned())];
-        let got = decode(&mut SseCodec::new().max_line_length(7), chunks);
+        let got = decode(&mut SseCodec::new().with_max_line_length(7), chunks);
         let got: Vec<_> = got.into_iter().map(|item| item.map(|event| event.data.to_string())).collect();
         assert_eq!(got, expected, "{chunks:?}");
     });
     some_partitions(b"data: 1\n\ndata: 2345678\n\ndata: 9\n\n", 200, |chunks| {
-        let got = decode(&mut SseCodec::new().max_event_length(6), chunks);
+        let got = decode(&mut SseCodec::new().with_max_event_length(6), chunks);
         assert_eq!(
             got[1],
             Err("event at line 3, byte 9, or its ID, is longer than 6 bytes".to_owned()),
@@ -226,8 +227,8 @@ fn the_limit_of_a_line_applies_to_data_of_an_event() {
     });
     // An LF between two lines counts.
     for stream in [&b"data: 1\ndata: 2\ndata: 3\n\n"[..], b"data: 1\ndata\ndata: 23\n\n"] {
-        assert!(decode(&mut SseCodec::new().max_event_length(5), &[stream])[0].is_ok());
-        assert!(decode(&mut SseCodec::new().max_event_length(4), &[stream])[0].is_err());
+        assert!(decode(&mut SseCodec::new().with_max_event_length(5), &[stream])[0].is_ok());
+        assert!(decode(&mut SseCodec::new().with_max_event_length(4), &[stream])[0].is_err());
     }
 }
 
@@ -254,16 +255,16 @@ fn a_line_and_an_event_have_at_most_8_mib_by_default() {
 #[test]
 fn a_limit_above_the_default_raises_the_one_that_is_not_set() {
     let new = SseCodec::new;
-    for codec in [new().max_line_length(9 * MIB), new().max_event_length(9 * MIB - "data:".len())] {
+    for codec in [new().with_max_line_length(9 * MIB), new().with_max_event_length(9 * MIB - "data:".len())] {
         assert!(fits(codec.clone(), 9 * MIB));
         assert!(!fits(codec, 9 * MIB + 1));
     }
-    assert!(fits(new().max_line_length(usize::MAX), 20 * MIB));
+    assert!(fits(new().with_max_line_length(usize::MAX), 20 * MIB));
     // A limit that is set is not changed, in any order.
-    assert!(!fits(new().max_event_length(6).max_line_length(9 * MIB), 12));
-    assert!(!fits(new().max_line_length(9 * MIB).max_event_length(6), 12));
-    assert!(!fits(new().max_line_length(12).max_event_length(9 * MIB), 13));
-    assert!(fits(new().max_line_length(9 * MIB).max_line_length(12), 12));
+    assert!(!fits(new().with_max_event_length(6).with_max_line_length(9 * MIB), 12));
+    assert!(!fits(new().with_max_line_length(9 * MIB).with_max_event_length(6), 12));
+    assert!(!fits(new().with_max_line_length(12).with_max_event_length(9 * MIB), 13));
+    assert!(fits(new().with_max_line_length(9 * MIB).with_max_line_length(12), 12));
 }
 
 #[test]
@@ -282,7 +283,7 @@ fn an_id_above_its_limit_is_an_error_for_its_event() {
 
 #[test]
 fn the_last_event_may_end_without_an_empty_line() {
-    let new = || SseCodec::new().dispatch_at_end();
+    let new = || SseCodec::new().with_dispatch_at_end(true);
     for (stream, expected) in [
         (&b"data: a\n\ndata: {}\n"[..], &["a", "{}"][..]),
         (b"data: a\n\ndata: {}", &["a", "{}"]),
@@ -312,7 +313,8 @@ fn the_last_event_may_end_without_an_empty_line() {
     assert_eq!(codec.decode(&mut rest).unwrap().unwrap().data, "b");
 
     // An error in the last event discards it. An error in a comment does not, but a source that resumes ends it.
-    let strict = || SseCodec::with_decoder(TextDecoder::new()).dispatch_at_end().max_event_length(6);
+    let strict =
+        || SseCodec::with_decoder(TextDecoder::new()).with_dispatch_at_end(true).with_max_event_length(6);
     for (stream, shown) in [
         (&b"data: a\ndata: b\xFF"[..], &["!"][..]),
         (b"data: a\ndata: b\xE2\x82", &["!"]),
@@ -336,7 +338,7 @@ fn the_last_event_may_end_without_an_empty_line() {
 #[test]
 fn the_limit_of_an_event_applies_to_a_type_after_the_data() {
     let results = |stream: &[u8]| -> Vec<_> {
-        let got = decode(&mut SseCodec::new().max_event_length(6), &[stream]);
+        let got = decode(&mut SseCodec::new().with_max_event_length(6), &[stream]);
         got.into_iter().map(|item| item.map(|event| event.data.to_string())).collect()
     };
     let too_long = "event at line 1, byte 0, or its ID, is longer than 6 bytes".to_owned();
@@ -363,8 +365,8 @@ fn a_comment_after_a_bom_is_a_comment() {
     for limit in [0, 2, 3, 8] {
         let stream = b"\xEF\xBB\xBF: \xFF longer than a line\nid: 1\n\n";
         some_partitions(stream, 50, |chunks| {
-            let text = TextDecoder::new().on_error(ErrorPolicy::Replace);
-            let got = decode(&mut SseCodec::with_decoder(text).max_line_length(limit), chunks);
+            let text = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+            let got = decode(&mut SseCodec::with_decoder(text).with_max_line_length(limit), chunks);
             let expected = usize::from(limit < 5);
             assert_eq!(got.len(), expected, "only the ID is too long: {got:?}");
         });
@@ -375,7 +377,7 @@ fn a_comment_after_a_bom_is_a_comment() {
     assert_eq!(got[1].as_ref().map(|event| &*event.data), Ok("a"));
     // In a later line it is part of the name of a field.
     let stream = b"data: a\n\xEF\xBB\xBF: longer than a line\n\n";
-    let got = decode(&mut SseCodec::new().max_line_length(8), &[stream]);
+    let got = decode(&mut SseCodec::new().with_max_line_length(8), &[stream]);
     assert!(got[0].is_err(), "the line is too long: {got:?}");
 }
 
@@ -495,7 +497,7 @@ fn a_field_that_a_reader_would_misread_is_not_written() {
 
 #[test]
 fn errors_as_items_returns_every_error_of_the_codec() {
-    let mut codec = ErrorsAsItems::new(SseCodec::new().max_event_length(1));
+    let mut codec = ErrorsAsItems::new(SseCodec::new().with_max_event_length(1));
     let mut buffer = BytesMut::from("data: ab\n\ndata: c\n\n");
     assert!(codec.decode(&mut buffer).unwrap().unwrap().is_err());
     assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap().data, "c");

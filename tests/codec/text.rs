@@ -3,8 +3,8 @@
 use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder};
 
 use crate::support::{Rng, every_partition, oracle, some_partitions};
 
@@ -147,7 +147,7 @@ fn a_cr_at_the_end_of_the_stream_belongs_to_the_line() {
         let lines: Vec<_> = input.lines().map(|line| Item::Text(line.into())).collect();
         every_partition(input.as_bytes(), |chunks| assert_eq!(run(Utf8LinesCodec::new(), chunks), lines));
     }
-    let limited = |max| run(Utf8LinesCodec::new().max_length(max), &[b"abc\r"]);
+    let limited = |max| run(Utf8LinesCodec::new().with_max_length(max), &[b"abc\r"]);
     assert_eq!(limited(4), [Item::Text("abc\r".into())]);
     assert_eq!(limited(3), [Item::TooLong { offset: 0 }]);
 }
@@ -156,7 +156,9 @@ fn a_cr_at_the_end_of_the_stream_belongs_to_the_line() {
 fn a_limit_of_the_text_applies_after_the_policy() {
     let input = b"\xFF\xFF\nabcdef\na\xFFb\nabcdefgh\n\xFF\n";
     let codec = |policy| {
-        Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(policy)).max_length(7).max_text_length(5)
+        Utf8LinesCodec::with_decoder(TextDecoder::new().with_error_policy(policy))
+            .with_max_length(7)
+            .with_max_text_length(5)
     };
     let text = |text: &str| Item::Text(text.into());
     let long = |offset| Item::TooLong { offset };
@@ -170,8 +172,8 @@ fn a_limit_of_the_text_applies_after_the_policy() {
     }
     // The decoder of 512 ill-formed bytes returns three times as many.
     let replaced = |max| {
-        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
-        let codec = Utf8LinesCodec::with_decoder(decoder).max_length(512).max_text_length(max);
+        let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+        let codec = Utf8LinesCodec::with_decoder(decoder).with_max_length(512).with_max_text_length(max);
         run(codec, &[&[0xFF; 512], b"\n"])
     };
     assert_eq!(replaced(1536), [text(&"\u{FFFD}".repeat(512))]);
@@ -191,7 +193,7 @@ fn a_line_of_ndjson_has_at_most_1_mib() {
 fn rejected_bytes_do_not_include_a_preceding_bom() {
     for bom in [BomPolicy::Strip, BomPolicy::Require] {
         some_partitions(b"\xEF\xBB\xBF\xED\xA0", 20, |chunks| {
-            let items = run(Utf8Codec::with_decoder(TextDecoder::new().bom(bom)), chunks);
+            let items = run(Utf8Codec::with_decoder(TextDecoder::new().with_bom_policy(bom)), chunks);
             let error = |offset, kind, byte| Item::IllFormed { offset, kind, len: 1, rejected: vec![byte] };
             let expected =
                 [error(3, ErrorKind::Surrogate, 0xED), error(4, ErrorKind::UnexpectedContinuation, 0xA0)];
@@ -204,11 +206,11 @@ fn rejected_bytes_do_not_include_a_preceding_bom() {
 fn offsets_wrap_after_the_maximum() {
     let input = b"\xC3\xA9\n\xFFb\nlonger\n\xE2\x82";
     for back in 0..=input.len() as u64 {
-        let text = TextDecoder::new().at(u64::MAX - back);
+        let text = TextDecoder::new().restarted_at(u64::MAX - back);
         some_partitions(input, 3, |chunks| {
             let chunks_end = run(Utf8Codec::with_decoder(text), chunks);
             assert!(matches!(chunks_end.last(), Some(Item::IllFormed { kind: ErrorKind::Truncated, .. })));
-            let lines = run(Utf8LinesCodec::with_decoder(text).max_length(5), chunks);
+            let lines = run(Utf8LinesCodec::with_decoder(text).with_max_length(5), chunks);
             assert_eq!(lines.len(), 4, "{lines:?}");
         });
     }
@@ -238,7 +240,7 @@ fn repaired_chunks_are_the_same_for_every_partition() {
         let input = rng.dirty_text(1 + round % 8);
         let expected = String::from_utf8_lossy(&input);
         every_partition(&input, |chunks| {
-            let codec = Utf8Codec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+            let codec = Utf8Codec::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
             assert_eq!(joined(run(codec, chunks)), [Item::Text(expected.to_string())], "{chunks:02X?}");
         });
     }
@@ -253,7 +255,7 @@ fn lines_are_the_same_for_every_partition() {
             let limit = [0, 1, 3, 100][round % 4];
             let expected = expected_lines(&input, ending, limit);
             every_partition(&input, |chunks| {
-                let codec = Utf8LinesCodec::new().ending(ending).max_length(limit);
+                let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(limit);
                 assert_eq!(run(codec, chunks), expected, "{ending:?} {limit} {chunks:02X?}");
             });
         }
@@ -263,7 +265,7 @@ fn lines_are_the_same_for_every_partition() {
         for ending in every_ending() {
             let expected = expected_lines(&input, ending, 12);
             some_partitions(&input, 10, |chunks| {
-                let codec = Utf8LinesCodec::new().ending(ending).max_length(12);
+                let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(12);
                 assert_eq!(run(codec, chunks), expected, "{ending:?} {chunks:02X?}");
             });
         }
@@ -272,7 +274,7 @@ fn lines_are_the_same_for_every_partition() {
 
 #[test]
 fn a_line_is_repaired_independently_of_other_lines() {
-    let codec = || Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let codec = || Utf8LinesCodec::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let input = b"a\xFFb\nc\xE2\x82\nd\xF0\x9F";
     let expected = ["a\u{FFFD}b", "c\u{FFFD}", "d\u{FFFD}"].map(|line| Item::Text(line.to_owned()));
     some_partitions(input, 20, |chunks| assert_eq!(run(codec(), chunks), expected));
@@ -291,14 +293,14 @@ fn an_item_is_a_slice_of_the_read_buffer() {
 
 #[test]
 fn a_repaired_read_is_one_item() {
-    let codec = Utf8Codec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let codec = Utf8Codec::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let text = |text: &str| Item::Text(text.to_owned());
     assert_eq!(run(codec, &[b"a\xFFb", b"c"]), [text("a\u{FFFD}b"), text("c")]);
 }
 
 #[test]
 fn a_line_that_never_ends_is_one_error_in_constant_memory() {
-    let mut codec = ErrorsAsItems::new(Utf8LinesCodec::new().max_length(1_000));
+    let mut codec = ErrorsAsItems::new(Utf8LinesCodec::new().with_max_length(1_000));
     let (mut buffer, mut errors) = (BytesMut::with_capacity(8 * 1024), 0);
     for _ in 0..10_000 {
         buffer.extend_from_slice(&[b'x'; 700]);
@@ -327,7 +329,7 @@ fn a_line_has_at_most_64_kib_by_default() {
 #[test]
 fn the_limit_counts_the_line_and_not_its_terminator() {
     for terminator in ["\n", "\r\n"] {
-        let mut codec = Utf8LinesCodec::new().max_length(5);
+        let mut codec = Utf8LinesCodec::new().with_max_length(5);
         let mut buffer = BytesMut::from(format!("abcde{terminator}").as_str());
         assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "abcde");
     }
@@ -336,7 +338,7 @@ fn the_limit_counts_the_line_and_not_its_terminator() {
 #[test]
 fn an_ill_formed_line_of_the_maximum_length_is_not_too_long() {
     every_partition(b"ab\xFFcd\n", |chunks| {
-        let items = run(Utf8LinesCodec::new().max_length(5), chunks);
+        let items = run(Utf8LinesCodec::new().with_max_length(5), chunks);
         let rejected = b"ab\xFFcd".to_vec();
         assert_eq!(items, [Item::IllFormed { offset: 2, kind: ErrorKind::InvalidLead, len: 1, rejected }]);
     });
@@ -413,7 +415,7 @@ fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
                 input.extend_from_slice(terminator);
             }
         }
-        let codec = Utf8LinesCodec::new().ending(ending).max_length(10);
+        let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(10);
         some_partitions(&input, 20, |chunks| {
             let place = |error: CodecError| {
                 let line = error.line().expect("a codec for lines");
@@ -427,7 +429,7 @@ fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
         });
     }
     let mut buffer = BytesMut::from(&b"ok\nb\xFFd\nfar too long a line"[..]);
-    let mut codec = Utf8LinesCodec::new().max_length(10);
+    let mut codec = Utf8LinesCodec::new().with_max_length(10);
     codec.decode(&mut buffer).unwrap();
     let shown = |error: CodecError| error.to_string();
     assert_eq!(

@@ -39,7 +39,7 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>
 
 #[tokio::test]
 async fn every_encoding_is_read_the_same_for_every_partition() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let bytes = encoded(encoding, "aé💩");
         let expected =
             if matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) { "aé" } else { "aé💩" };
@@ -73,7 +73,7 @@ async fn errors_are_in_order_with_their_bytes() {
         let chunks = [&bytes[..cut], &bytes[cut..]];
         let codec = TranscodeCodec::new(Encoding::Utf16Be);
         assert_eq!(read(codec, &chunks).await, ("abc".to_owned(), expected.clone()), "cut at {cut}");
-        let codec = TranscodeCodec::new(Encoding::Utf16Be).on_error(ErrorPolicy::Replace);
+        let codec = TranscodeCodec::new(Encoding::Utf16Be).with_error_policy(ErrorPolicy::Replace);
         assert_eq!(read(codec, &chunks).await.0, "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
     }
 }
@@ -86,7 +86,8 @@ async fn a_bom_selects_the_encoding_and_the_bom_policy_applies() {
         for cut in 1..=bytes.len() {
             let chunks: Vec<&[u8]> =
                 [&bytes[..cut], &bytes[cut..]].into_iter().filter(|it| !it.is_empty()).collect();
-            let codec = TranscodeCodec::new(Encoding::Utf8).sniff().bom(BomPolicy::Strip);
+            let codec =
+                TranscodeCodec::new(Encoding::Utf8).with_sniffing(true).with_bom_policy(BomPolicy::Strip);
             assert_eq!(read(codec, &chunks).await, (text.to_owned(), vec![]), "{bytes:02X?} cut at {cut}");
         }
     }
@@ -114,7 +115,8 @@ fn unfinished_sequences_stay_in_the_buffer() {
 /// `FramedRead` does not call `decode_eof` again after an error. An unfinished sequence may have several errors.
 #[test]
 fn a_resumed_stream_starts_with_a_code_unit() {
-    let codec = || TranscodeCodec::new(Encoding::Utf16Le).switches(Switches::STRICT.allow_surrogates());
+    let codec =
+        || TranscodeCodec::new(Encoding::Utf16Le).with_switches(Switches::STRICT.with_surrogates(true));
     let report = |result: Result<_, CodecError>| {
         let Err(CodecError::IllFormed { error, rejected, .. }) = result else { panic!("{result:?}") };
         (error.offset, error.kind, rejected.bytes.to_vec())
@@ -142,7 +144,7 @@ fn a_resumed_stream_starts_with_a_code_unit() {
 
 #[test]
 fn text_is_written_whole_or_not_at_all() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let (mut codec, mut dst) = (TranscodeCodec::new(encoding), BytesMut::from(&b"before"[..]));
         codec.encode("aé", &mut dst).expect("Latin-1");
         assert_eq!(dst, [b"before", &encoded(encoding, "aé")[..]].concat(), "{encoding}");
@@ -159,7 +161,7 @@ fn text_is_written_whole_or_not_at_all() {
 #[test]
 fn text_that_becomes_much_longer_is_written_whole() {
     let text = "abc".repeat(1_000);
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let mut dst = BytesMut::from(&b"before"[..]);
         TranscodeCodec::new(encoding).encode(&text, &mut dst).expect("ASCII");
         assert_eq!(dst, [b"before", &encoded(encoding, &text)[..]].concat(), "{encoding}");

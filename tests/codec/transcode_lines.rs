@@ -2,9 +2,9 @@
 
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::{CodecError, LineEnding, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec};
 use utf8_codec::transcode::{Encoding, Switches};
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, Subset};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding, Subset};
 
 use crate::support::encodings::encoded;
 use crate::support::{Rng, every_partition, some_partitions};
@@ -40,20 +40,20 @@ fn lines_of_every_encoding_equal_those_of_utf_8() {
         let text: String =
             (0..round % 12).map(|_| ["\r", "\n", "\u{1E}", "a", "\u{A0A}", "\u{E9}"][rng.below(6)]).collect();
         for ending in ENDINGS {
-            let codec = || TranscodeCodec::new(Encoding::Utf8).into_lines().ending(ending);
-            let mut reference = Utf8LinesCodec::new().ending(ending);
+            let codec = || TranscodeCodec::new(Encoding::Utf8).into_lines().with_line_ending(ending);
+            let mut reference = Utf8LinesCodec::new().with_line_ending(ending);
             let (mut buffer, mut expected) = (BytesMut::from(&*text), Vec::new());
             while let Some(line) = reference.decode_eof(&mut buffer).unwrap() {
                 expected.push(Ok(line.to_string()));
             }
             assert_eq!(lines(codec(), &[text.as_bytes()]), expected, "{ending:?} {text:?}");
-            for encoding in Encoding::ALL {
+            for &encoding in Encoding::ALL {
                 if matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) && text.contains('\u{A0A}') {
                     continue;
                 }
                 let bytes = encoded(encoding, &text);
                 some_partitions(&bytes, 4, |chunks| {
-                    let codec = TranscodeCodec::new(encoding).into_lines().ending(ending);
+                    let codec = TranscodeCodec::new(encoding).into_lines().with_line_ending(ending);
                     assert_eq!(
                         lines(codec, chunks),
                         expected,
@@ -78,8 +78,8 @@ fn one_ill_formed_sequence_rejects_one_line() {
     ];
     let codec = || TranscodeCodec::new(Encoding::Utf16Be);
     some_partitions(bytes, 200, |chunks| {
-        assert_eq!(lines(codec().into_lines().max_length(8), chunks), expected, "{chunks:02X?}");
-        let repaired = lines(codec().on_error(ErrorPolicy::Replace).into_lines(), chunks);
+        assert_eq!(lines(codec().into_lines().with_max_length(8), chunks), expected, "{chunks:02X?}");
+        let repaired = lines(codec().with_error_policy(ErrorPolicy::Replace).into_lines(), chunks);
         let expected = ["a", "b\u{FFFD}", "\u{FFFD}", "too long", "c", "d\u{FFFD}"];
         assert_eq!(repaired, expected.map(|line| Ok(line.to_owned())), "{chunks:02X?}");
     });
@@ -87,7 +87,8 @@ fn one_ill_formed_sequence_rejects_one_line() {
 
 #[test]
 fn a_limit_of_the_text_applies_after_the_conversion() {
-    let codec = || TranscodeCodec::new(Encoding::Latin1).into_lines().max_length(4).max_text_length(4);
+    let codec =
+        || TranscodeCodec::new(Encoding::Latin1).into_lines().with_max_length(4).with_max_text_length(4);
     some_partitions(b"abcd\n\xE9\xE9\n\xE9\xE9a\nabcde\n\xE9\xE9\r", 50, |chunks| {
         let expected = [
             Ok("abcd".to_owned()),
@@ -105,14 +106,17 @@ fn a_terminator_is_neither_ill_formed_nor_part_of_the_line() {
     let nul = LineEnding::Ascii(Ascii::NUL);
     // A byte 00 alone is not Modified UTF-8, and the subset has no U+0000.
     let modified = || TranscodeCodec::new(Encoding::ModifiedUtf8);
-    let subset = || TranscodeCodec::new(Encoding::Utf8).subset(&Subset::NO_NUL);
+    let subset = || TranscodeCodec::new(Encoding::Utf8).with_subset(&Subset::NO_NUL);
     for codec in [modified, subset] {
         for (bytes, repaired) in [(&b"ab\0c\0"[..], ["ab", "c"]), (b"ab\xE2\x82\0c\0", ["ab\\xe2\\x82", "c"])]
         {
             some_partitions(bytes, 60, |chunks| {
-                let found = lines(codec().on_error(ErrorPolicy::Escape).into_lines().ending(nul), chunks);
+                let found = lines(
+                    codec().with_error_policy(ErrorPolicy::Escape).into_lines().with_line_ending(nul),
+                    chunks,
+                );
                 assert_eq!(found, repaired.map(|line| Ok(line.to_owned())), "{chunks:02X?}");
-                let strict = lines(codec().into_lines().ending(nul), chunks);
+                let strict = lines(codec().into_lines().with_line_ending(nul), chunks);
                 assert_eq!(strict[0].is_ok(), repaired[0] == "ab", "{strict:?}");
                 assert_eq!(strict[1..], [Ok("c".to_owned())], "{chunks:02X?}");
             });
@@ -123,10 +127,10 @@ fn a_terminator_is_neither_ill_formed_nor_part_of_the_line() {
 #[test]
 fn a_terminator_outside_the_subset_is_not_counted() {
     for codec in [
-        TranscodeCodec::new(Encoding::Latin1).subset(&Subset::NO_NUL),
+        TranscodeCodec::new(Encoding::Latin1).with_subset(&Subset::NO_NUL),
         TranscodeCodec::new(Encoding::ModifiedUtf8),
     ] {
-        let mut codec = codec.into_lines().ending(LineEnding::Ascii(Ascii::NUL)).max_length(2);
+        let mut codec = codec.into_lines().with_line_ending(LineEnding::Ascii(Ascii::NUL)).with_max_length(2);
         let mut buffer = BytesMut::from("ab\0c\0long\0");
         assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("ab"));
         assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("c"));
@@ -144,8 +148,11 @@ fn a_terminator_after_an_unfinished_sequence_is_not_counted() {
         {
             let input = [unfinished, text.as_bytes(), b"a", text.as_bytes()].concat();
             every_partition(&input, |chunks| {
-                let codec = TranscodeCodec::new(Encoding::Utf8).subset(&LETTERS).sniff();
-                let mut codec = codec.on_error(ErrorPolicy::ReplaceWith('#')).into_lines().ending(ending);
+                let codec = TranscodeCodec::new(Encoding::Utf8).with_subset(&LETTERS).with_sniffing(true);
+                let mut codec = codec
+                    .with_error_policy(ErrorPolicy::ReplaceWith('#'))
+                    .into_lines()
+                    .with_line_ending(ending);
                 let (mut buffer, mut lines) = (BytesMut::new(), Vec::new());
                 for chunk in chunks {
                     buffer.extend_from_slice(chunk);
@@ -166,8 +173,13 @@ fn a_missing_bom_before_an_empty_line_is_an_error() {
     for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le] {
         for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf, LineEnding::Any] {
             some_partitions(&encoded(encoding, "\r\na\r\n"), 30, |chunks| {
-                for codec in [TranscodeCodec::new(encoding), TranscodeCodec::new(encoding).sniff()] {
-                    let found = lines(codec.bom(BomPolicy::Require).into_lines().ending(ending), chunks);
+                for codec in
+                    [TranscodeCodec::new(encoding), TranscodeCodec::new(encoding).with_sniffing(true)]
+                {
+                    let found = lines(
+                        codec.with_bom_policy(BomPolicy::Require).into_lines().with_line_ending(ending),
+                        chunks,
+                    );
                     let message = found[0].as_ref().expect_err("no BOM");
                     assert!(
                         message.starts_with("line 1, column 1: no BOM at byte 0 (MissingBom"),
@@ -182,7 +194,7 @@ fn a_missing_bom_before_an_empty_line_is_an_error() {
 
 #[test]
 fn the_limit_counts_the_line_and_not_its_terminator() {
-    let codec = || TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(8);
+    let codec = || TranscodeCodec::new(Encoding::Utf16Le).into_lines().with_max_length(8);
     let too_long = "line 1 at byte 0 is longer than 8 bytes".to_owned();
     for (text, line) in [("abcd\n", Ok("abcd".to_owned())), ("abcde\n", Err(too_long.clone()))] {
         some_partitions(&encoded(Encoding::Utf16Le, text), 60, |chunks| {
@@ -195,7 +207,7 @@ fn the_limit_counts_the_line_and_not_its_terminator() {
     // An LF after the CR that ends a long line is not an empty line.
     some_partitions(&encoded(Encoding::Utf16Le, "abcde\r\nf\n"), 60, |chunks| {
         let expected = [Err(too_long.clone()), Ok("f".to_owned())];
-        assert_eq!(lines(codec().ending(LineEnding::Any), chunks), expected, "{chunks:02X?}");
+        assert_eq!(lines(codec().with_line_ending(LineEnding::Any), chunks), expected, "{chunks:02X?}");
     });
 }
 
@@ -208,7 +220,10 @@ fn only_a_bom_at_the_start_selects_the_encoding_of_the_lines() {
         assert_eq!(lines(codec, chunks), [Ok("\u{FFFE}a".to_owned()), Ok("b".to_owned())], "{chunks:02X?}");
     });
     some_partitions(&utf16("\u{FEFF}a\n\u{FFFE}b\n"), 20, |chunks| {
-        let codec = TranscodeCodec::new(Encoding::Utf8).sniff().bom(BomPolicy::Strip).into_lines();
+        let codec = TranscodeCodec::new(Encoding::Utf8)
+            .with_sniffing(true)
+            .with_bom_policy(BomPolicy::Strip)
+            .into_lines();
         assert_eq!(lines(codec, chunks), [Ok("a".to_owned()), Ok("\u{FFFE}b".to_owned())], "{chunks:02X?}");
     });
 }
@@ -220,7 +235,10 @@ fn a_bom_selects_the_encoding_of_the_lines() {
     {
         let bytes = encoded(encoding, "\u{FEFF}a\nb\n");
         some_partitions(&bytes, 20, |chunks| {
-            let codec = TranscodeCodec::new(Encoding::Utf8).sniff().bom(BomPolicy::Strip).into_lines();
+            let codec = TranscodeCodec::new(Encoding::Utf8)
+                .with_sniffing(true)
+                .with_bom_policy(BomPolicy::Strip)
+                .into_lines();
             assert_eq!(
                 lines(codec, chunks),
                 [Ok("a".to_owned()), Ok("b".to_owned())],
@@ -235,7 +253,8 @@ fn a_bom_longer_than_the_limit_selects_the_encoding() {
     let bytes = encoded(Encoding::Utf16Le, "\u{FEFF}a\nb\n\nc");
     some_partitions(&bytes, 200, |chunks| {
         for max in [0, 1] {
-            let codec = TranscodeCodec::new(Encoding::Utf8).sniff().into_lines().max_length(max);
+            let codec =
+                TranscodeCodec::new(Encoding::Utf8).with_sniffing(true).into_lines().with_max_length(max);
             let too_long = |line, offset| {
                 let unit = if max == 1 { "byte" } else { "bytes" };
                 Err(format!("line {line} at byte {offset} is longer than {max} {unit}"))
@@ -248,9 +267,9 @@ fn a_bom_longer_than_the_limit_selects_the_encoding() {
 
 #[test]
 fn lines_are_written_in_the_encoding_with_their_terminator() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         for (ending, terminator) in [(LineEnding::LfOrCrLf, "\n"), (LineEnding::CrLf, "\r\n")] {
-            let mut codec = TranscodeCodec::new(encoding).into_lines().ending(ending);
+            let mut codec = TranscodeCodec::new(encoding).into_lines().with_line_ending(ending);
             let mut out = BytesMut::new();
             codec.encode("a\u{E9}", &mut out).unwrap();
             assert_eq!(out, encoded(encoding, &format!("a\u{E9}{terminator}")), "{encoding}");
@@ -266,7 +285,7 @@ fn lines_are_written_in_the_encoding_with_their_terminator() {
 fn a_replacement_does_not_end_a_line_that_is_written() {
     static WITHOUT_EURO: Subset = Subset::new(&[0..=0x20AB, 0x20AD..=0x0010_FFFF]);
     let substitute = |byte| ErrorPolicy::Substitute(Ascii::new(byte).unwrap());
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         for (on_error, ending, line, position) in [
             (ErrorPolicy::ReplaceWith('\n'), LineEnding::LfOrCrLf, "a\u{20AC}b\u{20AC}", Some(1)),
             (substitute(b'\n'), LineEnding::Lf, "a\u{20AC}", Some(1)),
@@ -278,8 +297,8 @@ fn a_replacement_does_not_end_a_line_that_is_written() {
             (ErrorPolicy::Escape, LineEnding::Ascii(Ascii::new(b'x').unwrap()), "a\u{20AC}", Some(1)),
             (ErrorPolicy::Replace, LineEnding::LfOrCrLf, "a\u{20AC}b", None),
         ] {
-            let codec = TranscodeCodec::new(encoding).subset(&WITHOUT_EURO).on_error(on_error);
-            let mut codec = codec.into_lines().ending(ending);
+            let codec = TranscodeCodec::new(encoding).with_subset(&WITHOUT_EURO).with_error_policy(on_error);
+            let mut codec = codec.into_lines().with_line_ending(ending);
             let mut out = BytesMut::from("before");
             match (codec.encode(line, &mut out), position) {
                 (Ok(()), None) => assert!(out.len() > 6),
@@ -294,7 +313,7 @@ fn a_replacement_does_not_end_a_line_that_is_written() {
 
 #[test]
 fn a_line_that_is_too_long_ends_with_the_stream() {
-    let mut codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(4);
+    let mut codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().with_max_length(4);
     let mut buffer = BytesMut::from(&encoded(Encoding::Utf16Le, "long")[..]);
     let error = codec.decode_eof(&mut buffer).unwrap_err();
     assert_eq!(error.to_string(), "line 1 at byte 0 is longer than 4 bytes");
@@ -313,14 +332,14 @@ fn the_last_line_without_a_terminator_has_one_error() {
         // The surrogate is a character of the source, and half a code unit follows it.
         (Encoding::Utf16Le, true, b"a\0\x3D\xD8b", 2),
     ] {
-        let switches = if surrogates { Switches::STRICT.allow_surrogates() } else { Switches::STRICT };
-        let codec = || TranscodeCodec::new(encoding).switches(switches).into_lines();
+        let switches = Switches::STRICT.with_surrogates(surrogates);
+        let codec = || TranscodeCodec::new(encoding).with_switches(switches).into_lines();
         every_partition(line, |chunks| {
             let items = lines(codec(), chunks);
             let is_one = matches!(&items[..], [Err(error)] if error.contains(&format!("at byte {offset} (Unmappable")));
             assert!(is_one, "{items:?} {chunks:02X?}");
         });
-        let mut codec = codec().max_length(1);
+        let mut codec = codec().with_max_length(1);
         assert!(codec.decode_eof(&mut BytesMut::from(line)).is_err());
         // The stream resumes after its end.
         let next = encoded(encoding, "\n");
@@ -331,12 +350,12 @@ fn the_last_line_without_a_terminator_has_one_error() {
 #[test]
 fn part_of_a_unit_ends_a_line_as_long_as_the_limit() {
     every_partition(b"a\0b", |chunks| {
-        let codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(2);
+        let codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().with_max_length(2);
         let expected = Err("line 1 at byte 0 is longer than 2 bytes".to_owned());
         assert_eq!(lines(codec, chunks), [expected]);
     });
     // `FramedRead` does not call `decode_eof` again after an error.
-    let mut codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(2);
+    let mut codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().with_max_length(2);
     codec.decode_eof(&mut BytesMut::from(&b"a\0b"[..])).unwrap_err();
     let line = codec.decode(&mut BytesMut::from(&b"c\0\n\0"[..])).unwrap();
     assert_eq!(line.as_deref(), Some("c"));

@@ -60,7 +60,7 @@ fn a_truncated_text_is_the_same_for_every_partition() {
                 return;
             };
             let mut truncator = Truncator::new(max);
-            let kept: String = chunks.iter().map(|chunk| truncator.feed(chunk)).collect();
+            let kept: String = chunks.iter().map(|chunk| truncator.truncate(chunk)).collect();
             assert_eq!(kept, truncate(text, max), "{chunks:?}");
         });
     }
@@ -117,7 +117,7 @@ fn an_ended_message_is_not_continued() {
     let mut splitter = Splitter::new(10).unwrap();
     assert!(splitter.feed("one").all(|part| part.starts_message));
     assert!(splitter.feed("more").all(|part| !part.starts_message));
-    splitter.end_message();
+    splitter.finish();
     assert!(splitter.feed("two").all(|part| part.starts_message));
     assert!((0..4).all(|max| Splitter::new(max).is_none()));
 }
@@ -132,15 +132,15 @@ fn a_start_inside_a_character_skips_the_rest_of_it() {
             continue;
         }
         every_partition(tail, |chunks| {
-            let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::at(start as u64));
+            let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::with_offset(start as u64));
             let mut skipped = Vec::new();
             for chunk in chunks {
-                let (skip, rest) = resync.feed(chunk);
+                let (skip, rest) = resync.split(chunk);
                 skipped.extend_from_slice(skip);
                 decoder = if skip.is_empty() {
                     decoder
                 } else {
-                    Utf8Decoder::at(decoder.offset() + skip.len() as u64)
+                    Utf8Decoder::with_offset(decoder.offset() + skip.len() as u64)
                 };
                 assert_eq!(decoder.validate(rest), Ok(()));
             }
@@ -153,20 +153,20 @@ fn a_start_inside_a_character_skips_the_rest_of_it() {
 
 #[test]
 fn the_fourth_stray_byte_is_an_error_at_its_offset() {
-    let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::at(100));
-    let (skipped, rest) = resync.feed(b"\x80\x80\x80\x80a");
+    let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::with_offset(100));
+    let (skipped, rest) = resync.split(b"\x80\x80\x80\x80a");
     assert_eq!(skipped.len(), 3);
-    decoder = Utf8Decoder::at(decoder.offset() + skipped.len() as u64);
+    decoder = Utf8Decoder::with_offset(decoder.offset() + skipped.len() as u64);
     let error = decoder.validate(rest).unwrap_err();
     assert_eq!((error.offset, error.kind), (103, ErrorKind::UnexpectedContinuation));
-    assert_eq!(resync.feed(b"\x80").0, b"", "it has already started");
+    assert_eq!(resync.split(b"\x80").0, b"", "it has already started");
 }
 
 #[test]
 fn three_bytes_in_all_are_skipped_for_every_partition() {
     every_partition(b"\x80\x80\x80\x80\x80a", |chunks| {
         let mut resync = Resync::new();
-        let skipped: usize = chunks.iter().map(|chunk| resync.feed(chunk).0.len()).sum();
+        let skipped: usize = chunks.iter().map(|chunk| resync.split(chunk).0.len()).sum();
         assert_eq!((skipped, resync.skipped()), (3, 3), "{chunks:02X?}");
     });
 }

@@ -151,5 +151,5 @@ fn decoders_are_equal_if_offset_and_pending_bytes_are() {
             }
         }
     }
-    assert_ne!(Utf8Decoder::new(), Utf8Decoder::at(1));
+    assert_ne!(Utf8Decoder::new(), Utf8Decoder::with_offset(1));
 }

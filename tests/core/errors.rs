@@ -8,10 +8,10 @@ use std::io;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 use utf8_codec::codec::framing::FramingError;
-use utf8_codec::codec::{CodecError, FrameError, Recoverable, RejectedText};
-use utf8_codec::http::{Message, MultipartError, Reason, Rejection, Utf8BodyError};
+use utf8_codec::codec::{CodecError, Recoverable, RejectedText, Utf8FramesError};
+use utf8_codec::http::{MessageKind, MultipartError, Reason, Rejection, Utf8BodyError};
 use utf8_codec::mime::{BodyDecoder, TransferEncoding};
-use utf8_codec::stream::{SseStreamError, StreamError, Utf8StreamExt};
+use utf8_codec::stream::{SseStreamError, Utf8StreamError, Utf8StreamExt};
 use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
 
 const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
@@ -21,16 +21,27 @@ fn ill_formed_line(bytes: Bytes) -> CodecError {
 }
 
 #[test]
+fn every_kind_is_parsed_from_its_name() {
+    for &kind in ErrorKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(kind));
+        assert!(kind.as_str().to_lowercase().parse::<ErrorKind>().is_err());
+    }
+    let error = "Bad".parse::<ErrorKind>().unwrap_err().to_string();
+    assert!(error.starts_with("unknown kind of error; known are InvalidLead, "), "{error}");
+    assert!(error.ends_with(", PartlyEscaped"), "{error}");
+}
+
+#[test]
 fn every_error_is_invalid_data_with_the_utf8_error_inside() {
     let rejected = Bytes::from_static(b"\xED");
-    let pushed = TextDecoder::new().at(7).push(b"\xED\xA0\x80").unwrap_err();
+    let pushed = TextDecoder::new().restarted_at(7).decode_chunk(b"\xED\xA0\x80").unwrap_err();
     let ill_formed = ill_formed_line(rejected.clone());
     let errors: [io::Error; 7] = [
         ERROR.into(),
         pushed.into(),
         ill_formed_line(rejected.clone()).into(),
-        FrameError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
-        StreamError::<io::Error>::Utf8(ERROR).into(),
+        Utf8FramesError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
+        Utf8StreamError::<io::Error>::Utf8(ERROR).into(),
         SseStreamError::<io::Error>::Event(ill_formed).into(),
         Utf8BodyError::IllFormed(ERROR).into(),
     ];
@@ -66,10 +77,10 @@ fn the_utf8_error_is_found_in_a_rejection() {
     ];
     for reason in reasons {
         assert_eq!(Utf8Error::find(&reason), Some(ERROR), "{reason}");
-        let rejection = Rejection::new(Message::Request, reason);
+        let rejection = Rejection::new(MessageKind::Request, reason);
         assert_eq!(Utf8Error::find(&io::Error::other(rejection)), Some(ERROR));
     }
-    let form = Rejection::new(Message::Request, Reason::Multipart(MultipartError::Boundary));
+    let form = Rejection::new(MessageKind::Request, Reason::Multipart(MultipartError::Boundary));
     assert!(form.source().is_some_and(|source| source.is::<MultipartError>()));
     assert_eq!(form.to_string(), "missing or invalid multipart boundary");
     assert_eq!(form.reason.offset_and_len(), None);
@@ -82,8 +93,8 @@ fn an_error_of_the_inner_type_is_unchanged() {
     let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
     let errors: [io::Error; 6] = [
         CodecError::Io(reset()).into(),
-        FrameError::Inner(reset()).into(),
-        StreamError::Inner(reset()).into(),
+        Utf8FramesError::Inner(reset()).into(),
+        Utf8StreamError::Inner(reset()).into(),
         SseStreamError::Inner(reset()).into(),
         FramingError::Io(reset()).into(),
         Utf8BodyError::Inner(reset().into()).into(),
@@ -97,7 +108,7 @@ fn an_error_of_the_inner_type_is_unchanged() {
         let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
         assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::ConnectionReset));
     }
-    let other: io::Error = StreamError::Inner("no io::Error").into();
+    let other: io::Error = Utf8StreamError::Inner("no io::Error").into();
     assert_eq!((other.kind(), other.to_string().as_str()), (io::ErrorKind::Other, "no io::Error"));
 }
 
@@ -106,13 +117,13 @@ fn one_method_returns_the_utf8_error() {
     let rejected = Bytes::new();
     assert_eq!(ill_formed_line(rejected).utf8_error(), Some(ERROR));
     assert_eq!(CodecError::EmbeddedTerminator { position: 0 }.utf8_error(), None);
-    assert_eq!(StreamError::<()>::Utf8(ERROR).utf8_error(), Some(ERROR));
-    assert_eq!(StreamError::Inner(()).utf8_error(), None);
+    assert_eq!(Utf8StreamError::<()>::Utf8(ERROR).utf8_error(), Some(ERROR));
+    assert_eq!(Utf8StreamError::Inner(()).utf8_error(), None);
     assert_eq!(Utf8BodyError::IllFormed(ERROR).utf8_error(), Some(ERROR));
 
     let mut body = BodyDecoder::new(TransferEncoding::Base64);
     let mut found = None;
-    body.feed(b"b2jtoIA=", |piece| {
+    body.feed_with(b"b2jtoIA=", |piece| {
         found = found.or(match piece {
             utf8_codec::mime::BodyPiece::Error(error) => Some(error),
             _ => None,
@@ -152,7 +163,7 @@ fn collecting_ends_at_the_first_error() {
 
     let failing = stream::iter([Ok(&b"ok"[..]), Err("lost")]).utf8();
     let error = failing.collect_string().now_or_never().unwrap().unwrap_err();
-    assert_eq!(error, StreamError::Inner("lost"));
+    assert_eq!(error, Utf8StreamError::Inner("lost"));
     assert_eq!(stream::empty::<Vec<u8>>().utf8().collect_string().now_or_never(), Some(Ok(String::new())));
 }
 

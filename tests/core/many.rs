@@ -2,12 +2,12 @@
 
 use core::error::Error as _;
 
-use utf8_codec::{ErrorKind, ManyError, Utf8Error, from_utf8, validate_many};
+use utf8_codec::{ErrorKind, Utf8Error, ValidateManyError, from_utf8, validate_many};
 
 use crate::support::Rng;
 
 /// The loop that `validate_many` replaces.
-fn by_loop(bytes: &[u8], offsets: &[i64]) -> Result<(), ManyError> {
+fn by_loop(bytes: &[u8], offsets: &[i64]) -> Result<(), ValidateManyError> {
     for (index, pair) in offsets.windows(2).enumerate() {
         let range = usize::try_from(pair[0]).ok().zip(usize::try_from(pair[1]).ok());
         let Some(string) = range.and_then(|(start, end)| bytes.get(start..end)) else {
@@ -19,12 +19,12 @@ fn by_loop(bytes: &[u8], offsets: &[i64]) -> Result<(), ManyError> {
 }
 
 /// Creates the expected error.
-fn ill_formed(index: usize, error: Utf8Error) -> ManyError {
-    ManyError::IllFormed { index, error }
+fn ill_formed(index: usize, error: Utf8Error) -> ValidateManyError {
+    ValidateManyError::IllFormed { index, error }
 }
 
-fn out_of_range(index: usize) -> ManyError {
-    ManyError::OutOfRange { index }
+fn out_of_range(index: usize) -> ValidateManyError {
+    ValidateManyError::OutOfRange { index }
 }
 
 fn check(bytes: &[u8], offsets: &[i64]) {

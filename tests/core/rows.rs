@@ -62,7 +62,7 @@ fn check_policies(input: &[u8], expected: &[Decoded], chunks: &[&[u8]]) {
     {
         for bom in [BomPolicy::Keep, BomPolicy::Strip] {
             let strips = bom == BomPolicy::Strip;
-            let mut decoder = TextDecoder::new().on_error(policy).bom(bom);
+            let mut decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
             let (mut text, mut errors, mut end) = (String::new(), Vec::new(), 0);
             let mut note = |piece: TextPiece<'_>, text: &mut String| {
                 if let TextPiece::Repaired(_, error) | TextPiece::IllFormed(error) = piece {
@@ -195,7 +195,7 @@ fn long_inputs_have_the_text_of_the_definition() {
         let whole = rows::decode(&UTF_8, &input);
         for size in [1, 2, 3, 5, 64, 1460, input.len()] {
             let (mut decoder, mut text, mut errors) =
-                (TextDecoder::new().on_error(ErrorPolicy::Replace), String::new(), Vec::new());
+                (TextDecoder::new().with_error_policy(ErrorPolicy::Replace), String::new(), Vec::new());
             let mut note = |piece: TextPiece<'_>| {
                 if let TextPiece::Repaired(_, error) = piece {
                     errors.push(facts(error));

@@ -16,16 +16,16 @@ fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
     for chop in chops {
         seen += chop.len() as u64;
         let snapshot = text;
-        if let Err(error) = text.feed(chop) {
-            assert_eq!(text.feed(b"more"), Err(error), "a failed message stays failed");
-            assert_eq!(text.end_of_message(), Err(error));
+        if let Err(error) = text.validate(chop) {
+            assert_eq!(text.validate(b"more"), Err(error), "a failed message stays failed");
+            assert_eq!(text.finish(), Err(error));
             assert_eq!(text, Utf8Validator::new(), "the next message starts with a new validator");
             text = snapshot;
-            assert_eq!(text.feed(chop), Err(error), "a snapshot is restored by assignment");
+            assert_eq!(text.validate(chop), Err(error), "a snapshot is restored by assignment");
             return (seen, Err(error));
         }
     }
-    (0, text.end_of_message())
+    (0, text.finish())
 }
 
 #[test]
@@ -62,13 +62,13 @@ fn a_message_fails_at_its_first_impossible_byte() {
 #[test]
 fn a_truncated_message_does_not_affect_the_next_one() {
     let mut text = Utf8Validator::new();
-    text.feed(b"ab\xE2\x82").unwrap();
+    text.validate(b"ab\xE2\x82").unwrap();
     assert_eq!((text.offset(), text.pending()), (4, &b"\xE2\x82"[..]));
-    assert_eq!(text.end_of_message(), Err(Utf8Error::new(2, ErrorKind::Truncated, 2)));
-    text.feed(b"\xC3").unwrap();
-    text.feed(b"").unwrap();
-    text.feed(b"\xA9").unwrap();
-    assert_eq!(text.end_of_message(), Ok(()));
+    assert_eq!(text.finish(), Err(Utf8Error::new(2, ErrorKind::Truncated, 2)));
+    text.validate(b"\xC3").unwrap();
+    text.validate(b"").unwrap();
+    text.validate(b"\xA9").unwrap();
+    assert_eq!(text.finish(), Ok(()));
     assert_eq!(Utf8Validator::CLOSE_CODE, 1007);
 }
 
@@ -93,12 +93,12 @@ fn masked_payloads_are_checked_in_any_pieces() {
         let mut verdicts = (Ok(()), Ok(()));
         while !rest.is_empty() {
             let (piece, after) = rest.split_at_mut(rng.below(rest.len().min(2_000)) + 1);
-            verdicts.0 = verdicts.0.and(borrowed.feed_masked(piece, &mut borrowed_mask));
+            verdicts.0 = verdicts.0.and(borrowed.validate_masked(piece, &mut borrowed_mask));
             verdicts.1 = verdicts.1.and(in_place.unmask(piece, &mut mask));
             rest = after;
         }
-        assert_eq!(verdicts.0.and(borrowed.end_of_message()), verdict);
-        assert_eq!(verdicts.1.and(in_place.end_of_message()), verdict);
+        assert_eq!(verdicts.0.and(borrowed.finish()), verdict);
+        assert_eq!(verdicts.1.and(in_place.finish()), verdict);
         assert_eq!(bytes, payload, "the payload is unmasked even if it is rejected");
     }
 }
@@ -106,13 +106,13 @@ fn masked_payloads_are_checked_in_any_pieces() {
 #[test]
 fn an_empty_payload_after_an_error_returns_the_error() {
     let (mut text, mut mask) = (Utf8Validator::new(), Mask::new(*b"mask"));
-    let error = text.feed(b"\xFF").unwrap_err();
-    assert_eq!(text.feed(b""), Err(error));
-    assert_eq!(text.feed_masked(b"", &mut mask), Err(error));
+    let error = text.validate(b"\xFF").unwrap_err();
+    assert_eq!(text.validate(b""), Err(error));
+    assert_eq!(text.validate_masked(b"", &mut mask), Err(error));
     assert_eq!(text.unmask(&mut [], &mut mask), Err(error));
     #[cfg(feature = "bytes")]
-    assert_eq!(text.feed_buf(&b""[..]), Err(error));
-    assert_eq!(text.end_of_message(), Err(error));
+    assert_eq!(text.validate_buf(&b""[..]), Err(error));
+    assert_eq!(text.finish(), Err(error));
 }
 
 #[cfg(feature = "bytes")]
@@ -122,8 +122,8 @@ fn a_payload_in_segments_has_the_verdict_of_the_whole_payload() {
     let segments = Bytes::from_static(b"gr\xC3").chain(Bytes::new()).chain(&b"\xBC\xC3\x9Fe \xED"[..]);
     let length = segments.remaining() as u64;
     let mut text = Utf8Validator::new();
-    text.feed_buf(segments).unwrap();
+    text.validate_buf(segments).unwrap();
     assert_eq!(text.offset(), length);
-    let error = text.feed_buf(&mut &b"\xA0"[..]).unwrap_err();
+    let error = text.validate_buf(&mut &b"\xA0"[..]).unwrap_err();
     assert_eq!((error.offset, error.kind), (8, ErrorKind::Surrogate));
 }

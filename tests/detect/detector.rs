@@ -12,7 +12,7 @@ use crate::support::{Rng, every_partition, oracle};
 pub(crate) fn detect(chunks: &[&[u8]]) -> Detection {
     let mut detector = Detector::new();
     for chunk in chunks {
-        assert_eq!(detector.feed(chunk), detector.detection());
+        assert_eq!(detector.push(chunk), detector.detection());
     }
     detector.finish()
 }
@@ -106,7 +106,7 @@ fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
         for (at, byte) in input.iter().enumerate() {
             let (len, encoding) = verdict;
             let verdict = if at + 1 < len { Sniff::Undecided } else { Sniff::Found(encoding) };
-            assert_eq!(sniffer.feed(&[*byte]), verdict, "{input:02X?}: {at}");
+            assert_eq!(sniffer.push(&[*byte]), verdict, "{input:02X?}: {at}");
         }
         assert!(input.starts_with(sniffer.examined()));
     }
@@ -114,9 +114,9 @@ fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
         let mut sniffer = BomSniffer::new();
         let (last, first) = input.split_last().expect("not empty");
         for byte in first {
-            assert_eq!(sniffer.feed(&[*byte]), Sniff::Undecided);
+            assert_eq!(sniffer.push(&[*byte]), Sniff::Undecided);
         }
-        assert_eq!(sniffer.feed(&[*last]), Sniff::Absent, "{input:02X?}");
+        assert_eq!(sniffer.push(&[*last]), Sniff::Absent, "{input:02X?}");
     }
     assert_eq!(BomSniffer::new().finish(), Sniff::Absent);
 }
@@ -144,7 +144,7 @@ fn the_offset_is_the_same_for_every_partition() {
         every_partition(input, |chunks| {
             let mut detector = Detector::new();
             for chunk in chunks {
-                detector.feed(chunk);
+                detector.push(chunk);
             }
             detector.finish();
             assert_eq!(detector.offset(), expected, "{chunks:02X?}");
@@ -248,9 +248,9 @@ fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
                 let (mut decoder, mut out) =
                     (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
                 for chunk in chunks {
-                    decoder.feed(chunk, &mut out);
+                    decoder.feed_into(chunk, &mut out);
                 }
-                decoder.finish(&mut out);
+                decoder.finish_into(&mut out);
                 assert_eq!(out, expected(&input, scope), "{scope:?} {chunks:02X?}");
             });
         }
@@ -287,12 +287,12 @@ fn a_line_without_an_end_is_decided_at_the_limit() {
         (b"caf\xC3\xA9\n\xE9\xC3\xA9", "café\néÃ©"),
     ] {
         every_partition(input, |chunks| {
-            let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).limit(4);
+            let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).with_limit(4);
             let mut out = String::new();
             for chunk in chunks {
-                decoder.feed(chunk, &mut out);
+                decoder.feed_into(chunk, &mut out);
             }
-            decoder.finish(&mut out);
+            decoder.finish_into(&mut out);
             assert_eq!(out, text, "{chunks:02X?}");
         });
     }
@@ -304,8 +304,8 @@ fn a_fallback_decoder_keeps_its_scope_for_the_next_stream() {
         let mut decoder = FallbackDecoder::new(Legacy::Latin1, scope);
         for _ in 0..2 {
             let mut out = String::new();
-            decoder.feed(b"\xC3\xA9\xE9!", &mut out);
-            decoder.finish(&mut out);
+            decoder.feed_into(b"\xC3\xA9\xE9!", &mut out);
+            decoder.finish_into(&mut out);
             assert_eq!(out, text, "{scope:?}");
         }
     }

@@ -177,43 +177,43 @@ fn utf_16_is_decided_by_the_first_4_kib() {
     let mut fed = 0;
     while fed < 4096 {
         assert!(!detector.is_final());
-        detector.feed(&text);
+        detector.push(&text);
         fed += text.len();
     }
     assert!(detector.is_final());
     let detection = detector.detection();
     assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Be, units: 2048, .. }));
-    assert_eq!(detector.feed(&[0; 100]), detection);
+    assert_eq!(detector.push(&[0; 100]), detection);
 
     // There is just enough evidence, and a chunk ends inside its first unit.
     let text = utf_16(&("aaa".to_owned() + &"\u{8080}".repeat(2045)), Encoding::Utf16Be);
     assert_eq!(detect(&[&text[..1], &text[1..]]).encoding(), Some(Encoding::Utf16Be));
 
     let mut detector = Detector::new();
-    detector.feed(&b"a".repeat(4096));
-    assert_eq!(detector.feed(&utf_16(&"Grün ".repeat(2_000), Encoding::Utf16Le)).encoding(), None);
+    detector.push(&b"a".repeat(4096));
+    assert_eq!(detector.push(&utf_16(&"Grün ".repeat(2_000), Encoding::Utf16Le)).encoding(), None);
     assert!(detector.is_final());
     // UTF-16 of ASCII is also well-formed UTF-8, with a NUL in every other byte.
     let text = utf_16(&"plain ".repeat(1_000), Encoding::Utf16Le);
     let mut detector = Detector::new();
-    detector.feed(&text[..4095]);
+    detector.push(&text[..4095]);
     assert!(!detector.is_final());
-    let detection = detector.feed(&text[4095..4096]);
+    let detection = detector.push(&text[4095..4096]);
     assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Le, .. }));
     assert!(detector.is_final());
-    assert_eq!((detector.feed(b"\xFF"), detector.finish()), (detection, detection));
+    assert_eq!((detector.push(b"\xFF"), detector.finish()), (detection, detection));
     // The last byte of the first 4 KiB may be part of an ill-formed sequence.
     let mut detector = Detector::new();
-    detector.feed(&[&text[..4094], b"\0\xC3"].concat());
+    detector.push(&[&text[..4094], b"\0\xC3"].concat());
     assert!(!detector.is_final());
-    detector.feed(b"\0");
+    detector.push(b"\0");
     assert!(detector.is_final());
     let mut detector = Detector::new();
-    detector.feed(&[b"\xEF\xBB\xBF", &text[..]].concat());
+    detector.push(&[b"\xEF\xBB\xBF", &text[..]].concat());
     assert!(!detector.is_final());
 
     let mut detector = Detector::new();
     assert!(!detector.is_final());
-    detector.feed(b"\xFE\xFFa");
+    detector.push(b"\xFE\xFFa");
     assert!(detector.is_final());
 }

@@ -116,7 +116,7 @@ fn a_reader_lies_about_what_it_read() {
             });
             assert_text(&line);
         }
-        let mut lines = reader.bounded_lines(4);
+        let mut lines = reader.into_bounded_lines(4);
         for _ in 0..4 {
             may_panic(|| lines.next().into_iter().flatten().for_each(|line| assert_text(&line)));
             assert_text(lines.partial());
@@ -127,8 +127,8 @@ fn a_reader_lies_about_what_it_read() {
 #[test]
 fn a_buffered_reader_returns_other_bytes_at_each_call() {
     each_round(|rng| {
-        let reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng)).use_inner_buffer();
-        let mut lines = reader.bounded_lines(6);
+        let reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng)).with_inner_buffer();
+        let mut lines = reader.into_bounded_lines(6);
         for _ in 0..8 {
             may_panic(|| lines.next().into_iter().flatten().for_each(|line| assert_text(&line)));
             assert_text(lines.partial());

@@ -68,7 +68,7 @@ fn snapshots_are_restored_in_other_streams() {
                 0 => core::mem::swap(&mut decoder, &mut snapshot),
                 1 => snapshot = decoder,
                 2 => core::mem::swap(&mut strict, &mut saved),
-                _ => decoder = decoder.at(u64::MAX - rng.below(3) as u64),
+                _ => decoder = decoder.restarted_at(u64::MAX - rng.below(3) as u64),
             }
             for piece in decoder.feed(&chunk) {
                 piece.text().into_iter().for_each(assert_text);
@@ -78,10 +78,10 @@ fn snapshots_are_restored_in_other_streams() {
                     assert_text(text);
                 }
             }
-            let _ = snapshot.decode_into(&chunk, &mut appended);
+            let _ = snapshot.feed_into(&chunk, &mut appended);
             assert_text(&appended);
-            snapshot.push(&chunk).iter().for_each(|text| assert_text(text));
-            let _ = validator.feed(&chunk);
+            snapshot.decode_chunk(&chunk).iter().for_each(|text| assert_text(text));
+            let _ = validator.validate(&chunk);
             if let Some(TextPiece::Repaired(text, _)) = decoder.finish() {
                 assert_text(&text);
             }
@@ -145,10 +145,10 @@ impl Buf for EmptyBuf {
 #[test]
 fn a_buffer_contradicts_itself() {
     let mut validator = Utf8Validator::new();
-    assert_eq!(validator.feed_buf(EmptyBuf), Ok(()), "the call ends");
+    assert_eq!(validator.validate_buf(EmptyBuf), Ok(()), "the call ends");
     each_round(|rng| {
         let mut validator = Utf8Validator::new();
-        let _ = may_panic(|| validator.feed_buf(LyingBuf::new(rng)));
+        let _ = may_panic(|| validator.validate_buf(LyingBuf::new(rng)));
         assert!(validator.pending().len() < 4);
     });
 }
@@ -307,7 +307,7 @@ fn an_inner_codec_fails_and_panics_and_changes_the_buffer() {
     each_round(|rng| {
         let inner = || LyingCodec(Rng(7 + ROUNDS));
         let mut whole = Utf8FramesCodec::with_decoder(LyingFrames(inner()), any_decoder(rng));
-        let mut fragments = Utf8FramesCodec::with_decoder(inner(), any_decoder(rng)).over_fragments();
+        let mut fragments = Utf8FramesCodec::with_decoder(inner(), any_decoder(rng)).into_fragments();
         whole.get_mut().0.0.0 = rng.below(usize::MAX) as u64;
         fragments.get_mut().0.0 = rng.below(usize::MAX) as u64;
         let mut buffer = BytesMut::new();
@@ -344,7 +344,7 @@ fn the_buffer_of_a_codec_is_swapped_between_calls() {
     each_round(|rng| {
         let decoder = any_decoder(rng);
         attack(rng, Utf8Codec::with_decoder(decoder), |text| assert_text(&text));
-        let lines = Utf8LinesCodec::with_decoder(decoder).max_length(20);
+        let lines = Utf8LinesCodec::with_decoder(decoder).with_max_length(20);
         attack(rng, lines, |line| assert_text(&line));
         attack(rng, lines.into_batches(), |lines| lines.iter().for_each(assert_text));
         attack(rng, ErrorsAsItems::new(lines), |line| line.iter().for_each(|line| assert_text(line)));
@@ -415,9 +415,9 @@ fn callbacks_panic_at_each_call() {
                 }
                 panics.call();
             };
-            let passed = may_panic(|| filter.feed(&slice, edit));
+            let passed = may_panic(|| filter.feed_with(&slice, edit));
             assert!(passed.is_some() || panics.calls.get() == panics.at, "no other panic");
-            let passed = may_panic(|| lines.feed(&slice, edit));
+            let passed = may_panic(|| lines.feed_with(&slice, edit));
             assert!(passed.is_some() || panics.calls.get() == panics.at, "no other panic");
         }
     });

@@ -11,7 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
-use utf8_codec::http::{BodyRules, HttpCounters, Message, Utf8Body, Utf8BodyError, check_field};
+use utf8_codec::http::{BodyRules, HttpCounters, MessageKind, Utf8Body, Utf8BodyError, check_field};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 use crate::support::bodies::{EndHint, Script, drain};
@@ -37,7 +37,7 @@ fn check_repair(input: &[u8], chunks: &[&[u8]]) {
     for policy in
         [ErrorPolicy::Replace, ErrorPolicy::ReplaceWith('?'), ErrorPolicy::Escape, ErrorPolicy::Skip]
     {
-        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+        let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
         let (mut whole, mut expected) = (decoder, String::new());
         whole.feed(input).for_each(|piece| expected.push_str(piece.text().unwrap()));
         whole.finish().iter().for_each(|piece| expected.push_str(piece.text().unwrap()));
@@ -145,7 +145,7 @@ fn trailers_come_after_a_clean_end_only() {
         assert_eq!((&data[..], got), (&b"caf"[..], None), "{end_hint:?}");
         assert_eq!(facts(error), Some((3, ErrorKind::Truncated, 1)));
 
-        let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
+        let repair = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf\xC3"]), repair));
         assert_eq!(data, "caf\u{FFFD}".as_bytes());
         assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of the original bytes");
@@ -157,7 +157,7 @@ fn trailers_come_after_a_clean_end_only() {
             let (_, got, _) = drain(Utf8Body::with_decoder(script, repair));
             assert_eq!(got.as_ref(), expected, "a strong tag is that of the original bytes");
         }
-        let strip = TextDecoder::new().bom(BomPolicy::Strip);
+        let strip = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"\xEF\xBB\xBFcaf"]), strip));
         assert_eq!((&data[..], got), (&b"caf"[..], Some(trailers(&[("x-sum", "1")]))));
     }
@@ -172,7 +172,7 @@ fn a_body_checks_its_trailers_if_configured() {
         let body = || Utf8Body::new(Script::of(&[b"text"], end_hint).with_trailers(fields.clone()));
         let (data, got, error) = drain(body());
         assert_eq!((&data[..], got.as_ref(), error.is_none()), (&b"text"[..], Some(&fields), true));
-        let (data, got, error) = drain(body().check_trailers(true));
+        let (data, got, error) = drain(body().with_trailer_check(true));
         assert_eq!((&data[..], got), (&b"text"[..], None));
         let error = error.expect("an error");
         assert_eq!(error.to_string(), "trailer x-bad: ill-formed UTF-8 at byte 2 (InvalidLead, 1 byte)");
@@ -182,12 +182,12 @@ fn a_body_checks_its_trailers_if_configured() {
 
 #[test]
 fn size_hints_of_a_repaired_body_are_correct_for_every_subset() {
-    let ascii = TextDecoder::new().subset(&Subset::ASCII);
+    let ascii = TextDecoder::new().with_subset(&Subset::ASCII);
     for policy in [ErrorPolicy::ReplaceWith('?'), ErrorPolicy::ReplaceWith('\u{1F980}'), ErrorPolicy::Replace]
     {
         for text in ["\u{1F980}".repeat(9), "\u{E9}\u{20AC}".repeat(9), "a".repeat(9)] {
             let script = Script::of(&[text.as_bytes()], EndHint::Size);
-            let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.on_error(policy)));
+            let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.with_error_policy(policy)));
             assert!(error.is_none());
         }
     }
@@ -198,7 +198,7 @@ fn the_size_hints_of_a_body_that_is_not_checked_are_correct() {
     for end_hint in EndHint::ALL {
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("image/png"))]);
         let script = Script::of(&[b"\xFF\0", b"\x80", b"\xC3"], end_hint);
-        let body = BodyRules::new().apply(Message::Request, &mut headers, script).unwrap();
+        let body = BodyRules::new().apply(MessageKind::Request, &mut headers, script).unwrap();
         // `drain` checks the hints after each frame.
         let (data, _, error) = drain(body);
         assert_eq!(data, b"\xFF\0\x80\xC3");
@@ -208,8 +208,10 @@ fn the_size_hints_of_a_body_that_is_not_checked_are_correct() {
 
 #[test]
 fn a_body_has_changed_if_a_byte_differs() {
-    let (replace, strip) =
-        (TextDecoder::new().on_error(ErrorPolicy::Replace), TextDecoder::new().bom(BomPolicy::Strip));
+    let (replace, strip) = (
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace),
+        TextDecoder::new().with_bom_policy(BomPolicy::Strip),
+    );
     for (decoder, sent, changed) in [
         (replace, &b"a"[..], false),
         (replace, b"a\xFF", true),
@@ -237,8 +239,10 @@ fn an_error_of_the_inner_body_is_returned_unchanged() {
 #[test]
 fn an_empty_body_has_no_required_bom() {
     for end_hint in EndHint::ALL {
-        let body =
-            Utf8Body::with_decoder(Script::of(&[], end_hint), TextDecoder::new().bom(BomPolicy::Require));
+        let body = Utf8Body::with_decoder(
+            Script::of(&[], end_hint),
+            TextDecoder::new().with_bom_policy(BomPolicy::Require),
+        );
         assert_eq!(facts(drain(body).2), Some((0, ErrorKind::MissingBom, 0)));
         assert!(drain(Utf8Body::new(Script::of(&[], end_hint))).2.is_none());
     }
@@ -258,10 +262,10 @@ fn neither_the_error_nor_the_body_contains_payload() {
 #[test]
 fn counters_count_bodies_bytes_repairs_and_errors() {
     let counters = HttpCounters::new();
-    drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], EndHint::Nothing)).counters(&counters));
-    let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], EndHint::Nothing)).with_counters(&counters));
+    let repair = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let frames: &[&[u8]] = &[b"a\xFF\xFF", b"b", b"\xFFc"];
-    drain(Utf8Body::with_decoder(Script::of(frames, EndHint::Nothing), repair).counters(&counters));
+    drain(Utf8Body::with_decoder(Script::of(frames, EndHint::Nothing), repair).with_counters(&counters));
     let now = counters.snapshot();
     assert_eq!((now.bodies, now.bytes, now.repaired), (2, 10, 3));
     assert_eq!((now.rejected(ErrorKind::Surrogate), now.rejected_total()), (1, 1));
@@ -276,7 +280,7 @@ fn one_poll_reads_a_bounded_amount_of_input_without_text() {
             read.set(read.get() + 1);
             Ok::<_, Infallible>(Frame::data(Bytes::from_static(frame)))
         });
-        let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
+        let skip = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
         let body = Utf8Body::with_decoder(StreamBody::new(futures::stream::iter(frames)), skip);
         let mut body = tokio_test::task::spawn(body);
         let poll = body.enter(|cx, body| body.poll_frame(cx));
@@ -290,7 +294,8 @@ fn one_poll_reads_a_bounded_amount_of_input_without_text() {
 
 #[test]
 fn the_error_of_a_bom_is_not_counted_as_repaired() {
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require);
+    let decoder =
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Require);
     for (chunk, repaired) in [("\u{FEFF}a".as_bytes(), 0), (b"\xEF\xBB\xBFa\xFF", 1), (b"a", 0)] {
         let mut body = Utf8Body::with_decoder(Full::<Bytes>::from(chunk), decoder);
         while let Some(Ok(_)) = block_on(body.frame()) {}
@@ -300,7 +305,7 @@ fn the_error_of_a_bom_is_not_counted_as_repaired() {
 
 #[test]
 fn the_offset_of_a_decoder_is_that_of_the_first_byte() {
-    let decoder = TextDecoder::new().at(100);
+    let decoder = TextDecoder::new().restarted_at(100);
     for end_hint in EndHint::ALL {
         let body = Utf8Body::with_decoder(Script::of(&[b"caf", b"\xC3"], end_hint), decoder);
         let hint = body.size_hint();
@@ -319,7 +324,7 @@ fn a_used_decoder_does_not_affect_bodies_under_rules() {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
     let script = Script::of(&[b"b\xFF"], EndHint::ALL[0]);
-    let body = BodyRules::new().decoder(used).apply(Message::Request, &mut headers, script).unwrap();
+    let body = BodyRules::new().with_decoder(used).apply(MessageKind::Request, &mut headers, script).unwrap();
     let (data, _, error) = drain(body);
     assert_eq!((&data[..], facts(error)), (&b"b"[..], Some((1, ErrorKind::InvalidLead, 1))));
 }

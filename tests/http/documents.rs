@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use http_body::Body as _;
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, MissingCharset, OtherCharset, Reason,
-    Rejection, Utf8Body,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, MissingCharset, OtherCharset,
+    Reason, Rejection, Utf8Body,
 };
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
@@ -30,7 +30,7 @@ fn filtered(rules: &BodyRules, content_type: &str, chunks: &[&[u8]]) -> (Vec<u8>
         }
     };
     for chunk in chunks {
-        filter.feed(Bytes::copy_from_slice(chunk));
+        filter.push(Bytes::copy_from_slice(chunk));
         drain(&mut filter);
     }
     filter.finish();
@@ -99,11 +99,12 @@ fn every_end_and_every_partition_of_a_document_has_one_result() {
     for content_type in TYPES {
         for other in others() {
             for policy in policies() {
-                let decoder = TextDecoder::new().on_error(policy);
+                let decoder = TextDecoder::new().with_error_policy(policy);
                 let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require];
                 let all = matches!(policy, ErrorPolicy::Strict | ErrorPolicy::Replace);
                 for bom in boms.into_iter().take(if all { 3 } else { 1 }) {
-                    let rules = BodyRules::new().other_charset(other).decoder(decoder.bom(bom));
+                    let rules =
+                        BodyRules::new().with_other_charset(other).with_decoder(decoder.with_bom_policy(bom));
                     let is_long = policy == ErrorPolicy::Strict && bom == BomPolicy::Keep;
                     for document in documents.iter().filter(|document| is_long || document.len() < 100) {
                         check(&rules, content_type, document);
@@ -133,7 +134,7 @@ fn a_declared_charset_is_rejected_before_anything_passes() {
         ("text/css", b"@charset \"gbk\";", 10),
         ("text/css", utf_16, 0),
     ] {
-        let rejection = Rejection::new(Message::Request, Reason::DeclaredCharset { offset });
+        let rejection = Rejection::new(MessageKind::Request, Reason::DeclaredCharset { offset });
         assert_eq!(rejection.status(), 415);
         let problem = rejection.problem_json();
         let detail = format!("the encoding that the body declares at byte {offset} is not UTF-8");
@@ -143,11 +144,11 @@ fn a_declared_charset_is_rejected_before_anything_passes() {
         );
         assert!(problem.ends_with(&format!(r#","offset":{offset},"len":0}}"#)), "{problem}");
         for policy in policies() {
-            let decoder = TextDecoder::new().on_error(policy);
-            let requests = BodyRules::new().decoder(decoder);
+            let decoder = TextDecoder::new().with_error_policy(policy);
+            let requests = BodyRules::new().with_decoder(decoder);
             let rejected = (Vec::new(), Some(rejection.reason.clone()));
             assert_eq!(check(&requests, content_type, document), rejected, "{content_type} {policy:?}");
-            let responses = BodyRules::for_responses().decoder(decoder);
+            let responses = BodyRules::for_responses().with_decoder(decoder);
             assert_eq!(
                 check(&responses, content_type, document),
                 (document.to_vec(), None),
@@ -170,9 +171,9 @@ fn a_bom_precedes_charset_which_precedes_a_declaration() {
         let (passed, reason) = check(&rules, "text/xml", bom);
         assert_eq!((&passed[..], reason.unwrap().kind()), (&bom[..bom.len() - 1], "Truncated"));
     }
-    let required = BodyRules::new().missing_charset(MissingCharset::Reject);
+    let required = BodyRules::new().with_missing_charset(MissingCharset::Reject);
     assert_eq!(plan(&required, "text/xml").unwrap_err(), Reason::MissingCharset);
-    let unchecked = BodyRules::new().missing_charset(MissingCharset::Pass);
+    let unchecked = BodyRules::new().with_missing_charset(MissingCharset::Pass);
     assert_eq!(plan(&unchecked, "text/xml").unwrap().kind(), BodyKind::Pass);
 }
 
@@ -195,7 +196,7 @@ fn repairs_of_a_document_have_the_offsets_of_the_body() {
         assert_eq!((reason.kind(), reason.offset_and_len().unwrap().0), (kind, offset), "{content_type}");
         assert_eq!(passed, document[..offset as usize], "{content_type}");
     }
-    let repair = rules.decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let repair = rules.with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let (passed, reason) = check(&repair, "text/xml", b"<?xml version='1.0'?>\xFF");
     assert_eq!((&passed[..], reason), ("<?xml version='1.0'?>\u{FFFD}".as_bytes(), None));
 }
@@ -234,7 +235,7 @@ fn documents_without_a_declaration_are_not_held() {
         let rules = BodyRules::for_responses();
         let mut filter = BodyFilter::new(&plan(&rules, content_type).unwrap(), &rules);
         let chunk = Bytes::from(start);
-        filter.feed(chunk.clone());
+        filter.push(chunk.clone());
         let passed = filter.next().unwrap().unwrap();
         assert_eq!((passed.as_ptr(), passed.len()), (chunk.as_ptr(), start.len()), "{start}");
     }
@@ -242,7 +243,7 @@ fn documents_without_a_declaration_are_not_held() {
     let rules = BodyRules::for_responses();
     let mut filter = BodyFilter::new(&plan(&rules, "text/html").unwrap(), &rules);
     for (chunk, passed) in [("<p>step 1", Some("<p>step 1")), ("né", Some("n")), (" step 2", None)] {
-        filter.feed(Bytes::from(chunk));
+        filter.push(Bytes::from(chunk));
         let next = filter.next().map(|next| next.unwrap());
         assert_eq!(next.as_deref(), passed.map(str::as_bytes), "{chunk}");
     }
@@ -252,10 +253,10 @@ fn documents_without_a_declaration_are_not_held() {
     let rules = BodyRules::new();
     let mut filter = BodyFilter::new(&plan(&rules, "text/html").unwrap(), &rules);
     for _ in 0..1023 {
-        filter.feed(Bytes::from_static(b"x"));
+        filter.push(Bytes::from_static(b"x"));
         assert!(filter.next().is_none());
     }
-    filter.feed(Bytes::from_static(b"xy"));
+    filter.push(Bytes::from_static(b"xy"));
     assert_eq!(filter.next().unwrap().unwrap(), vec![b'x'; 1023]);
     assert_eq!(filter.next().unwrap().unwrap(), "xy");
 }
@@ -264,12 +265,12 @@ fn documents_without_a_declaration_are_not_held() {
 fn ascii_is_checked_under_every_policy_and_not_refused() {
     for content_type in ["text/plain; charset=us-ascii", "application/xml; charset=ANSI_X3.4-1968"] {
         for policy in policies() {
-            let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+            let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
             assert_eq!(check(&rules, content_type, b"hello"), (b"hello".to_vec(), None));
             let (passed, reason) = check(&rules, content_type, b"hell\xC3\xB6");
             assert_eq!((&passed[..], reason.unwrap().kind()), (&b"hell"[..], "OutsideSubset"));
         }
-        let no_nul = BodyRules::new().decoder(TextDecoder::new().subset(&Subset::NO_NUL));
+        let no_nul = BodyRules::new().with_decoder(TextDecoder::new().with_subset(&Subset::NO_NUL));
         assert_eq!(plan(&no_nul, content_type).unwrap_err(), Reason::UnsupportedCharset);
         assert_eq!(plan(&BodyRules::for_responses(), content_type).unwrap().kind(), BodyKind::Pass);
     }
@@ -343,7 +344,8 @@ fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
         "application/yaml; charset=latin1",
     ] {
         for other in others() {
-            let rules = BodyRules::new().other_charset(other).missing_charset(MissingCharset::Reject);
+            let rules =
+                BodyRules::new().with_other_charset(other).with_missing_charset(MissingCharset::Reject);
             assert_eq!(plan(&rules, content_type).unwrap().kind(), BodyKind::Text, "{content_type}");
             assert_eq!(check(&rules, content_type, "é".as_bytes()), ("é".into(), None));
             assert_eq!(check(&rules, content_type, b"\xE9").1.unwrap().kind(), "Truncated");
@@ -356,7 +358,7 @@ fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
 #[cfg(feature = "encoding_rs")]
 #[test]
 fn a_transcoded_document_has_a_charset_parameter() {
-    let rules = BodyRules::new().other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
     for (content_type, document, expected) in [
         (
             "text/xml",
@@ -383,10 +385,13 @@ fn a_transcoded_document_has_a_charset_parameter() {
 
 #[test]
 fn length_prefixed_messages_are_never_text() {
-    use utf8_codec::http::Uncheckable;
+    use utf8_codec::http::UncheckablePolicy;
 
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    let all = BodyRules::new().text_types(|_| true).missing_charset(MissingCharset::Reject).decoder(decoder);
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let all = BodyRules::new()
+        .with_text_types(|_| true)
+        .with_missing_charset(MissingCharset::Reject)
+        .with_decoder(decoder);
     for content_type in [
         "application/grpc",
         "application/grpc+json",
@@ -399,7 +404,7 @@ fn length_prefixed_messages_are_never_text() {
     ] {
         for rules in [BodyRules::new(), BodyRules::for_responses(), all.clone()] {
             assert_eq!(plan(&rules, content_type).unwrap().kind(), BodyKind::Pass, "{content_type}");
-            let rules = rules.length_prefixed(Uncheckable::Reject);
+            let rules = rules.with_length_prefixed(UncheckablePolicy::Reject);
             assert_eq!(plan(&rules, content_type).unwrap_err(), Reason::LengthPrefixed, "{content_type}");
         }
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http_body_util::Full;
-use utf8_codec::http::{BodyFilter, BodyRules, Message, Utf8BodyError, check_field};
+use utf8_codec::http::{BodyFilter, BodyRules, MessageKind, Utf8BodyError, check_field};
 
 use crate::support::some_partitions;
 
@@ -96,7 +96,7 @@ fn forms() {
         form.extend_from_slice(b"--b--\r\n");
         some_partitions(&form, 20, |chunks| {
             let mut filter = BodyFilter::form_data(b"b", &BodyRules::new()).expect("a boundary");
-            chunks.iter().for_each(|chunk| filter.feed(Bytes::copy_from_slice(chunk)));
+            chunks.iter().for_each(|chunk| filter.push(Bytes::copy_from_slice(chunk)));
             filter.finish();
             let (mut passed, mut error) = (Vec::new(), None);
             while let Some(next) = filter.next() {
@@ -124,8 +124,8 @@ fn boundaries() {
                 .body(Full::<Bytes>::from("--==b\r\n"))
                 .expect("a request");
             let (mut parts, body) = request.into_parts();
-            let rules = BodyRules::new().form_data(form_data);
-            let result = rules.apply(Message::Request, &mut parts.headers, body);
+            let rules = BodyRules::new().with_form_data(form_data);
+            let result = rules.apply(MessageKind::Request, &mut parts.headers, body);
             assert_eq!(result.is_ok(), is_accepted, "{subtype} {boundary} {form_data}");
         }
     }

@@ -6,20 +6,20 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use utf8_codec::http::{BodyRules, Message, Rejection, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, MessageKind, Rejection, Utf8Body, Utf8BodyError};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 
 fn rules(decoder: TextDecoder) -> BodyRules {
-    BodyRules::new().decoder(decoder)
+    BodyRules::new().with_decoder(decoder)
 }
 
 fn form(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> Utf8Body<Script> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint)).expect("a form is text")
+    rules.apply(MessageKind::Request, &mut headers, Script::of(chunks, end_hint)).expect("a form is text")
 }
 
 /// Returns the bytes of a checked form, and offset, kind and length of its error.
@@ -161,7 +161,7 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
         sent.truncate(8);
         for policy in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
             every_partition(&sent, |chunks| {
-                check_repair(&sent, chunks, TextDecoder::new().on_error(policy));
+                check_repair(&sent, chunks, TextDecoder::new().with_error_policy(policy));
             });
         }
     }
@@ -197,9 +197,9 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
                     rest = after;
                 }
                 check_strict(&sent, &chunks);
-                let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
                 check_repair(&sent, &chunks, replace);
-                check_repair(&sent, &chunks, replace.subset(&Subset::ASCII));
+                check_repair(&sent, &chunks, replace.with_subset(&Subset::ASCII));
             }
         }
     }
@@ -207,14 +207,14 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
 
 #[test]
 fn a_replacement_is_percent_encoded() {
-    let ampersand = rules(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('&')));
+    let ampersand = rules(TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceWith('&')));
     let (data, _) = check(&[b"a=%FF\xFF&b"], EndHint::Nothing, &ampersand);
     assert_eq!(data.escape_ascii().to_string(), "a=%26%26&b", "no new field");
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(3));
     let body = Script::of(&[b"\xFF"], EndHint::Size);
-    ampersand.apply(Message::Request, &mut headers, body).expect("text");
+    ampersand.apply(MessageKind::Request, &mut headers, body).expect("text");
     assert!(!headers.contains_key(CONTENT_LENGTH), "one byte becomes three");
 }
 
@@ -236,10 +236,10 @@ fn a_repair_does_not_make_an_escape() {
     ] {
         let given = [ErrorPolicy::ReplaceWith('9'), ErrorPolicy::Substitute(Ascii::new(b'0').unwrap())];
         for policy in policies().into_iter().chain(given).filter(|policy| *policy != ErrorPolicy::Strict) {
-            let decoder = TextDecoder::new().on_error(policy);
+            let decoder = TextDecoder::new().with_error_policy(policy);
             every_partition(sent, |chunks| {
                 check_repair(sent, chunks, decoder);
-                check_repair(sent, chunks, decoder.subset(&NO_FOUR));
+                check_repair(sent, chunks, decoder.with_subset(&NO_FOUR));
             });
         }
     }
@@ -249,7 +249,7 @@ fn a_repair_does_not_make_an_escape() {
 fn size_hints_of_a_form_count_escapes_that_become_shorter() {
     let sent = b"%F0%9F%A6".repeat(9);
     for policy in policies().into_iter().chain([ErrorPolicy::ReplaceWith('x')]) {
-        let rules = rules(TextDecoder::new().on_error(policy));
+        let rules = rules(TextDecoder::new().with_error_policy(policy));
         // `drain` checks the hints.
         drain(form(&[&sent], EndHint::Size, &rules));
     }
@@ -260,7 +260,7 @@ fn size_hints_of_a_form_count_escapes_that_become_shorter() {
 #[test]
 fn a_form_has_no_bom_and_one_charset() {
     for bom in [BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-        let rules = rules(TextDecoder::new().bom(bom));
+        let rules = rules(TextDecoder::new().with_bom_policy(bom));
         for sent in [&b"%EF%BB%BFa=b"[..], b"\xEF\xBB\xBFa=b", b"a=b"] {
             assert_eq!(check(&[sent], EndHint::Nothing, &rules), (sent.to_vec(), None), "{bom:?}");
         }
@@ -268,12 +268,12 @@ fn a_form_has_no_bom_and_one_charset() {
     #[cfg(feature = "encoding_rs")]
     {
         // Transcoding would leave the percent-encoded bytes in the other charset.
-        let transcoding = BodyRules::new().other_charset(utf8_codec::http::OtherCharset::Transcode);
+        let transcoding = BodyRules::new().with_other_charset(utf8_codec::http::OtherCharset::Transcode);
         let mut headers = HeaderMap::new();
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
         headers.insert(CONTENT_TYPE, latin1);
         let body = Script::of(&[b"a=%E9"], EndHint::Nothing);
-        let rejection = transcoding.apply(Message::Request, &mut headers, body).expect_err("a rejection");
+        let rejection = transcoding.apply(MessageKind::Request, &mut headers, body).expect_err("a rejection");
         assert_eq!(rejection.reason, utf8_codec::http::Reason::UnsupportedCharset);
     }
 }
@@ -284,13 +284,13 @@ fn a_form_without_escapes_is_not_copied() {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     let body = http_body_util::Full::new(text.clone());
-    let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
+    let mut body = BodyRules::new().apply(MessageKind::Request, &mut headers, body).expect("text");
     let frame = block_on(body.frame());
     let data = frame.expect("a frame").expect("good").into_data().expect("data");
     assert_eq!((data.as_ptr(), data.len()), (text.as_ptr(), text.len()));
     let escaped = Bytes::from("name=caf%C3%A9&".repeat(1_000));
     let body = http_body_util::Full::new(escaped.clone());
-    let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
+    let mut body = BodyRules::new().apply(MessageKind::Request, &mut headers, body).expect("text");
     let mut copied = 0;
     while let Some(frame) = block_on(body.frame()) {
         let data = frame.expect("good").into_data().expect("data");
@@ -331,7 +331,7 @@ fn a_partly_escaped_character_is_an_error_of_its_own() {
         assert_eq!((field.name.as_deref(), field.offset, error.offset), (Some("city"), 1, 12));
     });
     // A repair escapes the other bytes too, and the text stays the same.
-    let replace = rules(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let replace = rules(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     every_partition(b"a\xE6%97\xA5b\xC3%A9", |chunks| {
         let mut body = form(chunks, EndHint::Nothing, &replace);
         let mut data = Vec::new();

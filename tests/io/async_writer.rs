@@ -129,7 +129,7 @@ fn bytes_that_are_not_accepted_have_no_effect() {
     let mut context = Context::from_waker(Waker::noop());
     let mut rng = Rng::new(7);
     for step in [1, 3, 100] {
-        let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+        let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
         let mut writer = Utf8Writer::with_decoder(HostileWriter::new(step), replace);
         let mut accepted = Vec::new();
         for _ in 0..500 {

@@ -117,7 +117,7 @@ fn by_lines<R: BufRead>(mut lines: BoundedLines<R>) -> (Vec<String>, String, Opt
 fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outcome) {
     let inner = || HostileReader::new(steps(chunks));
     let own = || Utf8Reader::with_decoder(inner(), decoder);
-    let of_inner = || own().use_inner_buffer();
+    let of_inner = || own().with_inner_buffer();
     let short = || Utf8Reader::with_decoder(inner().at_most(3), decoder);
     for rooms in [&[64][..], &[1], &[4, 2, 7, 3], &[5]] {
         assert_eq!(by_read(own(), rooms), *expected, "{rooms:?} {chunks:02X?}");
@@ -129,7 +129,7 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
     }
     assert_eq!(by_both(own(), seed), *expected, "{seed} {chunks:02X?}");
     assert_eq!(by_both(of_inner(), seed), *expected, "{seed} {chunks:02X?}");
-    assert_eq!(by_both(short().use_inner_buffer(), seed), *expected, "{seed} {chunks:02X?}");
+    assert_eq!(by_both(short().with_inner_buffer(), seed), *expected, "{seed} {chunks:02X?}");
     assert_eq!(by_chunk(own()), *expected, "{chunks:02X?}");
     assert_eq!(by_chunk(short()), *expected, "{chunks:02X?}");
 
@@ -140,8 +140,8 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
     let is_partial = error.is_some() && !text.ends_with('\n');
     let partial = if is_partial { lines.pop().unwrap_or_default() } else { String::new() };
     let expected = (lines, partial, *error);
-    assert_eq!(by_lines(own().bounded_lines(usize::MAX)), expected, "{chunks:02X?}");
-    assert_eq!(by_lines(of_inner().bounded_lines(1000)), expected, "{chunks:02X?}");
+    assert_eq!(by_lines(own().into_bounded_lines(usize::MAX)), expected, "{chunks:02X?}");
+    assert_eq!(by_lines(of_inner().into_bounded_lines(1000)), expected, "{chunks:02X?}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_reader_returns_the_same_for_every_way_of_reading() {
 fn a_reader_applies_every_policy_for_every_partition() {
     for policy in policies() {
         for bom in [BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-            outcomes_under(TextDecoder::new().on_error(policy).bom(bom), 12, every_way);
+            outcomes_under(TextDecoder::new().with_error_policy(policy).with_bom_policy(bom), 12, every_way);
         }
     }
 }
@@ -173,7 +173,7 @@ fn reading_continues_after_an_inner_error_at_every_position() {
             assert_eq!(by_read(reader(), &[64]), expected);
             assert_eq!(by_read(reader(), &[3]), expected);
             assert_eq!(by_fill(reader(), 64), expected);
-            assert_eq!(by_fill(reader().use_inner_buffer(), 4), expected);
+            assert_eq!(by_fill(reader().with_inner_buffer(), 4), expected);
             assert_eq!(by_chunk(reader()), expected);
         }
     }
@@ -182,8 +182,8 @@ fn reading_continues_after_an_inner_error_at_every_position() {
 #[test]
 fn an_error_of_the_inner_reader_is_returned_unchanged() {
     let failing = || Utf8Reader::new(HostileReader::new([Step::Fail(ErrorKind::ConnectionReset)]));
-    let (mut reader, mut buffered) = (failing(), failing().use_inner_buffer());
-    let (mut chunks, mut lines) = (failing(), failing().bounded_lines(9));
+    let (mut reader, mut buffered) = (failing(), failing().with_inner_buffer());
+    let (mut chunks, mut lines) = (failing(), failing().into_bounded_lines(9));
     let failed = [
         again(|| reader.read(&mut [0; 9]).map(drop)),
         again(|| buffered.fill_buf().map(drop)),
@@ -198,8 +198,8 @@ fn an_error_of_the_inner_reader_is_returned_unchanged() {
 #[test]
 fn well_formed_text_is_borrowed_from_the_inner_buffer() {
     let input = "\u{FEFF}gr\u{FC}n".as_bytes();
-    let decoder = TextDecoder::new().bom(BomPolicy::Strip);
-    let mut reader = Utf8Reader::with_decoder(input, decoder).use_inner_buffer();
+    let decoder = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
+    let mut reader = Utf8Reader::with_decoder(input, decoder).with_inner_buffer();
     for _ in 0..2 {
         let filled = reader.fill_buf().unwrap();
         assert_eq!((filled, filled.as_ptr()), ("gr\u{FC}n".as_bytes(), input[3..].as_ptr()));
@@ -219,7 +219,7 @@ fn adapters_for_readers_work_on_a_utf8_reader() {
     assert_eq!(lines, ["eins", "zw\u{F6}lf", "end"]);
 
     let mut copy = Vec::new();
-    io::copy(&mut Utf8Reader::new(Cursor::new(text)).use_inner_buffer(), &mut copy).unwrap();
+    io::copy(&mut Utf8Reader::new(Cursor::new(text)).with_inner_buffer(), &mut copy).unwrap();
     assert_eq!(whole(&copy), text);
 
     // First `read_line`, then `read`, with more bytes in the buffer than one read returns.
@@ -247,7 +247,7 @@ fn the_rest_of_a_character_is_not_returned_as_text() {
     reader.read_to_end(&mut rest).unwrap();
     assert_eq!(rest, &"\u{20AC}uro".as_bytes()[1..], "and it is not lost");
 
-    let mut lines = Utf8Reader::new("\u{20AC}\n1\n".as_bytes()).bounded_lines(9);
+    let mut lines = Utf8Reader::new("\u{20AC}\n1\n".as_bytes()).into_bounded_lines(9);
     lines.get_mut().consume(0);
     assert_eq!(lines.get_mut().read(&mut [0]).unwrap(), 1);
     assert_eq!(lines.next().unwrap().unwrap_err().kind(), ErrorKind::InvalidInput);
@@ -306,7 +306,7 @@ impl BufRead for ReadsLess<'_> {
 /// the next character, and has returned `a`.
 fn inside_a_character(lens: Vec<usize>) -> Utf8Reader<ReadsLess<'static>, InnerBuffer> {
     let inner = ReadsLess { input: "a\u{1F980}b".as_bytes(), lens: lens.into_iter() };
-    let mut reader = Utf8Reader::new(inner).use_inner_buffer();
+    let mut reader = Utf8Reader::new(inner).with_inner_buffer();
     assert_eq!(reader.fill_buf().unwrap(), "a\u{1F980}b".as_bytes());
     let mut buffer = [0; 8];
     assert_eq!(reader.read(&mut buffer).unwrap(), 1);
@@ -357,7 +357,7 @@ impl BufRead for Changing {
 #[test]
 fn a_changed_buffer_never_returns_an_ill_formed_line() {
     for start in 0..5 {
-        let lines = Utf8Reader::new(Changing(start)).use_inner_buffer().bounded_lines(20);
+        let lines = Utf8Reader::new(Changing(start)).with_inner_buffer().into_bounded_lines(20);
         for line in lines.take(20).flatten() {
             assert!(str::from_utf8(line.as_bytes()).is_ok());
         }
@@ -367,11 +367,11 @@ fn a_changed_buffer_never_returns_an_ill_formed_line() {
 /// Lines, and the numbers of lines that are too long.
 type Lines = Vec<Result<String, u64>>;
 
-/// Returns the lines of `bounded_lines`.
+/// Returns the lines of `into_bounded_lines`.
 fn bounded(input: &[u8], max: usize, chunks: &[&[u8]]) -> Lines {
     let inner = || HostileReader::new(steps(chunks));
-    let own = collect(Utf8Reader::new(inner()).bounded_lines(max), max);
-    let of_inner = collect(Utf8Reader::new(inner()).use_inner_buffer().bounded_lines(max), max);
+    let own = collect(Utf8Reader::new(inner()).into_bounded_lines(max), max);
+    let of_inner = collect(Utf8Reader::new(inner()).with_inner_buffer().into_bounded_lines(max), max);
     assert_eq!(own, of_inner, "{input:02X?}");
     own
 }
@@ -419,13 +419,13 @@ fn a_line_above_the_limit_is_reported_once_for_every_partition() {
 
 #[test]
 fn bounded_lines_count_what_the_policy_repaired() {
-    let replace = TextDecoder::new().on_error(utf8_codec::ErrorPolicy::Replace);
-    let mut lines = Utf8Reader::with_decoder(&b"a\xFF\xFF\nb\xE2\x82"[..], replace).bounded_lines(9);
+    let replace = TextDecoder::new().with_error_policy(utf8_codec::ErrorPolicy::Replace);
+    let mut lines = Utf8Reader::with_decoder(&b"a\xFF\xFF\nb\xE2\x82"[..], replace).into_bounded_lines(9);
     assert_eq!(lines.counters().total(), 0);
     assert_eq!(lines.by_ref().map(Result::unwrap).collect::<Vec<_>>(), ["a\u{FFFD}\u{FFFD}", "b\u{FFFD}"]);
     let counters = lines.counters();
     assert_eq!((counters.total(), counters.of(utf8_codec::ErrorKind::InvalidLead)), (3, 2));
-    let strict = &mut Utf8Reader::new(&b"a\xFF"[..]).use_inner_buffer().bounded_lines(9);
+    let strict = &mut Utf8Reader::new(&b"a\xFF"[..]).with_inner_buffer().into_bounded_lines(9);
     assert!(strict.next().unwrap().is_err());
     assert_eq!(strict.counters().total(), 1);
 }
@@ -433,7 +433,7 @@ fn bounded_lines_count_what_the_policy_repaired() {
 #[test]
 fn a_line_without_an_end_is_discarded_in_constant_memory() {
     let endless = io::repeat(b'x').take(50 << 20).chain(&b"\nnext"[..]);
-    let mut lines = Utf8Reader::new(endless).bounded_lines(1000);
+    let mut lines = Utf8Reader::new(endless).into_bounded_lines(1000);
     let error = lines.next().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "line 1 is longer than 1000 bytes");
     assert_eq!(lines.partial(), "");
@@ -445,7 +445,7 @@ fn a_line_without_an_end_is_discarded_in_constant_memory() {
 
 #[test]
 fn a_reader_of_the_inner_buffer_implements_read() {
-    let mut reader: Utf8Reader<_, InnerBuffer> = Utf8Reader::new(CRAB.as_bytes()).use_inner_buffer();
+    let mut reader: Utf8Reader<_, InnerBuffer> = Utf8Reader::new(CRAB.as_bytes()).with_inner_buffer();
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
     assert_eq!(text, CRAB);

@@ -87,11 +87,11 @@ fn an_invalid_length_does_not_hang_or_panic() {
     let mut writer = Utf8Writer::new(BadWriter(0));
     assert_eq!(writer.write_all("\u{20AC}".as_bytes()).unwrap_err().kind(), ErrorKind::WriteZero);
     let mut writer =
-        Utf8Writer::with_decoder(BadWriter(0), TextDecoder::new().on_error(ErrorPolicy::Replace));
+        Utf8Writer::with_decoder(BadWriter(0), TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     writer.write_all(b"\xE2").unwrap();
     assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::WriteZero);
     let mut writer =
-        Utf8Writer::with_decoder(BadWriter(9), TextDecoder::new().on_error(ErrorPolicy::Replace));
+        Utf8Writer::with_decoder(BadWriter(9), TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     writer.write_all(b"a\xFF\xE2").unwrap();
     writer.finish().unwrap();
 }

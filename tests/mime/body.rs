@@ -18,15 +18,15 @@ fn decode_text(encoding: TransferEncoding, chunks: &[&[u8]]) -> Text {
         _ => unreachable!(),
     };
     for chunk in chunks {
-        body.feed(chunk, &mut keep);
+        body.feed_with(chunk, &mut keep);
     }
-    body.finish(&mut keep);
+    body.finish_with(&mut keep);
 
     let (mut body, mut errors) = (BodyDecoder::new(encoding), Vec::new());
     for chunk in chunks {
-        body.validate(chunk, |e| errors.push((e.offset, e.decoded_offset, e.kind, e.len)));
+        body.validate_with(chunk, |e| errors.push((e.offset, e.decoded_offset, e.kind, e.len)));
     }
-    body.finish(|piece| {
+    body.finish_with(|piece| {
         if let BodyPiece::Error(e) = piece {
             errors.push((e.offset, e.decoded_offset, e.kind, e.len));
         }
@@ -92,8 +92,8 @@ fn a_character_across_a_line_break_is_decoded_as_one() {
 
 #[test]
 fn a_body_decoder_counts_encoded_and_decoded_bytes() {
-    let mut decoder = BodyDecoder::at(Base64, 100);
-    decoder.feed(b"YWI=", |_| {});
-    decoder.finish(|_| {});
+    let mut decoder = BodyDecoder::with_offset(Base64, 100);
+    decoder.feed_with(b"YWI=", |_| {});
+    decoder.finish_with(|_| {});
     assert_eq!((decoder.offset(), decoder.decoded_offset()), (104, 2));
 }

@@ -14,7 +14,7 @@ fn validate(message: &str) -> MessageVerdict {
 fn validate_bytes(message: &[u8]) -> MessageVerdict {
     let validate = |chunks: &[&[u8]]| {
         let mut validator = MessageValidator::new();
-        chunks.iter().for_each(|chunk| validator.feed(chunk));
+        chunks.iter().for_each(|chunk| validator.push(chunk));
         validator.finish()
     };
     let whole = validate(&[message]);

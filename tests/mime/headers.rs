@@ -165,7 +165,7 @@ fn a_bom_before_the_header_is_a_warning() {
     assert!(!validate(part).is_ok());
     let mut limits = MimeLimits::default();
     limits.header_bytes = 8;
-    let verdict = validate_with(&MessageValidator::new().limits(limits), "\u{feff}A: b\n\nx".as_bytes());
+    let verdict = validate_with(&MessageValidator::new().with_limits(limits), "\u{feff}A: b\n\nx".as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@8 ByteOrderMark@0");
 }
 

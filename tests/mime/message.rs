@@ -1,6 +1,6 @@
 //! `MessageValidator`: parts, errors and offsets, for every partition.
 
-use utf8_codec::mime::{MessageValidator, MimeLimits, PartKind, PartVerdict};
+use utf8_codec::mime::{MessageValidator, MimeLimits, PartKind};
 
 use crate::support::Rng;
 use crate::support::messages::{summary, validate, validate_chunks, validate_with};
@@ -311,7 +311,7 @@ fn limits_are_enforced_and_reported() {
     let with = |change: fn(&mut MimeLimits)| {
         let mut limits = MimeLimits::default();
         change(&mut limits);
-        MessageValidator::new().limits(limits)
+        MessageValidator::new().with_limits(limits)
     };
     let level = |i: usize| format!("Content-Type: multipart/mixed; boundary={i}\n\n--{i}\n");
     let nested: String = (0..5).map(level).collect();
@@ -364,12 +364,12 @@ fn limits_are_enforced_and_reported() {
 fn a_lenient_validator_accepts_base64_without_padding() {
     let mut limits = MimeLimits::default();
     limits.line_bytes = 38;
-    let mut lenient = MessageValidator::new().limits(limits).lenient();
+    let mut lenient = MessageValidator::new().with_limits(limits).with_lenient(true);
     for charset in ["utf-8", "iso-8859-1"] {
         let message =
             format!("Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: base64\n\nYQ\n");
         assert!(summary(&validate(&message)).starts_with("1 text/plain MissingPadding@"), "{charset}");
-        lenient.feed(message.as_bytes());
+        lenient.push(message.as_bytes());
         assert_eq!(summary(&lenient.finish()), "1 text/plain HeaderLineTooLong@38", "{charset}");
     }
 }
@@ -377,13 +377,13 @@ fn a_lenient_validator_accepts_base64_without_padding() {
 #[test]
 fn a_validator_can_be_fed_again_after_its_end() {
     let mut validator = MessageValidator::new();
-    validator.feed(b"From me\nContent-Type: text/plain; charset=utf-8\n\n\xFF");
+    validator.push(b"From me\nContent-Type: text/plain; charset=utf-8\n\n\xFF");
     assert!(!validator.is_ok());
     assert_eq!(validator.offset(), 50);
     assert!(!validator.finish().is_ok());
     assert!(validator.is_ok());
     assert_eq!(validator.offset(), 0);
-    validator.feed(b"A: b\n\nc");
+    validator.push(b"A: b\n\nc");
     let verdict = validator.finish();
     assert_eq!((verdict.bytes, verdict.parts[0].offset, verdict.is_ok()), (7, 6, true));
 }
@@ -438,6 +438,6 @@ fn the_verdict_on_any_bytes_is_the_same_for_every_partition() {
         let mut limits = MimeLimits::default();
         (limits.header_bytes, limits.line_bytes) = (rng.below(150), rng.below(80));
         (limits.parts, limits.depth) = (rng.below(6), rng.below(6));
-        validate_with(&MessageValidator::new().limits(limits), &message);
+        validate_with(&MessageValidator::new().with_limits(limits), &message);
     }
 }

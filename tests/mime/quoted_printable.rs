@@ -131,7 +131,7 @@ fn errors_in_a_long_body_have_the_offset_of_the_escape() {
         let (mut decoder, mut errors) = (BodyDecoder::new(QuotedPrintable), Vec::new());
         let size = 70 + rng.below(4_000);
         for chunk in body.chunks(size) {
-            decoder.validate(chunk, |error| {
+            decoder.validate_with(chunk, |error| {
                 errors.push((error.offset, error.decoded_offset, error.kind, error.len));
             });
         }
@@ -211,8 +211,8 @@ fn a_body_after_another_one_is_decoded_in_the_same_way() {
                 bytes.extend_from_slice(decoded.bytes());
             }
         };
-        decoder.feed(&body, &mut keep);
-        decoder.finish(&mut keep);
+        decoder.feed_with(&body, &mut keep);
+        decoder.finish_with(&mut keep);
         assert_eq!(bytes, expected);
     }
 }

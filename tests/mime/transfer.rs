@@ -316,9 +316,10 @@ fn lines_near_the_limit_agree_with_the_naive_count() {
         let encoding = [SevenBit, EightBit][round % 2];
         let sizes = [body.len().max(1), 1, 1 + rng.below(9), 1 + rng.below(40)];
         for size in sizes {
-            let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line_length(max), Vec::new());
+            let (mut decoder, mut errors) =
+                (TransferDecoder::new(encoding).with_max_line_length(max), Vec::new());
             for chunk in body.chunks(size) {
-                decoder.feed(chunk, |piece| {
+                decoder.feed_with(chunk, |piece| {
                     if let TransferPiece::Error(error) = piece {
                         assert_eq!(error.kind, TransferErrorKind::LineTooLong);
                         errors.push(error.offset);
@@ -333,7 +334,7 @@ fn lines_near_the_limit_agree_with_the_naive_count() {
 
 #[test]
 fn a_decoder_can_be_fed_again_after_its_end() {
-    let mut decoder = TransferDecoder::at(Base64, 100);
+    let mut decoder = TransferDecoder::with_offset(Base64, 100);
     let mut bytes = Vec::new();
     for body in [&b"QQ=="[..], b"QUI", b"QUJD"] {
         let mut keep = |piece: TransferPiece<'_>| {
@@ -341,8 +342,8 @@ fn a_decoder_can_be_fed_again_after_its_end() {
                 bytes.extend_from_slice(decoded.bytes());
             }
         };
-        decoder.feed(body, &mut keep);
-        decoder.finish(&mut keep);
+        decoder.feed_with(body, &mut keep);
+        decoder.finish_with(&mut keep);
     }
     assert_eq!(bytes, b"AABABC");
     assert_eq!((decoder.offset(), decoder.decoded_offset()), (111, 6));
@@ -374,14 +375,14 @@ fn with_longest_line(
     chunks: &[&[u8]],
 ) -> (Vec<u8>, Vec<(u64, u64, TransferErrorKind)>) {
     let (mut decoder, mut bytes, mut errors) =
-        (TransferDecoder::new(encoding).max_line_length(max), Vec::new(), Vec::new());
+        (TransferDecoder::new(encoding).with_max_line_length(max), Vec::new(), Vec::new());
     let mut keep = |piece: TransferPiece<'_>| match piece {
         TransferPiece::Bytes(decoded) => bytes.extend_from_slice(decoded.bytes()),
         TransferPiece::Error(error) => errors.push((error.offset, error.decoded_offset, error.kind)),
         piece => panic!("{piece:?}"),
     };
-    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
-    decoder.finish(&mut keep);
+    chunks.iter().for_each(|chunk| decoder.feed_with(chunk, &mut keep));
+    decoder.finish_with(&mut keep);
     (bytes, errors)
 }
 
@@ -443,7 +444,7 @@ fn a_body_of_only_errors_is_decoded_in_linear_time() {
     ] {
         let body = bytes.repeat(400_000);
         let (mut decoder, mut errors) = (TransferDecoder::new(encoding), 0);
-        decoder.feed(&body, |piece| errors += usize::from(matches!(piece, TransferPiece::Error(_))));
+        decoder.feed_with(&body, |piece| errors += usize::from(matches!(piece, TransferPiece::Error(_))));
         assert!(errors >= 400_000, "{encoding}: {errors}");
     }
 }
@@ -456,9 +457,9 @@ fn the_longest_line_can_be_set() {
         (Base64, vec![(76, TransferErrorKind::LongLine)]),
         (Binary, vec![]),
     ] {
-        let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line_length(60), Vec::new());
+        let (mut decoder, mut errors) = (TransferDecoder::new(encoding).with_max_line_length(60), Vec::new());
         for _ in 0..50 {
-            decoder.feed(b"abcd", |piece| {
+            decoder.feed_with(b"abcd", |piece| {
                 if let TransferPiece::Error(error) = piece {
                     errors.push((error.offset, error.kind));
                 }

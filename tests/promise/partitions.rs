@@ -5,8 +5,10 @@
 use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{CodecError, LineEnding, Lines, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{Ascii, BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::codec::{CodecError, Lines, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{
+    Ascii, BomPolicy, Counters, ErrorPolicy, LineEnding, Subset, TextDecoder, TextPiece, Utf8Error,
+};
 
 use crate::support::Rng;
 
@@ -36,9 +38,9 @@ fn every_decoder() -> Vec<TextDecoder> {
     let mut decoders = Vec::new();
     for policy in policies {
         for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-            let decoder = TextDecoder::new().on_error(policy).bom(bom);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
             decoders.push(decoder);
-            decoders.extend([&Subset::ASCII, &Subset::NO_CONTROLS].map(|subset| decoder.subset(subset)));
+            decoders.extend([&Subset::ASCII, &Subset::NO_CONTROLS].map(|subset| decoder.with_subset(subset)));
         }
     }
     decoders
@@ -197,7 +199,8 @@ fn lines_are_the_same_for_every_partition() {
         for decoder in every_decoder() {
             for ending in ENDINGS {
                 let parts = [split(&mut rng, &first), split(&mut rng, &second)];
-                let codec = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(limit);
+                let codec =
+                    Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(limit);
                 let (mut codec, mut other) = (codec, codec);
                 let expected = run(&mut codec, &[vec![&first], vec![&second]], false);
                 let found = run(&mut other, &parts, false);
@@ -238,7 +241,7 @@ fn a_changed_buffer_or_decoder_never_gives_invalid_text() {
             let before = input(&mut rng, 8);
             decoder.feed(&before).take(rng.below(3)).for_each(drop);
             let (ending, limit) = (ENDINGS[rng.below(6)], [0, 2, 30, NO_LIMIT][rng.below(4)]);
-            let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(limit);
+            let lines = Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(limit);
             abuse(&mut rng, Utf8Codec::with_decoder(decoder), |text| text);
             abuse(&mut rng, lines, |line| line);
             abuse(&mut rng, lines.into_batches(), |lines: Lines| {

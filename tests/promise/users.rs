@@ -10,13 +10,11 @@ use futures::executor::block_on;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
-use utf8_codec::codec::{
-    CodecError, ErrorsAsItems, Fragment, LineEnding, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
-};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Fragment, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::io::Utf8Reader;
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::validator::Utf8Validator;
-use utf8_codec::{ErrorKind, Utf8Error};
+use utf8_codec::{ErrorKind, LineEnding, Utf8Error};
 
 use crate::support::hostile::{HostileReader, Step, steps};
 
@@ -197,7 +195,7 @@ fn a_message_of_fragments_ends_inside_a_character() {
         }
     }
     let message = |bytes: &[u8]| {
-        let (mut codec, mut buffer) = (Utf8FramesCodec::new(Pairs).over_fragments(), BytesMut::from(bytes));
+        let (mut codec, mut buffer) = (Utf8FramesCodec::new(Pairs).into_fragments(), BytesMut::from(bytes));
         let (mut text, mut ended) = (String::new(), false);
         while let Some(fragment) = codec.decode(&mut buffer)? {
             let (part, last) = fragment.into_parts();
@@ -205,7 +203,7 @@ fn a_message_of_fragments_ends_inside_a_character() {
             ended = last;
         }
         assert!(ended);
-        Ok::<_, utf8_codec::codec::FrameError<io::Error>>(text)
+        Ok::<_, utf8_codec::codec::Utf8FramesError<io::Error>>(text)
     };
     assert_eq!(
         message("a\u{20AC}\u{1F980}".as_bytes()).unwrap(),
@@ -217,9 +215,9 @@ fn a_message_of_fragments_ends_inside_a_character() {
 
     // The same for a server that reads frames itself.
     let mut text = Utf8Validator::new();
-    text.feed(b"ab").unwrap();
-    text.feed(b"c\xE2\x82").unwrap();
-    assert_eq!(text.end_of_message().unwrap_err(), error);
+    text.validate(b"ab").unwrap();
+    text.validate(b"c\xE2\x82").unwrap();
+    assert_eq!(text.finish().unwrap_err(), error);
 }
 
 /// psf/requests#3980, encode/httpx#2423, httpx-sse#34, tokio-rs/tokio#2657 and #791: a CRLF split across chunks makes
@@ -231,7 +229,7 @@ fn a_terminator_split_across_chunks_ends_one_line() {
     let expected = ["one", "two\u{2028}still two\u{85}", "three", "", "five"];
     for size in 1..=bytes.len() {
         let chunks: Vec<_> = bytes.chunks(size).collect();
-        let codec = Utf8LinesCodec::new().ending(LineEnding::Any);
+        let codec = Utf8LinesCodec::new().with_line_ending(LineEnding::Any);
         let lines = FramedRead::new(HostileReader::new(steps(&chunks)), codec);
         let lines: Vec<_> = block_on(lines.try_collect()).unwrap();
         assert_eq!(lines, expected, "chunks of {size}");

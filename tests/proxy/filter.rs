@@ -15,7 +15,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     for chunk in chunks {
         let mut end = 0;
         let (start, held, before) = (filter.offset(), filter.pending().len(), forwarded.len());
-        let verdict = filter.feed(chunk, |edit| match edit {
+        let verdict = filter.feed_with(chunk, |edit| match edit {
             Edit::Pass(range) => {
                 assert!(!range.is_empty() && range.start >= end, "{range:?} after {end}");
                 end = range.end;
@@ -38,7 +38,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
             assert_eq!(forwarded.len() - before, held + chunk.len() - now, "nothing vanishes");
         }
     }
-    let verdict = filter.finish(|edit| match edit {
+    let verdict = filter.finish_with(|edit| match edit {
         Edit::Pass(range) => panic!("{range:?} of nothing"),
         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
         Edit::IllFormed(error) => errors.push(error),
@@ -51,7 +51,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
 fn hooked(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     let (mut forwarded, mut errors) = (Vec::new(), Vec::new());
     let mut hook = |filter: &mut Filter, mut body: Option<Bytes>, end: bool| {
-        let verdict = filter.filter_with(&mut body, end, |error| errors.push(error));
+        let verdict = filter.rewrite_with(&mut body, end, |error| errors.push(error));
         assert!(end || body.is_some(), "`None` ends a body");
         let body = body.unwrap_or_default();
         assert!(core::str::from_utf8(&body).is_ok(), "whole characters only");
@@ -69,7 +69,7 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
     let (good, faults) = oracle::decode(input);
     let facts = |errors: &[Utf8Error]| errors.iter().map(|e| (e.offset, e.kind, e.len)).collect::<Vec<_>>();
     for run in [edited, hooked] {
-        let skip = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+        let skip = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
         let (text, errors, _) = run(skip, chunks);
         assert_eq!((text, facts(&errors)), (good.clone().into_bytes(), faults.clone()), "skip {chunks:02X?}");
 
@@ -79,7 +79,7 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
         assert_eq!(text, &input[..end], "all good bytes before the first error are forwarded");
         assert_eq!(verdict, errors.first().map_or(Verdict::Pass, |error| Verdict::Reject(*error)));
 
-        let replace = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        let replace = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
         let replaced = String::from_utf8_lossy(input);
         assert_eq!(run(replace, chunks).0, replaced.as_bytes(), "replace {chunks:02X?}");
     }
@@ -128,8 +128,8 @@ fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
         }
         for (on_error, bom) in policies().into_iter().flat_map(|policy| boms.map(|bom| (policy, bom))) {
             for subset in [None, Some(&Subset::NO_NONCHARACTERS), Some(&Subset::LATIN_1)] {
-                let decoder = TextDecoder::new().on_error(on_error).bom(bom);
-                let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                let decoder = TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom);
+                let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                 for size in [1, 2, 7, 200] {
                     let chunks: Vec<_> = input.chunks(size).collect();
                     let (text, error) = decoded(decoder, &chunks);
@@ -151,7 +151,7 @@ fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
 /// Formats the edits of one slice.
 fn edits(filter: &mut Filter, slice: &[u8]) -> Vec<String> {
     let mut edits = Vec::new();
-    let _ = filter.feed(slice, |edit| edits.push(format!("{edit:?}")));
+    let _ = filter.feed_with(slice, |edit| edits.push(format!("{edit:?}")));
     edits
 }
 
@@ -165,7 +165,7 @@ fn a_slice_after_a_split_character_passes_without_a_copy() {
     assert_eq!(filter.pending(), b"\xF0\x9F");
     assert_eq!(edits(&mut filter, b"\x92\xA9"), ["Insert([240, 159])", "Pass(0..2)"]);
     // The held bytes are ill-formed, and the next slice passes from its start.
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
     assert_eq!(edits(&mut filter, b"\xE2\x82"), [""; 0]);
     let error = Utf8Error::new(0, ErrorKind::MissingContinuation, 2);
     assert_eq!(edits(&mut filter, b"text"), [format!("IllFormed({error:?})"), "Pass(0..4)".to_owned()]);
@@ -173,7 +173,7 @@ fn a_slice_after_a_split_character_passes_without_a_copy() {
 
 #[test]
 fn short_text_between_replacements_is_inserted_with_them() {
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let edits = edits(&mut filter, &b"ab\xFF".repeat(100));
     let of = |kind| edits.iter().filter(|edit| edit.starts_with(kind)).count();
     assert_eq!(of("IllFormed"), 100);
@@ -187,7 +187,7 @@ fn a_hook_never_sets_none_before_the_end() {
     let mut sent = Vec::new();
     let hook = |filter: &mut Filter, chunk: Option<&'static [u8]>, end| {
         let mut body = chunk.map(Bytes::from_static);
-        assert_eq!(filter.filter(&mut body, end), Verdict::Pass);
+        assert_eq!(filter.rewrite(&mut body, end), Verdict::Pass);
         body
     };
     for chunk in [&b"na\xF0"[..], b"\x9F", b"\x98", b"", b"\x80x"] {
@@ -207,13 +207,13 @@ fn a_rejected_stream_stays_rejected() {
     let mut filter = Filter::new();
     let rejected = Verdict::Reject(Utf8Error::new(1, ErrorKind::InvalidLead, 1));
     let mut body = Some(Bytes::from_static(b"a\xFFb\xC0"));
-    assert_eq!((filter.filter(&mut body, false), body.as_deref()), (rejected, Some(&b"a"[..])));
+    assert_eq!((filter.rewrite(&mut body, false), body.as_deref()), (rejected, Some(&b"a"[..])));
     for (end, left) in [(false, Some(Bytes::new())), (true, None)] {
         let mut body = Some(Bytes::from_static(b"good"));
-        assert_eq!((filter.filter(&mut body, end), body), (rejected, left));
+        assert_eq!((filter.rewrite(&mut body, end), body), (rejected, left));
     }
-    assert_eq!(filter.feed(b"good", |edit| panic!("{edit:?}")), rejected);
-    assert_eq!(filter.finish(|edit| panic!("{edit:?}")), rejected);
+    assert_eq!(filter.feed_with(b"good", |edit| panic!("{edit:?}")), rejected);
+    assert_eq!(filter.finish_with(|edit| panic!("{edit:?}")), rejected);
     assert_eq!(filter.counters().total(), 1);
 }
 
@@ -221,26 +221,26 @@ fn a_rejected_stream_stays_rejected() {
 fn an_end_inside_a_character_is_rejected_or_repaired() {
     let cut = Utf8Error::new(1, ErrorKind::Truncated, 2);
     let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(Filter::new().filter(&mut body, true), Verdict::Reject(cut));
+    assert_eq!(Filter::new().rewrite(&mut body, true), Verdict::Reject(cut));
     assert_eq!(body.as_deref(), Some(&b"a"[..]));
 
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
     let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(filter.filter(&mut body, false), Verdict::Pass);
+    assert_eq!(filter.rewrite(&mut body, false), Verdict::Pass);
     let mut body = None;
-    assert_eq!(filter.filter(&mut body, true), Verdict::Repaired(cut));
+    assert_eq!(filter.rewrite(&mut body, true), Verdict::Repaired(cut));
     assert_eq!(body.as_deref(), Some(&br"\xe2\x82"[..]));
 
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
     let mut body = Some(Bytes::from_static(b"\xFFa\xE2\x82"));
     let first = Utf8Error::new(0, ErrorKind::InvalidLead, 1);
-    assert_eq!(filter.filter(&mut body, true), Verdict::Repaired(first), "the first of the chunk");
+    assert_eq!(filter.rewrite(&mut body, true), Verdict::Repaired(first), "the first of the chunk");
 }
 
 #[test]
 fn a_filter_keeps_the_bom_unless_its_decoder_does_not() {
     let text = |bom| {
-        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom);
+        let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(bom);
         hooked(Filter::with_decoder(decoder), &[b"\xEF", b"\xBB", b"\xBFa"])
     };
     assert_eq!(text(BomPolicy::Keep).0, "\u{FEFF}a".as_bytes());

@@ -3,7 +3,7 @@
 use core::error::Error;
 
 use utf8_codec::proxy::{Edit, LineError, LineFilter, RejectedLine};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
 
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 
@@ -32,37 +32,68 @@ fn filtered(mut filter: LineFilter, chunks: &[&[u8]]) -> Filtered {
     };
     let mut ended = None;
     for chunk in chunks {
-        let result = filter.feed(chunk, |edit| take(chunk, edit));
+        let result = filter.feed_with(chunk, |edit| take(chunk, edit));
         assert!(ended.is_none() || result == Err(ended.unwrap()), "it stays ended");
         ended = ended.or(result.err());
     }
-    all.ended = filter.finish(|edit| take(&[], edit)).err();
+    all.ended = filter.finish_with(|edit| take(&[], edit)).err();
     assert!(ended.is_none() || ended == all.ended);
     all
 }
 
+const ENDINGS: [LineEnding; 6] = [
+    LineEnding::LfOrCrLf,
+    LineEnding::Lf,
+    LineEnding::CrLf,
+    LineEnding::Any,
+    LineEnding::Ascii(Ascii::NUL),
+    LineEnding::Ascii(Ascii::new(b'\r').unwrap()),
+];
+
+/// Returns the length of the first line with its terminator.
+fn first_line(input: &[u8], ending: LineEnding) -> usize {
+    let ends = |at: usize| match ending {
+        LineEnding::LfOrCrLf | LineEnding::Lf => input[at] == b'\n',
+        LineEnding::CrLf => input[..=at].ends_with(b"\r\n"),
+        LineEnding::Any => matches!(input[at], b'\r' | b'\n'),
+        LineEnding::Ascii(byte) => input[at] == byte.get(),
+        ending => panic!("{ending:?}"),
+    };
+    let Some(at) = (0..input.len()).find(|&at| ends(at)) else { return input.len() };
+    let is_pair = ending == LineEnding::Any && input[at..].starts_with(b"\r\n");
+    at + 1 + usize::from(is_pair)
+}
+
 /// Each line with its terminator, and its offset.
-fn lines(input: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+fn lines(input: &[u8], ending: LineEnding) -> impl Iterator<Item = (usize, &[u8])> {
     let mut start = 0;
-    input.split_inclusive(|&byte| byte == b'\n').map(move |line| {
-        let at = start;
-        start += line.len();
-        (at, line)
+    core::iter::from_fn(move || {
+        let (at, rest) = (start, &input[start..]);
+        start += first_line(rest, ending);
+        (!rest.is_empty()).then(|| (at, &input[at..start]))
     })
 }
 
 /// Returns a line without its terminator.
-fn content(line: &[u8]) -> &[u8] {
-    match line.strip_suffix(b"\n") {
-        Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
-        None => line,
+fn content(line: &[u8], ending: LineEnding) -> &[u8] {
+    let without = |terminators: &[&[u8]]| {
+        let content = terminators.iter().find_map(|terminator| line.strip_suffix(*terminator));
+        content.unwrap_or(line)
+    };
+    match ending {
+        LineEnding::LfOrCrLf => without(&[b"\r\n", b"\n"]),
+        LineEnding::Lf => without(&[b"\n"]),
+        LineEnding::CrLf => without(&[b"\r\n"]),
+        LineEnding::Any => without(&[b"\r\n", b"\n", b"\r"]),
+        LineEnding::Ascii(byte) => without(&[&[byte.get()]]),
+        ending => panic!("{ending:?}"),
     }
 }
 
 /// Returns the expected result of a strict filter for the whole input.
-fn expected(input: &[u8], max_length: usize, stops: bool) -> Filtered {
+fn expected(input: &[u8], ending: LineEnding, max_length: usize, stops: bool) -> Filtered {
     let mut all = Filtered::default();
-    for (number, (start, line)) in (1..).zip(lines(input)) {
+    for (number, (start, line)) in (1..).zip(lines(input, ending)) {
         let (_, faults) = oracle::decode(line);
         let first =
             faults.first().map(|&(offset, kind, len)| Utf8Error::new(offset + start as u64, kind, len));
@@ -71,9 +102,11 @@ fn expected(input: &[u8], max_length: usize, stops: bool) -> Filtered {
         let long = match first {
             Some(_) => {
                 let text = &line[..before];
-                text.len() > max_length + usize::from(text.ends_with(b"\r"))
+                // The CR may be a part of the terminator.
+                let may_have_cr = matches!(ending, LineEnding::LfOrCrLf | LineEnding::CrLf);
+                text.len() > max_length + usize::from(may_have_cr && text.ends_with(b"\r"))
             }
-            None => content(line).len() > max_length,
+            None => content(line, ending).len() > max_length,
         };
         let reason = match first {
             _ if long => Some(LineError::TooLong(max_length)),
@@ -100,18 +133,22 @@ fn partly_ill_formed_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut bytes = rng.dirty_text(len);
     for _ in 0..len / 4 {
         let at = rng.below(len);
-        bytes[at] = [b'\n', b'\r', b'a', b'\n'][rng.below(4)];
+        let terminators = [&b"\n"[..], b"\r", b"a", b"\n", b"\r\n", b"\0"];
+        let part = terminators[rng.below(terminators.len())];
+        let end = (at + part.len()).min(len);
+        bytes[at..end].copy_from_slice(&part[..end - at]);
     }
     bytes
 }
 
-fn check(input: &[u8], chunks: &[&[u8]]) {
+fn check(input: &[u8], ending: LineEnding, chunks: &[&[u8]]) {
     for max_length in [1, 3, 5, 1_000] {
-        let filter = LineFilter::new().max_length(max_length);
-        let whole = expected(input, max_length, false);
-        assert_eq!(filtered(filter.clone(), chunks), whole, "{max_length} {chunks:02X?}");
-        let whole = expected(input, max_length, true);
-        assert_eq!(filtered(filter.stop(), chunks), whole, "stop {max_length} {chunks:02X?}");
+        let filter = LineFilter::new().with_line_ending(ending).with_max_length(max_length);
+        for stops in [false, true] {
+            let whole = expected(input, ending, max_length, stops);
+            let filtered = filtered(filter.clone().with_stop_at_error(stops), chunks);
+            assert_eq!(filtered, whole, "{ending} {max_length} {stops} {chunks:02X?}");
+        }
     }
 }
 
@@ -120,11 +157,32 @@ fn a_strict_line_filter_passes_the_well_formed_lines() {
     let mut rng = Rng::new(1459);
     for round in 0..200 {
         let input = partly_ill_formed_lines(&mut rng, 1 + round % 8);
-        every_partition(&input, |chunks| check(&input, chunks));
+        for ending in ENDINGS {
+            every_partition(&input, |chunks| check(&input, ending, chunks));
+        }
     }
     for round in 0..60 {
         let input = partly_ill_formed_lines(&mut rng, 9 + round);
-        some_partitions(&input, 10, |chunks| check(&input, chunks));
+        for ending in ENDINGS {
+            some_partitions(&input, 10, |chunks| check(&input, ending, chunks));
+        }
+    }
+}
+
+/// Every sequence of these parts, so that every terminator is next to every other and to ill-formed bytes.
+#[test]
+fn every_sequence_of_terminators_is_split_for_every_partition() {
+    const PARTS: [&[u8]; 6] = [b"\r", b"\n", b"ab", b"\0", b"\xFF", b"\xE2\x82"];
+    for number in 0..PARTS.len().pow(4) {
+        let parts = (0..4_u32).map(|place| PARTS[number / PARTS.len().pow(place) % PARTS.len()]);
+        let input: Vec<u8> = parts.flatten().copied().collect();
+        for ending in ENDINGS {
+            let each: Vec<&[u8]> = input.chunks(1).collect();
+            for at in 0..input.len() {
+                check(&input, ending, &[&input[..at], &input[at..]]);
+            }
+            check(&input, ending, &each);
+        }
     }
 }
 
@@ -138,18 +196,24 @@ fn a_repairing_line_filter_passes_the_text_of_a_decoder() {
         }
         for on_error in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
             for bom in [BomPolicy::Keep, BomPolicy::Strip] {
-                let decoder = TextDecoder::new().on_error(on_error).bom(bom);
+                let decoder = TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom);
                 let mut text = String::new();
                 let mut whole = decoder;
-                whole.decode_into(&input, &mut text).unwrap();
+                whole.feed_into(&input, &mut text).unwrap();
                 if let Some(end) = whole.finish() {
                     text.push_str(end.text().unwrap());
                 }
                 let mut reports = None;
-                for size in [1, 3, 50, 10_000] {
+                for (size, ending) in
+                    [1, 3, 50, 10_000].into_iter().flat_map(|size| ENDINGS.map(|ending| (size, ending)))
+                {
                     let chunks: Vec<_> = input.chunks(size).collect();
-                    let all = filtered(LineFilter::with_decoder(decoder), &chunks);
-                    assert_eq!(String::from_utf8(all.forwarded).unwrap(), text, "{on_error:?} {chunks:02X?}");
+                    let all = filtered(LineFilter::with_decoder(decoder).with_line_ending(ending), &chunks);
+                    assert_eq!(
+                        String::from_utf8(all.forwarded).unwrap(),
+                        text,
+                        "{on_error:?} {ending} {chunks:02X?}"
+                    );
                     assert_eq!(all.rejected, []);
                     assert_eq!(*reports.get_or_insert(all.errors.clone()), all.errors, "{chunks:02X?}");
                 }
@@ -161,19 +225,25 @@ fn a_repairing_line_filter_passes_the_text_of_a_decoder() {
 #[test]
 fn a_repaired_line_that_is_too_long_is_rejected() {
     let mut rng = Rng::new(7);
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
-    for round in 0..40 {
+    // The last two write terminators.
+    let policies = [ErrorPolicy::Escape, ErrorPolicy::ReplaceWith('\n'), ErrorPolicy::ReplaceWith('\r')];
+    for (round, policy) in (0..60).zip(policies.into_iter().cycle()) {
         let input = partly_ill_formed_lines(&mut rng, 200 + round);
-        let mut whole = None;
-        for size in [1, 2, 5, 64, 1_000] {
-            let chunks: Vec<_> = input.chunks(size).collect();
-            let all = filtered(LineFilter::with_decoder(decoder).max_length(12), &chunks);
-            assert!(lines(&all.forwarded).all(|(_, line)| content(line).len() <= 12));
-            assert_eq!(
-                *whole.get_or_insert_with(|| filtered_again(&all)),
-                filtered_again(&all),
-                "{chunks:02X?}"
-            );
+        for ending in ENDINGS {
+            let filter = LineFilter::with_decoder(TextDecoder::new().with_error_policy(policy));
+            let filter = filter.with_line_ending(ending).with_max_length(12);
+            let mut whole = None;
+            for size in [1, 2, 5, 64, 1_000] {
+                let chunks: Vec<_> = input.chunks(size).collect();
+                let all = filtered(filter.clone(), &chunks);
+                let is_short = |line| content(line, ending).len() <= 12;
+                assert!(
+                    lines(&all.forwarded, ending).all(|(_, line)| is_short(line)),
+                    "{ending} {chunks:02X?}"
+                );
+                let all = filtered_again(&all);
+                assert_eq!(*whole.get_or_insert_with(|| all.clone()), all, "{policy} {ending} {chunks:02X?}");
+            }
         }
     }
 }
@@ -182,10 +252,14 @@ fn a_repaired_line_that_is_too_long_is_rejected() {
 fn no_error_after_the_line_that_ends_the_stream_is_reported() {
     let mut rng = Rng::new(8);
     for policy in policies() {
-        let decoder = TextDecoder::new().on_error(policy);
+        let decoder = TextDecoder::new().with_error_policy(policy);
         for round in 0..40 {
             let input = partly_ill_formed_lines(&mut rng, 200 + round);
-            let filter = || LineFilter::with_decoder(decoder).max_length(12).stop();
+            let ending = ENDINGS[round % ENDINGS.len()];
+            let filter = || {
+                let filter = LineFilter::with_decoder(decoder).with_line_ending(ending);
+                filter.with_max_length(12).with_stop_at_error(true)
+            };
             let whole = filtered(filter(), &[&input]);
             for size in [1, 2, 5, 64] {
                 let chunks: Vec<_> = input.chunks(size).collect();
@@ -201,10 +275,10 @@ fn filtered_again(all: &Filtered) -> (Vec<u8>, Vec<Utf8Error>, Vec<RejectedLine>
 
 #[test]
 fn a_held_line_never_passes_in_part() {
-    let mut filter = LineFilter::new().stop();
+    let mut filter = LineFilter::new().with_stop_at_error(true);
     let mut forwarded = Vec::new();
     let mut feed = |slice: &[u8]| {
-        filter.feed(slice, |edit| match edit {
+        filter.feed_with(slice, |edit| match edit {
             Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
             Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
             _ => {}
@@ -224,7 +298,7 @@ fn a_rejected_bom_rejects_the_first_line() {
         (BomPolicy::Reject, b"\xEF\xBB\xBFa\nb\n", ErrorKind::UnexpectedBom),
     ] {
         for policy in policies() {
-            let decoder = TextDecoder::new().on_error(policy).bom(bom);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
             for size in [1, 2, 100] {
                 let chunks: Vec<_> = input.chunks(size).collect();
                 let all = filtered(LineFilter::with_decoder(decoder), &chunks);
@@ -239,19 +313,19 @@ fn a_rejected_bom_rejects_the_first_line() {
 #[test]
 fn held_bytes_include_an_unfinished_character() {
     let mut filter = LineFilter::new();
-    filter.feed(b"first\nabc\xE2\x82", |_| {}).unwrap();
+    filter.feed_with(b"first\nabc\xE2\x82", |_| {}).unwrap();
     assert_eq!((filter.held(), filter.offset()), (5, 11));
-    filter.feed(b"\xAC", |_| {}).unwrap();
+    filter.feed_with(b"\xAC", |_| {}).unwrap();
     assert_eq!((filter.held(), filter.offset()), (6, 12));
 }
 
 #[test]
 fn memory_is_bounded_by_the_length_of_a_line() {
-    let mut filter = LineFilter::new().max_length(100);
+    let mut filter = LineFilter::new().with_max_length(100);
     let mut rejected = 0;
     for _ in 0..1_000 {
-        let _ =
-            filter.feed(&[b'x'; 99], |edit| rejected += usize::from(matches!(edit, Edit::LineRejected(_))));
+        let _ = filter
+            .feed_with(&[b'x'; 99], |edit| rejected += usize::from(matches!(edit, Edit::LineRejected(_))));
         assert!(filter.held() <= 101);
     }
     assert_eq!(rejected, 1, "one error for one line");

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
-use utf8_codec::proxy::{Direction, End, LineFilter, Observer, OnRejection, RejectedLine, Relay};
+use utf8_codec::proxy::{Direction, End, LineFilter, Observer, RejectedLine, RejectionPolicy, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 use crate::support::every_partition;
@@ -41,7 +41,7 @@ async fn a_relay_delivers_and_reports_the_same_for_every_partition() {
     let mut partitions = Vec::new();
     every_partition(input, |chunks| partitions.push(chunks.iter().map(|c| c.to_vec()).collect::<Vec<_>>()));
     for chunks in partitions {
-        let relay = Relay::new().linger(Duration::from_millis(10));
+        let relay = Relay::new().with_linger(Duration::from_millis(10));
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
         for chunk in &chunks {
             // The other side may be closed already.
@@ -84,7 +84,7 @@ async fn half_close_is_kept_in_each_direction() {
 #[tokio::test]
 async fn replies_arrive_before_a_rejected_connection_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let relay = Relay::new().on_rejection(OnRejection::Close);
+    let relay = Relay::new().with_rejection_policy(RejectionPolicy::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
     client.write_all(b"good\n\xFF").await.unwrap();
     // Many bytes follow the error. Closing the socket without reading them would reset the connection.
@@ -101,7 +101,8 @@ async fn replies_arrive_before_a_rejected_connection_closes() {
 #[tokio::test]
 async fn a_rejected_connection_closes_even_if_neither_peer_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let relay = Relay::new().linger(Duration::from_millis(50)).on_rejection(OnRejection::Close);
+    let relay =
+        Relay::new().with_linger(Duration::from_millis(50)).with_rejection_policy(RejectionPolicy::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
     server.write_all(b"good \xED\xA0\x80").await.unwrap();
     assert_eq!(read_all(&mut client).await, b"good ");
@@ -115,7 +116,7 @@ async fn a_rejected_connection_closes_even_if_neither_peer_closes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_receives_all_bytes_before_the_rejection() {
-    let (mut client, mut server, _, relayed) = piped(Relay::new().linger(Duration::from_millis(1)), 64);
+    let (mut client, mut server, _, relayed) = piped(Relay::new().with_linger(Duration::from_millis(1)), 64);
     let good = vec![b'g'; 10_000];
     let sent = [&good[..], b"\xFF"].concat();
     let writer = tokio::spawn(async move { client.write_all(&sent).await });
@@ -132,9 +133,10 @@ async fn a_slow_reader_receives_all_bytes_before_the_rejection() {
 #[tokio::test]
 async fn an_end_inside_a_character_precedes_the_half_close() {
     let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
-    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let replace = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     for (relay, expected) in [(Relay::new(), "end"), (replace, "end\u{FFFD}")] {
-        let (mut client, mut server, reports, relayed) = piped(relay.on_rejection(OnRejection::Close), 64);
+        let (mut client, mut server, reports, relayed) =
+            piped(relay.with_rejection_policy(RejectionPolicy::Close), 64);
         client.write_all(b"end\xE2\x82").await.unwrap();
         client.shutdown().await.unwrap();
         assert_eq!(read_all(&mut server).await, expected.as_bytes());
@@ -148,7 +150,7 @@ async fn an_end_inside_a_character_precedes_the_half_close() {
 
 #[tokio::test]
 async fn skipped_bytes_are_left_out_between_parts_of_one_read() {
-    let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+    let relay = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
     let (mut client, mut server, _, relayed) = piped(relay, 64);
     client.write_all(b"a\xFFb\xFF\xFFcd").await.unwrap();
     client.shutdown().await.unwrap();
@@ -159,7 +161,7 @@ async fn skipped_bytes_are_left_out_between_parts_of_one_read() {
 
 #[tokio::test]
 async fn the_direction_that_is_not_filtered_is_forwarded_unchanged() {
-    let (mut client, mut server, reports, relayed) = piped(Relay::new().only(Direction::Responses), 64);
+    let (mut client, mut server, reports, relayed) = piped(Relay::new().with_only(Direction::Responses), 64);
     client.write_all(b"\xFF\xC3").await.unwrap();
     client.shutdown().await.unwrap();
     assert_eq!(read_all(&mut server).await, b"\xFF\xC3");
@@ -173,7 +175,7 @@ async fn the_direction_that_is_not_filtered_is_forwarded_unchanged() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_is_not_read_from() {
     // With this policy, the output may be four times as long as the input.
-    let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
+    let relay = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
     let (mut client, mut server, _, relayed) = piped(relay, 1024);
     let mut sent = 0;
     while let Ok(written) = timeout(Duration::from_millis(100), client.write(&[0xFF; 1000])).await {
@@ -207,9 +209,9 @@ async fn both_directions_are_relayed_concurrently_without_loss() {
 #[tokio::test]
 async fn a_relay_in_report_mode_forwards_every_byte() {
     for lines in [false, true] {
-        let mut relay = Relay::new().report_only();
+        let mut relay = Relay::new().with_report_only(true);
         if lines {
-            relay = relay.lines(LineFilter::new());
+            relay = relay.with_line_filter(LineFilter::new());
         }
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
         client.write_all(b"a\xFFb\xC3").await.unwrap();
@@ -229,7 +231,7 @@ async fn a_relay_in_report_mode_forwards_every_byte() {
 #[tokio::test(start_paused = true)]
 async fn the_outcome_is_that_of_the_first_direction_to_stop() {
     for first in [Direction::Requests, Direction::Responses] {
-        let relay = Relay::new().linger(Duration::from_secs(20));
+        let relay = Relay::new().with_linger(Duration::from_secs(20));
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
         let peers = match first {
             Direction::Requests => [&mut client, &mut server],
@@ -258,7 +260,7 @@ impl Observer for Held {
 
 #[tokio::test]
 async fn the_observer_receives_each_number_of_held_bytes() {
-    for (relay, expected) in [(Relay::new(), &[2, 0][..]), (Relay::new().report_only(), &[])] {
+    for (relay, expected) in [(Relay::new(), &[2, 0][..]), (Relay::new().with_report_only(true), &[])] {
         let ((mut client, mut near), (mut far, mut server)) = (duplex(64), duplex(64));
         let held = Held::default();
         let observer = held.clone();
@@ -282,9 +284,9 @@ async fn a_decoder_that_was_used_before_does_not_affect_a_connection() {
     let mut used = TextDecoder::new();
     assert_eq!(used.feed(b"a\xE2\x82").count(), 1);
     let mut lines = LineFilter::with_decoder(used);
-    lines.feed(b"held", |_| {}).unwrap();
-    for relay in [Relay::with_decoder(used), Relay::new().lines(lines)] {
-        let relay = relay.on_rejection(OnRejection::Close);
+    lines.feed_with(b"held", |_| {}).unwrap();
+    for relay in [Relay::with_decoder(used), Relay::new().with_line_filter(lines)] {
+        let relay = relay.with_rejection_policy(RejectionPolicy::Close);
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
         client.write_all(b"b\n").await.unwrap();
         client.shutdown().await.unwrap();
@@ -343,7 +345,7 @@ const BIG: usize = 64 * 1024;
 
 #[tokio::test]
 async fn a_buffer_is_big_while_the_peer_fills_it_with_few_errors() {
-    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let replace = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut client = Chunks::default();
     // The length of each chunk, its number of errors, and the room of the next read.
     let reads = [
@@ -366,7 +368,7 @@ async fn a_buffer_is_big_while_the_peer_fills_it_with_few_errors() {
 
     // With replies, only a part of a read is filtered at once. Here a quarter of its bytes are ill-formed.
     let mut client = Chunks { chunks: vec![b"ab\xFF\n".repeat(SMALL / 4)], rooms: Vec::new() };
-    let lines = Relay::new().lines(LineFilter::new());
+    let lines = Relay::new().with_line_filter(LineFilter::new());
     let _ = lines
         .run(&mut client, &mut Chunks { chunks: vec![b"\n".to_vec()], rooms: Vec::new() }, Replying)
         .await;

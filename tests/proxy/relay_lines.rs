@@ -7,12 +7,15 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, join, simplex};
 use tokio::time::{sleep, timeout};
 use utf8_codec::proxy::{Direction, End, LineError, LineFilter, Observer, RejectedLine, Relay};
+use utf8_codec::{Ascii, LineEnding};
 
 use crate::support::relay::{piped, read_all, read_some, until_idle};
 
 #[tokio::test]
 async fn held_lines_are_delivered_whole_or_not_at_all() {
-    let relay = Relay::new().hold_lines(LineFilter::new()).linger(Duration::from_millis(10));
+    let relay = Relay::new()
+        .with_line_filter(LineFilter::new().with_stop_at_error(true))
+        .with_linger(Duration::from_millis(10));
     let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
     client.write_all(b"ls\nrm /home").await.unwrap();
     assert_eq!(read_some(&mut server, 3).await, b"ls\n");
@@ -48,9 +51,9 @@ impl Observer for Answering {
 #[tokio::test(start_paused = true)]
 async fn a_reply_is_written_between_two_lines() {
     for only_requests in [false, true] {
-        let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
+        let mut relay = Relay::new().with_line_filter(LineFilter::new().with_max_length(20));
         if only_requests {
-            relay = relay.only(Direction::Requests);
+            relay = relay.with_only(Direction::Requests);
         }
         let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
         let answering = Answering::default();
@@ -84,10 +87,36 @@ async fn a_reply_is_written_between_two_lines() {
     }
 }
 
+/// The terminator is that of the filter. Under `Any` an LF may still follow a CR.
+#[tokio::test(start_paused = true)]
+async fn a_reply_is_written_after_the_terminator_of_the_filter() {
+    for (ending, bad, half, rest) in [
+        (LineEnding::Ascii(Ascii::NUL), &b"\xFF\0"[..], &b"a\n"[..], &b"b\0"[..]),
+        (LineEnding::CrLf, b"\xFF\n\r\n", b"a\n", b"b\r\n"),
+        (LineEnding::Any, b"\xFF\r", b"a\r", b"\nb\n"),
+    ] {
+        let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
+        let relay = Relay::new().with_line_filter(LineFilter::new().with_line_ending(ending));
+        let relay = relay.with_only(Direction::Requests);
+        let observer = Answering::default();
+        let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+        server.write_all(half).await.unwrap();
+        assert_eq!(read_some(&mut client, half.len()).await, half);
+        client.write_all(bad).await.unwrap();
+        // The clock advances when the relay waits.
+        sleep(Duration::from_millis(20)).await;
+        server.write_all(rest).await.unwrap();
+        let expected = [rest, b"bad line 1: InvalidLead\n"].concat();
+        assert_eq!(read_some(&mut client, expected.len()).await, expected, "{ending}");
+        drop((client, server));
+        let _ = relayed.await.unwrap();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_its_replies_is_not_read_from() {
     let ((mut client, mut near), (mut far, _server)) = (duplex(1024), duplex(1024));
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let answering = Answering::default();
     let observer = answering.clone();
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
@@ -105,7 +134,7 @@ async fn replies_that_a_peer_does_not_read_are_limited() {
     let answering = Answering::default();
     let observer = answering.clone();
     let _relayed = tokio::spawn(async move {
-        Relay::new().lines(LineFilter::new()).run(&mut near, &mut far, observer).await
+        Relay::new().with_line_filter(LineFilter::new()).run(&mut near, &mut far, observer).await
     });
     client.write_all(b"\xFF\n").await.unwrap();
     assert_eq!(read_some(&mut client, 24).await, b"bad line 1: InvalidLead\n");
@@ -141,7 +170,7 @@ async fn the_replies_to_the_lines_of_one_read_are_limited() {
             .write_all(&[&b"good\n".repeat(good / 5), &b"\xFF\n".repeat(LINES)[..]].concat())
             .await
             .unwrap();
-        let relay = Relay::new().lines(LineFilter::new());
+        let relay = Relay::new().with_line_filter(LineFilter::new());
         let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
         until_idle().await;
         // The replies to 4 KiB of lines are being written.
@@ -169,7 +198,7 @@ async fn replies_that_are_being_written_are_a_part_of_the_limit() {
     let count = Arc::clone(&observer.0);
     client.write_all(&b"\xFF\n".repeat(1 << 19)).await.unwrap();
     let _relayed = tokio::spawn(async move {
-        Relay::new().lines(LineFilter::new()).run(&mut near, &mut far, observer).await
+        Relay::new().with_line_filter(LineFilter::new()).run(&mut near, &mut far, observer).await
     });
     let (mut read, mut most, mut buffer) = (0, 0, vec![0; PIPE]);
     for _ in 0..100 {
@@ -186,7 +215,7 @@ async fn two_peers_receive_all_replies_that_waited() {
     const LINES: usize = 20_000;
     let ((mut client, mut near), (mut far, mut server)) = (duplex(64 * 1024), duplex(64 * 1024));
     let observer = LongReplies::default();
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
     for peer in [&mut client, &mut server] {
         peer.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
@@ -211,7 +240,7 @@ async fn a_peer_with_unread_replies_is_not_read_from() {
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        Relay::new().lines(LineFilter::new()).run_until(&mut near, &mut far, observer, ticks).await
+        Relay::new().with_line_filter(LineFilter::new()).run_until(&mut near, &mut far, observer, ticks).await
     });
     client.write_all(&b"\xFF\n".repeat(1 << 19)).await.unwrap();
     until_idle().await;
@@ -227,7 +256,7 @@ async fn reading_continues_after_the_replies_were_written() {
     const ROOM: usize = 1 << 20;
     const LINES: usize = 200_000;
     let ((mut client, mut near), (mut far, _server)) = (duplex(ROOM), duplex(ROOM));
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     client.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
     let (mut replies, mut buffer) = (0, vec![0; ROOM]);
@@ -246,7 +275,7 @@ async fn reading_continues_after_replies_waited_for_text() {
     const LINES: usize = 10_000;
     let ((mut client, mut near), (mut far, mut server)) = (duplex(ROOM), duplex(ROOM));
     let observer = LongReplies::default();
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
     let good = b"good\n".repeat(ROOM / 5 + 2_000);
     client.write_all(&good).await.unwrap();
@@ -260,7 +289,7 @@ async fn reading_continues_after_replies_waited_for_text() {
 
 #[tokio::test]
 async fn a_reply_is_written_before_the_start_of_the_next_line() {
-    let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
+    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(Direction::Requests);
     let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
     let observer = Answering::default();
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
@@ -278,7 +307,7 @@ async fn a_reply_is_written_although_both_peers_have_sent_lines() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
     client.write_all(b"good\n").await.unwrap();
     server.write_all(b"\xFF\n").await.unwrap();
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     let expected = b"good\nbad line 1: InvalidLead\n";
     assert_eq!(read_some(&mut server, expected.len()).await, expected);
@@ -287,7 +316,7 @@ async fn a_reply_is_written_although_both_peers_have_sent_lines() {
 #[tokio::test]
 async fn lines_are_read_after_the_other_direction_ended() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(1024), duplex(1024));
-    let relay = Relay::new().lines(LineFilter::new());
+    let relay = Relay::new().with_line_filter(LineFilter::new());
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     server.shutdown().await.unwrap();
     assert_eq!(read_all(&mut client).await, b"");
@@ -300,7 +329,7 @@ async fn lines_are_read_after_the_other_direction_ended() {
 #[tokio::test(start_paused = true)]
 async fn lines_are_read_if_their_replies_can_no_longer_be_written() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(1 << 20), duplex(1 << 20));
-    let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
+    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(Direction::Requests);
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     // The replies wait for the end of a line that has no end.
     server.write_all(b"half a line").await.unwrap();
@@ -315,7 +344,7 @@ async fn lines_are_read_if_their_replies_can_no_longer_be_written() {
 
 #[tokio::test]
 async fn a_rejected_line_is_removed_from_between_two_lines() {
-    let (mut client, mut server, _, _relayed) = piped(Relay::new().lines(LineFilter::new()), 64);
+    let (mut client, mut server, _, _relayed) = piped(Relay::new().with_line_filter(LineFilter::new()), 64);
     client.write_all(b"one\nb\xFFd\ntwo\n").await.unwrap();
     assert_eq!(read_some(&mut server, 8).await, b"one\ntwo\n");
     server.write_all(b"three\n").await.unwrap();

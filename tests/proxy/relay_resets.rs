@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use utf8_codec::proxy::{Direction, End, Observer, OnRejection, Relay};
+use utf8_codec::proxy::{Direction, End, Observer, RejectionPolicy, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 use crate::support::relay::{accept_and_relay, piped, read_all, read_some};
@@ -16,7 +16,7 @@ use crate::support::relay::{accept_and_relay, piped, read_all, read_some};
 #[tokio::test]
 async fn a_reset_inside_a_character_is_reported() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let replace = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     for relay in [Relay::new(), replace] {
         let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
         client.write_all(b"ok \xC3").await.unwrap();
@@ -37,7 +37,7 @@ async fn a_reset_inside_a_character_is_reported() {
 #[tokio::test]
 async fn a_reset_by_the_server_ends_a_waiting_client() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let relay = Relay::new().linger(Duration::from_millis(50));
+    let relay = Relay::new().with_linger(Duration::from_millis(50));
     let (mut client, mut server, _, relayed) = accept_and_relay(relay, &upstream).await;
     server.write_all(b"partial").await.unwrap();
     assert_eq!(read_some(&mut client, 7).await, b"partial");
@@ -62,17 +62,18 @@ async fn a_rejection_resets_the_connection() {
     assert!(matches!(outcome.end, End::IllFormed(Direction::Requests, _)));
     assert!(outcome.reset);
 
-    let (mut client, mut server, _, relayed) = piped(Relay::new().on_rejection(OnRejection::Close), 64);
+    let (mut client, mut server, _, relayed) =
+        piped(Relay::new().with_rejection_policy(RejectionPolicy::Close), 64);
     client.write_all(b"rm /home\xFF/b").await.unwrap();
     assert_eq!(read_all(&mut server).await, b"rm /home");
     drop(server);
     assert!(!relayed.await.unwrap().reset);
 }
 
-/// Under `OnRejection::Close`, only what was delivered to its end is closed cleanly.
+/// Under `RejectionPolicy::Close`, only what was delivered to its end is closed cleanly.
 #[tokio::test(start_paused = true)]
 async fn a_direction_cut_after_a_rejection_is_a_reset() {
-    let relay = Relay::new().on_rejection(OnRejection::Close);
+    let relay = Relay::new().with_rejection_policy(RejectionPolicy::Close);
     for ends in [false, true] {
         let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
         client.write_all(b"list\xFF").await.unwrap();
@@ -92,7 +93,7 @@ async fn a_direction_cut_after_a_rejection_is_a_reset() {
     // The server does not read the bytes before the error.
     let ((mut client, mut near), (mut far, _server)) = (duplex(256), duplex(16));
     client.write_all(&[&[b'g'; 60][..], b"\xFF"].concat()).await.unwrap();
-    let outcome = relay.idle_timeout(Duration::from_secs(9)).run(&mut near, &mut far, |_, _| {}).await;
+    let outcome = relay.with_idle_timeout(Duration::from_secs(9)).run(&mut near, &mut far, |_, _| {}).await;
     assert!(outcome.reset && outcome.requests.written == 16, "{outcome:?}");
 }
 
@@ -226,7 +227,7 @@ async fn a_shutdown_may_fail_only_on_a_closed_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_read_ends_the_connection_at_once() {
-    let relay = Relay::new().linger(Duration::from_secs(3600));
+    let relay = Relay::new().with_linger(Duration::from_secs(3600));
     let start = tokio::time::Instant::now();
     let (_client, mut near) = duplex(64);
     let mut upstream = Failing { sent: b"", read: Some(std::io::ErrorKind::ConnectionReset), shutdown: None };
@@ -234,10 +235,10 @@ async fn a_failed_read_ends_the_connection_at_once() {
     assert!(matches!(outcome.end, End::Failed(Direction::Responses, _)), "{outcome:?}");
 
     // After a rejection too: the client must not assume that it has the whole response.
-    for on_rejection in [OnRejection::Close, OnRejection::Reset] {
+    for on_rejection in [RejectionPolicy::Close, RejectionPolicy::Reset] {
         let (mut client, mut near) = duplex(64);
         client.write_all(b"\xFF").await.unwrap();
-        let relay = relay.clone().on_rejection(on_rejection);
+        let relay = relay.clone().with_rejection_policy(on_rejection);
         let outcome = relay.run(&mut near, &mut upstream, |_, _| {}).await;
         assert!(
             outcome.reset && matches!(outcome.end, End::IllFormed(Direction::Requests, _)),

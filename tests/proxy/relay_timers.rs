@@ -15,7 +15,7 @@ use crate::support::relay::{piped, read_all, read_some};
 
 #[tokio::test(start_paused = true)]
 async fn only_a_connection_without_traffic_is_idle() {
-    let relay = Relay::new().idle_timeout(Duration::from_secs(10));
+    let relay = Relay::new().with_idle_timeout(Duration::from_secs(10));
     let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
     let start = Instant::now();
     for _ in 0..5 {
@@ -42,7 +42,7 @@ async fn a_relay_without_an_idle_timeout_waits() {
     sleep(Duration::from_secs(86_400)).await;
     drop((client, server));
     assert!(matches!(relayed.await.unwrap().end, End::Closed));
-    let (client, server, _, relayed) = piped(Relay::new().idle_timeout(Duration::MAX), 64);
+    let (client, server, _, relayed) = piped(Relay::new().with_idle_timeout(Duration::MAX), 64);
     drop((client, server));
     assert!(matches!(relayed.await.unwrap().end, End::Closed));
 }
@@ -136,8 +136,8 @@ fn always_ready(byte: u8) -> ([AlwaysReady; 2], [Arc<Mutex<u64>>; 2]) {
 async fn everything_progresses_while_both_sides_are_ready() {
     // The most expensive case: every byte is ill-formed.
     for (byte, most) in [(b'a', 1 << 20), (0xFF, 128 * 1024)] {
-        let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
-        let relay = relay.max_duration(Duration::from_millis(50));
+        let relay = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+        let relay = relay.with_max_duration(Duration::from_millis(50));
         let ([mut client, mut upstream], moved) = always_ready(byte);
         let relayed = tokio::spawn(async move { relay.run(&mut client, &mut upstream, |_, _| {}).await });
         let neighbor = tokio::spawn(async move {
@@ -178,7 +178,7 @@ async fn a_cancelled_relay_ends_in_the_same_poll() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_is_too_slow_or_too_long_ends() {
-    let relay = Relay::new().min_rate(10);
+    let relay = Relay::new().with_min_rate(10);
     let (mut client, mut server, _, relayed) = piped(relay, 64);
     let start = Instant::now();
     // First 10 bytes per second are read and written, which is twice the minimum. Then 1 byte per second.

@@ -28,8 +28,9 @@ fn a_stream_returns_the_items_of_the_codec() {
     for round in 0..200 {
         let bytes = random_stream(&mut rng, 30);
         some_partitions(&bytes, 2, |cut| {
-            let settings =
-                || SseCodec::with_decoder(TextDecoder::new()).max_event_length(8).max_line_length(20);
+            let settings = || {
+                SseCodec::with_decoder(TextDecoder::new()).with_max_event_length(8).with_max_line_length(20)
+            };
             let (chunks, _other) = chunks(cut, round % 2 == 0);
             let mut stream = SseStream::with_codec(iter(chunks), settings());
             let got: Items =

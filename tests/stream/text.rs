@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures::stream::FusedStream;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 use http_body_util::{BodyExt, StreamBody};
-use utf8_codec::stream::{StreamError, Utf8Stream, Utf8StreamExt};
+use utf8_codec::stream::{Utf8Stream, Utf8StreamError, Utf8StreamExt};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 use crate::support::hostile::{HostileStream, Step, steps};
@@ -19,7 +19,7 @@ use crate::support::{Rng, every_partition, oracle, some_partitions};
 const CRAB: &[u8] = "na\u{EF}ve \u{1F980}!".as_bytes();
 
 /// Returns the text of a stream and the error that ended it. Asserts that no item follows.
-fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<StreamError<io::Error>>) {
+fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<Utf8StreamError<io::Error>>) {
     futures::executor::block_on(async {
         let (mut good, mut error) = (String::new(), None);
         while let Some(part) = text.next().await {
@@ -42,8 +42,8 @@ fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<StreamError<i
 fn strict(chunks: &[&[u8]]) -> (String, Option<Utf8Error>) {
     let (text, error) = outcome(HostileStream::new(steps(chunks)).utf8());
     let error = error.map(|error| match error {
-        StreamError::Utf8(error) => error,
-        StreamError::Inner(error) => panic!("{error}"),
+        Utf8StreamError::Utf8(error) => error,
+        Utf8StreamError::Inner(error) => panic!("{error}"),
     });
     (text, error)
 }
@@ -81,7 +81,7 @@ fn every_policy_returns_the_same_for_every_partition() {
     for round in 0..120 {
         let input = rng.dirty_text(1 + round % 7);
         for policy in policies {
-            let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
             let whole = outcome(HostileStream::new(steps(&[&input])).utf8_with(decoder)).0;
             every_partition(&input, |chunks| {
                 let (text, error) = outcome(HostileStream::new(steps(chunks)).utf8_with(decoder));
@@ -122,7 +122,7 @@ fn after_an_error_the_inner_stream_is_not_polled() {
     let mut text = HostileStream::new(chunks).utf8();
     futures::executor::block_on(async {
         assert_eq!(text.next().await.unwrap().unwrap(), "good");
-        let Some(Err(StreamError::Utf8(error))) = text.next().await else { panic!("an error") };
+        let Some(Err(Utf8StreamError::Utf8(error))) = text.next().await else { panic!("an error") };
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::InvalidLead, 1));
         for _ in 0..3 {
             assert!(text.next().await.is_none());
@@ -154,8 +154,8 @@ fn decoding_continues_after_an_inner_error_at_every_position() {
         futures::executor::block_on(HostileStream::new(inner).utf8().for_each(|part| {
             match part {
                 Ok(part) => good.push_str(&part),
-                Err(StreamError::Inner(error)) => errors.push(error.kind()),
-                Err(StreamError::Utf8(error)) => panic!("{error} at cut {cut}"),
+                Err(Utf8StreamError::Inner(error)) => errors.push(error.kind()),
+                Err(Utf8StreamError::Utf8(error)) => panic!("{error} at cut {cut}"),
             }
             core::future::ready(())
         }));
@@ -176,7 +176,7 @@ fn a_connection_that_fails_inside_a_character_is_one_error() {
 #[test]
 fn errors_convert_and_are_found_in_a_chain() {
     let utf8 = Utf8Error::new(7, ErrorKind::Surrogate, 1);
-    let error: StreamError<io::Error> = utf8.into();
+    let error: Utf8StreamError<io::Error> = utf8.into();
     assert_eq!(error.to_string(), utf8.to_string());
     let source = core::error::Error::source(&error).unwrap();
     assert_eq!(source.downcast_ref::<Utf8Error>(), Some(&utf8));
@@ -228,7 +228,7 @@ fn a_million_chunks_of_one_byte_take_linear_time() {
 
 #[test]
 fn a_poll_is_bounded_when_all_input_is_skipped() {
-    let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
+    let skip = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
     let mut cx = Context::from_waker(Waker::noop());
     // A stream that is always ready and never has text, in chunks of one byte and in large ones.
     for size in [1, 100_000] {
@@ -271,9 +271,9 @@ fn a_huge_chunk_with_many_errors_takes_linear_time() {
     let count = (1 << 20) >> SHIFT;
     let started = Instant::now();
     for (bytes, decoder) in
-        [(vec![0xFF; count], TextDecoder::new()), (vec![b'!'; count], TextDecoder::new().subset(&SPACE))]
+        [(vec![0xFF; count], TextDecoder::new()), (vec![b'!'; count], TextDecoder::new().with_subset(&SPACE))]
     {
-        let decoder = decoder.on_error(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+        let decoder = decoder.with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
         let inner = stream::iter([Ok::<_, Infallible>(bytes)]);
         let length = inner.utf8_with(decoder).fold(0, |length, part| {
             assert_eq!(part.unwrap(), "?");
@@ -290,7 +290,7 @@ fn bodies_of_http_libraries_are_streams_of_text() {
     type BoxError = Box<dyn core::error::Error + Send + Sync>;
     async fn text_of(
         body: impl Stream<Item = Result<Bytes, BoxError>>,
-    ) -> Result<String, StreamError<BoxError>> {
+    ) -> Result<String, Utf8StreamError<BoxError>> {
         Ok(body.utf8().try_collect::<Vec<_>>().await?.concat())
     }
     fn spawnable<F: Future + Send + 'static>(future: F) -> F {

@@ -58,7 +58,12 @@ pub fn each_round(mut attack: impl FnMut(&mut Rng)) {
 
 pub fn decoders() -> [TextDecoder; 4] {
     let new = TextDecoder::new();
-    [new, new.on_error(ErrorPolicy::Replace), new.on_error(ErrorPolicy::Escape), new.subset(&Subset::ASCII)]
+    [
+        new,
+        new.with_error_policy(ErrorPolicy::Replace),
+        new.with_error_policy(ErrorPolicy::Escape),
+        new.with_subset(&Subset::ASCII),
+    ]
 }
 
 pub fn any_decoder(rng: &mut Rng) -> TextDecoder {

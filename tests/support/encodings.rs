@@ -22,16 +22,16 @@ impl Open {
     pub fn switches(self) -> Switches {
         let mut switches = Switches::STRICT;
         if self.surrogates {
-            switches = switches.allow_surrogates();
+            switches = switches.with_surrogates(true);
         }
         if self.lenient_java {
-            switches = switches.lenient_java();
+            switches = switches.with_lenient_java(true);
         }
         if self.reject_pairs {
-            switches = switches.reject_pairs();
+            switches = switches.with_reject_pairs(true);
         }
         if self.reject_fffe_ffff {
-            switches = switches.reject_fffe_ffff();
+            switches = switches.with_reject_fffe_ffff(true);
         }
         switches
     }
@@ -246,14 +246,14 @@ pub fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors
         let mut rest = *chunk;
         loop {
             let before = transcoder.offset();
-            match transcoder.feed(rest, &mut out) {
+            match transcoder.feed_into(rest, &mut out) {
                 Ok(()) => break,
                 Err(error) => errors.push(facts(error)),
             }
             rest = &rest[(transcoder.offset() - before) as usize..];
         }
     }
-    while let Err(error) = transcoder.finish(&mut out) {
+    while let Err(error) = transcoder.finish_into(&mut out) {
         errors.push(facts(error));
     }
     assert_eq!(transcoder.counters().total(), errors.len() as u64);

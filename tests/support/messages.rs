@@ -6,7 +6,7 @@ use utf8_codec::mime::{MessageValidator, MessageVerdict, PartVerdict};
 pub fn validate_chunks(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVerdict {
     let mut validator = validator.clone();
     for chunk in chunks {
-        validator.feed(chunk);
+        validator.push(chunk);
     }
     validator.finish()
 }

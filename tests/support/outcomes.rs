@@ -91,7 +91,7 @@ pub fn check_partitions(write: Write) {
     };
     strict_outcomes(150, 0, |chunks, _, expected| check(chunks, TextDecoder::new(), expected));
     for policy in policies() {
-        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+        let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
         outcomes_under(decoder, 20, |chunks, decoder, _, expected| check(chunks, decoder, expected));
     }
 }

@@ -48,7 +48,7 @@ pub fn decoders() -> Vec<TextDecoder> {
         ErrorPolicy::Skip,
     ];
     let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Reject];
-    let with_bom = |policy| boms.map(|bom| TextDecoder::new().on_error(policy).bom(bom));
+    let with_bom = |policy| boms.map(|bom| TextDecoder::new().with_error_policy(policy).with_bom_policy(bom));
     policies.into_iter().flat_map(with_bom).collect()
 }
 

@@ -15,7 +15,7 @@ pub struct Decoded {
 pub fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decoded {
     let mut decoder = TransferDecoder::new(encoding);
     if lenient {
-        decoder = decoder.lenient();
+        decoder = decoder.with_lenient(true);
     }
     let mut out = Decoded::default();
     let mut keep = |piece: TransferPiece<'_>| match piece {
@@ -30,9 +30,9 @@ pub fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> De
         _ => unreachable!(),
     };
     for chunk in chunks {
-        decoder.feed(chunk, &mut keep);
+        decoder.feed_with(chunk, &mut keep);
     }
-    decoder.finish(&mut keep);
+    decoder.finish_with(&mut keep);
     assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
     assert_eq!(decoder.decoded_offset(), out.bytes.len() as u64);
     out

@@ -1,4 +1,4 @@
-//! `TextDecoder::decode_into` and `decode_to_string` return the same text as `feed`.
+//! `TextDecoder::feed_into` and `decode_to_string` return the same text as `feed`.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use utf8_codec::{
 
 use crate::support::{Rng, policies};
 
-/// Returns the text, the errors that the policy did not repair, and the counters, by `decode_into`. After each error it
+/// Returns the text, the errors that the policy did not repair, and the counters, by `feed_into`. After each error it
 /// is called with the rest of the chunk.
 fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     for chunk in chunks {
         let start = decoder.offset();
         let taken = |decoder: &TextDecoder| (decoder.offset() - start) as usize;
-        while let Err(error) = decoder.decode_into(&chunk[taken(&decoder)..], &mut text) {
+        while let Err(error) = decoder.feed_into(&chunk[taken(&decoder)..], &mut text) {
             errors.push(error);
         }
         assert_eq!(taken(&decoder), chunk.len());
@@ -42,7 +42,7 @@ fn fed(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, C
 }
 
 #[test]
-fn decode_into_appends_the_same_text_as_feed() {
+fn feed_into_appends_the_same_text_as_feed() {
     let mut rng = Rng::new(12);
     let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
     for round in 0..100 {
@@ -60,8 +60,8 @@ fn decode_into_appends_the_same_text_as_feed() {
         for policy in policies() {
             for bom in boms {
                 for subset in [None, Some(&Subset::BMP), Some(&Subset::NO_CONTROLS)] {
-                    let decoder = TextDecoder::new().on_error(policy).bom(bom);
-                    let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                    let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
+                    let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                     let expected = fed(decoder, &[&input]);
                     let len = rng.below(input.len()) + 1;
                     let cut = rng.below(input.len());
@@ -82,7 +82,7 @@ fn decode_into_appends_the_text_of_feed_after_an_error() {
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
         0xF5,
     ];
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Escape);
     // After the first error, far from the end of the chunk, the bytes are decoded one sequence at a time.
     let mut input = *b"\xFFabcd....................";
     for i in 0..BYTES.len().pow(4) {
@@ -94,28 +94,31 @@ fn decode_into_appends_the_text_of_feed_after_an_error() {
 }
 
 #[test]
-fn decode_into_appends_long_text() {
+fn feed_into_appends_long_text() {
     // The text is copied in parts, which may end inside a character.
     for count in [682, 683, 684, 1365, 1366, 3000] {
         let (input, mut text) = ("\u{4E00}".repeat(count), "a".to_owned());
-        TextDecoder::new().decode_into(input.as_bytes(), &mut text).expect("well-formed");
+        TextDecoder::new().feed_into(input.as_bytes(), &mut text).expect("well-formed");
         assert_eq!(text[1..], input);
     }
 }
 
 /// The text between errors is collected in a buffer of 1 KiB.
 #[test]
-fn decode_into_loses_no_text_at_the_end_of_its_buffer() {
+fn feed_into_loses_no_text_at_the_end_of_its_buffer() {
     for len in 0..64 {
         let input = [&b"\xFF"[..], &vec![b'a'; len]].concat().repeat(100);
         let mut text = String::new();
-        TextDecoder::new().on_error(ErrorPolicy::Replace).decode_into(&input, &mut text).expect("repaired");
+        TextDecoder::new()
+            .with_error_policy(ErrorPolicy::Replace)
+            .feed_into(&input, &mut text)
+            .expect("repaired");
         assert_eq!(text, String::from_utf8_lossy(&input), "{len}");
     }
 }
 
 #[test]
-fn decode_to_string_returns_the_text_of_a_stream() {
+fn decode_returns_the_text_of_a_stream() {
     let mut rng = Rng::new(13);
     let mut borrowed = 0;
     for round in 0..900 {
@@ -130,14 +133,14 @@ fn decode_to_string_returns_the_text_of_a_stream() {
         for policy in policies() {
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
                 for subset in [None, Some(&Subset::BMP)] {
-                    let decoder = TextDecoder::new().on_error(policy).bom(bom);
-                    let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                    let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
+                    let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                     let (text, errors, counters) = fed(decoder, &[&input]);
                     // Earlier use of a decoder must not change the result.
                     let mut used = decoder;
                     used.feed(b"x\xE2").for_each(drop);
                     for decoder in [decoder, used] {
-                        let decoded = decoder.decode_to_string(&input);
+                        let decoded = decoder.decode(&input);
                         let expected = errors.first().map_or(Ok(text.as_str()), |error| Err(*error));
                         assert_eq!(decoded.as_deref().map_err(|error| *error), expected, "{input:02X?}");
                         if let Ok(Cow::Borrowed(_)) = decoded {

@@ -37,7 +37,7 @@ fn each_policy_matches_its_row_of_the_table() {
         (ErrorPolicy::Skip, "ab"),
     ] {
         some_partitions(input, 20, |chunks| {
-            let (text, errors) = run(TextDecoder::new().on_error(policy), chunks);
+            let (text, errors) = run(TextDecoder::new().with_error_policy(policy), chunks);
             assert_eq!(text, expected, "{policy:?} {chunks:02X?}");
             assert_eq!(errors.len(), if policy == ErrorPolicy::Strict { 3 } else { 0 });
         });
@@ -56,9 +56,9 @@ fn windows_1252_matches_the_whatwg_table() {
     for byte in 0x80..=0xFF_u8 {
         let expected = if byte < 0xA0 { INDEX[usize::from(byte) - 0x80] } else { u32::from(byte) };
         // A byte that may start a sequence is truncated by the end of the input.
-        let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Windows1252), &[&[byte]]);
+        let (text, _) = run(TextDecoder::new().with_error_policy(ErrorPolicy::Windows1252), &[&[byte]]);
         assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [expected], "{byte:02X}");
-        let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Latin1), &[&[byte]]);
+        let (text, _) = run(TextDecoder::new().with_error_policy(ErrorPolicy::Latin1), &[&[byte]]);
         assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [u32::from(byte)], "{byte:02X}");
     }
 }
@@ -68,7 +68,7 @@ fn replacement_matches_std() {
     let mut rng = Rng::new(9);
     for round in 0..2_000 {
         let input = rng.dirty_text(round % 200);
-        let (text, errors) = run(TextDecoder::new().on_error(ErrorPolicy::Replace), &[&input]);
+        let (text, errors) = run(TextDecoder::new().with_error_policy(ErrorPolicy::Replace), &[&input]);
         assert_eq!((text, errors), (String::from_utf8_lossy(&input).into_owned(), vec![]));
     }
 }
@@ -79,7 +79,7 @@ fn substitution_keeps_the_length() {
     for round in 0..500 {
         let input = rng.dirty_text(round % 60);
         let substitute = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
-        assert_eq!(run(TextDecoder::new().on_error(substitute), &[&input]).0.len(), input.len());
+        assert_eq!(run(TextDecoder::new().with_error_policy(substitute), &[&input]).0.len(), input.len());
     }
     assert_eq!(Ascii::QUESTION_MARK.get(), b'?');
     let keep_len: Vec<_> = policies().into_iter().filter(|policy| policy.keeps_len()).collect();
@@ -94,16 +94,16 @@ fn every_policy_is_the_same_for_every_partition() {
         let errors = oracle::decode(&input).1;
         for policy in policies() {
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-                let decoder = TextDecoder::new().on_error(policy).bom(bom);
+                let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
                 let expected = run(decoder, &[&input]);
                 some_partitions(&input, 3, |chunks| {
                     assert_eq!(run(decoder, chunks), expected, "{policy:?} {bom:?} {chunks:02X?}");
                 });
             }
-            let mut decoder = TextDecoder::new().on_error(policy);
+            let mut decoder = TextDecoder::new().with_error_policy(policy);
             decoder.feed(&input).for_each(drop);
             let _ = decoder.finish();
-            for kind in ErrorKind::ALL {
+            for &kind in ErrorKind::ALL {
                 let expected = errors.iter().filter(|error| error.1 == kind).count() as u64;
                 assert_eq!(decoder.counters().of(kind), expected, "{kind}");
             }
@@ -134,7 +134,7 @@ fn the_bom_policy_applies_to_the_bom() {
     ];
     for policy in policies() {
         for (bom, input, text, errors) in &cases {
-            let decoder = TextDecoder::new().on_error(policy).bom(*bom);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(*bom);
             some_partitions(input, 10, |chunks| {
                 let got = run(decoder, chunks);
                 assert_eq!(got, ((*text).to_owned(), errors.clone()), "{policy:?} {bom:?} {chunks:02X?}");
@@ -147,7 +147,7 @@ fn the_bom_policy_applies_to_the_bom() {
 fn no_text_is_lost_when_the_iterator_is_dropped_early() {
     let input = b"\xEF\xBB\xBFab\xFFc\xE2\x82d";
     for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom);
+        let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(bom);
         for input in [&input[..], &input[3..]] {
             let expected = run(decoder, &[input]);
             let (mut decoder, mut text, mut errors) = (decoder, String::new(), Vec::new());
@@ -181,12 +181,12 @@ fn offsets_wrap_after_the_maximum() {
     for back in 0..=input.len() as u64 {
         let at = u64::MAX - back;
         for policy in policies() {
-            for decoder in [TextDecoder::new(), TextDecoder::new().subset(&Subset::NO_CONTROLS)] {
+            for decoder in [TextDecoder::new(), TextDecoder::new().with_subset(&Subset::NO_CONTROLS)] {
                 let mut expected = Vec::new();
-                let mut decoder = decoder.on_error(policy);
+                let mut decoder = decoder.with_error_policy(policy);
                 decoder.feed(input).for_each(|piece| expected.push(piece));
                 expected.extend(decoder.finish());
-                let mut decoder = decoder.at(at);
+                let mut decoder = decoder.restarted_at(at);
                 let mut found: Vec<_> = decoder.feed(input).collect();
                 found.extend(decoder.finish());
                 for piece in &mut found {
@@ -210,8 +210,10 @@ fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
         let text = format!("{before}\u{FEFF}a");
         for bom in BOMS {
             for subset in [None, Some(&Subset::NO_NUL)] {
-                let decoder = TextDecoder::new().bom(bom).at(0_u64.wrapping_sub(before.len() as u64));
-                let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                let decoder = TextDecoder::new()
+                    .with_bom_policy(bom)
+                    .restarted_at(0_u64.wrapping_sub(before.len() as u64));
+                let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
                 some_partitions(&input, 5, |chunks| {
                     let mut decoder = decoder;
                     let mut found = String::new();
@@ -226,7 +228,7 @@ fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
                 #[cfg(feature = "alloc")]
                 {
                     let (mut decoder, mut found) = (decoder, String::new());
-                    decoder.decode_into(&input, &mut found).expect("good text");
+                    decoder.feed_into(&input, &mut found).expect("good text");
                     assert_eq!(found, text, "{bom:?}");
                 }
             }
@@ -237,30 +239,33 @@ fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
 #[test]
 fn a_decoder_at_an_offset_equals_a_new_one() {
     for bom in BOMS {
-        let policies = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom).subset(&Subset::ASCII);
+        let policies = TextDecoder::new()
+            .with_error_policy(ErrorPolicy::Replace)
+            .with_bom_policy(bom)
+            .with_subset(&Subset::ASCII);
         let mut used = policies;
         used.feed(b"a\xFF\xC3\xA9\xE2").for_each(drop);
         assert_ne!(used, policies);
-        assert_eq!(used.at(0), policies);
-        assert_eq!(used.at(7), policies.at(7));
-        assert_eq!(used.at(0).counters().total(), 0);
+        assert_eq!(used.restarted_at(0), policies);
+        assert_eq!(used.restarted_at(7), policies.restarted_at(7));
+        assert_eq!(used.restarted_at(0).counters().total(), 0);
     }
     // The BOM is required again.
-    let mut decoder = TextDecoder::new().bom(BomPolicy::Require);
+    let mut decoder = TextDecoder::new().with_bom_policy(BomPolicy::Require);
     for _ in 0..2 {
         let errors: Vec<_> = decoder.feed(b"a").filter_map(|piece| piece.text().err()).collect();
         assert_eq!(errors, [Utf8Error::new(0, ErrorKind::MissingBom, 0)]);
-        decoder = decoder.at(0);
+        decoder = decoder.restarted_at(0);
     }
     // It is required at offset 0 only.
-    assert_eq!(decoder.at(1).feed(b"a").next(), Some(TextPiece::Text("a")));
-    assert_eq!(decoder.at(1).finish(), None);
+    assert_eq!(decoder.restarted_at(1).feed(b"a").next(), Some(TextPiece::Text("a")));
+    assert_eq!(decoder.restarted_at(1).finish(), None);
 }
 
 #[test]
 fn a_bom_may_follow_an_empty_start() {
     for (bom, missing) in [(BomPolicy::Strip, 0), (BomPolicy::Require, 1)] {
-        let mut decoder = TextDecoder::new().bom(bom);
+        let mut decoder = TextDecoder::new().with_bom_policy(bom);
         let ends = [decoder.finish(), decoder.finish()];
         assert_eq!(ends.iter().flatten().count(), missing);
         // It need not have one. The missing BOM was reported.
@@ -284,7 +289,7 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
         decoder
     };
     let validated = |bytes: &[u8]| {
-        let mut decoder = Utf8Decoder::at(3 - bytes.len() as u64);
+        let mut decoder = Utf8Decoder::with_offset(3 - bytes.len() as u64);
         decoder.validate(bytes).expect("the start of a sequence");
         decoder
     };
@@ -295,10 +300,10 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
         }
     }
     let decoder = TextDecoder::new();
-    assert_ne!(decoder, decoder.on_error(ErrorPolicy::Skip));
-    assert_ne!(decoder, decoder.bom(BomPolicy::Strip));
-    assert_ne!(decoder, decoder.subset(&Subset::BMP));
-    assert_ne!(decoder, decoder.at(1));
+    assert_ne!(decoder, decoder.with_error_policy(ErrorPolicy::Skip));
+    assert_ne!(decoder, decoder.with_bom_policy(BomPolicy::Strip));
+    assert_ne!(decoder, decoder.with_subset(&Subset::BMP));
+    assert_ne!(decoder, decoder.restarted_at(1));
 }
 
 #[test]
@@ -307,7 +312,7 @@ fn no_output_exceeds_the_length_limit_of_its_policy() {
     policies.extend(['é', '€', '💩'].map(ErrorPolicy::ReplaceWith));
     for policy in policies {
         let (mut longest, mut shortest) = (0.0_f64, f64::MAX);
-        let decoder = TextDecoder::new().on_error(policy).subset(&Subset::ASCII);
+        let decoder = TextDecoder::new().with_error_policy(policy).with_subset(&Subset::ASCII);
         let mut check = |input: &[u8]| {
             let (text, errors) = run(decoder, &[input]);
             if !errors.is_empty() {
@@ -359,9 +364,9 @@ fn the_minimum_length_is_reached_for_every_length() {
             // Characters of 4 bytes, and one of the rest.
             let text = "💩".repeat(len / 4) + ["", "a", "é", "€"][len % 4];
             let repaired = [None, Some(&Subset::BMP), Some(&NOTHING)].map(|subset| {
-                let decoder = TextDecoder::new().on_error(policy);
-                let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
-                decoder.decode_to_string(text.as_bytes()).expect("every error is repaired").len() as u64
+                let decoder = TextDecoder::new().with_error_policy(policy);
+                let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
+                decoder.decode(text.as_bytes()).expect("every error is repaired").len() as u64
             });
             let shortest = repaired.into_iter().min();
             assert_eq!(Some(policy.min_output_len(len as u64)), shortest, "{policy:?} {len}");
@@ -371,8 +376,8 @@ fn the_minimum_length_is_reached_for_every_length() {
 
 #[test]
 fn the_bytes_of_a_rejected_bom_are_returned() {
-    let decoder = TextDecoder::new().bom(BomPolicy::Reject);
-    for decoder in [decoder, decoder.subset(&Subset::BMP)] {
+    let decoder = TextDecoder::new().with_bom_policy(BomPolicy::Reject);
+    for decoder in [decoder, decoder.with_subset(&Subset::BMP)] {
         some_partitions(b"\xEF\xBB\xBFa\xFF", 20, |chunks| {
             let (mut decoder, mut rejected) = (decoder, Vec::new());
             for chunk in chunks {

@@ -1,32 +1,38 @@
 //! Lines and columns are compared with those of a loop over the characters, for every partition.
 
-use utf8_codec::locate::{Column, Columns, Locator, Newlines};
+use utf8_codec::locate::{Column, Columns, Locator};
+use utf8_codec::{Ascii, LineEnding};
 
 use crate::support::{Rng, every_partition, some_partitions};
 
-const ALL: [Newlines; 4] = [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any];
+const CR: LineEnding = LineEnding::Ascii(Ascii::new(b'\r').unwrap());
+const A: LineEnding = LineEnding::Ascii(Ascii::new(b'a').unwrap());
+
+const ALL: [LineEnding; 6] = [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, CR, LineEnding::Any, A];
 
 /// Offset, line, and column in bytes, characters and UTF-16 units.
 type Position = (u64, u64, [u64; 3]);
 
 /// Returns the location of each character and of the end, and the offsets of the ends of the lines, before their
 /// terminators.
-fn by_hand(text: &str, newlines: Newlines) -> (Vec<Position>, Vec<u64>) {
+fn by_hand(text: &str, ending: LineEnding) -> (Vec<Position>, Vec<u64>) {
     let (mut positions, mut ends, mut line, mut columns) = (Vec::new(), Vec::new(), 0, [0; 3]);
     for (at, character) in text.char_indices() {
         positions.push((at as u64, line, columns));
         let after_cr = text[..at].ends_with('\r');
-        let is_end = match (newlines, character) {
-            (Newlines::Lf, '\n') | (Newlines::Cr | Newlines::Any, '\r') => true,
-            (Newlines::CrLf, '\n') => after_cr,
-            (Newlines::Any, '\n') => !after_cr,
+        let is_end = match (ending, character) {
+            (LineEnding::Lf | LineEnding::LfOrCrLf, '\n') | (LineEnding::Any, '\r') => true,
+            (LineEnding::Ascii(byte), character) => character == char::from(byte),
+            (LineEnding::CrLf, '\n') => after_cr,
+            (LineEnding::Any, '\n') => !after_cr,
             _ => false,
         };
         if is_end {
-            ends.push(at as u64 - u64::from(newlines == Newlines::CrLf));
+            let has_cr = after_cr && matches!(ending, LineEnding::CrLf | LineEnding::LfOrCrLf);
+            ends.push(at as u64 - u64::from(has_cr));
             line += 1;
             columns = [0; 3];
-        } else if newlines == Newlines::Any && character == '\n' {
+        } else if ending == LineEnding::Any && character == '\n' {
             // The LF of a CR LF. The character after it is on the line that the CR began.
             assert!(after_cr);
         } else {
@@ -62,9 +68,9 @@ fn as_text<'t>(text: &'t str, chunks: &[&[u8]]) -> Vec<&'t str> {
     texts
 }
 
-fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
-    let (positions, ends) = by_hand(text, newlines);
-    let start = Locator::new().newlines(newlines);
+fn check(text: &str, ending: LineEnding, chunks: &[&str]) {
+    let (positions, ends) = by_hand(text, ending);
+    let start = Locator::new().with_line_ending(ending);
     let mut locator = start;
     let mut joined = start;
     let mut asked = vec![None; positions.len() * 3];
@@ -74,8 +80,8 @@ fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
         for (i, &(offset, line, columns)) in positions.iter().enumerate() {
             if (from..=from + chunk.len()).contains(&(offset as usize)) {
                 let location = locator.locate(chunk, offset as usize - from);
-                assert_eq!((location.offset, location.line), (offset, line), "{newlines:?} {chunks:?}");
-                assert_eq!(location.columns.utf16, columns[2], "{newlines:?} {chunks:?}");
+                assert_eq!((location.offset, location.line), (offset, line), "{ending:?} {chunks:?}");
+                assert_eq!(location.columns.utf16, columns[2], "{ending:?} {chunks:?}");
             }
             for (unit, column) in units(columns).into_iter().enumerate() {
                 let found = locator.offset_of(chunk, line, column);
@@ -85,30 +91,32 @@ fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
         for (line, found) in beyond.iter_mut().enumerate() {
             *found = found.or(locator.offset_of(chunk, line as u64, Column::Utf16(1 << 40)));
         }
-        locator.feed(chunk);
+        locator.push(chunk);
         let mut alone = start;
-        alone.feed(chunk);
+        alone.push(chunk);
         joined.join(&alone);
-        assert_eq!(position(&joined), position(&locator), "{newlines:?} {chunks:?}");
-        assert!(positions.contains(&position(&locator)), "{newlines:?} {chunks:?}");
+        assert_eq!(position(&joined), position(&locator), "{ending:?} {chunks:?}");
+        assert!(positions.contains(&position(&locator)), "{ending:?} {chunks:?}");
     }
-    assert_eq!(position(&locator), positions[positions.len() - 1], "{newlines:?} {chunks:?}");
+    assert_eq!(position(&locator), positions[positions.len() - 1], "{ending:?} {chunks:?}");
     assert_eq!(joined, locator);
     for (i, &(offset, line, columns)) in positions.iter().enumerate() {
         // The position between CR and LF has the column of the position after the LF, or is the end of the line.
         let ends_line = text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
         for (unit, found) in asked[3 * i..3 * i + 3].iter().enumerate() {
             let found = found.expect("it is in the text or at its end");
-            match newlines {
-                Newlines::Any if ends_line => assert_eq!(found, offset + 1, "{text:?} {chunks:?}"),
-                Newlines::CrLf if ends_line => assert_eq!(found, offset - 1, "{text:?} {chunks:?}"),
-                _ => assert_eq!(found, offset, "{text:?} {newlines:?} {line} {columns:?} {unit} {chunks:?}"),
+            match ending {
+                LineEnding::Any if ends_line => assert_eq!(found, offset + 1, "{text:?} {chunks:?}"),
+                LineEnding::CrLf | LineEnding::LfOrCrLf if ends_line => {
+                    assert_eq!(found, offset - 1, "{text:?} {chunks:?}")
+                }
+                _ => assert_eq!(found, offset, "{text:?} {ending:?} {line} {columns:?} {unit} {chunks:?}"),
             }
         }
     }
     // No chunk contains the end of the last line.
     for (found, end) in beyond.iter().zip(&ends[..ends.len() - 1]) {
-        assert_eq!(*found, Some(*end), "{text:?} {newlines:?} {chunks:?}");
+        assert_eq!(*found, Some(*end), "{text:?} {ending:?} {chunks:?}");
     }
 }
 
@@ -118,8 +126,8 @@ const SAMPLES: [&str; 8] =
 #[test]
 fn every_partition_of_short_texts_has_the_same_locations() {
     for text in SAMPLES {
-        for newlines in ALL {
-            every_partition(text.as_bytes(), |chunks| check(text, newlines, &as_text(text, chunks)));
+        for ending in ALL {
+            every_partition(text.as_bytes(), |chunks| check(text, ending, &as_text(text, chunks)));
         }
     }
 }
@@ -145,22 +153,22 @@ fn long_texts_have_the_same_locations_for_every_partition() {
     let mut rng = Rng::new(18);
     for round in 0..8 {
         let text = long_text(&mut rng, 10 + 3 * round);
-        for newlines in ALL {
-            some_partitions(text.as_bytes(), 3, |chunks| check(&text, newlines, &as_text(&text, chunks)));
+        for ending in ALL {
+            some_partitions(text.as_bytes(), 3, |chunks| check(&text, ending, &as_text(&text, chunks)));
         }
     }
     // More characters than the 8-bit counters of a lane can count.
     for text in ["\n".repeat(40_000), "\r".repeat(40_000), "€\r\n".repeat(20_000), "🦀".repeat(9_000)] {
-        for newlines in ALL {
-            let mut locator = Locator::new().newlines(newlines);
-            locator.feed(&text);
-            let (positions, _) = by_hand(&text, newlines);
+        for ending in ALL {
+            let mut locator = Locator::new().with_line_ending(ending);
+            locator.push(&text);
+            let (positions, _) = by_hand(&text, ending);
             assert_eq!(position(&locator), positions[positions.len() - 1]);
         }
     }
 }
 
-/// [`Locator::feed_ascii`] where the text is ASCII, and [`Locator::feed`] elsewhere: the state is that of `feed` alone.
+/// [`Locator::push_ascii`] where the text is ASCII, and [`Locator::push`] elsewhere: the state is that of `push` alone.
 #[test]
 fn ascii_that_is_fed_as_bytes_has_the_same_locations() {
     let mut rng = Rng::new(19);
@@ -169,21 +177,21 @@ fn ascii_that_is_fed_as_bytes_has_the_same_locations() {
     texts.extend((0..4).map(|_| long_text(&mut rng, 300)));
     texts.extend(["\n".repeat(3_000), format!("{}\r\nžluťoučký\n", "GET / HTTP/1.1\r\n".repeat(100))]);
     for text in texts {
-        for newlines in ALL {
-            let start = Locator::new().newlines(newlines);
+        for ending in ALL {
+            let start = Locator::new().with_line_ending(ending);
             some_partitions(text.as_bytes(), 3, |chunks| {
                 let (mut by_text, mut by_bytes) = (start, start);
                 for chunk in as_text(&text, chunks) {
-                    by_text.feed(chunk);
+                    by_text.push(chunk);
                     let mut rest = chunk;
                     while !rest.is_empty() {
                         let ascii = rest.bytes().take_while(u8::is_ascii).count();
-                        assert_eq!(by_bytes.feed_ascii(rest.as_bytes()), ascii);
+                        assert_eq!(by_bytes.push_ascii(rest.as_bytes()), ascii);
                         let other = rest[ascii..].bytes().take_while(|byte| !byte.is_ascii()).count();
-                        by_bytes.feed(&rest[ascii..ascii + other]);
+                        by_bytes.push(&rest[ascii..ascii + other]);
                         rest = &rest[ascii + other..];
                     }
-                    assert_eq!(by_bytes, by_text, "{newlines:?} {chunk:?}");
+                    assert_eq!(by_bytes, by_text, "{ending:?} {chunk:?}");
                 }
             });
         }
@@ -205,8 +213,8 @@ fn a_position_inside_a_character_is_its_start() {
 
 #[test]
 fn a_cr_before_the_chunk_of_its_lf_has_an_offset() {
-    let mut locator = Locator::new().newlines(Newlines::CrLf);
-    locator.feed("a\r");
+    let mut locator = Locator::new().with_line_ending(LineEnding::CrLf);
+    locator.push("a\r");
     for (column, offset) in [(0, None), (1, Some(1)), (2, Some(1)), (9, Some(1))] {
         assert_eq!(locator.offset_of("\nb", 0, Column::Bytes(column)), offset, "{column}");
     }
@@ -219,15 +227,15 @@ fn the_lines_of_a_long_chunk_start_where_those_of_a_loop_do() {
     let lines: Vec<String> = lens.iter().map(|&len| "x".repeat(len)).collect();
     for terminator in ["\n", "\r\n", "\r", "\n\r"] {
         let text = lines.join(terminator);
-        for newlines in ALL {
-            let locator = Locator::new().newlines(newlines);
-            let (positions, _) = by_hand(&text, newlines);
+        for ending in ALL {
+            let locator = Locator::new().with_line_ending(ending);
+            let (positions, _) = by_hand(&text, ending);
             for (offset, line, _) in positions.into_iter().filter(|(.., columns)| *columns == [0; 3]) {
                 let is_between =
                     text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
-                if newlines != Newlines::Any || !is_between {
+                if ending != LineEnding::Any || !is_between {
                     let found = locator.offset_of(&text, line, Column::Bytes(0));
-                    assert_eq!(found, Some(offset), "{terminator:?} {newlines:?} {line}");
+                    assert_eq!(found, Some(offset), "{terminator:?} {ending:?} {line}");
                 }
             }
         }
@@ -236,11 +244,11 @@ fn the_lines_of_a_long_chunk_start_where_those_of_a_loop_do() {
 
 #[test]
 fn an_ill_formed_sequence_is_one_character() {
-    let mut locator = Locator::new().newlines(Newlines::CrLf);
-    locator.feed("a\r");
-    locator.feed_ill_formed(3);
+    let mut locator = Locator::new().with_line_ending(LineEnding::CrLf);
+    locator.push("a\r");
+    locator.push_ill_formed(3);
     // An ill-formed sequence is between the CR and the LF.
-    locator.feed("\nb");
+    locator.push("\nb");
     assert_eq!(position(&locator), (7, 0, [7, 5, 5]));
 }
 
@@ -250,16 +258,16 @@ mod index {
 
     use super::*;
 
-    fn check_index(text: &str, newlines: Newlines, chunks: &[&str]) {
-        let (positions, ends) = by_hand(text, newlines);
-        let mut index = LineIndex::new(newlines);
-        chunks.iter().for_each(|chunk| index.feed(chunk));
+    fn check_index(text: &str, ending: LineEnding, chunks: &[&str]) {
+        let (positions, ends) = by_hand(text, ending);
+        let mut index = LineIndex::new(ending);
+        chunks.iter().for_each(|chunk| index.push(chunk));
         assert_eq!((index.len(), index.lines()), (text.len() as u64, ends.len() as u64));
         assert_eq!(index.is_empty(), text.is_empty());
         for &(offset, line, columns) in &positions {
             let is_between =
                 text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
-            if is_between && newlines == Newlines::Any {
+            if is_between && ending == LineEnding::Any {
                 continue;
             }
             let location = index.location(offset).expect("it is in the text");
@@ -271,11 +279,11 @@ mod index {
             );
             for column in units(columns) {
                 let end = ends[line as usize];
-                assert_eq!(index.offset_of(line, column), Some(offset.min(end)), "{text:?} {newlines:?}");
+                assert_eq!(index.offset_of(line, column), Some(offset.min(end)), "{text:?} {ending:?}");
             }
         }
         for (line, &end) in ends.iter().enumerate() {
-            assert_eq!(index.line(line as u64).expect("a line").end, end, "{text:?} {newlines:?}");
+            assert_eq!(index.line(line as u64).expect("a line").end, end, "{text:?} {ending:?}");
             assert_eq!(index.offset_of(line as u64, Column::Utf16(u64::MAX)), Some(end));
         }
         assert_eq!((index.line(ends.len() as u64), index.location(text.len() as u64 + 1)), (None, None));
@@ -284,18 +292,16 @@ mod index {
     #[test]
     fn an_index_finds_locations_in_any_order() {
         for text in SAMPLES {
-            for newlines in ALL {
-                every_partition(text.as_bytes(), |chunks| {
-                    check_index(text, newlines, &as_text(text, chunks))
-                });
+            for ending in ALL {
+                every_partition(text.as_bytes(), |chunks| check_index(text, ending, &as_text(text, chunks)));
             }
         }
         let mut rng = Rng::new(64);
         for round in 0..8 {
             let text = long_text(&mut rng, 20 + 17 * round);
-            for newlines in ALL {
+            for ending in ALL {
                 some_partitions(text.as_bytes(), 3, |chunks| {
-                    check_index(&text, newlines, &as_text(&text, chunks));
+                    check_index(&text, ending, &as_text(&text, chunks));
                 });
             }
         }
@@ -303,11 +309,11 @@ mod index {
 
     #[test]
     fn an_offset_inside_a_character_is_its_start() {
-        let mut index = LineIndex::new(Newlines::Lf);
-        index.feed(&"x".repeat(62));
+        let mut index = LineIndex::new(LineEnding::Lf);
+        index.push(&"x".repeat(62));
         // Across the boundary of a block.
-        index.feed("🦀");
-        index.feed_ill_formed(3);
+        index.push("🦀");
+        index.push_ill_formed(3);
         for offset in 62..66 {
             let location = index.location(offset).expect("it is in the text");
             assert_eq!((location.offset, location.columns.utf16), (62, 62));
@@ -324,24 +330,24 @@ mod index {
     fn ill_formed_sequences_have_the_locations_of_a_locator() {
         // The length of an ill-formed sequence, and the text after it.
         let pieces = [(0, "a\r"), (1, "\nb"), (3, "é\r"), (2, "🦀\r\n"), (2, "\n"), (1, "\r"), (0, "\nc")];
-        for newlines in ALL {
-            let (mut locator, mut index) = (Locator::new().newlines(newlines), LineIndex::new(newlines));
+        for ending in ALL {
+            let (mut locator, mut index) = (Locator::new().with_line_ending(ending), LineIndex::new(ending));
             for (bytes, text) in pieces.into_iter().cycle().take(60) {
-                locator.feed_ill_formed(bytes);
-                index.feed_ill_formed(bytes);
-                assert_eq!(index.location(index.len()), Some(locator.location()), "{newlines:?}");
-                locator.feed(text);
-                index.feed(text);
-                assert_eq!(index.location(index.len()), Some(locator.location()), "{newlines:?}");
+                locator.push_ill_formed(bytes);
+                index.push_ill_formed(bytes);
+                assert_eq!(index.location(index.len()), Some(locator.location()), "{ending:?}");
+                locator.push(text);
+                index.push(text);
+                assert_eq!(index.location(index.len()), Some(locator.location()), "{ending:?}");
             }
         }
     }
 
     #[test]
     fn an_ill_formed_sequence_across_two_blocks_is_one_character() {
-        let mut index = LineIndex::new(Newlines::Lf);
-        index.feed(&"x".repeat(62));
-        index.feed_ill_formed(3);
+        let mut index = LineIndex::new(LineEnding::Lf);
+        index.push(&"x".repeat(62));
+        index.push_ill_formed(3);
         let offsets = (61..=65).map(|at| index.location(at).expect("it is in the text").offset);
         assert!(offsets.eq([61, 62, 62, 62, 65]));
     }
@@ -349,13 +355,13 @@ mod index {
     #[test]
     fn ascii_after_a_block_is_not_inside_a_character() {
         let text = ["x".repeat(63), "é".into(), "x".repeat(100)].concat();
-        check_index(&text, Newlines::Lf, &[&text]);
+        check_index(&text, LineEnding::Lf, &[&text]);
     }
 
     #[test]
     fn ascii_text_only_uses_memory_for_its_lines() {
-        let mut index = LineIndex::new(Newlines::Lf);
-        index.feed(&"ascii\n".repeat(1000));
+        let mut index = LineIndex::new(LineEnding::Lf);
+        index.push(&"ascii\n".repeat(1000));
         assert_eq!(index.lines(), 1001);
         let location = index.location(6 * 500 + 3).expect("it is in the text");
         assert_eq!((location.line, location.columns.utf16), (500, 3));
@@ -364,15 +370,15 @@ mod index {
 
 #[test]
 fn offsets_wrap() {
-    let mut locator = Locator::new().newlines(Newlines::CrLf);
-    locator.feed_ill_formed(u64::MAX);
-    locator.feed("ab\r");
+    let mut locator = Locator::new().with_line_ending(LineEnding::CrLf);
+    locator.push_ill_formed(u64::MAX);
+    locator.push("ab\r");
     assert_eq!((locator.location().offset, locator.location().columns.bytes), (2, 2));
     assert_eq!(locator.location().columns.characters, 4);
     let mut first = Locator::new();
-    first.feed("ab");
+    first.push("ab");
     let mut second = Locator::new();
-    second.feed_ill_formed(u64::MAX);
+    second.push_ill_formed(u64::MAX);
     first.join(&second);
     assert_eq!((first.location().offset, first.location().columns.bytes), (1, 1));
 }
@@ -383,25 +389,25 @@ fn offsets_wrap() {
 fn an_edited_index_is_that_of_the_edited_document() {
     use utf8_codec::locate::LineIndex;
 
-    let same = |index: &LineIndex, document: &str, newlines: Newlines, step: usize| {
-        let mut whole = LineIndex::new(newlines);
-        whole.feed(document);
+    let same = |index: &LineIndex, document: &str, ending: LineEnding, step: usize| {
+        let mut whole = LineIndex::new(ending);
+        whole.push(document);
         assert_eq!((index.len(), index.lines()), (document.len() as u64, whole.lines()));
         for line in 0..=whole.lines() {
-            assert_eq!(index.line(line), whole.line(line), "{newlines:?}: line {line} of {document:?}");
+            assert_eq!(index.line(line), whole.line(line), "{ending:?}: line {line} of {document:?}");
         }
         for offset in (0..=document.len() as u64).step_by(step) {
             let location = whole.location(offset).expect("an offset of the document");
-            assert_eq!(index.location(offset), Some(location), "{newlines:?}: {offset} of {document:?}");
+            assert_eq!(index.location(offset), Some(location), "{ending:?}: {offset} of {document:?}");
             let column = Column::Utf16(location.columns.utf16);
             assert_eq!(index.offset_of(location.line, column), whole.offset_of(location.line, column));
         }
     };
     let mut rng = Rng::new(2);
-    for newlines in [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any] {
+    for ending in ALL {
         // Short documents, and some that are longer than a leaf of the index.
         for (rounds, most, step) in [(150, 12, 1), (20, 900, 97)] {
-            let (mut index, mut document) = (LineIndex::new(newlines), String::new());
+            let (mut index, mut document) = (LineIndex::new(ending), String::new());
             for _ in 0..rounds {
                 let characters = ["a", "\r", "\n", "\r\n", "é", "€", "💩", "a long line of ASCII, "];
                 let text: String =
@@ -416,11 +422,11 @@ fn an_edited_index_is_that_of_the_edited_document() {
                 let end = if rng.below(4) == 0 { end } else { start };
                 document.replace_range(start..end, &text);
                 index.splice(start as u64..end as u64, &text);
-                same(&index, &document, newlines, step);
+                same(&index, &document, ending, step);
             }
             index.splice(0..u64::MAX, "");
             assert!(index.is_empty());
-            same(&index, "", newlines, 1);
+            same(&index, "", ending, 1);
         }
     }
 }
@@ -433,10 +439,10 @@ fn an_edit_joins_and_separates_a_cr_and_an_lf() {
 
     for len in (0..20).chain(1000..1050).chain(2030..2060) {
         let line = "a".repeat(len);
-        let mut index = LineIndex::new(Newlines::Any);
-        index.feed(&line);
-        index.feed("\rbbb\n");
-        index.feed(&line);
+        let mut index = LineIndex::new(LineEnding::Any);
+        index.push(&line);
+        index.push("\rbbb\n");
+        index.push(&line);
         assert_eq!(index.lines(), 3);
         let cr = len as u64;
         index.splice(cr + 1..cr + 4, "");

@@ -1,10 +1,10 @@
-//! `TextDecoder::push` and `feed_ranges` agree with `feed` for every partition, and `push` borrows where
+//! `TextDecoder::decode_chunk` and `feed_ranges` agree with `feed` for every partition, and `decode_chunk` borrows where
 //! possible.
 
 use core::ops::Range;
 use std::borrow::Cow;
 
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, PushError, Subset, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::{BomPolicy, DecodeError, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
 
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 
@@ -18,8 +18,8 @@ fn every_decoder() -> Vec<TextDecoder> {
     let mut decoders = Vec::new();
     for policy in policies() {
         for bom in BOMS {
-            let decoder = TextDecoder::new().on_error(policy).bom(bom);
-            decoders.extend([decoder, decoder.subset(&Subset::NO_CONTROLS)]);
+            let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
+            decoders.extend([decoder, decoder.with_subset(&Subset::NO_CONTROLS)]);
         }
     }
     decoders
@@ -61,14 +61,14 @@ fn by_push(mut decoder: TextDecoder, chunks: &[&[u8]]) -> Outcome {
         loop {
             let borrows = can_be_borrowed(decoder, rest);
             let before = decoder.offset();
-            match decoder.push(rest) {
+            match decoder.decode_chunk(rest) {
                 Ok(good) => {
                     assert_eq!(matches!(good, Cow::Borrowed(_)), borrows, "{rest:02X?}");
                     assert_eq!(decoder.offset() - before, rest.len() as u64);
                     text.push_str(&good);
                     break;
                 }
-                Err(PushError { error, text: good, read, .. }) => {
+                Err(DecodeError { error, text: good, read, .. }) => {
                     assert_eq!(decoder.offset() - before, read as u64);
                     text.push_str(&good);
                     errors.push(error);
@@ -176,17 +176,17 @@ fn text_and_errors_are_those_of_the_oracle() {
 #[test]
 fn long_text_in_a_subset_is_borrowed_whole() {
     let text = "\u{20AC}\u{1F980}a".repeat(5_000);
-    let mut decoder = TextDecoder::new().subset(&Subset::NO_CONTROLS);
+    let mut decoder = TextDecoder::new().with_subset(&Subset::NO_CONTROLS);
     assert!(
-        matches!(decoder.push(text.as_bytes()), Ok(Cow::Borrowed(found)) if found.as_ptr() == text.as_ptr())
+        matches!(decoder.decode_chunk(text.as_bytes()), Ok(Cow::Borrowed(found)) if found.as_ptr() == text.as_ptr())
     );
 }
 
 #[test]
 fn an_error_has_the_text_before_it_and_displays_none() {
     let mut decoder = TextDecoder::new();
-    assert_eq!(decoder.push(b"secret gr\xC3").unwrap(), "secret gr");
-    let failed = decoder.push(b"\xBCn\xFFrest").unwrap_err();
+    assert_eq!(decoder.decode_chunk(b"secret gr\xC3").unwrap(), "secret gr");
+    let failed = decoder.decode_chunk(b"\xBCn\xFFrest").unwrap_err();
     assert_eq!(
         (failed.error, &*failed.text, failed.read),
         (Utf8Error::new(12, ErrorKind::InvalidLead, 1), "\u{FC}n", 3)
@@ -196,7 +196,7 @@ fn an_error_has_the_text_before_it_and_displays_none() {
     assert!(debug.contains("text: 3 bytes") && !debug.contains('\u{FC}'), "{debug}");
     assert_eq!(Utf8Error::from(failed.clone()), failed.error);
     assert_eq!(failed.utf8_error(), Some(failed.error));
-    assert_eq!(decoder.push(b"rest").unwrap(), "rest", "the rest can be decoded");
+    assert_eq!(decoder.decode_chunk(b"rest").unwrap(), "rest", "the rest can be decoded");
     #[cfg(feature = "std")]
     {
         assert_eq!(Utf8Error::find(&failed), Some(failed.error));
@@ -209,13 +209,13 @@ fn an_error_has_the_text_before_it_and_displays_none() {
 #[test]
 fn an_error_at_the_first_byte_consumes_no_byte() {
     let mut decoder = TextDecoder::new();
-    assert_eq!(decoder.push(b"\xE2\x82").unwrap(), "");
-    let failed = decoder.push(b"abc").unwrap_err();
+    assert_eq!(decoder.decode_chunk(b"\xE2\x82").unwrap(), "");
+    let failed = decoder.decode_chunk(b"abc").unwrap_err();
     assert_eq!((failed.error.offset, failed.error.len, &*failed.text, failed.read), (0, 2, "", 0));
-    assert_eq!(decoder.push(b"abc").unwrap(), "abc");
+    assert_eq!(decoder.decode_chunk(b"abc").unwrap(), "abc");
 
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    decoder.push(b"\xE2\x82").unwrap();
+    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    decoder.decode_chunk(b"\xE2\x82").unwrap();
     let found: Vec<_> = decoder.feed_ranges(b"abc").map(|(range, _)| range).collect();
     assert_eq!(found, [0..0, 0..3]);
 }

@@ -1,7 +1,7 @@
 //! Cases from reports about transcoding, detection and positions.
 
 use utf8_codec::detect::{Detection, Detector};
-use utf8_codec::locate::{Column, LineIndex, Newlines};
+use utf8_codec::locate::{Column, LineIndex};
 use utf8_codec::transcode::{Encoding, Transcoder, UnknownEncoding};
 
 use crate::support::every_partition;
@@ -15,10 +15,10 @@ fn a_sniffed_bom_is_removed() {
         ("encoding_rs users", b"\xEF\xBB\xBFa", "a"),
     ] {
         every_partition(input, |chunks| {
-            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
             let mut out = String::new();
-            chunks.iter().for_each(|chunk| transcoder.feed(chunk, &mut out).expect(report));
-            transcoder.finish(&mut out).expect(report);
+            chunks.iter().for_each(|chunk| transcoder.feed_into(chunk, &mut out).expect(report));
+            transcoder.finish_into(&mut out).expect(report);
             assert_eq!(out, text, "{report}");
         });
     }
@@ -34,7 +34,7 @@ fn utf_32_needs_whole_code_units() {
     ] {
         every_partition(input, |chunks| {
             let mut detector = Detector::new();
-            chunks.iter().for_each(|chunk| _ = detector.feed(chunk));
+            chunks.iter().for_each(|chunk| _ = detector.push(chunk));
             assert_eq!(detector.finish(), detection, "{report}");
         });
     }
@@ -44,8 +44,8 @@ fn utf_32_needs_whole_code_units() {
 #[test]
 fn the_line_after_the_last_is_the_end_of_the_document() {
     for (report, text, lines) in [("clice#512, lsp4e#669", "ab\r\ncd", 2), ("materialize#37369", "", 1)] {
-        let mut index = LineIndex::new(Newlines::Any);
-        index.feed(text);
+        let mut index = LineIndex::new(utf8_codec::LineEnding::Any);
+        index.push(text);
         assert_eq!(index.lines(), lines, "{report}");
         assert_eq!(index.offset_of(lines, Column::Utf16(7)), Some(text.len() as u64), "{report}");
         assert_eq!(index.offset_of(lines + 1, Column::Utf16(0)), None, "{report}");

@@ -15,7 +15,7 @@ type Errors = Vec<(u64, ErrorKind, u8)>;
 /// Returns the text, the errors and the rejected bytes of a strict decoder, and the text of a repairing decoder.
 fn decode(subset: &'static Subset, chunks: &[&[u8]]) -> (String, Errors, Vec<Vec<u8>>, String) {
     let (mut text, mut errors, mut rejected) = (String::new(), Vec::new(), Vec::new());
-    let mut decoder = TextDecoder::new().subset(subset);
+    let mut decoder = TextDecoder::new().with_subset(subset);
     for chunk in chunks {
         let mut pieces = decoder.feed(chunk);
         while let Some(piece) = pieces.next() {
@@ -39,7 +39,7 @@ fn decode(subset: &'static Subset, chunks: &[&[u8]]) -> (String, Errors, Vec<Vec
 }
 
 fn repaired(subset: &'static Subset, chunks: &[&[u8]]) -> String {
-    let mut decoder = TextDecoder::new().subset(subset).on_error(ErrorPolicy::Replace);
+    let mut decoder = TextDecoder::new().with_subset(subset).with_error_policy(ErrorPolicy::Replace);
     let mut out = String::new();
     for chunk in chunks {
         // Every iterator is dropped after one piece. The decoder must then be positioned after the returned text.
@@ -220,7 +220,7 @@ fn every_preset_finds_each_character_outside_it() {
             (0..before).for_each(|_| text.push(fill));
             text.push(character);
             (before..filler).for_each(|_| text.push(fill));
-            let mut decoder = TextDecoder::new().subset(subset);
+            let mut decoder = TextDecoder::new().with_subset(subset);
             let error = decoder.feed(text.as_bytes()).find_map(|piece| piece.text().err());
             let expected = if !subset.contains(fill) && before > 0 {
                 Some(0)
@@ -298,7 +298,7 @@ fn the_bom_policy_applies_before_long_ascii() {
     for bom in [BomPolicy::Strip, BomPolicy::Keep, BomPolicy::Reject, BomPolicy::Require] {
         for start in [&b""[..], b"\xEF\xBB\xBF"] {
             let stream = [start, &input].concat();
-            let mut decoder = TextDecoder::new().bom(bom).subset(&Subset::NO_CONTROLS);
+            let mut decoder = TextDecoder::new().with_bom_policy(bom).with_subset(&Subset::NO_CONTROLS);
             let mut errors = Vec::new();
             let mut text = String::new();
             for piece in decoder.feed(&stream) {
@@ -335,7 +335,7 @@ fn the_bom_policy_applies_before_the_subset() {
         (BomPolicy::Reject, vec![(0, ErrorKind::UnexpectedBom, 3)]),
     ] {
         every_partition(b"\xEF\xBB\xBFab", |chunks| {
-            let mut decoder = TextDecoder::new().bom(bom).subset(&Subset::ASCII);
+            let mut decoder = TextDecoder::new().with_bom_policy(bom).with_subset(&Subset::ASCII);
             let (mut text, mut errors) = (String::new(), Vec::new());
             for chunk in chunks {
                 for piece in decoder.feed(chunk) {
@@ -358,7 +358,7 @@ fn the_terminator_of_a_line_need_not_be_in_the_subset() {
     use tokio_util::codec::Decoder;
     use utf8_codec::codec::Utf8LinesCodec;
 
-    let strict = TextDecoder::new().subset(&CYRILLIC);
+    let strict = TextDecoder::new().with_subset(&CYRILLIC);
     let mut codec = Utf8LinesCodec::with_decoder(strict);
     let mut buffer = BytesMut::from("жук\r\né\n\nend\n".as_bytes());
     assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some("жук"));
@@ -366,7 +366,7 @@ fn the_terminator_of_a_line_need_not_be_in_the_subset() {
     assert_eq!((error.offset, error.kind, error.len), (8, ErrorKind::OutsideSubset, 2));
     assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some(""));
 
-    let mut codec = Utf8LinesCodec::with_decoder(strict.on_error(ErrorPolicy::Replace));
+    let mut codec = Utf8LinesCodec::with_decoder(strict.with_error_policy(ErrorPolicy::Replace));
     // The terminator ends the unfinished sequence. The subset does not apply to the terminator.
     let mut buffer = BytesMut::from(&b"\xC3\xA9\n\xC3\n"[..]);
     assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));

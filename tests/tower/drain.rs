@@ -53,18 +53,18 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
     let body = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], EndHint::Nothing);
     for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
         for (drain, expected) in [(1_000, (0, false)), (3, (2, true)), (0, (3, true))] {
-            let layer = layer.clone().drain(drain).drain_timer(two_seconds);
+            let layer = layer.clone().with_drain_limit(drain).with_drain_timer(two_seconds);
             assert_eq!(drained(&layer, post(&json), body()).await, expected, "drain {drain}");
         }
         // A body that is known to be longer than the limit is not read.
         let known = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], EndHint::Size);
         for (drain, expected) in [(10, (0, false)), (9, (0, true)), (8, (3, true))] {
-            let layer = layer.clone().drain(drain).drain_timer(two_seconds);
+            let layer = layer.clone().with_drain_limit(drain).with_drain_timer(two_seconds);
             assert_eq!(drained(&layer, post(&json), known()).await, expected, "drain {drain}");
         }
         // This body is pending before each frame. Without a timer the layer does not wait for the rest.
         assert_eq!(drained(&layer, post(&json), body()).await, (3, true));
-        let timed = layer.clone().drain_timer(two_seconds);
+        let timed = layer.clone().with_drain_timer(two_seconds);
         let http2 = post(&json).version(http::Version::HTTP_2);
         assert_eq!(drained(&timed, http2, body()).await, (3, false), "the stream is reset");
         let latin1 = [("content-type", "text/plain; charset=latin1")];
@@ -75,10 +75,14 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
         );
         assert_eq!(drained(&timed, post(&latin1).header("expect", "100-continue"), body()).await, (4, true));
     }
-    let short = ValidateUtf8RequestLayer::new().hold(4).drain_timer(two_seconds);
+    let short = ValidateUtf8RequestLayer::new().with_hold_limit(4).with_drain_timer(two_seconds);
     let long = || Script::of(&[b"abc", b"def", b"ghi"], EndHint::Nothing);
     assert_eq!(drained(&short, post(&json), long()).await, (0, false), "too long");
-    assert_eq!(drained(&short.drain(3), post(&json), long()).await, (0, true), "the end is not read");
+    assert_eq!(
+        drained(&short.with_drain_limit(3), post(&json), long()).await,
+        (0, true),
+        "the end is not read"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +96,7 @@ async fn a_stalled_client_delays_a_response_up_to_the_timer() {
     }
     let mut waited = Duration::ZERO;
     for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
-        let layer = layer.drain_timer(two_seconds);
+        let layer = layer.with_drain_timer(two_seconds);
         let latin1 = [("content-type", "text/plain; charset=latin1")];
         for fields in [json, latin1] {
             assert_eq!(drained(&layer, post(&fields), stalling()).await, (0, true));
@@ -107,7 +111,7 @@ async fn a_stalled_client_delays_a_response_up_to_the_timer() {
         Some((Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"\xFF"))), ()))
     });
     let body = http_body_util::StreamBody::new(Box::pin(dripping));
-    let layer = ValidateUtf8RequestLayer::new().drain_timer(two_seconds);
+    let layer = ValidateUtf8RequestLayer::new().with_drain_timer(two_seconds);
     let before = tokio::time::Instant::now();
     let seen = through(&layer, post(&json).body(body).unwrap()).await;
     assert_eq!(

@@ -10,8 +10,8 @@ use serde_json::Value;
 use tower::ServiceExt;
 use utf8_codec::content_type::ContentType;
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyRules, ContentFields, Message, MultipartError, ProblemBody, Reason, Rejection,
-    Utf8Body, Utf8BodyError,
+    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, MultipartError, ProblemBody, Reason,
+    Rejection, Utf8Body, Utf8BodyError,
 };
 use utf8_codec::tower::ValidateUtf8RequestLayer;
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
@@ -51,12 +51,12 @@ async fn every_rejection_has_a_problem_document() {
         (Reason::LengthPrefixed, 415, "LengthPrefixed", None),
         (Reason::TooLong { limit: 9 }, 413, "TooLong", None),
     ] {
-        let request = Rejection::new(Message::Request, reason.clone()).to_response();
+        let request = Rejection::new(MessageKind::Request, reason.clone()).to_response();
         let (seen, document) = problem(request).await;
         assert_eq!((seen.as_u16(), &document["kind"]), (status, &kind.into()));
         assert_eq!(document["offset"].as_u64(), offset, "{kind}");
         assert_eq!(document["detail"], reason.to_string());
-        let (seen, _) = problem(Rejection::new(Message::Response, reason).to_response()).await;
+        let (seen, _) = problem(Rejection::new(MessageKind::Response, reason).to_response()).await;
         assert_eq!(seen, StatusCode::BAD_GATEWAY);
     }
 }
@@ -75,7 +75,7 @@ async fn the_body_of_a_response_ends_after_its_document() {
 async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>> {
     let (mut parts, body) = request.into_parts();
     let body = BodyRules::new()
-        .apply(Message::Request, &mut parts.headers, body)
+        .apply(MessageKind::Request, &mut parts.headers, body)
         .map_err(|rejection| rejection.to_response())?;
     match body.collect().await {
         Ok(text) => Ok(text.to_bytes().len().to_string()),
@@ -93,7 +93,7 @@ async fn behind_a_layer(body: Body) -> Result<String, Response<ProblemBody>> {
 
 #[tokio::test]
 async fn axum_handlers_can_return_the_response_of_the_layer() {
-    let layer = ValidateUtf8RequestLayer::streaming().on_rejection(|rejection| {
+    let layer = ValidateUtf8RequestLayer::streaming().with_rejection_response(|rejection| {
         let mut response = rejection.to_response();
         response.headers_mut().insert("x-from", http::HeaderValue::from_static("layer"));
         response
@@ -135,7 +135,7 @@ fn engine(
     let mut filter = BodyFilter::new(&plan, rules);
     let mut passed = Vec::new();
     // All chunks are fed before the first output is read, so the filter queues its output.
-    chunks.iter().for_each(|chunk| filter.feed(Bytes::from_static(chunk)));
+    chunks.iter().for_each(|chunk| filter.push(Bytes::from_static(chunk)));
     filter.finish();
     while let Some(data) = filter.next() {
         passed.extend_from_slice(
@@ -149,7 +149,7 @@ fn engine(
 
 #[test]
 fn an_engine_without_a_body_type_can_filter() {
-    let rules = BodyRules::new().form_data(true);
+    let rules = BodyRules::new().with_form_data(true);
     let form = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\ncaf\xC3\xA9\r\n--x--\r\n";
     for (content_type, kind, chunks) in [
         ("image/png", BodyKind::Pass, &[&b"\xFF\xFE"[..], b"\x80"][..]),
@@ -173,7 +173,7 @@ fn an_engine_without_a_body_type_can_filter() {
     let twice = [json, json];
     assert!(engine(&rules, &twice, &[b"{}"]).is_ok(), "the same type twice is one type");
 
-    let repair = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let repair = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain");
     let plan = repair.decide(&content).expect("text");
@@ -195,8 +195,8 @@ fn an_engine_without_a_body_type_can_filter() {
 #[test]
 fn a_field_is_removed_only_if_the_body_may_change() {
     const STRICT: TextDecoder = TextDecoder::new();
-    let same_length = STRICT.on_error(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
-    let repair = STRICT.on_error(ErrorPolicy::Replace);
+    let same_length = STRICT.with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+    let repair = STRICT.with_error_policy(ErrorPolicy::Replace);
     let form = "application/x-www-form-urlencoded";
     let form_data = "multipart/form-data; boundary=x";
     for (content_type, decoder, bytes, length) in [
@@ -204,18 +204,19 @@ fn a_field_is_removed_only_if_the_body_may_change() {
         ("text/plain", STRICT, false, false),
         ("text/plain", same_length, true, false),
         ("text/plain", repair, true, true),
-        ("text/plain", STRICT.bom(BomPolicy::Strip), true, true),
-        ("text/plain", same_length.bom(BomPolicy::Strip), true, true),
+        ("text/plain", STRICT.with_bom_policy(BomPolicy::Strip), true, true),
+        ("text/plain", same_length.with_bom_policy(BomPolicy::Strip), true, true),
         (form_data, STRICT, false, false),
         (form_data, same_length, true, false),
-        (form_data, STRICT.bom(BomPolicy::Strip), true, true),
+        (form_data, STRICT.with_bom_policy(BomPolicy::Strip), true, true),
         // A form has no BOM, and a repaired form is encoded again.
-        (form, STRICT.bom(BomPolicy::Strip), false, false),
+        (form, STRICT.with_bom_policy(BomPolicy::Strip), false, false),
         (form, same_length, true, true),
     ] {
         let mut content = ContentFields::new();
         content.add("content-type", content_type.as_bytes());
-        let plan = BodyRules::new().form_data(true).decoder(decoder).decide(&content).expect("checked");
+        let plan =
+            BodyRules::new().with_form_data(true).with_decoder(decoder).decide(&content).expect("checked");
         for (name, expected) in [("etag", bytes), ("accept-ranges", bytes), ("content-length", length)] {
             assert_eq!(plan.invalidates(name, b"1"), expected, "{content_type} {decoder:?} {name}");
         }
@@ -240,8 +241,8 @@ fn repairs_in_another_charset_are_the_same_when_split() {
         (ErrorPolicy::Strict, "日", 0),
     ] {
         let rules = BodyRules::new()
-            .other_charset(OtherCharset::Transcode)
-            .decoder(TextDecoder::new().on_error(policy));
+            .with_other_charset(OtherCharset::Transcode)
+            .with_decoder(TextDecoder::new().with_error_policy(policy));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(bytes, |chunks| {
             let (mut filter, mut text, mut failed) = (BodyFilter::new(&plan, &rules), Vec::new(), None);
@@ -254,7 +255,7 @@ fn repairs_in_another_charset_are_the_same_when_split() {
                 }
             };
             for chunk in chunks {
-                filter.feed(Bytes::copy_from_slice(chunk));
+                filter.push(Bytes::copy_from_slice(chunk));
                 drain(&mut filter);
             }
             filter.finish();
@@ -273,7 +274,7 @@ fn errors_in_another_charset_are_the_same_when_split() {
     use crate::support::every_partition;
     use utf8_codec::http::OtherCharset;
 
-    let rules = BodyRules::new().other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
     for (charset, bytes, expected) in [
         ("shift_jis", &b"\x93\xFAa"[..], Ok("日a")),
         ("shift_jis", b"\x93\xFAa\x81", Err(3)),
@@ -318,8 +319,8 @@ fn text_in_another_charset_is_compared_with_the_subset() {
         (ErrorPolicy::Skip, "日[31ma", 3, None),
     ] {
         let rules = BodyRules::new()
-            .other_charset(OtherCharset::Transcode)
-            .decoder(TextDecoder::new().on_error(policy).subset(&NO_ESC));
+            .with_other_charset(OtherCharset::Transcode)
+            .with_decoder(TextDecoder::new().with_error_policy(policy).with_subset(&NO_ESC));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(b"\x93\xFA\x1B[31m\xFFa\x1B", |chunks| {
             let filter = BodyFilter::new(&plan, &rules);
@@ -330,7 +331,7 @@ fn text_in_another_charset_is_compared_with_the_subset() {
                 (Ok(expected.into()), failed)
             );
             let mut filter = BodyFilter::new(&plan, &rules);
-            chunks.iter().for_each(|chunk| filter.feed(Bytes::copy_from_slice(chunk)));
+            chunks.iter().for_each(|chunk| filter.push(Bytes::copy_from_slice(chunk)));
             while filter.next().is_some() {}
             assert_eq!(filter.repaired(), repaired);
         });
@@ -348,8 +349,8 @@ fn half_a_character_in_another_charset_is_replaced() {
     use utf8_codec::http::OtherCharset;
 
     let rules = BodyRules::new()
-        .other_charset(OtherCharset::Transcode)
-        .decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        .with_other_charset(OtherCharset::Transcode)
+        .with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain; charset=shift_jis");
     let plan = rules.decide(&content).expect("a known charset");
@@ -367,11 +368,11 @@ fn half_a_character_in_another_charset_is_replaced() {
 
 #[test]
 fn a_filter_ends_with_its_error() {
-    let mut filter = BodyFilter::text(TextDecoder::new());
-    filter.feed(Bytes::from_static(b"a\xFFb"));
+    let mut filter = BodyFilter::with_decoder(TextDecoder::new());
+    filter.push(Bytes::from_static(b"a\xFFb"));
     assert_eq!(filter.next().unwrap().unwrap(), "a");
     assert!(matches!(filter.next(), Some(Err(Utf8BodyError::IllFormed(error))) if error.offset == 1));
-    filter.feed(Bytes::from_static(b"more"));
+    filter.push(Bytes::from_static(b"more"));
     filter.finish();
     assert!(filter.next().is_none());
     assert_eq!(format!("{filter:?}"), "BodyFilter { offset: 7, .. }");

@@ -3,14 +3,20 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use utf8_codec::http::{BodyRules, Message, Reason};
+use utf8_codec::http::{BodyRules, MessageKind, Reason};
 use utf8_codec::{ErrorPolicy, TextDecoder};
 
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::some_partitions;
 
 /// Returns what passes of a body, or its rejection.
-fn run(message: Message, rules: &BodyRules, content_type: &str, chunks: &[&[u8]], hint: EndHint) -> String {
+fn run(
+    message: MessageKind,
+    rules: &BodyRules,
+    content_type: &str,
+    chunks: &[&[u8]],
+    hint: EndHint,
+) -> String {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
     let body = match rules.apply(message, &mut headers, Script::of(chunks, hint)) {
@@ -29,7 +35,14 @@ fn run(message: Message, rules: &BodyRules, content_type: &str, chunks: &[&[u8]]
 }
 
 /// Checks that a body has this result in every cut.
-fn expect(message: Message, rules: &BodyRules, name: &str, content_type: &str, body: &[u8], expected: &str) {
+fn expect(
+    message: MessageKind,
+    rules: &BodyRules,
+    name: &str,
+    content_type: &str,
+    body: &[u8],
+    expected: &str,
+) {
     let expected = match expected {
         "ok" => format!("ok {}", body.escape_ascii()),
         other => other.to_owned(),
@@ -81,14 +94,14 @@ fn requests() {
         ("icalendar#238", "text/calendar", b"SUMMARY:caf\xC3\r\n \xA9\r\n", "error MissingContinuation@11"),
     ] as [(&str, &str, &[u8], &str); 23]
     {
-        expect(Message::Request, &BodyRules::new(), name, content_type, body, expected);
+        expect(MessageKind::Request, &BodyRules::new(), name, content_type, body, expected);
     }
 }
 
 #[test]
 fn a_response_in_a_declared_charset_passes_unchanged() {
     let strict = BodyRules::for_responses();
-    let repair = strict.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let repair = strict.clone().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     for (name, content_type, body) in [
         ("frankframework#6280", "application/xml", XML),
         ("fs2-data#332", "image/svg+xml", XML),
@@ -101,14 +114,14 @@ fn a_response_in_a_declared_charset_passes_unchanged() {
         ("grpc-dotnet", "application/grpc+json", b"\0\0\0\0\x80{\"a\":1}\xFF"),
     ] as [(&str, &str, &[u8]); 9]
     {
-        expect(Message::Response, &strict, name, content_type, body, "ok");
-        expect(Message::Response, &repair, name, content_type, body, "ok");
+        expect(MessageKind::Response, &strict, name, content_type, body, "ok");
+        expect(MessageKind::Response, &repair, name, content_type, body, "ok");
     }
     let json = b"{\"a\":\"\xE9\"}";
     let labeled = "application/json; charset=iso-8859-1";
     let unknown = b"<meta charset=klingon>\xE9";
-    expect(Message::Response, &strict, "HTML", "text/html", unknown, "error Truncated@22");
-    expect(Message::Response, &strict, "coreruleset#3527", labeled, json, "error MissingContinuation@6");
+    expect(MessageKind::Response, &strict, "HTML", "text/html", unknown, "error Truncated@22");
+    expect(MessageKind::Response, &strict, "coreruleset#3527", labeled, json, "error MissingContinuation@6");
 }
 
 #[cfg(feature = "encoding_rs")]
@@ -116,7 +129,7 @@ fn a_response_in_a_declared_charset_passes_unchanged() {
 fn only_documents_are_transcoded_by_what_they_declare() {
     use utf8_codec::http::OtherCharset;
 
-    let rules = BodyRules::for_responses().other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::for_responses().with_other_charset(OtherCharset::Transcode);
     let json = "{\"a\":\"é\"}".as_bytes();
     for (name, content_type, body, expected) in [
         ("reqwest#58", "application/json; charset=iso-8859-1", json, json),
@@ -137,6 +150,6 @@ fn only_documents_are_transcoded_by_what_they_declare() {
     ] as [(&str, &str, &[u8], &[u8]); 5]
     {
         let expected = format!("ok {}", expected.escape_ascii());
-        expect(Message::Response, &rules, name, content_type, body, &expected);
+        expect(MessageKind::Response, &rules, name, content_type, body, &expected);
     }
 }

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::http::{
     BodyRules, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Rejection,
-    Uncheckable, Utf8BodyError,
+    UncheckablePolicy, Utf8BodyError,
 };
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
@@ -54,7 +54,7 @@ async fn only_media_types_of_text_are_checked() {
         let seen = send(&layer, &[("content-type", other)], BAD).await;
         assert_eq!((seen.status, &seen.text[..], seen.handled), (StatusCode::OK, BAD, 1), "{other}");
     }
-    let everything = ValidateUtf8RequestLayer::new().rules(BodyRules::new().text_types(|_| true));
+    let everything = ValidateUtf8RequestLayer::new().with_rules(BodyRules::new().with_text_types(|_| true));
     let png = [("content-type", "image/png")];
     assert_eq!(send(&everything, &png, BAD).await.status, StatusCode::BAD_REQUEST);
 }
@@ -62,7 +62,9 @@ async fn only_media_types_of_text_are_checked() {
 #[tokio::test]
 async fn a_body_without_a_type_is_handled_as_configured() {
     let layer = |missing| {
-        ValidateUtf8RequestLayer::new().rules(BodyRules::new().missing_content_type(missing)).drain(0)
+        ValidateUtf8RequestLayer::new()
+            .with_rules(BodyRules::new().with_missing_content_type(missing))
+            .with_drain_limit(0)
     };
     let default = ValidateUtf8RequestLayer::new();
     for layer in [default, layer(MissingContentType::Check)] {
@@ -79,8 +81,8 @@ async fn a_body_without_a_type_is_handled_as_configured() {
     assert_eq!((seen.status, seen.handled), (StatusCode::UNSUPPORTED_MEDIA_TYPE, 0));
     assert_eq!(seen.problem()["kind"], "MissingContentType");
     // A message without a body needs no type, with any decoder.
-    let bom = TextDecoder::new().bom(BomPolicy::Require);
-    let requiring = ValidateUtf8RequestLayer::new().rules(BodyRules::new().decoder(bom));
+    let bom = TextDecoder::new().with_bom_policy(BomPolicy::Require);
+    let requiring = ValidateUtf8RequestLayer::new().with_rules(BodyRules::new().with_decoder(bom));
     for layer in [rejecting, requiring] {
         assert_eq!(send(&layer, &[], b"").await.status, StatusCode::OK);
     }
@@ -94,11 +96,11 @@ async fn a_request_that_cannot_be_checked_needs_a_rule() {
     let rules = BodyRules::new();
     for (rules, coding, range) in [
         (rules.clone(), CODING, RANGE),
-        (rules.clone().content_codings(Uncheckable::Pass), 200, RANGE),
-        (rules.content_ranges(Uncheckable::Pass), CODING, 200),
+        (rules.clone().with_content_codings(UncheckablePolicy::Pass), 200, RANGE),
+        (rules.with_content_ranges(UncheckablePolicy::Pass), CODING, 200),
     ] {
         for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-            let layer = layer.rules(rules.clone());
+            let layer = layer.with_rules(rules.clone());
             let answer = async |field| {
                 let seen = send(&layer, &[json, field], b"{}").await;
                 assert_eq!(seen.handled, usize::from(seen.status == StatusCode::OK), "{field:?}");
@@ -134,9 +136,9 @@ async fn a_request_that_cannot_be_checked_needs_a_rule() {
 
 #[tokio::test]
 async fn an_invalid_content_type_needs_a_rule() {
-    let passing = BodyRules::new().malformed_content_type(Uncheckable::Pass);
+    let passing = BodyRules::new().with_malformed_content_type(UncheckablePolicy::Pass);
     for (rules, status) in [(BodyRules::new(), 400), (passing, 200)] {
-        let layer = ValidateUtf8RequestLayer::new().rules(rules);
+        let layer = ValidateUtf8RequestLayer::new().with_rules(rules);
         for malformed in
             ["", "text", "text/plain charset=utf-8", "text/plain; charset", "text/plain, text/html"]
         {
@@ -173,18 +175,18 @@ async fn a_form_is_checked_after_percent_decoding() {
         assert_eq!((seen.status, &seen.text[..]), (StatusCode::OK, &b"a=%C3%A9&b=%zz"[..]));
     }
     // The `Content-Length` of a repaired form is that of the repaired body.
-    let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let replace = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let fields = [form[0], ("content-length", "3")];
-    let holding = ValidateUtf8RequestLayer::new().rules(replace.clone());
+    let holding = ValidateUtf8RequestLayer::new().with_rules(replace.clone());
     let seen = send(&holding, &fields, b"a=\xFF").await;
     assert_eq!((&seen.text[..], &seen.headers["content-length"]), (&b"a=%EF%BF%BD"[..], &11.into()));
-    let streaming = ValidateUtf8RequestLayer::streaming().rules(replace);
+    let streaming = ValidateUtf8RequestLayer::streaming().with_rules(replace);
     assert!(!send(&streaming, &fields, b"a=\xFF").await.headers.contains_key("content-length"));
 }
 
 #[tokio::test]
 async fn a_form_must_have_exactly_one_boundary() {
-    let layer = ValidateUtf8RequestLayer::new().rules(BodyRules::new().form_data(true));
+    let layer = ValidateUtf8RequestLayer::new().with_rules(BodyRules::new().with_form_data(true));
     let form = b"--a\r\nContent-Disposition: form-data; name=x\r\n\r\n--b\r\n--a--";
     for (parameters, status) in [
         ("boundary=a", StatusCode::OK),
@@ -205,7 +207,7 @@ async fn a_form_must_have_exactly_one_boundary() {
 
 #[tokio::test]
 async fn charsets_follow_the_rules() {
-    let layer = |rules| ValidateUtf8RequestLayer::new().rules(rules);
+    let layer = |rules| ValidateUtf8RequestLayer::new().with_rules(rules);
     let status = async |layer: &ValidateUtf8RequestLayer, content_type, text: &'static [u8]| {
         send(layer, &[("content-type", content_type)], text).await.status.as_u16()
     };
@@ -215,12 +217,13 @@ async fn charsets_follow_the_rules() {
     assert_eq!(status(&default, "text/plain; charset=utf-8; charset=latin1", b"a").await, 400);
     assert_eq!(status(&default, "text/plain; charset=utf-8; CHARSET=\"UTF8\"", b"a").await, 200);
     assert_eq!(status(&default, "text/plain; charset", b"a").await, 400);
-    let pass =
-        layer(BodyRules::new().other_charset(OtherCharset::Pass).missing_charset(MissingCharset::Pass));
+    let pass = layer(
+        BodyRules::new().with_other_charset(OtherCharset::Pass).with_missing_charset(MissingCharset::Pass),
+    );
     assert_eq!(status(&pass, "text/plain; charset=latin1", b"\xE9").await, 200);
     assert_eq!(status(&pass, "text/plain", b"\xE9").await, 200);
     assert_eq!(status(&pass, "text/plain; charset=utf-8", b"\xE9").await, 400);
-    let reject = layer(BodyRules::new().missing_charset(MissingCharset::Reject));
+    let reject = layer(BodyRules::new().with_missing_charset(MissingCharset::Reject));
     assert_eq!(status(&reject, "text/plain", b"a").await, 415);
     assert_eq!(status(&reject, "application/json", b"1").await, 200, "JSON has no such parameter");
 
@@ -237,11 +240,11 @@ async fn charsets_follow_the_rules() {
 async fn another_charset_is_transcoded_and_the_content_type_changed() {
     use http_body::Body as _;
     use tower::Service as _;
-    use utf8_codec::http::Message;
+    use utf8_codec::http::MessageKind;
 
-    let rules = BodyRules::new().other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-        let layer = layer.rules(rules.clone());
+        let layer = layer.with_rules(rules.clone());
         let fields =
             [("content-type", "text/plain; format=flowed; charset=Shift_JIS"), ("content-digest", "x")];
         let seen = send(&layer, &fields, b"\x93\xFA\x96\x7B").await;
@@ -263,7 +266,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
             Script::of(&[b"\0\xE9"], EndHint::Nothing).with_trailers(HeaderMap::from_iter(sums.clone()));
         let request = post(&[("content-type", "text/plain; charset=utf-16be")]).body(script).unwrap();
         let mut service =
-            layer.rules(rules.clone()).layer(service_fn(async |request: Request<CheckedBody<_>>| {
+            layer.with_rules(rules.clone()).layer(service_fn(async |request: Request<CheckedBody<_>>| {
                 let body = request.into_body().collect().await.unwrap();
                 assert_eq!(body.trailers(), Some(&HeaderMap::new()), "the digest is of the original bytes");
                 assert_eq!(body.to_bytes(), "\u{E9}");
@@ -274,9 +277,9 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
     // A character that is pending in the decoder is returned with the next byte.
     let mut fields =
         post(&[("content-type", "text/plain; charset=iso-2022-jp")]).body(()).unwrap().into_parts().0.headers;
-    let repair = rules.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let repair = rules.clone().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let script = Script::of(&[b"\x1B$", b"a"], EndHint::Size);
-    let mut body = repair.apply(Message::Request, &mut fields, script).unwrap();
+    let mut body = repair.apply(MessageKind::Request, &mut fields, script).unwrap();
     let mut hints = vec![(body.size_hint(), 0)];
     while let Some(frame) = body.frame().await {
         let data = frame.unwrap().into_data().unwrap();
@@ -289,7 +292,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
     let (bytes, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());
     for cut in [0, 1, 4_001, bytes.len() - 1] {
         let body = Script::of(&[&bytes[..cut], &bytes[cut..]], EndHint::EndStream);
-        let layer = ValidateUtf8RequestLayer::new().rules(rules.clone());
+        let layer = ValidateUtf8RequestLayer::new().with_rules(rules.clone());
         let request = post(&[("content-type", "text/plain; charset=sjis")]).body(body).unwrap();
         let seen = through(&layer, request).await;
         assert_eq!(seen.status, StatusCode::OK);
@@ -300,7 +303,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
 #[tokio::test]
 async fn a_body_is_held_up_to_a_limit() {
     let json = [("content-type", "application/json")];
-    let layer = ValidateUtf8RequestLayer::new().hold(8);
+    let layer = ValidateUtf8RequestLayer::new().with_hold_limit(8);
     assert_eq!(send(&layer, &json, b"12345678").await.status, StatusCode::OK);
     for end_hint in EndHint::ALL {
         let body = Script::of(&[b"1234", b"56789"], end_hint);
@@ -360,9 +363,9 @@ async fn header_values_paths_and_queries_are_checked_if_configured() {
     };
     let (bad_path, bad_query) = ("/a/%ED%A0%80?q=1", "/a?q=%C3%A9%ff&r=%zz%");
     let lenient = ValidateUtf8RequestLayer::new();
-    let headers = lenient.clone().check_headers();
-    let path = lenient.clone().check_path();
-    let query = lenient.clone().check_query();
+    let headers = lenient.clone().with_header_check(true);
+    let path = lenient.clone().with_path_check(true);
+    let query = lenient.clone().with_query_check(true);
     let extended = |value: &'static str| {
         let request = Request::get("/").header("content-disposition", value);
         request.body(Full::<Bytes>::default()).unwrap()
@@ -415,7 +418,7 @@ async fn trailers_of_every_body_are_checked() {
                     let body = Script::of(&[b"a=b"], end_hint).with_trailers(trailers(value));
                     post(&[("content-type", content_type)]).body(body).unwrap()
                 };
-                let layer = layer.counters(&counters);
+                let layer = layer.with_counters(&counters);
                 let seen = through(&layer, request(b"caf\xE9!")).await;
                 let problem = seen.problem();
                 assert_eq!(seen.status, StatusCode::BAD_REQUEST, "{content_type} {end_hint:?}");
@@ -426,9 +429,9 @@ async fn trailers_of_every_body_are_checked() {
                 assert_eq!((&problem["offset"], &problem["len"]), (&3.into(), &1.into()));
                 let seen = through(&layer, request("caf\u{E9}".as_bytes())).await;
                 assert_eq!((seen.status, &seen.text[..]), (StatusCode::OK, &b"a=b"[..]));
-                let passing = layer.rules(BodyRules::new().check_trailers(false));
+                let passing = layer.with_rules(BodyRules::new().with_trailer_check(false));
                 assert_eq!(through(&passing, request(b"\xE9")).await.status, StatusCode::OK);
-                let both = passing.check_headers();
+                let both = passing.with_header_check(true);
                 assert_eq!(through(&both, request(b"\xE9")).await.status, StatusCode::BAD_REQUEST);
             }
         }
@@ -440,7 +443,7 @@ async fn trailers_of_every_body_are_checked() {
 #[tokio::test]
 async fn a_body_without_text_is_wrapped_for_its_trailers_only() {
     let checking = ValidateUtf8RequestLayer::new();
-    let passing = checking.clone().rules(BodyRules::new().check_trailers(false));
+    let passing = checking.clone().with_rules(BodyRules::new().with_trailer_check(false));
     for (layer, expected) in [(checking, "CheckedBody(Streaming)"), (passing, "CheckedBody(Unchecked)")] {
         let service = layer.layer(service_fn(async |request: Request<CheckedBody<Script>>| {
             Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(format!("{:?}", request.body())))))
@@ -471,7 +474,7 @@ async fn the_body_of_a_handler_ends_after_its_last_frame() {
 
 #[tokio::test]
 async fn the_response_to_a_rejected_request_can_be_replaced() {
-    let layer = ValidateUtf8RequestLayer::new().on_rejection(|rejection: &Rejection| {
+    let layer = ValidateUtf8RequestLayer::new().with_rejection_response(|rejection: &Rejection| {
         assert!(matches!(rejection.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
         assert_eq!(rejection.content_type.as_ref().unwrap(), "text/plain");
         Response::builder().status(422).body(Bytes::from(rejection.reason.kind())).unwrap()
@@ -484,7 +487,7 @@ async fn the_response_to_a_rejected_request_can_be_replaced() {
 async fn all_clones_of_a_layer_share_their_counters() {
     let counters = HttpCounters::new();
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-        let layer = layer.counters(&counters);
+        let layer = layer.with_counters(&counters);
         send(&layer, &[("content-type", "text/plain")], BAD).await;
         send(&layer.clone(), &[("content-type", "text/plain")], b"good").await;
         send(&layer, &[("content-type", "text/plain; charset=x")], b"other").await;

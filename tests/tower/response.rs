@@ -47,7 +47,7 @@ async fn an_ill_formed_response_is_aborted_or_replaced() {
     assert!(parts.headers.contains_key("etag"));
     assert_eq!(text.unwrap_err().utf8_error().unwrap().offset, 2);
 
-    let holding = ValidateUtf8ResponseLayer::new().hold(100);
+    let holding = ValidateUtf8ResponseLayer::new().with_hold_limit(100);
     let (parts, text) = answer(&holding, Method::GET, text_response(), b"ab\xE2\x82").await;
     assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
     assert!(!parts.headers.contains_key("etag"), "it is another response");
@@ -55,10 +55,11 @@ async fn an_ill_formed_response_is_aborted_or_replaced() {
     let (parts, text) = answer(&holding, Method::GET, text_response(), b"good").await;
     assert_eq!((parts.headers.len(), &text.unwrap()[..]), (6, &b"good"[..]));
     let (parts, _) =
-        answer(&ValidateUtf8ResponseLayer::new().hold(3), Method::GET, text_response(), b"good").await;
+        answer(&ValidateUtf8ResponseLayer::new().with_hold_limit(3), Method::GET, text_response(), b"good")
+            .await;
     assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
 
-    let checking = ValidateUtf8ResponseLayer::new().check_headers();
+    let checking = ValidateUtf8ResponseLayer::new().with_header_check(true);
     let name = http::HeaderValue::from_bytes(b"\xE9").unwrap();
     let (parts, _) = answer(&checking, Method::GET, text_response().header("x-name", name), b"good").await;
     assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
@@ -67,8 +68,8 @@ async fn an_ill_formed_response_is_aborted_or_replaced() {
 #[tokio::test]
 async fn repairing_a_body_removes_the_fields_that_become_invalid() {
     let repairing = |policy| {
-        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
-        ValidateUtf8ResponseLayer::new().rules(rules)
+        let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
+        ValidateUtf8ResponseLayer::new().with_rules(rules)
     };
     let gone = ["content-digest", "repr-digest", "etag", "accept-ranges"];
     let (parts, text) =
@@ -92,7 +93,7 @@ async fn repairing_a_body_removes_the_fields_that_become_invalid() {
     assert!(parts.headers.contains_key("etag"), "a weak tag allows other bytes");
 
     // A held body is decoded before the response starts, so an unchanged body keeps its fields.
-    let holding = repairing(ErrorPolicy::Replace).hold(100);
+    let holding = repairing(ErrorPolicy::Replace).with_hold_limit(100);
     let (parts, _) = answer(&holding, Method::GET, text_response(), b"good").await;
     assert_eq!(parts.headers.len(), 6);
     let (parts, text) = answer(&holding, Method::GET, text_response(), b"ab\xE2\x82").await;
@@ -102,8 +103,9 @@ async fn repairing_a_body_removes_the_fields_that_become_invalid() {
 
 #[tokio::test]
 async fn responses_without_a_whole_body_are_not_checked() {
-    let layer =
-        ValidateUtf8ResponseLayer::new().rules(BodyRules::for_responses().text_types(|_| true)).hold(100);
+    let layer = ValidateUtf8ResponseLayer::new()
+        .with_rules(BodyRules::for_responses().with_text_types(|_| true))
+        .with_hold_limit(100);
     for (method, status) in [(Method::HEAD, 200), (Method::GET, 204), (Method::GET, 206), (Method::GET, 304)]
     {
         let (parts, text) = answer(&layer, method, text_response().status(status), b"\xBF\xFF").await;
@@ -126,8 +128,8 @@ async fn responses_without_a_whole_body_are_not_checked() {
 #[tokio::test]
 async fn a_response_without_a_body_has_the_same_fields() {
     for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Substitute(Ascii::QUESTION_MARK)] {
-        let rules = BodyRules::for_responses().decoder(TextDecoder::new().on_error(policy));
-        let layer = ValidateUtf8ResponseLayer::new().rules(rules);
+        let rules = BodyRules::for_responses().with_decoder(TextDecoder::new().with_error_policy(policy));
+        let layer = ValidateUtf8ResponseLayer::new().with_rules(rules);
         let (whole, _) = answer(&layer, Method::GET, text_response(), b"good").await;
         for (method, status) in [(Method::HEAD, 200), (Method::HEAD, 304), (Method::GET, 304)] {
             let (parts, _) = answer(&layer, method, text_response().status(status), b"").await;

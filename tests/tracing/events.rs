@@ -53,7 +53,7 @@ fn an_ill_formed_sequence_is_one_debug_event() {
         r#"DEBUG utf8_codec::text: ill-formed offset=6 kind="InvalidLead" len=1"#,
         r#"DEBUG utf8_codec::text: ill-formed offset=12 kind="Truncated" len=2"#,
     ];
-    let repairing = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let repairing = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     for log in [
         log_of(level, || drain(Utf8Codec::new(), INPUT)),
         log_of(level, || drain(Utf8Codec::with_decoder(repairing), INPUT)),
@@ -68,7 +68,9 @@ fn an_ill_formed_sequence_is_one_debug_event() {
 fn an_error_after_text_that_is_copied_is_one_event() {
     static NO_NUL: Subset = Subset::NO_NUL;
     let level = tracing_subscriber::filter::LevelFilter::DEBUG;
-    for decoder in [TextDecoder::new().bom(BomPolicy::Strip), TextDecoder::new().subset(&NO_NUL)] {
+    for decoder in
+        [TextDecoder::new().with_bom_policy(BomPolicy::Strip), TextDecoder::new().with_subset(&NO_NUL)]
+    {
         let log = log_of(level, || drain(Utf8Codec::with_decoder(decoder), INPUT));
         assert_eq!(log.lines().count(), 2, "{log}");
     }
@@ -79,7 +81,7 @@ fn no_event_contains_payload() {
     let level = tracing_subscriber::filter::LevelFilter::TRACE;
     let log = log_of(level, || {
         drain(Utf8Codec::new(), INPUT);
-        drain(Utf8LinesCodec::new().max_length(3), INPUT);
+        drain(Utf8LinesCodec::new().with_max_length(3), INPUT);
     });
     assert!(log.contains("TRACE") && log.contains("line too long"), "{log}");
     for payload in ["geheim", "wort", "67", "0xff", "\\xff"] {
@@ -120,7 +122,7 @@ fn a_repair_that_waits_for_the_inner_writer_is_one_event() {
     for parts in [&[&b"a\xFFb\xE2\x82c\xFE\xFEd"[..]][..], &[b"a\xFF", b"b\xE2", b"\x82", b"c\xFE\xFEd"]] {
         let level = tracing_subscriber::filter::LevelFilter::DEBUG;
         let log = log_of(level, || {
-            let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+            let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
             let mut writer = Utf8Writer::with_decoder(Slow { pending: 3, written: Vec::new() }, decoder);
             let mut poll = Context::from_waker(Waker::noop());
             for part in parts {

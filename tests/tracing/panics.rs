@@ -9,7 +9,7 @@ use std::panic::catch_unwind;
 use std::sync::Once;
 
 use tracing::span;
-use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, LineEnding, Subset, TextDecoder};
 
 /// A subscriber that panics at one event, or at every event from one on.
 struct Panics {
@@ -108,14 +108,14 @@ const POLICIES: [ErrorPolicy; 4] =
     [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Windows1252, ErrorPolicy::Skip];
 
 fn decoders() -> impl Iterator<Item = TextDecoder> {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    let more = [replace.bom(BomPolicy::Require), replace.subset(&Subset::BMP)];
-    POLICIES.map(|policy| TextDecoder::new().on_error(policy)).into_iter().chain(more)
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let more = [replace.with_bom_policy(BomPolicy::Require), replace.with_subset(&Subset::BMP)];
+    POLICIES.map(|policy| TextDecoder::new().with_error_policy(policy)).into_iter().chain(more)
 }
 
 #[test]
 #[cfg(feature = "alloc")]
-fn decode_into_leaves_valid_utf8() {
+fn feed_into_leaves_valid_utf8() {
     let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
@@ -124,7 +124,7 @@ fn decode_into_leaves_valid_utf8() {
             for _ in 0..32 {
                 let from = decoder.offset() as usize;
                 let mut done = false;
-                attempt(&mut || done = decoder.decode_into(&input[from..], &mut text).is_ok());
+                attempt(&mut || done = decoder.feed_into(&input[from..], &mut text).is_ok());
                 assert!(text.starts_with("before "));
                 assert_is_text(&text);
                 if done {
@@ -166,8 +166,8 @@ mod transcoder {
     /// Returns the same text in another encoding, with some unpaired surrogates.
     fn input(encoding: Encoding) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut to = Transcoder::new(Encoding::Utf8, encoding).on_error(ErrorPolicy::Escape);
-        to.feed(&ill_formed_input(), &mut bytes).expect("repaired");
+        let mut to = Transcoder::new(Encoding::Utf8, encoding).with_error_policy(ErrorPolicy::Escape);
+        to.feed_into(&ill_formed_input(), &mut bytes).expect("repaired");
         let unpaired: &[u8] = match encoding {
             Encoding::Utf16Le => b"\x01\xD8",
             Encoding::Utf16Be => b"\xD8\x01",
@@ -192,9 +192,9 @@ mod transcoder {
         for _ in 0..40 {
             let (from, before, mut result) = (transcoder.offset() as usize, out.clone(), Ok(()));
             let returned = attempt(&mut || {
-                result = transcoder.feed(&input[from..], &mut out).and_then(|()| {
+                result = transcoder.feed_into(&input[from..], &mut out).and_then(|()| {
                     ended = true;
-                    transcoder.finish(&mut out)
+                    transcoder.finish_into(&mut out)
                 });
             });
             check(&out);
@@ -214,8 +214,9 @@ mod transcoder {
         {
             let input = if from == Encoding::Utf8 { ill_formed_input() } else { input(from) };
             for policy in POLICIES {
-                let transcoder =
-                    Transcoder::new(from, Encoding::Utf8).on_error(policy).bom(BomPolicy::Require);
+                let transcoder = Transcoder::new(from, Encoding::Utf8)
+                    .with_error_policy(policy)
+                    .with_bom_policy(BomPolicy::Require);
                 let expected: String = transcode(transcoder, &input, |_| {}, &mut |attempt| {
                     attempt();
                     true
@@ -240,7 +241,7 @@ mod codecs {
     use bytes::BytesMut;
     use bytestring::ByteString;
     use tokio_util::codec::{Decoder, LengthDelimitedCodec};
-    use utf8_codec::codec::{LineEnding, Lines, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
+    use utf8_codec::codec::{Lines, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 
     use super::*;
 
@@ -297,7 +298,8 @@ mod codecs {
         for decoder in decoders() {
             every_item(&input, || Utf8Codec::with_decoder(decoder));
             for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf, LineEnding::Any] {
-                let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(60);
+                let lines =
+                    Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(60);
                 every_item(&input, || lines);
                 every_item(&input, || lines.into_batches());
             }
@@ -313,7 +315,7 @@ mod codecs {
 
         for policy in POLICIES {
             for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Be] {
-                every_item(&ill_formed_input(), || TranscodeCodec::new(encoding).on_error(policy));
+                every_item(&ill_formed_input(), || TranscodeCodec::new(encoding).with_error_policy(policy));
             }
         }
     }

@@ -8,13 +8,13 @@ use crate::support::every_partition;
 
 #[test]
 fn the_bom_policy_applies_in_every_encoding() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let Some(bom) = encoding.bom() else { continue };
         let text = encodings::encode(encoding, Open::default(), 0x61).expect("ASCII");
         let signed = [bom, &text[..]].concat();
         let len = bom.len() as u8;
         every_partition(&signed, |chunks| {
-            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).with_bom_policy(bom), chunks);
             assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{encoding}");
             assert_eq!(with(BomPolicy::Strip), (b"a".to_vec(), vec![]), "{encoding}");
             assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), vec![]), "{encoding}");
@@ -22,7 +22,7 @@ fn the_bom_policy_applies_in_every_encoding() {
             assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), rejected), "{encoding}");
         });
         every_partition(&text, |chunks| {
-            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).with_bom_policy(bom), chunks);
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Reject] {
                 assert_eq!(with(bom), (b"a".to_vec(), vec![]), "{encoding} {bom:?}");
             }
@@ -31,7 +31,7 @@ fn the_bom_policy_applies_in_every_encoding() {
         });
     }
     let missing = vec![(0, ErrorKind::MissingBom, 0)];
-    let nothing = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Require);
+    let nothing = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).with_bom_policy(BomPolicy::Require);
     assert_eq!(by_feed(nothing, &[]), (vec![], missing));
 }
 
@@ -43,9 +43,9 @@ fn a_bom_policy_applies_only_if_nothing_was_read() {
     {
         let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8);
         let mut out = String::new();
-        transcoder.feed(before, &mut out).expect("well-formed");
-        transcoder = transcoder.bom(BomPolicy::Strip);
-        transcoder.feed("\u{FEFF}a".as_bytes(), &mut out).expect("well-formed");
+        transcoder.feed_into(before, &mut out).expect("well-formed");
+        transcoder = transcoder.with_bom_policy(BomPolicy::Strip);
+        transcoder.feed_into("\u{FEFF}a".as_bytes(), &mut out).expect("well-formed");
         assert_eq!(out, expected);
     }
 }
@@ -70,13 +70,13 @@ fn sniffing_selects_the_encoding_that_the_bom_names() {
         (b"", Encoding::Utf8, ""),
     ] {
         every_partition(input, |chunks| {
-            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
             let mut out = String::new();
             for chunk in chunks {
-                transcoder.feed(chunk, &mut out).expect("well-formed");
+                transcoder.feed_into(chunk, &mut out).expect("well-formed");
             }
-            transcoder.finish(&mut out).expect("well-formed");
-            assert_eq!((out.as_str(), transcoder.from()), (text, encoding), "{chunks:02X?}");
+            transcoder.finish_into(&mut out).expect("well-formed");
+            assert_eq!((out.as_str(), transcoder.source()), (text, encoding), "{chunks:02X?}");
         });
     }
     for (input, errors) in [
@@ -87,16 +87,16 @@ fn sniffing_selects_the_encoding_that_the_bom_names() {
         (b"\xFF", vec![(0, ErrorKind::InvalidLead, 1)]),
     ] {
         every_partition(input, |chunks| {
-            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
             assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
         });
     }
     // An error that cannot be part of a BOM is reported by the call that contains it.
-    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
-    assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
-    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
-    assert!(transcoder.feed(b"\xFF", &mut Vec::new()).is_ok());
-    assert!(transcoder.feed(b"a", &mut Vec::new()).is_err());
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
+    assert!(transcoder.feed_into(b"\x80", &mut Vec::new()).is_err());
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
+    assert!(transcoder.feed_into(b"\xFF", &mut Vec::new()).is_ok());
+    assert!(transcoder.feed_into(b"a", &mut Vec::new()).is_err());
 }
 
 /// `EF BB BF` is the BOM of every encoding that resembles UTF-8 (ISO/IEC 10646-1 Annex F for the one with 31 bits).
@@ -110,23 +110,25 @@ fn sniffing_keeps_an_encoding_whose_bom_it_finds() {
         (Encoding::Utf8b, b"\xEF\xBB\xBF\xED\xA0", "\u{FEFF}\u{FFFD}\u{FFFD}"),
     ] {
         every_partition(input, |chunks| {
-            let transcoder = Transcoder::new(encoding, Encoding::Utf8).on_error(ErrorPolicy::Replace);
-            let [mut sniffing, mut named] = [transcoder.sniff().bom(BomPolicy::Keep), transcoder];
+            let transcoder =
+                Transcoder::new(encoding, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
+            let [mut sniffing, mut named] =
+                [transcoder.with_sniffing(true).with_bom_policy(BomPolicy::Keep), transcoder];
             let (mut sniffed, mut out) = (String::new(), String::new());
             for chunk in chunks {
-                sniffing.feed(chunk, &mut sniffed).expect("every error is repaired");
-                named.feed(chunk, &mut out).expect("every error is repaired");
+                sniffing.feed_into(chunk, &mut sniffed).expect("every error is repaired");
+                named.feed_into(chunk, &mut out).expect("every error is repaired");
             }
-            sniffing.finish(&mut sniffed).expect("every error is repaired");
-            named.finish(&mut out).expect("every error is repaired");
-            assert_eq!((sniffed.as_str(), sniffing.from()), (text, encoding), "{chunks:02X?}");
+            sniffing.finish_into(&mut sniffed).expect("every error is repaired");
+            named.finish_into(&mut out).expect("every error is repaired");
+            assert_eq!((sniffed.as_str(), sniffing.source()), (text, encoding), "{chunks:02X?}");
             assert_eq!((out, named.counters()), (sniffed, sniffing.counters()), "{encoding}");
         });
     }
     // Other encodings have another BOM or none.
     for encoding in [Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Latin1, Encoding::Windows1252] {
-        let mut transcoder = Transcoder::new(encoding, Encoding::Utf8).sniff();
-        transcoder.feed("\u{FEFF}é".as_bytes(), &mut String::new()).expect("UTF-8");
-        assert_eq!(transcoder.from(), Encoding::Utf8);
+        let mut transcoder = Transcoder::new(encoding, Encoding::Utf8).with_sniffing(true);
+        transcoder.feed_into("\u{FEFF}é".as_bytes(), &mut String::new()).expect("UTF-8");
+        assert_eq!(transcoder.source(), Encoding::Utf8);
     }
 }

@@ -8,9 +8,9 @@ use crate::support::every_partition;
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());
     for chunk in chunks {
-        transcoder.feed(chunk, &mut out)?;
+        transcoder.feed_into(chunk, &mut out)?;
     }
-    transcoder.finish(&mut out)?;
+    transcoder.finish_into(&mut out)?;
     Ok(out)
 }
 
@@ -187,24 +187,24 @@ fn annex_r_note_3_has_two_switches() {
         every_partition(&bytes, |chunks| {
             // The second byte is rejected, as in UTF-8.
             assert_eq!(convert(from, chunks), rejected(1));
-            let open = from.switches(Switches::STRICT.allow_surrogates());
+            let open = from.with_switches(Switches::STRICT.with_surrogates(true));
             assert_eq!(convert(open, chunks).as_deref(), Ok(&value.to_be_bytes()[..]));
         });
         every_partition(&value.to_be_bytes(), |chunks| {
             assert_eq!(convert(to, chunks), rejected(4));
-            let open = to.switches(Switches::STRICT.allow_surrogates());
+            let open = to.with_switches(Switches::STRICT.with_surrogates(true));
             assert_eq!(convert(open, chunks).as_deref(), Ok(&bytes[..]));
         });
     }
     for value in [0xFFFE_u32, 0xFFFF] {
         let bytes = table_4(value);
         both_ways(Encoding::Utf32Be, &value.to_be_bytes(), Encoding::Utf8Ucs4, &bytes);
-        let closed = Switches::STRICT.reject_fffe_ffff();
+        let closed = Switches::STRICT.with_reject_fffe_ffff(true);
         every_partition(&bytes, |chunks| {
-            let from = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be).switches(closed);
+            let from = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be).with_switches(closed);
             assert_eq!(convert(from, chunks), Err(Utf8Error::new(0, ErrorKind::Noncharacter, 3)));
         });
-        let to = Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4).switches(closed);
+        let to = Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4).with_switches(closed);
         let rejected = Err(Utf8Error::new(0, ErrorKind::Unmappable, 4));
         assert_eq!(convert(to, &[&value.to_be_bytes()]), rejected);
     }
@@ -256,7 +256,7 @@ fn modified_utf_8_is_strict_unless_lenient_java_is_set() {
         "a\0💩".as_bytes(),
     );
     let strict = Transcoder::new(Encoding::ModifiedUtf8, Encoding::Utf8);
-    let lenient = strict.switches(Switches::STRICT.lenient_java());
+    let lenient = strict.with_switches(Switches::STRICT.with_lenient_java(true));
     for (bytes, text) in [(&b"a\0"[..], "a\0"), (b"a\xF0\x9F\x92\xA9", "a💩")] {
         every_partition(bytes, |chunks| {
             assert_eq!(convert(strict, chunks), Err(Utf8Error::new(1, ErrorKind::InvalidLead, 1)));
@@ -273,10 +273,10 @@ fn a_nul_among_ascii_has_two_bytes_in_modified_utf_8() {
     let text = "20 bytes and a NUL\0, then 20 more bytes".as_bytes();
     let modified = text[..18].iter().chain(b"\xC0\x80").chain(&text[19..]).copied().collect::<Vec<u8>>();
     for to in [Encoding::Utf8, Encoding::Utf8Ucs4] {
-        let switches = Switches::STRICT.reject_fffe_ffff();
-        let encode = Transcoder::new(to, Encoding::ModifiedUtf8).switches(switches);
+        let switches = Switches::STRICT.with_reject_fffe_ffff(true);
+        let encode = Transcoder::new(to, Encoding::ModifiedUtf8).with_switches(switches);
         assert_eq!(convert(encode, &[text]).as_deref(), Ok(modified.as_slice()));
-        let decode = Transcoder::new(Encoding::ModifiedUtf8, to).switches(switches);
+        let decode = Transcoder::new(Encoding::ModifiedUtf8, to).with_switches(switches);
         assert_eq!(convert(decode, &[&modified]).as_deref(), Ok(text));
         assert_eq!(convert(decode, &[text]), Err(Utf8Error::new(18, ErrorKind::InvalidLead, 1)));
     }
@@ -296,7 +296,7 @@ fn a_run_of_a_byte_is_converted_like_the_byte() {
 
 #[test]
 fn canonical_names_and_aliases_of_encodings_are_parsed() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         assert_eq!(encoding.to_string().parse(), Ok(encoding));
         assert_eq!(encoding.name().to_uppercase().replace('-', "_").parse(), Ok(encoding));
     }
@@ -317,12 +317,12 @@ fn canonical_names_and_aliases_of_encodings_are_parsed() {
         assert_eq!(name.parse(), Ok(encoding), "{name}");
     }
     let unknown = "utf-7".parse::<Encoding>().expect_err("not an encoding here").to_string();
-    let names = Encoding::ALL.map(|encoding| encoding.to_string()).join(", ");
+    let names = Encoding::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     assert_eq!(unknown, format!("unknown encoding `utf-7`; known are {names}"));
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         assert!(encoding.aliases().all(|alias| alias.parse() == Ok(encoding)), "{encoding}");
     }
-    assert_eq!(Encoding::ALL.into_iter().map(|encoding| encoding.aliases().count()).sum::<usize>(), 28);
+    assert_eq!(Encoding::ALL.iter().map(|encoding| encoding.aliases().count()).sum::<usize>(), 28);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn by_definition(from: Encoding, open: Open, input: &[u8]) -> (Vec<u8>, Errors) 
 }
 
 fn check(from: Encoding, open: Open, input: &[u8]) {
-    let transcoder = Transcoder::new(from, Encoding::Utf32Be).switches(open.switches());
+    let transcoder = Transcoder::new(from, Encoding::Utf32Be).with_switches(open.switches());
     let expected = by_definition(from, open, input);
     let check = |chunks: &[&[u8]]| {
         assert_eq!(by_feed(transcoder, chunks), expected, "{from} {open:?} {chunks:02X?}");
@@ -73,7 +73,7 @@ fn sequences_of_bounds_are_converted_in_both_directions() {
             let (value, errors) = by_definition(encoding, open, &input);
             let is_lenient = open.lenient_java && matches!(input[0], 0x00 | 0xF0..);
             if errors.is_empty() && !is_lenient {
-                let back = Transcoder::new(Encoding::Utf32Be, encoding).switches(open.switches());
+                let back = Transcoder::new(Encoding::Utf32Be, encoding).with_switches(open.switches());
                 assert_eq!(by_feed(back, &[&value]), (input, vec![]), "{encoding} {open:?} {value:02X?}");
             }
         }
@@ -95,7 +95,7 @@ fn a_sequence_without_its_last_bytes_is_truncated() {
 #[test]
 fn a_wrong_byte_in_any_place_is_ill_formed() {
     for (encoding, open) in DIALECTS {
-        let transcoder = Transcoder::new(encoding, Encoding::Utf32Be).switches(open.switches());
+        let transcoder = Transcoder::new(encoding, Encoding::Utf32Be).with_switches(open.switches());
         for input in rows::wrong_bytes(&encodings::rows(encoding, open)) {
             let expected = by_definition(encoding, open, &input);
             let bytes: Vec<_> = input.chunks(1).collect();
@@ -155,8 +155,8 @@ fn joined(string: &[u32]) -> Vec<u32> {
 /// Returns the output of a transcoder that repairs.
 fn repaired(mut transcoder: Transcoder, chunks: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
-    chunks.iter().for_each(|chunk| transcoder.feed(chunk, &mut out).expect("repaired"));
-    transcoder.finish(&mut out).expect("repaired");
+    chunks.iter().for_each(|chunk| transcoder.feed_into(chunk, &mut out).expect("repaired"));
+    transcoder.finish_into(&mut out).expect("repaired");
     out
 }
 
@@ -174,9 +174,9 @@ fn generalized(string: &[u32]) -> Vec<u8> {
 /// conversion to UTF-8.
 #[test]
 fn wtf_8_joins_surrogates_that_meet() {
-    let to_wtf_8 = Transcoder::new(Encoding::Utf32Be, Encoding::Wtf8).switches(SURROGATES.switches());
+    let to_wtf_8 = Transcoder::new(Encoding::Utf32Be, Encoding::Wtf8).with_switches(SURROGATES.switches());
     let same = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
-    let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::Replace);
+    let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
     for string in strings() {
         let expected = generalized(&joined(&string));
         let ucs_4: Vec<u8> = string.iter().flat_map(|value| value.to_be_bytes()).collect();
@@ -186,7 +186,7 @@ fn wtf_8_joins_surrogates_that_meet() {
             assert_eq!(repaired(lossy, chunks), utf_8(&joined(&string)), "{string:X?}");
         });
         // In a single string a pair in two sequences is ill-formed.
-        let one = same.switches(Switches::STRICT.reject_pairs());
+        let one = same.with_switches(Switches::STRICT.with_reject_pairs(true));
         let is_one = joined(&string).len() == string.len();
         assert_eq!(by_feed(one, &[&generalized(&string)]).1.is_empty(), is_one, "{string:X?}");
     }
@@ -207,7 +207,7 @@ fn cesu_8_and_modified_utf_8_have_two_surrogates() {
             .collect();
         for encoding in [Encoding::Cesu8, Encoding::ModifiedUtf8] {
             let decode = Transcoder::new(encoding, Encoding::Utf8);
-            let lossy = decode.on_error(ErrorPolicy::Replace);
+            let lossy = decode.with_error_policy(ErrorPolicy::Replace);
             some_partitions(&generalized(&units), 1, |chunks| {
                 assert_eq!(repaired(lossy, chunks), utf_8(&joined), "{encoding} {string:X?}");
                 assert_eq!(by_feed(decode, chunks).1.is_empty(), is_text, "{encoding} {string:X?}");
@@ -246,7 +246,7 @@ fn unpaired_surrogates_of_utf_16_are_replaced() {
         for (encoding, bytes) in
             [(Encoding::Utf16Le, bytes(u16::to_le_bytes)), (Encoding::Utf16Be, bytes(u16::to_be_bytes))]
         {
-            let replace = Transcoder::new(encoding, Encoding::Utf8).on_error(ErrorPolicy::Replace);
+            let replace = Transcoder::new(encoding, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
             some_partitions(&bytes, 1, |chunks| {
                 assert_eq!(repaired(replace, chunks), expected.as_bytes(), "{string:X?} {chunks:02X?}");
             });
@@ -254,7 +254,7 @@ fn unpaired_surrogates_of_utf_16_are_replaced() {
             let mut transcoder = replace;
             let (mut out, mut seen) = (Vec::new(), Vec::new());
             for unit in bytes.chunks(2) {
-                transcoder.feed(unit, &mut out).expect("replaced");
+                transcoder.feed_into(unit, &mut out).expect("replaced");
                 seen.extend_from_slice(unit);
                 let held = usize::from(transcoder.pending().len() == 2);
                 let whole = repaired(replace, &[&seen]);
@@ -288,7 +288,7 @@ fn utf_8b_keeps_every_byte() {
         assert_eq!(by_feed(encode, &[&expected]), (input, vec![]));
     }
     // Other surrogates have no byte. A Python string has no pairs.
-    let apart = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf8b).switches(SURROGATES.switches());
+    let apart = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf8b).with_switches(SURROGATES.switches());
     for value in 0xD7FF..=0xE000 {
         let (out, errors) = by_feed(apart, &[&generalized(&[value])]);
         match value {

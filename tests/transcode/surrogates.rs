@@ -12,7 +12,7 @@ fn surrogate_pairs_in_wtf_8_are_joined_or_rejected() {
     every_partition(pair, |chunks| {
         let joined = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
         assert_eq!(by_feed(joined, chunks), ("💩".as_bytes().to_vec(), vec![]));
-        let rejected = joined.switches(Switches::STRICT.reject_pairs());
+        let rejected = joined.with_switches(Switches::STRICT.with_reject_pairs(true));
         assert_eq!(by_feed(rejected, chunks), (vec![], vec![(0, ErrorKind::Surrogate, 6)]));
     });
 }
@@ -21,7 +21,7 @@ fn surrogate_pairs_in_wtf_8_are_joined_or_rejected() {
 #[test]
 fn skip_does_not_join_two_surrogates() {
     static NO_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
-    let open = Switches::STRICT.allow_surrogates();
+    let open = Switches::STRICT.with_surrogates(true);
     let sources = [
         (Encoding::Utf16Be, [&b"\xD8\x3D"[..], b"\0a", b"\xDC\xA9\0b"]),
         (Encoding::Utf32Be, [b"\0\0\xD8\x3D", b"\0\0\0a", b"\0\0\xDC\xA9\0\0\0b"]),
@@ -38,14 +38,14 @@ fn skip_does_not_join_two_surrogates() {
     for (source, [high, between, low]) in sources {
         let (input, adjacent) = ([high, between, low].concat(), [high, low].concat());
         for (target, skipped, joined) in targets {
-            let transcoder = Transcoder::new(source, target).switches(open);
-            let skip = transcoder.on_error(ErrorPolicy::Skip).subset(&NO_A);
+            let transcoder = Transcoder::new(source, target).with_switches(open);
+            let skip = transcoder.with_error_policy(ErrorPolicy::Skip).with_subset(&NO_A);
             some_partitions(&input, 20, |chunks| {
                 let (mut transcoder, mut out) = (skip, Vec::new());
                 for chunk in chunks {
-                    transcoder.feed(chunk, &mut out).expect("everything is skipped");
+                    transcoder.feed_into(chunk, &mut out).expect("everything is skipped");
                 }
-                transcoder.finish(&mut out).expect("everything is skipped");
+                transcoder.finish_into(&mut out).expect("everything is skipped");
                 assert_eq!(out, skipped, "{source} to {target}");
                 let counters = transcoder.counters();
                 let counts = [ErrorKind::OutsideSubset, ErrorKind::Unmappable].map(|kind| counters.of(kind));
@@ -63,25 +63,25 @@ fn skip_does_not_join_two_surrogates() {
 #[test]
 fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
     static NO_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
-    let skip = |from| Transcoder::new(from, Encoding::Wtf8).on_error(ErrorPolicy::Skip);
-    let open = Switches::STRICT.allow_surrogates();
+    let skip = |from| Transcoder::new(from, Encoding::Wtf8).with_error_policy(ErrorPolicy::Skip);
+    let open = Switches::STRICT.with_surrogates(true);
     for (transcoder, input, skipped, lows) in [
         (skip(Encoding::Wtf8), &b"\xED\xA0\xBD\xFF\xED\xB2\xA9b"[..], ErrorKind::InvalidLead, 1),
         (skip(Encoding::Wtf8), b"\xED\xA0\xBD\xFF\xED\xB2\xA9\xED\xB2\xA9b", ErrorKind::InvalidLead, 2),
         (
-            skip(Encoding::Utf16Be).switches(open).subset(&NO_A),
+            skip(Encoding::Utf16Be).with_switches(open).with_subset(&NO_A),
             b"\xD8\x3D\0a\xDC\xA9\0b",
             ErrorKind::OutsideSubset,
             1,
         ),
         (
-            skip(Encoding::Utf32Be).switches(open).subset(&NO_A),
+            skip(Encoding::Utf32Be).with_switches(open).with_subset(&NO_A),
             b"\0\0\xD8\x3D\0\0\0a\0\0\xDC\xA9\0\0\0b",
             ErrorKind::OutsideSubset,
             1,
         ),
         (
-            skip(Encoding::Utf8Ucs4).switches(open.reject_fffe_ffff()),
+            skip(Encoding::Utf8Ucs4).with_switches(open.with_reject_fffe_ffff(true)),
             b"\xED\xA0\xBD\xEF\xBF\xBE\xED\xB2\xA9b",
             ErrorKind::Noncharacter,
             1,
@@ -92,12 +92,12 @@ fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
             let (mut out, mut buffer) = (Vec::new(), vec![0; room]);
             for mut rest in input.chunks(chunk) {
                 while !rest.is_empty() {
-                    let progress = transcoder.feed_into(rest, &mut buffer);
+                    let progress = transcoder.feed_into_slice(rest, &mut buffer);
                     out.extend_from_slice(&buffer[..progress.written]);
                     rest = &rest[progress.read..];
                 }
             }
-            assert_eq!(transcoder.finish(&mut out), Ok(()));
+            assert_eq!(transcoder.finish_into(&mut out), Ok(()));
             assert_eq!(out, b"\xED\xA0\xBDb", "{transcoder:?} {room} {chunk}");
             let counters = transcoder.counters();
             assert_eq!((counters.of(skipped), counters.of(ErrorKind::Unmappable)), (1, lows));

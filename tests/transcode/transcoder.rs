@@ -12,7 +12,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
     for chunk in chunks {
         let mut rest = *chunk;
         loop {
-            let progress = transcoder.feed_into(rest, &mut buffer);
+            let progress = transcoder.feed_into_slice(rest, &mut buffer);
             rest = &rest[progress.read..];
             out.extend_from_slice(&buffer[..progress.written]);
             match progress.status {
@@ -24,7 +24,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
         assert!(rest.is_empty());
     }
     loop {
-        let progress = transcoder.finish_into(&mut buffer);
+        let progress = transcoder.finish_into_slice(&mut buffer);
         out.extend_from_slice(&buffer[..progress.written]);
         match progress.status {
             Status::InputEmpty => break,
@@ -89,8 +89,8 @@ fn dirty(rng: &mut Rng, encoding: Encoding, len: usize) -> Vec<u8> {
 #[test]
 fn every_pair_of_encodings_agrees_with_the_oracle() {
     let mut rng = Rng::new(4);
-    for from in Encoding::ALL {
-        for to in Encoding::ALL {
+    for &from in Encoding::ALL {
+        for &to in Encoding::ALL {
             for round in 0..60 {
                 let bits = rng.below(16);
                 let open = Open {
@@ -100,7 +100,7 @@ fn every_pair_of_encodings_agrees_with_the_oracle() {
                     reject_fffe_ffff: bits & 8 != 0,
                 };
                 let input = dirty(&mut rng, from, 1 + round % 9);
-                let transcoder = Transcoder::new(from, to).switches(open.switches());
+                let transcoder = Transcoder::new(from, to).with_switches(open.switches());
                 let expected = oracle(from, to, open, &input);
                 every_partition(&input, |chunks| {
                     let case = || format!("{from} to {to} {open:?} {chunks:02X?}");
@@ -115,8 +115,8 @@ fn every_pair_of_encodings_agrees_with_the_oracle() {
 #[test]
 fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
     let mut rng = Rng::new(5);
-    for (number, from) in Encoding::ALL.into_iter().enumerate() {
-        for to in Encoding::ALL {
+    for (number, &from) in Encoding::ALL.iter().enumerate() {
+        for &to in Encoding::ALL {
             let mut input = dirty(&mut rng, from, 90);
             // Runs of characters for the fast path, between other bytes.
             for value in
@@ -142,7 +142,7 @@ fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
 fn every_code_point_round_trips_through_its_encodings() {
     let all: Vec<u8> =
         (0..=0x10_FFFF).filter_map(char::from_u32).map(u32::from).flat_map(u32::to_be_bytes).collect();
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let fits = |value: u32| encodings::encode(encoding, Open::default(), value).is_some();
         let held: Vec<u8> = all
             .as_chunks::<4>()
@@ -222,12 +222,12 @@ fn each_policy_repairs_input_and_unmappable_characters() {
         (ErrorPolicy::Windows1252, b"\xE9\xFF\xE2?\xAC."),
         (ErrorPolicy::Skip, b"\xE9."),
     ] {
-        let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Latin1).on_error(policy);
+        let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Latin1).with_error_policy(policy);
         every_partition(input, |chunks| {
             assert_eq!(repaired(transcoder, chunks), expected, "{policy:?} {chunks:02X?}");
             let mut whole = transcoder;
             for chunk in chunks {
-                let _ = whole.feed_into(chunk, &mut [0; 64]);
+                let _ = whole.feed_into_slice(chunk, &mut [0; 64]);
             }
             assert_eq!(whole.counters().of(ErrorKind::InvalidLead), 1);
             assert_eq!(whole.counters().of(ErrorKind::Unmappable), 1);
@@ -237,15 +237,15 @@ fn each_policy_repairs_input_and_unmappable_characters() {
 
 #[test]
 fn an_adopted_subset_rejects_code_points_of_every_encoding() {
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         let bytes = |value| encodings::encode(encoding, Open::default(), value).expect("Latin-1");
         let (a, e) = (bytes(0x61), bytes(0xE9));
         let input = [&a[..], &e, &a].concat();
         every_partition(&input, |chunks| {
-            let transcoder = Transcoder::new(encoding, Encoding::Utf8).subset(&Subset::ASCII);
+            let transcoder = Transcoder::new(encoding, Encoding::Utf8).with_subset(&Subset::ASCII);
             let rejected = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
             assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), rejected), "{encoding}");
-            let mended = repaired(transcoder.on_error(ErrorPolicy::Replace), chunks);
+            let mended = repaired(transcoder.with_error_policy(ErrorPolicy::Replace), chunks);
             assert_eq!(mended, "a\u{FFFD}a".as_bytes(), "{encoding}");
         });
     }
@@ -255,7 +255,7 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
 fn a_subset_is_the_same_for_every_partition_of_long_input() {
     static SUBSET: Subset = Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS]);
     let mut rng = Rng::new(6);
-    for from in Encoding::ALL {
+    for &from in Encoding::ALL {
         for to in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Cesu8, Encoding::Wtf8, Encoding::Latin1] {
             for round in 0..4 {
                 let mut input = dirty(&mut rng, from, 20 * round);
@@ -284,7 +284,7 @@ fn a_subset_is_the_same_for_every_partition_of_long_input() {
                     }
                 }
                 let expected = (out, errors);
-                let transcoder = Transcoder::new(from, to).subset(&SUBSET);
+                let transcoder = Transcoder::new(from, to).with_subset(&SUBSET);
                 for len in [1, 7, 97, 1_000, usize::MAX] {
                     let chunks: Vec<&[u8]> = input.chunks(len).collect();
                     assert_eq!(by_feed(transcoder, &chunks), expected, "{from} to {to} by {len}");
@@ -320,7 +320,7 @@ fn long_stretches_with_and_without_pairs_agree_with_the_oracle() {
                 }
             }
             let expected = oracle(from, to, open, &input);
-            let transcoder = Transcoder::new(from, to).switches(open.switches());
+            let transcoder = Transcoder::new(from, to).with_switches(open.switches());
             assert!(by_feed(transcoder, &[&input]) == expected, "{from} to {to}, round {round}");
             some_partitions(&input, 3, |chunks| {
                 assert!(by_feed(transcoder, chunks) == expected, "{from} to {to}, round {round}");
@@ -342,9 +342,9 @@ fn long_text_round_trips_through_every_pair_of_encodings() {
         while text.len() < 3_000 + 700 * kinds {
             text.push_str(if rng.below(3) == 0 { words[rng.below(kinds)] } else { words[kinds - 1] });
         }
-        for from in Encoding::ALL {
+        for &from in Encoding::ALL {
             let has = |to, value: char| encodings::encode(to, Open::default(), value.into());
-            for to in Encoding::ALL {
+            for &to in Encoding::ALL {
                 let both = text.chars().filter(|&it| has(from, it).is_some() && has(to, it).is_some());
                 let (mut input, mut expected) = (Vec::new(), Vec::new());
                 for character in both {
@@ -362,11 +362,11 @@ fn long_text_round_trips_through_every_pair_of_encodings() {
 fn a_transcoder_can_be_used_again_after_its_end() {
     let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8);
     let mut out = String::new();
-    transcoder.feed(b"a\0b", &mut out).expect("well-formed so far");
-    assert_eq!(transcoder.finish(&mut out).map_err(facts), Err((2, ErrorKind::Truncated, 1)));
-    assert_eq!(transcoder.finish(&mut out), Ok(()));
-    transcoder.feed(b"c\0\0\xDC", &mut out).expect_err("a low surrogate");
-    transcoder.feed(b"d\0", &mut out).expect("well-formed");
+    transcoder.feed_into(b"a\0b", &mut out).expect("well-formed so far");
+    assert_eq!(transcoder.finish_into(&mut out).map_err(facts), Err((2, ErrorKind::Truncated, 1)));
+    assert_eq!(transcoder.finish_into(&mut out), Ok(()));
+    transcoder.feed_into(b"c\0\0\xDC", &mut out).expect_err("a low surrogate");
+    transcoder.feed_into(b"d\0", &mut out).expect("well-formed");
     assert_eq!((out.as_str(), transcoder.offset()), ("acd", 9));
 }
 
@@ -403,9 +403,9 @@ fn an_error_names_the_source_encoding() {
     ];
     let message = |mut transcoder: Transcoder, bytes: &[u8]| {
         let mut out = Vec::new();
-        let error = transcoder.feed(bytes, &mut out).and_then(|()| transcoder.finish(&mut out));
+        let error = transcoder.feed_into(bytes, &mut out).and_then(|()| transcoder.finish_into(&mut out));
         let error = error.expect_err("not well-formed in any of them");
-        assert_eq!(error.encoding(), transcoder.from());
+        assert_eq!(error.encoding(), transcoder.source());
         error.to_string()
     };
     for (encoding, title) in titles {
@@ -418,12 +418,12 @@ fn an_error_names_the_source_encoding() {
             format!("ill-formed {title} at byte 0 (Truncated, {bytes})")
         );
 
-        let missing = message(transcoder.bom(BomPolicy::Require), b"");
+        let missing = message(transcoder.with_bom_policy(BomPolicy::Require), b"");
         assert_eq!(missing, format!("no BOM at byte 0 (MissingBom, 0 bytes of {title})"));
         let bom = encoding.bom().expect("one");
-        let unexpected = message(transcoder.bom(BomPolicy::Reject), bom);
+        let unexpected = message(transcoder.with_bom_policy(BomPolicy::Reject), bom);
         assert_eq!(unexpected, format!("BOM at byte 0 (UnexpectedBom, {} bytes of {title})", bom.len()));
-        let outside = message(transcoder.subset(&Subset::ASCII), bom);
+        let outside = message(transcoder.with_subset(&Subset::ASCII), bom);
         let expected =
             format!("character outside the subset at byte 0 (OutsideSubset, {} bytes of {title})", bom.len());
         assert_eq!(outside, expected);
@@ -433,6 +433,6 @@ fn an_error_names_the_source_encoding() {
         assert_eq!(unmappable, expected);
     }
     // The message names the encoding of the BOM.
-    let sniffing = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+    let sniffing = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
     assert_eq!(message(sniffing, b"\xFF\xFEa"), "ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)");
 }

@@ -51,7 +51,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let mut filter = Filter::with_decoder(text);
             for chunk in chunks(bytes, chunk) {
                 let mut body = Some(chunk);
-                let _ = black_box(filter.filter(&mut body, false));
+                let _ = black_box(filter.rewrite(&mut body, false));
             }
         }));
         rows.push(Row::new(format!("Utf8Body, {name}"), TEXT, move |bytes, chunk| {
@@ -79,9 +79,9 @@ pub(crate) fn rows() -> Vec<Row> {
         rows.push(Row::new(format!("Utf8Reader, blocking, {name}"), TEXT, move |bytes, chunk| {
             for max in [0, 100, usize::MAX] {
                 let own = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
-                own.bounded_lines(max).for_each(sink);
+                own.into_bounded_lines(max).for_each(sink);
                 // The buffer of a slice is the whole slice.
-                Utf8Reader::with_decoder(bytes, text).use_inner_buffer().bounded_lines(max).for_each(sink);
+                Utf8Reader::with_decoder(bytes, text).with_inner_buffer().into_bounded_lines(max).for_each(sink);
             }
             let mut reader = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
             while let Ok(Some(part)) = reader.read_str_chunk() {
@@ -98,9 +98,9 @@ pub(crate) fn rows() -> Vec<Row> {
             });
         }));
     }
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let inputs = [ASCII, FF, CRLF, CR, DELIMITERS, DELIMITER_LINES, DASHES, FIELDS, FOLDS, COLONS];
-    for (name, rules) in [("Strict", BodyRules::new()), ("Replace", BodyRules::new().decoder(replace))] {
+    for (name, rules) in [("Strict", BodyRules::new()), ("Replace", BodyRules::new().with_decoder(replace))] {
         rows.push(Row::new(format!("Utf8Body::form_data, {name}"), inputs, move |bytes, chunk| {
             // The input is in the preamble, in a header, or in a text field.
             let field = b"--b\r\ncontent-disposition: form-data; name=a\r\n\r\n";

@@ -9,12 +9,12 @@ use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCode
 use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{
-    Fragment, LineEnding, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec,
+    Fragment, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec,
     Utf8LinesCodec,
 };
 use utf8_codec::stream::SseStream;
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
+use utf8_codec::{LineEnding, Ascii, ErrorPolicy, TextDecoder};
 
 use crate::inputs::*;
 use crate::text::policies;
@@ -60,14 +60,14 @@ pub(crate) fn rows() -> Vec<Row> {
             drive(Utf8Codec::with_decoder(text), bytes, chunk, drop);
         }));
     }
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     for ending in ENDINGS {
         let variants = [
             ("Strict, lines of at most 16 bytes", TextDecoder::new(), 16),
             ("Replace, no limit", replace, usize::MAX),
         ];
         for (name, text, limit) in variants {
-            let codec = Utf8LinesCodec::with_decoder(text).ending(ending).max_length(limit);
+            let codec = Utf8LinesCodec::with_decoder(text).with_line_ending(ending).with_max_length(limit);
             let name = format!("{ending:?}, {name}");
             let inputs = LINES_OF_ALL_KINDS;
             rows.push(Row::new(format!("Utf8LinesCodec, {name}"), inputs, move |bytes, chunk| {
@@ -79,7 +79,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }
         rows.push(
             Row::new(format!("encoder of lines, {ending:?}"), [ASCII, CR, CYRILLIC], move |bytes, _| {
-                let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+                let (mut codec, mut out) = (Utf8LinesCodec::new().with_line_ending(ending), BytesMut::new());
                 let text = str::from_utf8(bytes).unwrap_or_default();
                 black_box(codec.encode(text, &mut out).is_ok());
             })
@@ -100,13 +100,13 @@ pub(crate) fn rows() -> Vec<Row> {
             },
         ));
         rows.push(Row::new(format!("Utf8FragmentsCodec, {name}"), TEXT, move |bytes, chunk| {
-            drive(Utf8FramesCodec::with_decoder(Reads, text).over_fragments(), bytes, chunk, drop);
+            drive(Utf8FramesCodec::with_decoder(Reads, text).into_fragments(), bytes, chunk, drop);
         }));
     }
     for (name, text, limit) in
         [("Strict, at most 16 bytes", TextDecoder::new(), 16), ("Replace, no limit", replace, usize::MAX)]
     {
-        let codec = move || SseCodec::with_decoder(text).max_event_length(limit).max_line_length(limit);
+        let codec = move || SseCodec::with_decoder(text).with_max_event_length(limit).with_max_line_length(limit);
         rows.push(Row::new(format!("SseCodec, {name}"), EVENT_STREAMS, move |bytes, chunk| {
             drive(codec(), bytes, chunk, drop);
         }));
@@ -131,28 +131,28 @@ pub(crate) fn rows() -> Vec<Row> {
         let name = |codec: &str| format!("{codec}, at most {limit} bytes");
         let inputs = [NETSTRINGS, LONG_NETSTRINGS, ASCII];
         rows.push(Row::new(name("NetstringCodec"), inputs, move |bytes, chunk| {
-            drive(NetstringCodec::new().max_length(limit), bytes, chunk, drop);
+            drive(NetstringCodec::new().with_max_length(limit), bytes, chunk, drop);
         }));
         let inputs = [COUNTED, ASCII, LF, LINES_THEN_ASCII];
         rows.push(Row::new(name("OctetCountingCodec"), inputs, move |bytes, chunk| {
-            drive(OctetCountingCodec::new().max_length(limit).or_lines(), bytes, chunk, drop);
+            drive(OctetCountingCodec::new().with_max_length(limit).with_line_frames(true), bytes, chunk, drop);
         }));
         rows.push(Row::new(name("ContentLengthCodec"), [MESSAGES, FIELDS, CR], move |bytes, chunk| {
-            drive(ContentLengthCodec::new().max_length(limit), bytes, chunk, drop);
+            drive(ContentLengthCodec::new().with_max_length(limit), bytes, chunk, drop);
         }));
         let inputs = [JSON_TEXTS, RECORD_SEPARATORS, ASCII, LF];
         rows.push(Row::new(name("JsonSequenceCodec"), inputs, move |bytes, chunk| {
-            drive(JsonSequenceCodec::new().max_length(limit), bytes, chunk, drop);
+            drive(JsonSequenceCodec::new().with_max_length(limit), bytes, chunk, drop);
         }));
     }
-    for encoding in Encoding::ALL {
+    for &encoding in Encoding::ALL {
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
             let inputs = [ASCII, FF, THREE_BYTE_LEADS, SURROGATES];
             rows.push(Row::new(
                 format!("TranscodeCodec, {encoding}, {policy:?}"),
                 inputs,
                 move |bytes, chunk| {
-                    drive(TranscodeCodec::new(encoding).on_error(policy), bytes, chunk, drop);
+                    drive(TranscodeCodec::new(encoding).with_error_policy(policy), bytes, chunk, drop);
                 },
             ));
             let inputs = [ASCII, LF, FF, FF_LF_THEN_CR, SURROGATES];
@@ -160,7 +160,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 format!("TranscodeLinesCodec, {encoding}, {policy:?}"),
                 inputs,
                 move |bytes, chunk| {
-                    let codec = TranscodeCodec::new(encoding).on_error(policy).into_lines().max_length(64);
+                    let codec = TranscodeCodec::new(encoding).with_error_policy(policy).into_lines().with_max_length(64);
                     drive(codec, bytes, chunk, drop);
                 },
             ));

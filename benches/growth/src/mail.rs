@@ -96,15 +96,15 @@ pub(crate) fn rows() -> Vec<Row> {
             format!("TransferDecoder, {encoding:?}, lenient"),
             BODIES,
             move |bytes, chunk| {
-                let mut decoder = TransferDecoder::new(encoding).lenient();
-                bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, |piece| sink(piece)));
-                decoder.finish(|piece| sink(piece));
+                let mut decoder = TransferDecoder::new(encoding).with_lenient(true);
+                bytes.chunks(chunk).for_each(|chunk| decoder.feed_with(chunk, |piece| sink(piece)));
+                decoder.finish_with(|piece| sink(piece));
             },
         ));
         rows.push(Row::new(format!("BodyDecoder, {encoding:?}"), BODIES, move |bytes, chunk| {
             let mut decoder = BodyDecoder::new(encoding);
-            bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, |piece| sink(piece)));
-            decoder.finish(|piece| sink(piece));
+            bytes.chunks(chunk).for_each(|chunk| decoder.feed_with(chunk, |piece| sink(piece)));
+            decoder.finish_with(|piece| sink(piece));
         }));
     }
     for (name, start) in STARTS {
@@ -122,7 +122,7 @@ fn validate(message: &[u8], chunk: usize) {
     limits.parts = usize::MAX;
     limits.header_bytes = usize::MAX;
     limits.line_bytes = usize::MAX;
-    let mut validator = MessageValidator::new().limits(limits);
-    message.chunks(chunk).for_each(|chunk| validator.feed(chunk));
+    let mut validator = MessageValidator::new().with_limits(limits);
+    message.chunks(chunk).for_each(|chunk| validator.push(chunk));
     black_box(validator.finish());
 }

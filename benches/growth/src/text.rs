@@ -20,13 +20,13 @@ const NOT_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
 /// Returns the policies that have separate code paths in the decoders.
 pub(crate) fn policies() -> Vec<(&'static str, TextDecoder)> {
     let text = TextDecoder::new();
-    let replace = text.on_error(ErrorPolicy::Replace);
+    let replace = text.with_error_policy(ErrorPolicy::Replace);
     vec![
         ("Strict", text),
         ("Replace", replace),
-        ("Skip", text.on_error(ErrorPolicy::Skip)),
-        ("Require", text.bom(BomPolicy::Require)),
-        ("subset, Replace", replace.subset(&NOT_A)),
+        ("Skip", text.with_error_policy(ErrorPolicy::Skip)),
+        ("Require", text.with_bom_policy(BomPolicy::Require)),
+        ("subset, Replace", replace.with_subset(&NOT_A)),
     ]
 }
 
@@ -61,18 +61,18 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("Utf8Validator", TEXT, |bytes, chunk| {
             let (mut validator, mut mask) = (Utf8Validator::new(), Mask::new([1, 2, 3, 4]));
             for chunk in bytes.chunks(chunk) {
-                black_box(validator.feed(chunk).is_ok());
-                black_box(validator.feed_masked(chunk, &mut mask).is_ok());
+                black_box(validator.validate(chunk).is_ok());
+                black_box(validator.validate_masked(chunk, &mut mask).is_ok());
             }
         }),
         Row::new("Detector", TEXT.into_iter().chain([ZEROS, SURROGATES]), |bytes, chunk| {
             let mut detector = Detector::new();
-            bytes.chunks(chunk).for_each(|chunk| sink(detector.feed(chunk)));
+            bytes.chunks(chunk).for_each(|chunk| sink(detector.push(chunk)));
             black_box(detector.finish());
         }),
         Row::new("BomSniffer", [BOMS, ZEROS], |bytes, chunk| {
             let mut sniffer = BomSniffer::default();
-            bytes.chunks(chunk).for_each(|chunk| sink(sniffer.feed(chunk)));
+            bytes.chunks(chunk).for_each(|chunk| sink(sniffer.push(chunk)));
         }),
         Row::new("DesignationRecognizer", [ESCAPES, ASCII], |bytes, chunk| {
             let mut recognizer = DesignationRecognizer::padded(Padding::None);
@@ -82,7 +82,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let text = str::from_utf8(bytes).unwrap_or_default();
             let mut splitter = Splitter::new(7).expect("room for a character");
             black_box(splitter.feed(text).count());
-            black_box(Truncator::new(bytes.len() / 2).feed(text));
+            black_box(Truncator::new(bytes.len() / 2).truncate(text));
         })
         .whole_only(),
         Row::new("ContentType", CONTENT_TYPES, |bytes, _| {
@@ -96,11 +96,11 @@ pub(crate) fn rows() -> Vec<Row> {
         let inputs = LINES_OF_ALL_KINDS;
         rows.push(Row::new(format!("FallbackDecoder, {scope:?}"), inputs, move |bytes, chunk| {
             let (mut decoder, mut text) = (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
-            bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, &mut text));
-            decoder.finish(&mut text);
+            bytes.chunks(chunk).for_each(|chunk| decoder.feed_into(chunk, &mut text));
+            decoder.finish_into(&mut text);
         }));
     }
-    rows.push(push("subset, Strict", TextDecoder::new().subset(&NOT_A)));
+    rows.push(push("subset, Strict", TextDecoder::new().with_subset(&NOT_A)));
     for (name, decoder) in policies() {
         rows.push(Row::new(format!("TextDecoder::feed, {name}"), TEXT, move |bytes, chunk| {
             let mut decoder = decoder;
@@ -109,37 +109,37 @@ pub(crate) fn rows() -> Vec<Row> {
             }
         }));
         rows.push(push(name, decoder));
-        rows.push(Row::new(format!("TextDecoder::decode_into, {name}"), TEXT, move |bytes, chunk| {
+        rows.push(Row::new(format!("TextDecoder::feed_into, {name}"), TEXT, move |bytes, chunk| {
             let (mut decoder, mut text) = (decoder, String::new());
             for mut chunk in bytes.chunks(chunk) {
                 let mut before = decoder.offset();
-                while decoder.decode_into(chunk, &mut text).is_err() {
+                while decoder.feed_into(chunk, &mut text).is_err() {
                     chunk = &chunk[(decoder.offset() - before) as usize..];
                     before = decoder.offset();
                 }
             }
         }));
     }
-    for (i, from) in Encoding::ALL.into_iter().enumerate() {
+    for (i, &from) in Encoding::ALL.iter().enumerate() {
         let (to, policy) =
             [(Encoding::Utf8, ErrorPolicy::Strict), (Encoding::Utf16Be, ErrorPolicy::Escape)][i % 2];
         for (to, policy) in [(to, policy), (Encoding::Utf8, ErrorPolicy::Replace)] {
             let name = format!("Transcoder, {from} to {to}, {policy:?}");
             let inputs = [ASCII, CYRILLIC, FF, THREE_BYTE_LEADS, SURROGATES];
             rows.push(Row::new(name, inputs, move |bytes, chunk| {
-                transcode(Transcoder::new(from, to).on_error(policy), bytes, chunk);
+                transcode(Transcoder::new(from, to).with_error_policy(policy), bytes, chunk);
             }));
         }
     }
     rows
 }
 
-/// Decodes with `push`, and continues after each error.
+/// Decodes with `decode_chunk`, and continues after each error.
 fn push(name: &str, decoder: TextDecoder) -> Row {
     Row::new(format!("TextDecoder::push, {name}"), TEXT, move |bytes, chunk| {
         let mut decoder = decoder;
         for mut chunk in bytes.chunks(chunk) {
-            while let Err(failed) = decoder.push(chunk).map(sink) {
+            while let Err(failed) = decoder.decode_chunk(chunk).map(sink) {
                 chunk = &chunk[failed.read..];
                 sink(failed.text);
             }
@@ -154,7 +154,7 @@ fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
     let (mut growing, mut out) = (transcoder, Vec::new());
     for mut chunk in bytes.chunks(chunk) {
         let mut before = growing.offset();
-        while growing.feed(chunk, &mut out).is_err() {
+        while growing.feed_into(chunk, &mut out).is_err() {
             chunk = &chunk[(growing.offset() - before) as usize..];
             before = growing.offset();
         }
@@ -162,7 +162,7 @@ fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
     let (mut bounded, mut room) = (transcoder, [0; 64]);
     for mut chunk in bytes.chunks(chunk) {
         loop {
-            let progress = bounded.feed_into(chunk, &mut room);
+            let progress = bounded.feed_into_slice(chunk, &mut room);
             chunk = &chunk[progress.read..];
             if progress.status == Status::InputEmpty {
                 break;

@@ -27,7 +27,7 @@ fn whole_with_simdutf8(data: &[u8]) {
 
 /// Measures the cost of a call: text in small chunks, with policies that examine every character.
 fn pieces(data: &[u8], chunk: usize) {
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
     for chunk in data.chunks(chunk) {
         for piece in decoder.feed(chunk) {
             black_box(piece.text().is_ok());
@@ -40,22 +40,22 @@ fn transfer(encoding: TransferEncoding, body: &[u8]) {
     let mut keep = |piece: TransferPiece<'_>| {
         black_box(&piece);
     };
-    decoder.feed(body, &mut keep);
-    decoder.finish(&mut keep);
+    decoder.feed_with(body, &mut keep);
+    decoder.finish_with(&mut keep);
 }
 
 fn append(data: &[u8], text: &mut String) {
     text.clear();
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    black_box(decoder.decode_into(data, text).is_ok());
+    let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    black_box(decoder.feed_into(data, text).is_ok());
 }
 
 fn transcode(mut transcoder: Transcoder, data: &[u8], chunk: usize, out: &mut Vec<u8>) {
     out.clear();
     for chunk in data.chunks(chunk) {
-        black_box(transcoder.feed(chunk, out).is_ok());
+        black_box(transcoder.feed_into(chunk, out).is_ok());
     }
-    black_box(transcoder.finish(out).is_ok());
+    black_box(transcoder.finish_into(out).is_ok());
 }
 
 /// Converts text in chunks of 4 KiB.
@@ -63,10 +63,10 @@ fn convert(corpus: Corpus, from: Encoding, to: Encoding) -> Box<dyn FnMut()> {
     let (mut data, mut out) = (Vec::new(), Vec::new());
     let text = corpus.text(1 << 15);
     Transcoder::new(Encoding::Utf8, from)
-        .on_error(ErrorPolicy::Skip)
-        .feed(text.as_bytes(), &mut data)
+        .with_error_policy(ErrorPolicy::Skip)
+        .feed_into(text.as_bytes(), &mut data)
         .expect("repaired");
-    let transcoder = Transcoder::new(from, to).on_error(ErrorPolicy::Skip);
+    let transcoder = Transcoder::new(from, to).with_error_policy(ErrorPolicy::Skip);
     Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
 }
 
@@ -201,7 +201,7 @@ fn main() {
             let data = text(Corpus::Cyrillic);
             Box::new(move || {
                 let mut detector = Detector::new();
-                black_box(detector.feed(&data));
+                black_box(detector.push(&data));
                 black_box(detector.finish());
             })
         }
@@ -219,8 +219,8 @@ fn main() {
             Box::new(move || {
                 out.clear();
                 let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
-                decoder.feed(&data, &mut out);
-                decoder.finish(&mut out);
+                decoder.feed_into(&data, &mut out);
+                decoder.finish_into(&mut out);
             })
         }
         "designations" => {
@@ -244,14 +244,14 @@ fn main() {
                 [header, &"a line of 8-bit text, na\u{EF}ve and caf\u{E9}\r\n".repeat(800)].concat();
             Box::new(move || {
                 let mut validator = MessageValidator::new();
-                validator.feed(message.as_bytes());
+                validator.push(message.as_bytes());
                 black_box(validator.finish().is_ok());
             })
         }
         "repair" => {
             let data = with_errors(&Corpus::Cyrillic.text(1 << 15), 100);
             Box::new(move || {
-                let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
                 for piece in decoder.feed(&data) {
                     black_box(piece.text().is_ok());
                 }
@@ -272,7 +272,7 @@ fn main() {
         "utf-16-to-utf-8" => {
             let data = utf_16_with_errors(&Corpus::Cyrillic.text(1 << 15));
             let (transcoder, mut out) = (Transcoder::new(Encoding::Utf16Le, Encoding::Utf8), Vec::new());
-            let transcoder = transcoder.on_error(ErrorPolicy::Replace);
+            let transcoder = transcoder.with_error_policy(ErrorPolicy::Replace);
             Box::new(move || transcode(transcoder, &data, 1 << 15, &mut out))
         }
         "utf-8-to-utf-16" => {
@@ -295,8 +295,8 @@ fn main() {
             let (data, mut out) = (text(Corpus::Arabic), String::new());
             Box::new(move || {
                 out.clear();
-                let mut decoder = TextDecoder::new().subset(&Subset::NO_BIDI_CONTROLS);
-                black_box(decoder.decode_into(&data, &mut out).is_ok());
+                let mut decoder = TextDecoder::new().with_subset(&Subset::NO_BIDI_CONTROLS);
+                black_box(decoder.feed_into(&data, &mut out).is_ok());
             })
         }
         _ => named_conversion(&name).unwrap_or_else(|| {

@@ -62,7 +62,7 @@ const CONVERSIONS: [(&str, Encoding, Encoding, Simdutf, &[Corpus]); 15] = {
 
 /// Converts all of the input. Returns the number of bytes written.
 fn convert(mut transcoder: Transcoder, input: &[u8], output: &mut [u8]) -> u64 {
-    let progress = transcoder.feed_into(black_box(input), output);
+    let progress = transcoder.feed_into_slice(black_box(input), output);
     assert_eq!(progress.status, Status::InputEmpty);
     black_box(output);
     progress.written as u64
@@ -71,7 +71,7 @@ fn convert(mut transcoder: Transcoder, input: &[u8], output: &mut [u8]) -> u64 {
 /// Returns the text in an encoding that contains all of its characters.
 fn encoded(text: &str, to: Encoding) -> Vec<u8> {
     let mut out = Vec::new();
-    Transcoder::new(Encoding::Utf8, to).feed(text.as_bytes(), &mut out).expect("every character exists");
+    Transcoder::new(Encoding::Utf8, to).feed_into(text.as_bytes(), &mut out).expect("every character exists");
     out
 }
 
@@ -254,7 +254,7 @@ impl Bench {
             let input = text.as_bytes();
             let (mut ours, mut theirs, mut copy) =
                 (vec![0; 2 * LEN], vec![0; 4 * LEN], String::with_capacity(2 * LEN));
-            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).on_error(ErrorPolicy::Replace);
+            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
             let contenders = vec![
                 Contender::new("ours", move || convert(transcoder, input, &mut ours)),
                 Contender::new("encoding_rs", move || {

@@ -18,7 +18,7 @@ impl Bench {
                 let contenders = vec![
                     Contender::new("ours", move || {
                         let mut locator = Locator::new();
-                        locator.feed(black_box(text));
+                        locator.push(black_box(text));
                         locator.location().line
                     }),
                     Contender::new("bytecount", move || bytecount::count(black_box(data), b'\n') as u64),

@@ -41,8 +41,8 @@ impl Bench {
                             len += black_box(decoded).bytes().len() as u64;
                         }
                     };
-                    decoder.feed(black_box(body), &mut count);
-                    decoder.finish(&mut count);
+                    decoder.feed_with(black_box(body), &mut count);
+                    decoder.finish_with(&mut count);
                     len
                 }),
                 Contender::new("simdutf (C++)", move || {
@@ -115,7 +115,7 @@ impl Bench {
             let contenders = vec![
                 Contender::new("ours", move || {
                     let mut validator = MessageValidator::new();
-                    validator.feed(black_box(message));
+                    validator.push(black_box(message));
                     let verdict = validator.finish();
                     assert!(verdict.is_ok(), "{verdict:?}");
                     verdict.bytes
@@ -139,8 +139,8 @@ fn decode_quoted(body: &[u8]) -> u64 {
     let mut keep = |piece: TransferPiece<'_>| {
         black_box(&piece);
     };
-    decoder.feed(black_box(body), &mut keep);
-    decoder.finish(&mut keep);
+    decoder.feed_with(black_box(body), &mut keep);
+    decoder.finish_with(&mut keep);
     decoder.offset()
 }
 

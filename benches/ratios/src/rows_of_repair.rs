@@ -24,9 +24,9 @@ impl Bench {
                 let contenders = vec![
                     Contender::new("ours", move || {
                         a.clear();
-                        let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                        let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
                         for chunk in input.chunks(8192) {
-                            decoder.decode_into(chunk, &mut a).expect("repaired");
+                            decoder.feed_into(chunk, &mut a).expect("repaired");
                         }
                         if let Some(piece) = decoder.finish() {
                             a.push_str(piece.text().expect("repaired"));

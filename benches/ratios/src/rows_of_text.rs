@@ -34,7 +34,7 @@ const CORPORA: [Corpus; 5] =
     [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Arabic, Corpus::Cjk];
 
 fn decode(subset: &'static Subset, text: &str) -> u64 {
-    let mut decoder = TextDecoder::new().subset(subset);
+    let mut decoder = TextDecoder::new().with_subset(subset);
     let mut taken = 0;
     for piece in decoder.feed(black_box(text.as_bytes())) {
         if let TextPiece::Text(text) = piece {
@@ -99,7 +99,7 @@ impl Bench {
             let contenders = vec![
                 Contender::new("ours", move || {
                     let mut detector = Detector::new();
-                    let detection = detector.feed(black_box(text.as_bytes()));
+                    let detection = detector.push(black_box(text.as_bytes()));
                     assert!(matches!(detection, Detection::Ascii | Detection::Utf8 { .. }));
                     detector.offset()
                 }),
@@ -151,8 +151,8 @@ impl Bench {
                 let contenders = vec![Contender::new("ours", move || {
                     out.clear();
                     let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
-                    decoder.feed(black_box(data), &mut out);
-                    decoder.finish(&mut out);
+                    decoder.feed_into(black_box(data), &mut out);
+                    decoder.finish_into(&mut out);
                     black_box(&out).len() as u64
                 })];
                 let race = race(contenders, self.effort);

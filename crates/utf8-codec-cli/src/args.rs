@@ -30,7 +30,7 @@ impl PolicyArgs {
 
     /// Creates a decoder with these policies.
     pub(super) fn decoder(self) -> TextDecoder {
-        TextDecoder::new().on_error(self.on_error).bom(self.bom().unwrap_or_default())
+        TextDecoder::new().with_error_policy(self.on_error).with_bom_policy(self.bom().unwrap_or_default())
     }
 }
 

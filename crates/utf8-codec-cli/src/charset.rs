@@ -78,12 +78,12 @@ impl NamedEncoding {
 
     /// Restricts the input or the output to the characters of this encoding.
     pub(super) fn restrict(self, transcoder: Transcoder) -> Transcoder {
-        if self.is_ascii() { transcoder.subset(&Subset::ASCII) } else { transcoder }
+        if self.is_ascii() { transcoder.with_subset(&Subset::ASCII) } else { transcoder }
     }
 
     /// Writes one line for each encoding: its name and its aliases.
     pub(super) fn list(out: &mut impl Write) -> io::Result<()> {
-        for encoding in Encoding::ALL {
+        for &encoding in Encoding::ALL {
             // Omits the aliases of the library that have another meaning on the command line, such as `utf16`: there it
             // is `utf-16`, which has a BOM.
             let aliases = encoding.aliases().filter(|alias| alias.parse() == Ok(Self::from(encoding)));

@@ -144,8 +144,8 @@ impl Args {
                 converted.extend_from_slice(bom);
             }
             let result = match filled {
-                0 => transcoder.finish(&mut converted),
-                _ => transcoder.feed(&buffer[..filled], &mut converted),
+                0 => transcoder.finish_into(&mut converted),
+                _ => transcoder.feed_into(&buffer[..filled], &mut converted),
             };
             output.write(&converted).map_err(cannot_write_output)?;
             converted.clear();
@@ -169,10 +169,10 @@ impl Args {
     /// Creates the transcoder for an input that starts with these bytes.
     fn transcoder(&self, start: &[u8]) -> Result<Transcoder, &'static str> {
         let switches = self.switches.iter().fold(Switches::STRICT, |switches, switch| match switch {
-            Switch::Surrogates => switches.allow_surrogates(),
-            Switch::NoFffeFfff => switches.reject_fffe_ffff(),
-            Switch::LenientJava => switches.lenient_java(),
-            Switch::NoPairs => switches.reject_pairs(),
+            Switch::Surrogates => switches.with_surrogates(true),
+            Switch::NoFffeFfff => switches.with_reject_fffe_ffff(true),
+            Switch::LenientJava => switches.with_lenient_java(true),
+            Switch::NoPairs => switches.with_reject_pairs(true),
         });
         let on_error = if self.discard { ErrorPolicy::Skip } else { self.policies.on_error() };
         if self.to.is_ascii() && matches!(on_error, ErrorPolicy::Latin1 | ErrorPolicy::Windows1252) {
@@ -182,9 +182,11 @@ impl Args {
         let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
         let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding());
-        let transcoder = if self.sniff { transcoder.sniff() } else { transcoder };
-        let transcoder =
-            transcoder.on_error(on_error).bom(self.policies.bom().unwrap_or(bom)).switches(switches);
+        let transcoder = if self.sniff { transcoder.with_sniffing(true) } else { transcoder };
+        let transcoder = transcoder
+            .with_error_policy(on_error)
+            .with_bom_policy(self.policies.bom().unwrap_or(bom))
+            .with_switches(switches);
         Ok(self.to.restrict(self.from.restrict(transcoder)))
     }
 

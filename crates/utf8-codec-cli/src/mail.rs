@@ -59,7 +59,7 @@ impl Args {
     fn check(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
         let mut input = open(file).map_err(Failed::Read)?;
         let validator = MessageValidator::new();
-        let validator = if self.lenient { validator.lenient() } else { validator };
+        let validator = validator.with_lenient(self.lenient);
         let mut mailbox = Mailbox::new(validator);
         let mut buffer = vec![0; BUFFER];
         let (mut kept, mut good) = (0, true);
@@ -185,7 +185,7 @@ impl Mailbox {
                 [&b"\r\n"[..], b"\n"].into_iter().find(|blank| rest.starts_with(blank)).unwrap_or_default();
             let next = &rest[blank.len()..];
             if next.starts_with(SEPARATOR) {
-                self.validator.feed(&data[from..at]);
+                self.validator.push(&data[from..at]);
                 each(Some(self.start), self.validator.finish())?;
                 at += blank.len();
                 from = at;
@@ -198,7 +198,7 @@ impl Mailbox {
             self.state = State::Line;
         }
         let taken = if self.state == State::Message { data.len() } else { at };
-        self.validator.feed(&data[from..taken]);
+        self.validator.push(&data[from..taken]);
         if end {
             let message = (self.state != State::Message).then_some(self.start);
             each(message, self.validator.finish())?;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Level, info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::proxy::{
-    Direction, End, LineError, LineFilter, Observer, OnRejection, Outcome as Relayed, RejectedLine, Relay,
+    Direction, End, LineError, LineFilter, Observer, Outcome as Relayed, RejectedLine, RejectionPolicy, Relay,
 };
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
@@ -209,31 +209,32 @@ impl Args {
     }
 
     fn relay(&self) -> Relay {
-        let mut relay =
-            Relay::with_decoder(self.policies.decoder()).linger(self.linger).min_rate(self.min_rate);
-        let lines = LineFilter::with_decoder(self.policies.decoder()).max_length(self.max_line);
+        let mut relay = Relay::with_decoder(self.policies.decoder())
+            .with_linger(self.linger)
+            .with_min_rate(self.min_rate);
+        let lines = LineFilter::with_decoder(self.policies.decoder()).with_max_length(self.max_line);
         relay = match (self.framing, self.hold) {
-            (Framing::Lines, _) => relay.lines(lines),
-            (Framing::Stream, Hold::Lines) => relay.hold_lines(lines),
+            (Framing::Lines, _) => relay.with_line_filter(lines),
+            (Framing::Stream, Hold::Lines) => relay.with_line_filter(lines.with_stop_at_error(true)),
             (Framing::Stream, Hold::Characters) => relay,
         };
         if let Some(idle_timeout) = self.service.idle_timeout() {
-            relay = relay.idle_timeout(idle_timeout);
+            relay = relay.with_idle_timeout(idle_timeout);
         }
         if !self.max_session.is_zero() {
-            relay = relay.max_duration(self.max_session);
+            relay = relay.with_max_duration(self.max_session);
         }
         if self.mode == Mode::Report {
-            relay = relay.report_only();
+            relay = relay.with_report_only(true);
         }
-        relay = relay.on_rejection(match self.on_rejection {
-            AfterRejection::Reset => OnRejection::Reset,
-            AfterRejection::Close => OnRejection::Close,
+        relay = relay.with_rejection_policy(match self.on_rejection {
+            AfterRejection::Reset => RejectionPolicy::Reset,
+            AfterRejection::Close => RejectionPolicy::Close,
         });
         match self.direction {
             Directions::Both => relay,
-            Directions::Requests => relay.only(Direction::Requests),
-            Directions::Responses => relay.only(Direction::Responses),
+            Directions::Requests => relay.with_only(Direction::Requests),
+            Directions::Responses => relay.with_only(Direction::Responses),
         }
     }
 }

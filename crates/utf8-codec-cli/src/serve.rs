@@ -12,9 +12,9 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info};
-use utf8_codec::TextDecoder;
-use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
+use utf8_codec::{LineEnding, TextDecoder};
 
 use crate::address::Address;
 use crate::args::{PolicyArgs, whole_number};
@@ -104,11 +104,11 @@ impl LineServer {
         stream.set_nodelay()?;
         let (requests, answers) = split(&mut stream);
         let requests = NotSilent::new(requests, idle_timeout);
-        let codec = Utf8LinesCodec::with_decoder(self.decoder).max_length(self.max_line);
+        let codec = Utf8LinesCodec::with_decoder(self.decoder).with_max_length(self.max_line);
         let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
         // The text of a line may end with CR, and the response ends with that text. `LineEnding::Lf` accepts it; the
         // default would return an error.
-        let mut answers = FramedWrite::new(answers, Utf8LinesCodec::new().ending(LineEnding::Lf));
+        let mut answers = FramedWrite::new(answers, Utf8LinesCodec::new().with_line_ending(LineEnding::Lf));
         for number in 1_u64.. {
             let line = match lines.next().now_or_never() {
                 Some(line) => line,

@@ -12,11 +12,13 @@
 //! ```
 
 use core::fmt;
+use core::str::FromStr;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use utf8_codec::content_type::ContentType;
-use utf8_codec::http::{BodyRules, Message, MissingCharset, MissingContentType, OtherCharset, Uncheckable};
-use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::http::{BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,10 @@ impl core::error::Error for ConfigError {}
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Document {
-    on_error: OnError,
-    bom: Bom,
+    #[serde(deserialize_with = "name")]
+    on_error: ErrorPolicy,
+    #[serde(deserialize_with = "name")]
+    bom: BomPolicy,
     subset: Option<String>,
     direction: Option<Sides>,
     action: Action,
@@ -73,30 +77,6 @@ struct Document {
     content_ranges: Option<Other>,
     length_prefixed: Option<Other>,
     form_data: Option<bool>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum OnError {
-    #[default]
-    Strict,
-    Replace,
-    Substitute,
-    Escape,
-    Latin1,
-    #[serde(rename = "windows-1252")]
-    Windows1252,
-    Skip,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Bom {
-    #[default]
-    Keep,
-    Strip,
-    Require,
-    Reject,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -164,17 +144,17 @@ impl Settings {
     }
 
     /// Whether a direction is checked.
-    pub fn covers(&self, message: Message) -> bool {
+    pub fn covers(&self, message: MessageKind) -> bool {
         self.direction.covers(message)
     }
 
     /// Whether the values of header fields are checked.
-    pub fn checks_headers(&self, message: Message) -> bool {
+    pub fn checks_headers(&self, message: MessageKind) -> bool {
         self.covers(message) && self.headers.covers(message)
     }
 
     /// Whether the values of trailer fields are checked.
-    pub fn checks_trailers(&self, message: Message) -> bool {
+    pub fn checks_trailers(&self, message: MessageKind) -> bool {
         self.covers(message) && self.trailers.covers(message)
     }
 
@@ -194,21 +174,21 @@ impl Settings {
     }
 
     /// Returns the rules for bodies.
-    pub const fn rules(&self, message: Message) -> &BodyRules {
+    pub const fn rules(&self, message: MessageKind) -> &BodyRules {
         match message {
-            Message::Request => &self.request_rules,
-            Message::Response => &self.response_rules,
+            MessageKind::Request => &self.request_rules,
+            MessageKind::Response => &self.response_rules,
         }
     }
 }
 
 impl Sides {
-    fn covers(self, message: Message) -> bool {
+    fn covers(self, message: MessageKind) -> bool {
         match self {
             Self::Both => true,
             Self::None => false,
-            Self::Request => message == Message::Request,
-            Self::Response => message == Message::Response,
+            Self::Request => message == MessageKind::Request,
+            Self::Response => message == MessageKind::Response,
         }
     }
 }
@@ -236,12 +216,12 @@ impl Document {
     fn settings(self) -> Result<Settings, ConfigError> {
         // A repair is not an error, so a repairing policy would report nothing.
         let policy = match self.action {
-            Action::Enforce => self.on_error.policy(),
+            Action::Enforce => self.on_error,
             Action::Report => ErrorPolicy::Strict,
         };
-        let mut decoder = TextDecoder::new().on_error(policy).bom(self.bom.policy());
+        let mut decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(self.bom);
         if let Some(name) = &self.subset {
-            decoder = decoder.subset(subset(name)?);
+            decoder = decoder.with_subset(subset(name)?);
         }
         let direction = match self.direction {
             Some(Sides::None) => {
@@ -269,71 +249,52 @@ impl Document {
 
     /// Returns the rules with the settings of the document.
     fn rules(&self, rules: BodyRules, decoder: TextDecoder, types: Option<&[TypePattern]>) -> BodyRules {
-        let mut rules = rules.decoder(decoder).form_data(self.form_data.unwrap_or_default());
+        let mut rules = rules.with_decoder(decoder).with_form_data(self.form_data.unwrap_or_default());
         if let Some(types) = types {
             let types = types.to_vec();
-            rules = rules.text_types(move |given| types.iter().any(|pattern| pattern.matches(given)));
+            rules = rules.with_text_types(move |given| types.iter().any(|pattern| pattern.matches(given)));
         }
         if let Some(missing) = self.missing_content_type {
-            rules = rules.missing_content_type(match missing {
+            rules = rules.with_missing_content_type(match missing {
                 Missing::Check => MissingContentType::Check,
                 Missing::Pass => MissingContentType::Pass,
                 Missing::Reject => MissingContentType::Reject,
             });
         }
         if let Some(missing) = self.missing_charset {
-            rules = rules.missing_charset(match missing {
+            rules = rules.with_missing_charset(match missing {
                 Missing::Check => MissingCharset::Utf8,
                 Missing::Pass => MissingCharset::Pass,
                 Missing::Reject => MissingCharset::Reject,
             });
         }
         if let Some(other) = self.other_charset {
-            rules = rules.other_charset(match other {
+            rules = rules.with_other_charset(match other {
                 Other::Pass => OtherCharset::Pass,
                 Other::Reject => OtherCharset::Reject,
             });
         }
         let uncheckable = |other| match other {
-            Other::Pass => Uncheckable::Pass,
-            Other::Reject => Uncheckable::Reject,
+            Other::Pass => UncheckablePolicy::Pass,
+            Other::Reject => UncheckablePolicy::Reject,
         };
         if let Some(other) = self.content_codings {
-            rules = rules.content_codings(uncheckable(other));
+            rules = rules.with_content_codings(uncheckable(other));
         }
         if let Some(other) = self.content_ranges {
-            rules = rules.content_ranges(uncheckable(other));
+            rules = rules.with_content_ranges(uncheckable(other));
         }
         if let Some(other) = self.length_prefixed {
-            rules = rules.length_prefixed(uncheckable(other));
+            rules = rules.with_length_prefixed(uncheckable(other));
         }
         rules
     }
 }
 
-impl OnError {
-    const fn policy(self) -> ErrorPolicy {
-        match self {
-            Self::Strict => ErrorPolicy::Strict,
-            Self::Replace => ErrorPolicy::Replace,
-            Self::Substitute => ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
-            Self::Escape => ErrorPolicy::Escape,
-            Self::Latin1 => ErrorPolicy::Latin1,
-            Self::Windows1252 => ErrorPolicy::Windows1252,
-            Self::Skip => ErrorPolicy::Skip,
-        }
-    }
-}
-
-impl Bom {
-    const fn policy(self) -> BomPolicy {
-        match self {
-            Self::Keep => BomPolicy::Keep,
-            Self::Strip => BomPolicy::Strip,
-            Self::Require => BomPolicy::Require,
-            Self::Reject => BomPolicy::Reject,
-        }
-    }
+/// Parses a value with the names that the library has for it.
+fn name<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(deserializer: D) -> Result<T, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    name.parse().map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
 }
 
 fn subset(name: &str) -> Result<&'static Subset, ConfigError> {
@@ -411,8 +372,8 @@ mod tests {
         for json in ["", "  ", "{}"] {
             let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
             assert!(!settings.is_buffered() && !settings.only_reports());
-            assert!(settings.covers(Message::Request) && settings.covers(Message::Response));
-            assert!(settings.checks_headers(Message::Request) && !settings.checks_headers(Message::Response));
+            assert!(settings.covers(MessageKind::Request) && settings.covers(MessageKind::Response));
+            assert!(settings.checks_headers(MessageKind::Request) && !settings.checks_headers(MessageKind::Response));
             assert_eq!(settings.decoder().error_policy(), ErrorPolicy::Strict);
         }
     }
@@ -421,7 +382,8 @@ mod tests {
     fn every_wrong_key_or_value_is_an_error_that_names_it() {
         for (json, part) in [
             (r#"{"on_eror": "strict"}"#, "unknown field `on_eror`"),
-            (r#"{"on_error": "strct"}"#, "unknown variant `strct`"),
+            (r#"{"on_error": "strct"}"#, "`strct`: unknown policy; known are strict, replace, "),
+            (r#"{"bom": "kep"}"#, "`kep`: unknown policy; known are keep, "),
             (r#"{"on_error": 1}"#, "expected"),
             (r#"{"subset": "klingon"}"#, "unknown `subset`, expected one of ascii"),
             (r#"{"direction": "none"}"#, "`direction` is"),

@@ -1,7 +1,7 @@
 //! Counters, dynamic metadata and log lines, for both filters.
 
 use utf8_codec::ErrorKind;
-use utf8_codec::http::{Message, Reason};
+use utf8_codec::http::{MessageKind, Reason};
 
 use crate::abi::log_level;
 use crate::host::{Config, Host, log};
@@ -78,14 +78,14 @@ impl Counters {
     }
 
     /// Counts and logs a rejected or reported stream, and sets its metadata.
-    pub(crate) fn rejected(&self, host: impl Host, message: Message, reason: &Reason, only_reported: bool) {
+    pub(crate) fn rejected(&self, host: impl Host, message: MessageKind, reason: &Reason, only_reported: bool) {
         let (counter, verdict) =
             if only_reported { (self.reported, "reported") } else { (self.rejected, "rejected") };
         host.count(counter, 1);
         host.count(reason.utf8_error().map_or(self.other, |error| self.kinds[error.kind as usize]), 1);
         let message = match message {
-            Message::Request => "request",
-            Message::Response => "response",
+            MessageKind::Request => "request",
+            MessageKind::Response => "response",
         };
         host.set_text("verdict", verdict);
         host.set_text("direction", message);

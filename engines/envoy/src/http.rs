@@ -3,7 +3,7 @@
 use core::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use utf8_codec::http::{Message, Reason, Rejection};
+use utf8_codec::http::{MessageKind, Reason, Rejection};
 
 use crate::abi::{
     Buffer, EnvoyPtr, ModulePtr, body_status, body_type, header_type, headers_status, trailers_status,
@@ -47,7 +47,7 @@ struct Filter {
 /// The differences between a request and a response.
 #[derive(Clone, Copy)]
 struct Way {
-    message: Message,
+    message: MessageKind,
     headers: u32,
     trailers: u32,
     received: u32,
@@ -55,7 +55,7 @@ struct Way {
 }
 
 const REQUEST: Way = Way {
-    message: Message::Request,
+    message: MessageKind::Request,
     headers: header_type::REQUEST,
     trailers: header_type::REQUEST_TRAILER,
     received: body_type::RECEIVED_REQUEST,
@@ -63,7 +63,7 @@ const REQUEST: Way = Way {
 };
 
 const RESPONSE: Way = Way {
-    message: Message::Response,
+    message: MessageKind::Response,
     headers: header_type::RESPONSE,
     trailers: header_type::RESPONSE_TRAILER,
     received: body_type::RECEIVED_RESPONSE,
@@ -91,8 +91,8 @@ impl Filter {
 
     const fn check(&self, way: Way) -> &Cell<Option<Box<Check>>> {
         match way.message {
-            Message::Request => &self.request,
-            Message::Response => &self.response,
+            MessageKind::Request => &self.request,
+            MessageKind::Response => &self.response,
         }
     }
 
@@ -117,16 +117,16 @@ impl Filter {
             let fields = fields.iter().copied();
             let (content, opens_tunnel) = match way.message {
                 // Needed even if only responses are checked, because a response depends on the request.
-                Message::Request => {
+                MessageKind::Request => {
                     self.tunnel.set(Tunnel::of_request(fields.clone()));
                     self.is_head.set(is_head(fields.clone()));
                     self.is_grpc.set(is_grpc(fields.clone()));
                     (Content::of_request(!end, self.tunnel.get()), false)
                 }
-                Message::Response if self.tunnel.get().is_opened_by(fields.clone()) => {
+                MessageKind::Response if self.tunnel.get().is_opened_by(fields.clone()) => {
                     (Content::Tunnel, true)
                 }
-                Message::Response => {
+                MessageKind::Response => {
                     (Content::of_response(!end, self.is_head.get(), status(fields.clone())), false)
                 }
             };
@@ -192,7 +192,7 @@ impl Filter {
         self.observe(stream, way, &outcome);
         let is_buffered = self.is_held(stream, way);
         if let Verdict::Rejected(reason) = outcome.verdict {
-            if way.message == Message::Request || is_buffered {
+            if way.message == MessageKind::Request || is_buffered {
                 self.reject(stream, way, reason);
                 return body_status::STOP_NO_BUFFER;
             }
@@ -243,7 +243,7 @@ impl Filter {
             }
         }
         let Verdict::Rejected(reason) = verdict else { return trailers_status::CONTINUE };
-        if way.message == Message::Request || self.is_held(stream, way) {
+        if way.message == MessageKind::Request || self.is_held(stream, way) {
             self.reject(stream, way, reason);
         } else {
             self.record_rejection(stream, way, &reason);
@@ -256,7 +256,7 @@ impl Filter {
     fn is_held(&self, stream: Stream, way: Way) -> bool {
         let settings = self.settings(stream);
         // A tunnel does not open before the server has the request.
-        let may_open = way.message == Message::Request && self.tunnel.get() == Tunnel::UpgradeAfterBody;
+        let may_open = way.message == MessageKind::Request && self.tunnel.get() == Tunnel::UpgradeAfterBody;
         settings.is_buffered() && !settings.only_reports() && !may_open
     }
 

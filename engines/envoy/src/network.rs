@@ -5,7 +5,7 @@
 use core::cell::Cell;
 use std::sync::Arc;
 
-use utf8_codec::http::Message;
+use utf8_codec::http::MessageKind;
 
 use crate::abi::{self, Buffer, EnvoyPtr, ModulePtr, close_type, network_status};
 use crate::config::{FilterKind, Settings};
@@ -56,7 +56,7 @@ impl Filter {
     }
 
     fn started(&self, connection: Connection) -> u32 {
-        for message in [Message::Request, Message::Response] {
+        for message in [MessageKind::Request, MessageKind::Response] {
             if self.shared.settings.covers(message) {
                 self.shared.counters.started(connection);
             }
@@ -67,8 +67,8 @@ impl Filter {
     /// Processes new data of one direction.
     fn data(&self, connection: Connection, side: Side, len: usize, end: bool) -> u32 {
         let (direction, message) = match side {
-            Side::Read => (&self.read, Message::Request),
-            Side::Write => (&self.write, Message::Response),
+            Side::Read => (&self.read, MessageKind::Request),
+            Side::Write => (&self.write, MessageKind::Response),
         };
         let Shared { settings, counters } = &*self.shared;
         let mut check = match direction.take() {

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::HeaderName;
 use utf8_codec::content_type;
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, Reason, Utf8BodyError, check_field,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason, Utf8BodyError, check_field,
 };
 use utf8_codec::proxy::{self, Edit, Filter};
 use utf8_codec::{TextDecoder, from_utf8};
@@ -192,14 +192,14 @@ fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, O
     let slices = output.slices;
     let mut verdict = proxy::Verdict::Pass;
     for (index, slice) in slices.iter().enumerate() {
-        verdict = filter.feed(slice, |edit| output.edit(index, edit));
+        verdict = filter.feed_with(slice, |edit| output.edit(index, edit));
         if matches!(verdict, proxy::Verdict::Reject(_)) {
             break;
         }
         output.start += slice.len();
     }
     if end && !matches!(verdict, proxy::Verdict::Reject(_)) {
-        verdict = filter.finish(|edit| output.edit(slices.len(), edit));
+        verdict = filter.finish_with(|edit| output.edit(slices.len(), edit));
     }
     match verdict {
         proxy::Verdict::Reject(error) => (0, Some(Reason::Body(error))),
@@ -217,7 +217,7 @@ fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
     };
     let mut result = Ok(());
     for slice in output.slices {
-        filter.feed(Bytes::copy_from_slice(slice));
+        filter.push(Bytes::copy_from_slice(slice));
         result = result.and_then(|()| drain(filter));
     }
     if end {
@@ -339,7 +339,7 @@ pub fn status<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> u16
 /// Returns the reason to reject the message.
 pub fn decide<'f, F>(
     settings: &Settings,
-    message: Message,
+    message: MessageKind,
     fields: F,
     content: Content,
 ) -> Result<MessagePlan, Reason>
@@ -364,7 +364,7 @@ where
     }
 }
 
-fn decide_body<'f, F>(settings: &Settings, message: Message, fields: F) -> Result<MessagePlan, Reason>
+fn decide_body<'f, F>(settings: &Settings, message: MessageKind, fields: F) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
 {

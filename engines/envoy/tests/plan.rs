@@ -2,7 +2,7 @@
 //! calls.
 #![allow(missing_docs)]
 
-use utf8_codec::http::{Message, Reason};
+use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_envoy::config::{FilterKind, Settings};
 use utf8_codec_envoy::plan::{
@@ -60,12 +60,12 @@ fn the_new_content_is_the_text_for_every_partition() {
     for sample in SAMPLES {
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Skip] {
             for bom in [BomPolicy::Keep, BomPolicy::Strip] {
-                let decoder = TextDecoder::new().on_error(policy).bom(bom);
-                let (text, error) = match decoder.decode_to_string(sample) {
+                let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
+                let (text, error) = match decoder.decode(sample) {
                     Ok(text) => (text.into_owned(), None),
                     Err(error) => {
                         let good = &sample[..error.offset as usize];
-                        (decoder.decode_to_string(good).unwrap().into_owned(), Some(error))
+                        (decoder.decode(good).unwrap().into_owned(), Some(error))
                     }
                 };
                 for calls in partitions(sample) {
@@ -127,11 +127,11 @@ fn a_form_is_checked_after_decoding() {
     let settings = settings("{}");
     let sample: &[u8] = b"a=%C3%A9";
     for calls in partitions(sample) {
-        let plan = decide(&settings, Message::Request, FORM.into_iter(), Content::Body).unwrap();
+        let plan = decide(&settings, MessageKind::Request, FORM.into_iter(), Content::Body).unwrap();
         let mut check = plan.check;
         assert_eq!(forward(&mut check, &calls), (sample.to_vec(), Verdict::Pass));
     }
-    let mut check = decide(&settings, Message::Request, FORM.into_iter(), Content::Body).unwrap().check;
+    let mut check = decide(&settings, MessageKind::Request, FORM.into_iter(), Content::Body).unwrap().check;
     let (forwarded, verdict) = forward(&mut check, &[vec![b"a=%F", b"F"]]);
     assert_eq!(forwarded, b"a=");
     let Verdict::Rejected(reason) = verdict else { panic!("{verdict:?}") };
@@ -147,7 +147,7 @@ fn a_repair_removes_the_fields_that_it_makes_wrong() {
         (b"etag", b"W/\"x\""),
     ];
     let untrue =
-        |json| decide(&settings(json), Message::Request, fields.into_iter(), Content::Body).unwrap().untrue;
+        |json| decide(&settings(json), MessageKind::Request, fields.into_iter(), Content::Body).unwrap().untrue;
     assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-length", "etag"]);
     assert!(untrue("{}").is_empty());
     assert!(untrue(r#"{"on_error": "replace", "action": "report"}"#).is_empty());
@@ -176,14 +176,14 @@ fn a_response_without_a_body_loses_the_same_fields_if_it_describes_one() {
     ] {
         let is_head = is_head([(&b":path"[..], &b"/"[..]), (b":method", method)].into_iter());
         let content = Content::of_response(false, is_head, status(fields(code).into_iter()));
-        let plan = decide(&settings, Message::Response, fields(code).into_iter(), content).unwrap();
+        let plan = decide(&settings, MessageKind::Response, fields(code).into_iter(), content).unwrap();
         assert!(plan.check.is_passing());
         let expected: &[&str] = if is_described { &["content-length", "etag"] } else { &[] };
         assert_eq!(plan.untrue, expected, "{} {}", method.escape_ascii(), code.escape_ascii());
     }
     // The body of a response to GET would be rejected. A response to HEAD has none.
     let coded: [Field<'_>; 2] = [(b"content-type", b"text/plain"), (b"content-encoding", b"gzip")];
-    let plan = decide(&settings, Message::Response, coded.into_iter(), Content::Described).unwrap();
+    let plan = decide(&settings, MessageKind::Response, coded.into_iter(), Content::Described).unwrap();
     assert!(plan.check.is_passing() && plan.untrue.is_empty());
 }
 
@@ -194,17 +194,17 @@ fn messages_are_rejected_by_their_fields() {
             .map(|plan| plan.check.is_passing())
     };
     let gzip: [Field<'_>; 2] = [(b"content-type", b"text/plain"), (b"content-encoding", b"gzip")];
-    assert_eq!(decide("{}", &gzip, Message::Request).unwrap_err(), Reason::ContentCoding);
-    assert!(decide("{}", &gzip, Message::Response).unwrap());
-    assert!(decide(r#"{"content_codings": "pass"}"#, &gzip, Message::Request).unwrap());
-    assert!(decide(r#"{"direction": "response"}"#, &gzip, Message::Request).unwrap());
+    assert_eq!(decide("{}", &gzip, MessageKind::Request).unwrap_err(), Reason::ContentCoding);
+    assert!(decide("{}", &gzip, MessageKind::Response).unwrap());
+    assert!(decide(r#"{"content_codings": "pass"}"#, &gzip, MessageKind::Request).unwrap());
+    assert!(decide(r#"{"direction": "response"}"#, &gzip, MessageKind::Request).unwrap());
     let image: [Field<'_>; 1] = [(b"content-type", b"image/png")];
-    assert!(decide("{}", &image, Message::Request).unwrap());
-    assert!(!decide(r#"{"content_types": ["image/*"]}"#, &image, Message::Request).unwrap());
+    assert!(decide("{}", &image, MessageKind::Request).unwrap());
+    assert!(!decide(r#"{"content_types": ["image/*"]}"#, &image, MessageKind::Request).unwrap());
     let field: [Field<'_>; 1] = [(b"x-name", b"na\xEFve")];
-    let reason = decide("{}", &field, Message::Request).unwrap_err();
+    let reason = decide("{}", &field, MessageKind::Request).unwrap_err();
     assert_eq!((reason.kind(), reason.offset_and_len()), ("MissingContinuation", Some((2, 1))));
-    assert!(decide(r#"{"headers": "none"}"#, &field, Message::Request).is_ok());
+    assert!(decide(r#"{"headers": "none"}"#, &field, MessageKind::Request).is_ok());
     assert!(
         check_values(field.into_iter(), Reason::Trailer)
             .unwrap_err()
@@ -223,7 +223,7 @@ fn a_tunnel_is_not_checked() {
         [(b"Connection", b"keep-alive, Upgrade"), (b"Upgrade", b"websocket"), (b"content-length", b"0")];
     assert_eq!(Tunnel::of_request(upgrade.into_iter()), Tunnel::Upgrade);
     assert!(Tunnel::Connect.skips_request() && Tunnel::Upgrade.skips_request());
-    let plan = decide(&settings("{}"), Message::Request, FORM.into_iter(), Content::Tunnel).unwrap();
+    let plan = decide(&settings("{}"), MessageKind::Request, FORM.into_iter(), Content::Tunnel).unwrap();
     assert!(plan.check.is_passing());
 }
 
@@ -248,7 +248,7 @@ fn the_body_of_a_request_is_checked_until_an_upgrade() {
         assert_eq!(tunnel, expected, "{fields:?}");
         assert!(!tunnel.skips_request());
         let content = Content::of_request(true, tunnel);
-        let check = decide(&settings("{}"), Message::Request, fields.iter().copied(), content);
+        let check = decide(&settings("{}"), MessageKind::Request, fields.iter().copied(), content);
         let verdict = check.unwrap().check.feed(&[b"caf\xFF"], true).verdict;
         assert!(matches!(verdict, Verdict::Rejected(_)), "{fields:?}");
     }
@@ -273,8 +273,8 @@ fn a_report_is_of_the_first_error_whatever_the_policy() {
     for policy in policies {
         let json = format!(r#"{{"on_error": "{policy}", "action": "report"}}"#);
         let settings = settings(&json);
-        let body = decide(&settings, Message::Request, core::iter::empty(), Content::Body).unwrap().check;
-        let form = decide(&settings, Message::Request, FORM.into_iter(), Content::Body).unwrap().check;
+        let body = decide(&settings, MessageKind::Request, core::iter::empty(), Content::Body).unwrap().check;
+        let form = decide(&settings, MessageKind::Request, FORM.into_iter(), Content::Body).unwrap().check;
         let connection = Check::text(settings.decoder(), settings.only_reports());
         for mut check in [body, form, connection] {
             let outcome = check.feed(&[b"a\xFFb\xFF"], true);
@@ -291,7 +291,7 @@ fn a_repair_removes_the_digests_in_trailers() {
     let trailers: [Field<'_>; 3] =
         [(b"content-digest", b"sha-256=:x:"), (b"x-note", b"y"), (b"Digest", b"x")];
     let untrue = |json| {
-        let plan = decide(&settings(json), Message::Request, core::iter::empty(), Content::Body).unwrap();
+        let plan = decide(&settings(json), MessageKind::Request, core::iter::empty(), Content::Body).unwrap();
         plan.check.untrue(trailers.into_iter())
     };
     assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-digest", "Digest"]);
@@ -315,7 +315,7 @@ fn a_document_is_read_as_it_declares_for_every_partition() {
     ] {
         for json in [r#"{}"#, r#"{"on_error": "replace"}"#] {
             let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
-            for (message, expected) in [(Message::Request, &requests), (Message::Response, &responses)] {
+            for (message, expected) in [(MessageKind::Request, &requests), (MessageKind::Response, &responses)] {
                 let fields = [(&b"content-type"[..], content_type.as_bytes())];
                 let run = |calls: &[Vec<&[u8]>]| {
                     let fields = fields.iter().copied();
@@ -347,7 +347,7 @@ fn a_document_is_read_as_it_declares_for_every_partition() {
 fn a_document_is_not_copied_after_its_start() {
     let settings = Settings::parse(b"{}", FilterKind::Http).unwrap();
     let fields = [(&b"content-type"[..], &b"text/xml"[..])];
-    let mut check = decide(&settings, Message::Response, fields.into_iter(), Content::Body).unwrap().check;
+    let mut check = decide(&settings, MessageKind::Response, fields.into_iter(), Content::Body).unwrap().check;
     assert_eq!(check.feed(&[b"<a>\xC3"], false).tail, b"<a>");
     let outcome = check.feed(&[b"\xA9 and more"], false);
     assert_eq!((outcome.head.as_slice(), outcome.kept, outcome.tail.len()), (&b"\xC3"[..], 10, 0));
@@ -361,7 +361,7 @@ fn length_prefixed_messages_are_never_text() {
     let grpc = [(&b"content-type"[..], &b"application/grpc+json"[..])];
     let plan = |json: &str| {
         let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
-        decide(&settings, Message::Request, grpc.iter().copied(), Content::Body)
+        decide(&settings, MessageKind::Request, grpc.iter().copied(), Content::Body)
     };
     for json in ["{}", r#"{"content_types": ["*/*", "+json"], "on_error": "replace"}"#] {
         assert!(plan(json).unwrap().check.is_passing(), "{json}");

@@ -12,7 +12,7 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use utf8_codec::content_type;
-use utf8_codec::http::{Message, Reason, Rejection};
+use utf8_codec::http::{MessageKind, Reason, Rejection};
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{self, Check, Content, MessagePlan};
 
@@ -42,7 +42,7 @@ impl Gateway {
         Self { settings, upstream, buffer_limit }
     }
 
-    fn decide(&self, message: Message, head: Head<'_>) -> Result<MessagePlan, Reason> {
+    fn decide(&self, message: MessageKind, head: Head<'_>) -> Result<MessagePlan, Reason> {
         let path = head.path.map(|path| (&b":path"[..], path));
         let values = head.fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
         let fields: Vec<_> = path.into_iter().chain(values).collect();
@@ -56,7 +56,7 @@ impl Gateway {
     }
 
     /// Logs the errors of a chunk, without its bytes.
-    fn log(message: Message, checked: &Checked) {
+    fn log(message: MessageKind, checked: &Checked) {
         if checked.repaired > 0 {
             warn!("utf8: {message:?}: repaired {} sequences", checked.repaired);
         }
@@ -69,7 +69,7 @@ impl Gateway {
     }
 
     /// Ends the exchange for this reason.
-    fn reject<T>(ctx: &mut Exchange, message: Message, reason: Reason) -> Result<T> {
+    fn reject<T>(ctx: &mut Exchange, message: MessageKind, reason: Reason) -> Result<T> {
         let rejection = Rejection::new(message, reason);
         let status = rejection.status().as_u16();
         ctx.rejection = Some(rejection);
@@ -124,18 +124,18 @@ impl ProxyHttp for Gateway {
     /// Rejects a request by its header fields, before a connection to the upstream is opened.
     async fn request_filter(&self, session: &mut Session, ctx: &mut Exchange) -> Result<bool> {
         let has_body = !session.is_body_empty();
-        match self.decide(Message::Request, Head::of_request(session.req_header(), has_body)) {
+        match self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body)) {
             Ok(_) => Ok(false),
             Err(reason) if self.settings.only_reports() => {
-                Self::log(Message::Request, &Checked { reported: Some(reason), ..Checked::default() });
+                Self::log(MessageKind::Request, &Checked { reported: Some(reason), ..Checked::default() });
                 Ok(false)
             }
             Err(reason) => {
                 Self::log(
-                    Message::Request,
+                    MessageKind::Request,
                     &Checked { rejected: Some(reason.clone()), ..Checked::default() },
                 );
-                Self::reject(ctx, Message::Request, reason)
+                Self::reject(ctx, MessageKind::Request, reason)
             }
         }
     }
@@ -149,7 +149,7 @@ impl ProxyHttp for Gateway {
         ctx: &mut Exchange,
     ) -> Result<()> {
         let has_body = !session.is_body_empty();
-        let plan = self.decide(Message::Request, Head::of_request(session.req_header(), has_body));
+        let plan = self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body));
         // Errors in the fields were already rejected or reported.
         let Ok(plan) = plan else { return Ok(()) };
         ctx.request = self.body(plan.check);
@@ -180,9 +180,9 @@ impl ProxyHttp for Gateway {
             return Ok(());
         }
         let checked = ctx.request.feed(body.take().unwrap_or_default(), end);
-        Self::log(Message::Request, &checked);
+        Self::log(MessageKind::Request, &checked);
         if let Some(reason) = checked.rejected {
-            return Self::reject(ctx, Message::Request, reason);
+            return Self::reject(ctx, MessageKind::Request, reason);
         }
         // Here `None` means the end of the body, not that a chunk is held.
         *body = if end && checked.data.is_empty() { None } else { Some(checked.data) };
@@ -198,18 +198,18 @@ impl ProxyHttp for Gateway {
         let is_head = session.req_header().method == http::Method::HEAD;
         let head = Head::of_response(response, is_head);
         let has_body = head.content == Content::Body;
-        let plan = match self.decide(Message::Response, head) {
+        let plan = match self.decide(MessageKind::Response, head) {
             Ok(plan) => plan,
             Err(reason) if self.settings.only_reports() => {
-                Self::log(Message::Response, &Checked { reported: Some(reason), ..Checked::default() });
+                Self::log(MessageKind::Response, &Checked { reported: Some(reason), ..Checked::default() });
                 return Ok(());
             }
             Err(reason) => {
                 Self::log(
-                    Message::Response,
+                    MessageKind::Response,
                     &Checked { rejected: Some(reason.clone()), ..Checked::default() },
                 );
-                return Self::reject(ctx, Message::Response, reason);
+                return Self::reject(ctx, MessageKind::Response, reason);
             }
         };
         ctx.response = self.body(plan.check);
@@ -237,9 +237,9 @@ impl ProxyHttp for Gateway {
             return Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed");
         }
         let checked = ctx.response.feed(body.take().unwrap_or_default(), end);
-        Self::log(Message::Response, &checked);
+        Self::log(MessageKind::Response, &checked);
         if let Some(reason) = checked.rejected {
-            let rejected = Self::reject(ctx, Message::Response, reason);
+            let rejected = Self::reject(ctx, MessageKind::Response, reason);
             // Forwarding a last chunk would end the response normally.
             if end || checked.data.is_empty() {
                 return rejected;
@@ -293,7 +293,7 @@ async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
     };
     response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
     session.as_downstream_mut().write_error_response(response, document).await?;
-    if rejection.message == Message::Request {
+    if rejection.message == MessageKind::Request {
         let _ = tokio::time::timeout(LINGER, session.as_downstream_mut().drain_request_body()).await;
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use log::error;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::{Action, Bytes};
-use utf8_codec::http::{Message, Reason, Rejection};
+use utf8_codec::http::{MessageKind, Reason, Rejection};
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{self, Check, Content, Tunnel, Verdict};
 
@@ -56,24 +56,24 @@ impl Exchange {
     }
 
     /// Whether the body of a message is held until its end.
-    fn is_held(&self, message: Message) -> bool {
+    fn is_held(&self, message: MessageKind) -> bool {
         // A tunnel does not open before the server has the request.
-        let may_open = message == Message::Request && self.tunnel == Tunnel::UpgradeAfterBody;
+        let may_open = message == MessageKind::Request && self.tunnel == Tunnel::UpgradeAfterBody;
         self.settings.is_buffered() && !self.settings.only_reports() && !may_open
     }
 
     /// Decides what to do with a message. Returns the names of the fields to remove.
     fn decide(
         &mut self,
-        message: Message,
+        message: MessageKind,
         fields: &[Field],
         content: Content,
     ) -> Result<Vec<String>, Action> {
         match plan::decide(&self.settings, message, pairs(fields), content) {
             Ok(plan) => {
                 match message {
-                    Message::Request => self.request = plan.check,
-                    Message::Response => self.response = plan.check,
+                    MessageKind::Request => self.request = plan.check,
+                    MessageKind::Response => self.response = plan.check,
                 }
                 Ok(plan.untrue)
             }
@@ -86,11 +86,11 @@ impl Exchange {
     }
 
     /// Ends the exchange: with the problem document, or the status of gRPC, where a response can still be sent.
-    fn reject(&mut self, message: Message, reason: Reason, can_respond: bool) -> Action {
+    fn reject(&mut self, message: MessageKind, reason: Reason, can_respond: bool) -> Action {
         log("rejected", message, &reason);
         self.was_rejected = true;
         // A header that was already forwarded cannot be replaced.
-        if can_respond && (message == Message::Response || !self.has_response) {
+        if can_respond && (message == MessageKind::Response || !self.has_response) {
             self.is_own_response = true;
             let rejection = Rejection::new(message, reason);
             if self.is_grpc {
@@ -109,10 +109,10 @@ impl Exchange {
     }
 
     /// Resets the exchange, for an error that is not one of the text.
-    fn reset(&mut self, message: Message, why: &str) -> Action {
+    fn reset(&mut self, message: MessageKind, why: &str) -> Action {
         error!("utf8_codec: {why}");
         self.was_rejected = true;
-        if message == Message::Request {
+        if message == MessageKind::Request {
             self.reset_http_request();
         } else {
             self.reset_http_response();
@@ -121,7 +121,7 @@ impl Exchange {
     }
 
     /// Ends an exchange whose bytes cannot be read, so that they do not pass unchecked.
-    fn incomplete(&mut self, message: Message) -> Action {
+    fn incomplete(&mut self, message: MessageKind) -> Action {
         let why = "the engine did not deliver all bytes of a body";
         if self.settings.only_reports() {
             error!("utf8_codec: {why}");
@@ -136,22 +136,22 @@ impl Exchange {
         let outcome = check.feed(&[], true);
         let is_unchanged = outcome.is_unchanged();
         match outcome.verdict {
-            Verdict::Rejected(reason) => return Err(self.reject(Message::Request, reason, true)),
-            Verdict::Reported(reason) => log("reported", Message::Request, &reason),
+            Verdict::Rejected(reason) => return Err(self.reject(MessageKind::Request, reason, true)),
+            Verdict::Reported(reason) => log("reported", MessageKind::Request, &reason),
             Verdict::Pass if !is_unchanged => {
                 let why = "a body that ends inside a character, before an upgrade, is not repaired";
-                return Err(self.reset(Message::Response, why));
+                return Err(self.reset(MessageKind::Response, why));
             }
             Verdict::Pass => {}
         }
         Ok(())
     }
 
-    fn body(&mut self, message: Message, size: usize, end: bool) -> Action {
+    fn body(&mut self, message: MessageKind, size: usize, end: bool) -> Action {
         if self.was_rejected {
             return Action::Pause;
         }
-        let is_request = message == Message::Request;
+        let is_request = message == MessageKind::Request;
         let check = if is_request { &mut self.request } else { &mut self.response };
         if check.is_passing() {
             return Action::Continue;
@@ -184,18 +184,18 @@ impl Exchange {
         Action::Continue
     }
 
-    fn set_body(&self, message: Message, start: usize, size: usize, bytes: &[u8]) {
+    fn set_body(&self, message: MessageKind, start: usize, size: usize, bytes: &[u8]) {
         match message {
-            Message::Request => self.set_http_request_body(start, size, bytes),
-            Message::Response => self.set_http_response_body(start, size, bytes),
+            MessageKind::Request => self.set_http_request_body(start, size, bytes),
+            MessageKind::Response => self.set_http_response_body(start, size, bytes),
         }
     }
 
-    fn trailers(&mut self, message: Message, fields: &[Field]) -> Action {
+    fn trailers(&mut self, message: MessageKind, fields: &[Field]) -> Action {
         if self.was_rejected {
             return Action::Pause;
         }
-        let is_request = message == Message::Request;
+        let is_request = message == MessageKind::Request;
         let is_buffered = self.is_held(message);
         let mut data = Bytes::new();
         if is_buffered {
@@ -268,7 +268,7 @@ impl HttpContext for Exchange {
         self.tunnel = Tunnel::of_request(pairs(&fields));
         self.is_head = plan::is_head(pairs(&fields));
         self.is_grpc = plan::is_grpc(pairs(&fields));
-        match self.decide(Message::Request, &fields, Content::of_request(!end, self.tunnel)) {
+        match self.decide(MessageKind::Request, &fields, Content::of_request(!end, self.tunnel)) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_request_header(name)),
             Err(action) => return action,
         }
@@ -276,12 +276,12 @@ impl HttpContext for Exchange {
     }
 
     fn on_http_request_body(&mut self, size: usize, end: bool) -> Action {
-        self.body(Message::Request, size, end)
+        self.body(MessageKind::Request, size, end)
     }
 
     fn on_http_request_trailers(&mut self, _: usize) -> Action {
         let fields = self.get_http_request_trailers_bytes();
-        self.trailers(Message::Request, &fields)
+        self.trailers(MessageKind::Request, &fields)
     }
 
     fn on_http_response_headers(&mut self, _: usize, end: bool) -> Action {
@@ -298,7 +298,7 @@ impl HttpContext for Exchange {
             true => Content::Tunnel,
             false => Content::of_response(!end, self.is_head, plan::status(pairs(&fields))),
         };
-        match self.decide(Message::Response, &fields, content) {
+        match self.decide(MessageKind::Response, &fields, content) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_response_header(name)),
             Err(action) => return action,
         }
@@ -309,11 +309,11 @@ impl HttpContext for Exchange {
         if self.was_rejected && self.is_own_response {
             return Action::Continue;
         }
-        self.body(Message::Response, size, end)
+        self.body(MessageKind::Response, size, end)
     }
 
     fn on_http_response_trailers(&mut self, _: usize) -> Action {
         let fields = self.get_http_response_trailers_bytes();
-        self.trailers(Message::Response, &fields)
+        self.trailers(MessageKind::Response, &fields)
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use log::{error, info};
 use proxy_wasm::traits::{Context, HttpContext, RootContext, StreamContext};
 use proxy_wasm::types::{ContextType, LogLevel};
-use utf8_codec::http::{Message, Reason};
+use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec_envoy::config::{FilterKind, Settings};
 use utf8_codec_envoy::plan::Outcome;
 use utf8_codec_envoy::shift::{GAP, shift};
@@ -94,7 +94,7 @@ fn change(mut data: Vec<u8>, outcome: &Outcome, set: impl Fn(usize, usize, &[u8]
 }
 
 /// Logs an error without a byte of the payload.
-fn log(what: &str, message: Message, reason: &Reason) {
-    let side = if message == Message::Request { "request" } else { "response" };
+fn log(what: &str, message: MessageKind, reason: &Reason) {
+    let side = if message == MessageKind::Request { "request" } else { "response" };
     info!("utf8_codec: {what} {side}: {reason}");
 }

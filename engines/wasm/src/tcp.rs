@@ -7,7 +7,7 @@
 use log::error;
 use proxy_wasm::traits::{Context, StreamContext};
 use proxy_wasm::types::Action;
-use utf8_codec::http::Message;
+use utf8_codec::http::MessageKind;
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{Check, Verdict};
 
@@ -35,12 +35,12 @@ impl Connection {
             };
             Direction { check, was_rejected: false }
         };
-        let (downstream, upstream) = (direction(Message::Request), direction(Message::Response));
+        let (downstream, upstream) = (direction(MessageKind::Request), direction(MessageKind::Response));
         Self { downstream, upstream, only_reports: settings.only_reports() }
     }
 
-    fn data(&mut self, message: Message, size: usize, end: bool) -> Action {
-        let is_request = message == Message::Request;
+    fn data(&mut self, message: MessageKind, size: usize, end: bool) -> Action {
+        let is_request = message == MessageKind::Request;
         let data =
             if is_request { self.get_downstream_data(0, size) } else { self.get_upstream_data(0, size) };
         let direction = if is_request { &mut self.downstream } else { &mut self.upstream };
@@ -74,10 +74,10 @@ impl Connection {
         Action::Continue
     }
 
-    fn set(&self, message: Message, start: usize, size: usize, bytes: &[u8]) {
+    fn set(&self, message: MessageKind, start: usize, size: usize, bytes: &[u8]) {
         match message {
-            Message::Request => self.set_downstream_data(start, size, bytes),
-            Message::Response => self.set_upstream_data(start, size, bytes),
+            MessageKind::Request => self.set_downstream_data(start, size, bytes),
+            MessageKind::Response => self.set_upstream_data(start, size, bytes),
         }
     }
 }
@@ -86,10 +86,10 @@ impl Context for Connection {}
 
 impl StreamContext for Connection {
     fn on_downstream_data(&mut self, size: usize, end: bool) -> Action {
-        self.data(Message::Request, size, end)
+        self.data(MessageKind::Request, size, end)
     }
 
     fn on_upstream_data(&mut self, size: usize, end: bool) -> Action {
-        self.data(Message::Response, size, end)
+        self.data(MessageKind::Response, size, end)
     }
 }

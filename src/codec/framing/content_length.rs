@@ -9,8 +9,8 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::error::FramingError;
 use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
 
-/// A codec for messages with a `Content-Length` header: the base protocol of the
-/// [Language Server Protocol](https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol)
+/// A codec for messages with a `Content-Length` header: the base protocol of the [Language Server
+/// Protocol](https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol)
 /// and of the Debug Adapter Protocol.
 ///
 /// A header consists of fields, each in a line that ends with CRLF, and an empty line. The field `Content-Length`, in
@@ -63,7 +63,7 @@ impl ContentLengthCodec {
 
     /// Sets the limit of a payload that is read, in bytes.
     #[must_use]
-    pub const fn max_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;
         self
     }

@@ -87,7 +87,7 @@ impl JsonSequenceCodec {
 
     /// Sets the limit of a text that is read, in bytes, without its LF.
     #[must_use]
-    pub const fn max_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.max_length = bytes;
         self
     }

@@ -13,26 +13,26 @@
 //!
 //! Some senders write a line break after each frame. It is skipped, except after a netstring.
 //!
-//! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](super::LineEnding::Ascii). For lengths
+//! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](crate::LineEnding::Ascii). For lengths
 //! in binary see `LengthDelimitedCodec` of tokio-util.
 //!
 //! ```
 //! use futures::{SinkExt, StreamExt};
 //! use tokio_util::codec::Framed;
 //! use utf8_codec::codec::framing::{ContentLengthCodec, FramingError};
-//! use utf8_codec::codec::{ErrorsAsItems, FrameError, Utf8FramesCodec};
+//! use utf8_codec::codec::{ErrorsAsItems, Utf8FramesError, Utf8FramesCodec};
 //!
 //! async fn serve(
 //!     socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-//! ) -> Result<(), FrameError<FramingError>> {
-//!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().max_length(1 << 20));
+//! ) -> Result<(), Utf8FramesError<FramingError>> {
+//!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().with_max_length(1 << 20));
 //!     let mut messages = Framed::new(socket, ErrorsAsItems::new(codec));
 //!     while let Some(message) = messages.next().await {
-//!         let answer = match message? {
+//!         let reply = match message? {
 //!             Ok(message) => format!("{} characters", message.chars().count()),
 //!             Err(error) => error.to_string(), // ill-formed, or longer than 1 MiB
 //!         };
-//!         messages.send(answer).await.map_err(FrameError::Inner)?;
+//!         messages.send(reply).await.map_err(Utf8FramesError::Inner)?;
 //!     }
 //!     Ok(())
 //! }
@@ -43,17 +43,30 @@
 //! # });
 //! ```
 //!
-//! - **Errors**: [`FramingError`], with an absolute offset. After an invalid header or trailer, or a header that is too
-//!   long, the codec cannot find the next frame: it reports the error once and discards the rest of the stream.
-//!   [`JsonSequenceCodec`] continues after every error. A frame that is too long is skipped, and the frames after it
-//!   are read normally.
-//! - **Limits**: 64 KiB for a syslog message and 8 MiB for the payloads of the other codecs, unless set otherwise. A
-//!   length has at most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that
-//!   arrive, not with the length in the header.
-//! - **Cost**: a frame is a slice of the read buffer. The work is linear in the length of any input, however it is
-//!   split.
-//! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
-//! - **Feature**: `codec` (on by default).
+//! # Errors
+//!
+//! [`FramingError`], with an absolute offset. After an invalid header or trailer, or a header that is too long, the
+//! codec cannot find the next frame: it reports the error once and discards the rest of the stream.
+//! [`JsonSequenceCodec`] continues after every error. A frame that is too long is skipped, and the frames after it are
+//! read normally.
+//!
+//! # Limits
+//!
+//! 64 KiB for a syslog message and 8 MiB for the payloads of the other codecs, unless set otherwise. A length has at
+//! most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that arrive, not with the
+//! length in the header.
+//!
+//! # Cost
+//!
+//! A frame is a slice of the read buffer. The work is linear in the length of any input, however it is split.
+//!
+//! # Cancel safety
+//!
+//! All state is in the codec and in the buffer of `Framed`.
+//!
+//! # Feature
+//!
+//! `codec`, which is on by default.
 
 mod content_length;
 mod error;

@@ -51,7 +51,7 @@ impl NetstringCodec {
 
     /// Sets the limit of a payload that is read, in bytes.
     #[must_use]
-    pub const fn max_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;
         self
     }

@@ -15,8 +15,8 @@ use super::reader::FrameReader;
 /// Many senders append the trailer of the older framing to a counted message: LF, CRLF or NUL. CR, LF and NUL between two
 /// messages are skipped. This is unambiguous, because a length starts with a digit.
 ///
-/// [`or_lines`](Self::or_lines) also reads the older framing, "non-transparent framing" (RFC 6587 section 3.4.2), in
-/// which a trailer ends a message.
+/// [`with_line_frames`](Self::with_line_frames) also reads the older framing, "non-transparent framing" (RFC 6587
+/// section 3.4.2), in which a trailer ends a message.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -24,7 +24,7 @@ use super::reader::FrameReader;
 /// use utf8_codec::codec::framing::OctetCountingCodec;
 /// use utf8_codec::codec::Utf8FramesCodec;
 ///
-/// let mut codec = Utf8FramesCodec::new(OctetCountingCodec::new().or_lines());
+/// let mut codec = Utf8FramesCodec::new(OctetCountingCodec::new().with_line_frames(true));
 /// let mut buffer = BytesMut::from("13 <13>two\nlines9 <13>gr\u{FC}n");
 /// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("<13>two\nlines"));
 /// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("<13>grün"));
@@ -71,20 +71,21 @@ impl OctetCountingCodec {
 
     /// Sets the limit of a message that is read, in bytes.
     #[must_use]
-    pub const fn max_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;
         self
     }
 
-    /// Also accepts messages without a length, each of which ends with LF, CRLF or NUL (RFC 6587 section 3.4.2). The
-    /// trailer is removed. Empty messages are skipped. The first byte of the stream determines the framing: octet
-    /// counting after a digit, lines after any other byte. A syslog message starts with `<`.
+    /// Sets whether messages without a length are accepted, too, each of which ends with LF, CRLF or NUL (RFC 6587
+    /// section 3.4.2). By default they are not. The trailer is removed. Empty messages are skipped. The first byte of
+    /// the stream determines the framing: octet counting after a digit, lines after any other byte. A syslog message
+    /// starts with `<`.
     ///
     /// The framing does not change within a stream. If it could change, text after an LF inside a message might be read
     /// as a length, and the messages after it would be hidden. Any client can write such text to a log.
     #[must_use]
-    pub const fn or_lines(mut self) -> Self {
-        self.framing = Framing::Undecided;
+    pub const fn with_line_frames(mut self, accept: bool) -> Self {
+        self.framing = if accept { Framing::Undecided } else { Framing::Counted };
         self
     }
 

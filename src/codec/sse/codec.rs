@@ -8,9 +8,9 @@ use tokio_util::codec::Decoder;
 
 use super::block::{Block, Data, SMALL_BUFFER};
 use super::event::{Event, MESSAGE};
-use crate::codec::ending::LineEnding;
 use crate::codec::error::{CodecError, LineStart};
 use crate::codec::line_reader::LineReader;
+use crate::line_ending::LineEnding;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{Counters, TextDecoder};
 
@@ -33,8 +33,8 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// # Limits
 ///
 /// A line and an event may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes each, unless
-/// [`max_line_length`](Self::max_line_length) or [`max_event_length`](Self::max_event_length) sets another limit. An ID
-/// may have [`MAX_ID_LENGTH`](Self::MAX_ID_LENGTH) bytes.
+/// [`with_max_line_length`](Self::with_max_line_length) or [`with_max_event_length`](Self::with_max_event_length) sets
+/// another limit. An ID may have [`MAX_ID_LENGTH`](Self::MAX_ID_LENGTH) bytes.
 ///
 /// Between two reads a peer can make a stream hold at most twice the limit of an event and 256 KiB: the event, its ID, the
 /// one before it, and small read buffers of which the event is a slice. The read buffer is added: in `FramedRead` 4
@@ -46,7 +46,7 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// use tokio_util::codec::Decoder;
 /// use utf8_codec::codec::SseCodec;
 ///
-/// let mut codec = SseCodec::new().max_event_length(16);
+/// let mut codec = SseCodec::new().with_max_event_length(16);
 /// let mut buffer = BytesMut::from("id: 1\ndata: na\u{EF}ve\r\rdata: more than 16 bytes\n\ndata: end\n\n");
 /// let event = codec.decode(&mut buffer)?.expect("an event");
 /// assert_eq!((&*event.data, event.id.as_deref()), ("naïve", Some("1")));
@@ -93,16 +93,16 @@ impl SseCodec {
 
     /// Creates a codec with the default limits that replaces ill-formed sequences by U+FFFD, as the standard requires.
     pub const fn new() -> Self {
-        Self::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace))
+        Self::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace))
     }
 
     /// Creates a codec with the error policy and the subset of `text`; `TextDecoder::new()` is strict. The BOM policy
     /// is always [`Strip`](BomPolicy::Strip), as the standard requires.
     pub const fn with_decoder(text: TextDecoder) -> Self {
-        let text = text.bom(BomPolicy::Strip);
+        let text = text.with_bom_policy(BomPolicy::Strip);
         Self {
             lines: Self::lines(text, Self::DEFAULT_MAX_LENGTH),
-            text: text.at(0),
+            text: text.restarted_at(0),
             set_line_length: None,
             set_event_length: None,
             max_event_length: Self::DEFAULT_MAX_LENGTH,
@@ -125,18 +125,19 @@ impl SseCodec {
     }
 
     /// Sets the limit of a line in bytes, without its terminator. A longer comment is skipped without an error. A limit
-    /// above the default is also the limit of an event, unless [`max_event_length`](Self::max_event_length) sets it.
+    /// above the default is also the limit of an event, unless [`with_max_event_length`](Self::with_max_event_length)
+    /// sets it.
     #[must_use]
-    pub const fn max_line_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_line_length(mut self, bytes: usize) -> Self {
         self.set_line_length = Some(bytes);
         self.with_limits()
     }
 
     /// Sets the limit of an event in bytes: the length of its type and its data, after the policy was applied. Above the
     /// default, a line may also have this length and that of a field name, unless
-    /// [`max_line_length`](Self::max_line_length) sets its limit.
+    /// [`with_max_line_length`](Self::with_max_line_length) sets its limit.
     #[must_use]
-    pub const fn max_event_length(mut self, bytes: usize) -> Self {
+    pub const fn with_max_event_length(mut self, bytes: usize) -> Self {
         self.set_event_length = Some(bytes);
         self.with_limits()
     }
@@ -168,13 +169,13 @@ impl SseCodec {
     ///
     /// let stream = b"data: {\"usage\":1}\n";
     /// assert_eq!(SseCodec::new().decode_eof(&mut BytesMut::from(&stream[..]))?, None);
-    /// let event = SseCodec::new().dispatch_at_end().decode_eof(&mut BytesMut::from(&stream[..]))?;
+    /// let event = SseCodec::new().with_dispatch_at_end(true).decode_eof(&mut BytesMut::from(&stream[..]))?;
     /// assert_eq!(event.expect("an event").data, "{\"usage\":1}");
     /// # Ok::<(), utf8_codec::codec::CodecError>(())
     /// ```
     #[must_use]
-    pub const fn dispatch_at_end(mut self) -> Self {
-        self.dispatches_at_end = true;
+    pub const fn with_dispatch_at_end(mut self, dispatch: bool) -> Self {
+        self.dispatches_at_end = dispatch;
         self
     }
 
@@ -391,7 +392,7 @@ impl Decoder for SseCodec {
     }
 
     /// Same as [`decode`](Decoder::decode). An unfinished line and an unfinished event are discarded, unless
-    /// [`dispatch_at_end`](SseCodec::dispatch_at_end) is set.
+    /// [`with_dispatch_at_end`](SseCodec::with_dispatch_at_end) is set.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         let decoded = self.next(src);
         self.lines.end_discarded(src);

@@ -10,18 +10,18 @@ use crate::codec::error::CodecError;
 impl Encoder<&Event> for SseCodec {
     type Error = CodecError;
 
-    /// Writes an event, same as [`Event::write`].
+    /// Writes an event, same as [`Event::write_to`].
     fn encode(&mut self, event: &Event, dst: &mut BytesMut) -> Result<(), CodecError> {
-        event.write(dst)
+        event.write_to(dst)
     }
 }
 
 impl Encoder<Event> for SseCodec {
     type Error = CodecError;
 
-    /// Writes an event, same as [`Event::write`].
+    /// Writes an event, same as [`Event::write_to`].
     fn encode(&mut self, event: Event, dst: &mut BytesMut) -> Result<(), CodecError> {
-        event.write(dst)
+        event.write_to(dst)
     }
 }
 
@@ -30,7 +30,7 @@ impl Encoder<Comment<'_>> for SseCodec {
 
     /// Writes a comment. Never fails.
     fn encode(&mut self, comment: Comment<'_>, dst: &mut BytesMut) -> Result<(), CodecError> {
-        comment.write(dst);
+        comment.write_to(dst);
         Ok(())
     }
 }
@@ -40,7 +40,7 @@ impl Encoder<Retry> for SseCodec {
 
     /// Writes the reconnection time. Never fails.
     fn encode(&mut self, retry: Retry, dst: &mut BytesMut) -> Result<(), CodecError> {
-        retry.write(dst);
+        retry.write_to(dst);
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use core::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use bytestring::ByteString;
 
-use crate::codec::ending::LineEnding;
 use crate::codec::error::CodecError;
+use crate::line_ending::LineEnding;
 
 /// The type of an event without an `event` field.
 pub(super) const MESSAGE: &str = "message";
@@ -73,10 +73,10 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// Same as [`write`](Self::write).
+    /// Same as [`write_to`](Self::write_to).
     pub fn to_bytes(&self) -> Result<Bytes, CodecError> {
         let mut bytes = BytesMut::new();
-        self.write(&mut bytes)?;
+        self.write_to(&mut bytes)?;
         Ok(bytes.freeze())
     }
 
@@ -86,7 +86,7 @@ impl Event {
     ///
     /// Returns [`CodecError::InvalidField`] if the type contains CR or LF, or the ID contains CR, LF or NUL. Nothing is
     /// written then.
-    pub fn write(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
+    pub fn write_to(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
         let id = self.id.as_deref().unwrap_or_default();
         let invalid = |field| move |position| CodecError::InvalidField { field, position };
         LineEnding::Any.embedded(self.event.as_bytes()).map_or(Ok(()), Err).map_err(invalid("event"))?;
@@ -129,12 +129,12 @@ impl Comment<'_> {
     /// Returns the encoded comment, for a server without `Framed`.
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
-        self.write(&mut bytes);
+        self.write_to(&mut bytes);
         bytes.freeze()
     }
 
     /// Appends the comment to `dst`.
-    pub fn write(self, dst: &mut BytesMut) {
+    pub fn write_to(self, dst: &mut BytesMut) {
         put_lines(dst, ": ", self.0);
         dst.put_u8(b'\n');
     }
@@ -144,12 +144,12 @@ impl Retry {
     /// Returns the encoded field, for a server without `Framed`.
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
-        self.write(&mut bytes);
+        self.write_to(&mut bytes);
         bytes.freeze()
     }
 
     /// Appends the field to `dst`.
-    pub fn write(self, dst: &mut BytesMut) {
+    pub fn write_to(self, dst: &mut BytesMut) {
         put_retry(dst, self.0);
         dst.put_u8(b'\n');
     }

@@ -16,7 +16,7 @@
 //!   fields are ignored.
 //! - An `id` that contains NUL and a `retry` that does not consist of ASCII digits are ignored.
 //! - An event that is truncated by the end of the stream is discarded, unless
-//!   [`dispatch_at_end`](super::SseCodec::dispatch_at_end) is set.
+//!   [`with_dispatch_at_end`](super::SseCodec::with_dispatch_at_end) is set.
 //! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`](super::SseCodec::with_decoder) sets
 //!   another policy.
 //!
@@ -52,20 +52,34 @@
 //! # }).unwrap();
 //! ```
 //!
-//! - **Errors**: [`CodecError`](super::CodecError): [`EventTooLong`](super::CodecError::EventTooLong),
-//!   [`LineTooLong`](super::CodecError::LineTooLong) and, unless ill-formed sequences are repaired,
-//!   [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The whole event that contains the
-//!   error is discarded, unless the error is in a comment. The events after it are read normally. The encoder returns
-//!   [`InvalidField`](super::CodecError::InvalidField).
-//! - **Limits**: 8 MiB for a line and for an event unless set otherwise, and 64 KiB for an ID. A line or event that
-//!   exceeds a limit is discarded in constant memory. A comment may have any length. [`SseCodec`](super::SseCodec) has
-//!   the bound of its memory.
-//! - **Cost**: the data of an event with one `data` line is a slice, which keeps the memory of the read buffer alive:
-//!   copy data that you keep. The data of several lines is a copy, and so is that of a line that was read before the end
-//!   of its event if the read buffer is long. Each byte is searched once and validated once. The work is linear in the
-//!   length of any input, however it is split.
-//! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
-//! - **Feature**: `codec` (on by default).
+//! # Errors
+//!
+//! [`CodecError`](super::CodecError): [`EventTooLong`](super::CodecError::EventTooLong),
+//! [`LineTooLong`](super::CodecError::LineTooLong) and, unless ill-formed sequences are repaired,
+//! [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The whole event that contains the error
+//! is discarded, unless the error is in a comment. The events after it are read normally. The encoder returns
+//! [`InvalidField`](super::CodecError::InvalidField).
+//!
+//! # Limits
+//!
+//! 8 MiB for a line and for an event unless set otherwise, and 64 KiB for an ID. A line or event that exceeds a limit
+//! is discarded in constant memory. A comment may have any length. [`SseCodec`](super::SseCodec) has the bound of its
+//! memory.
+//!
+//! # Cost
+//!
+//! The data of an event with one `data` line is a slice, which keeps the memory of the read buffer alive: copy data
+//! that you keep. The data of several lines is a copy, and so is that of a line that was read before the end of its
+//! event if the read buffer is long. Each byte is searched once and validated once. The work is linear in the length of
+//! any input, however it is split.
+//!
+//! # Cancel safety
+//!
+//! All state is in the codec and in the buffer of `Framed`.
+//!
+//! # Feature
+//!
+//! `codec`, which is on by default.
 
 mod block;
 pub(super) mod codec;

@@ -68,7 +68,7 @@ impl CharsetDecoder {
         let decoder =
             if is_after_bom { encoding.new_decoder() } else { encoding.new_decoder_with_bom_removal() };
         // A BOM was removed.
-        let text = text.at(0).bom(BomPolicy::Keep);
+        let text = text.restarted_at(0).with_bom_policy(BomPolicy::Keep);
         let (rest, end) = (Bytes::new(), InputEnd::Open);
         Box::new(Self { decoder, text, rest, offset: 0, repaired: 0, end, error: None })
     }
@@ -121,7 +121,7 @@ impl KindFilter for CharsetDecoder {
             self.rest.advance(read);
             self.offset += read as u64;
             // Replacements are not compared with an adopted subset, so only what was decoded is checked.
-            let changed = match self.text.push(&text[filled..filled + written]) {
+            let changed = match self.text.decode_chunk(&text[filled..filled + written]) {
                 Ok(Cow::Borrowed(_)) => None,
                 Ok(Cow::Owned(changed)) => Some(changed),
                 Err(failed) => {

@@ -105,9 +105,9 @@ impl DocumentStart {
         &self.decoder
     }
 
-    /// Whether an XML declaration that was read as ASCII has the label of an encoding of 2 or 4 bytes for each character. It
-    /// cannot be true (XML 1.0 §4.3.3), and the document is read as UTF-8: .NET writes such declarations into strings, which
-    /// are then sent in UTF-8. For HTML and CSS, [`find`] returns UTF-8.
+    /// Whether an XML declaration that was read as ASCII has the label of an encoding of 2 or 4 bytes for each
+    /// character. It cannot be true (XML 1.0 §4.3.3), and the document is read as UTF-8: .NET writes such declarations
+    /// into strings, which are then sent in UTF-8. For HTML and CSS, [`find`] returns UTF-8.
     fn is_wide(&self, declaration: &Declaration<'_>) -> bool {
         self.kind == DocumentKind::Xml
             && declaration.source == Source::Declaration

@@ -30,7 +30,7 @@ use crate::text::TextDecoder;
 /// The filter for one body, without I/O. Use it in engines that have the chunks of a body and cannot use
 /// [`Utf8Body`](super::Utf8Body).
 ///
-/// [`feed`](Self::feed) accepts a chunk, [`next`](Self::next) returns the checked bytes until there are none left, and
+/// [`push`](Self::push) accepts a chunk, [`next`](Self::next) returns the checked bytes until there are none left, and
 /// [`finish`](Self::finish) ends the body. The checked bytes are slices of the chunks; only short pieces are copied.
 ///
 /// ```
@@ -45,7 +45,7 @@ use crate::text::TextDecoder;
 /// let mut filter = BodyFilter::new(&plan, &rules);
 /// let mut passed = Vec::new();
 /// for chunk in ["name=caf%C", "3%A9"] {
-///     filter.feed(Bytes::from(chunk));
+///     filter.push(Bytes::from(chunk));
 ///     while let Some(data) = filter.next() {
 ///         passed.extend_from_slice(&data?);
 ///     }
@@ -106,7 +106,7 @@ impl BodyFilter {
         let decoder = *plan.decoder();
         match plan.check() {
             Check::Pass => Self { is_checked: false, ..Self::of(Kind::Pass(PassFilter::at(0))) },
-            Check::Text => Self::text(decoder),
+            Check::Text => Self::with_decoder(decoder),
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary } => Self::of_form(boundary, rules),
             Check::Document { kind, other, .. } => {
@@ -119,7 +119,7 @@ impl BodyFilter {
     }
 
     /// Creates the filter for text in UTF-8.
-    pub const fn text(decoder: TextDecoder) -> Self {
+    pub const fn with_decoder(decoder: TextDecoder) -> Self {
         Self::starting(decoder.offset(), Kind::Text(TextFilter::new(decoder)))
     }
 
@@ -160,10 +160,10 @@ impl BodyFilter {
 
     /// Accepts the next chunk. [`next`](Self::next) returns its checked bytes.
     #[inline]
-    pub fn feed(&mut self, chunk: Bytes) {
+    pub fn push(&mut self, chunk: Bytes) {
         self.fed += chunk.len() as u64;
         if !chunk.is_empty() {
-            self.push(Step::Chunk(chunk));
+            self.enqueue(Step::Chunk(chunk));
         }
     }
 
@@ -171,11 +171,11 @@ impl BodyFilter {
     /// that is fed afterwards starts a new text, but the offset is not reset. In `multipart/form-data` it follows the
     /// closing delimiter, so it is checked as text and has no parts.
     pub fn finish(&mut self) {
-        self.push(Step::End);
+        self.enqueue(Step::End);
     }
 
     #[inline]
-    fn push(&mut self, step: Step) {
+    fn enqueue(&mut self, step: Step) {
         if self.has_failed {
             return;
         }
@@ -220,7 +220,7 @@ impl BodyFilter {
             let decoder = *start.decoder();
             let (offset, held) = start.split();
             self.kind = match reading {
-                Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.at(offset))),
+                Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.restarted_at(offset))),
                 Reading::Pass => Kind::Pass(PassFilter::at(offset)),
                 Reading::Transcode(charset) => Kind::Charset(CharsetDecoder::boxed(&charset, decoder)),
                 Reading::Reject(error) => return Some(Err(self.failed(error))),

@@ -62,7 +62,7 @@ enum Sent<'s> {
 impl UrlEncodedFilter {
     pub(super) fn new(decoder: TextDecoder) -> Self {
         Self {
-            decoder: decoder.bom(BomPolicy::Keep),
+            decoder: decoder.with_bom_policy(BomPolicy::Keep),
             carry: Vec::new(),
             escape: Vec::new(),
             offset: 0,

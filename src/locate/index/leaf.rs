@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::mem;
 use core::ops::{Add, AddAssign, Range};
 
-use super::super::Newlines;
 use crate::kernels::masks;
+use crate::line_ending::LineEnding;
 
 /// The number of bytes of text of a leaf, except that the LF of a CR LF is in the leaf of its CR.
 const FILL: usize = 1023;
@@ -68,6 +68,11 @@ const fn low_bits(count: usize) -> u64 {
     if count < 64 { (1 << count) - 1 } else { u64::MAX }
 }
 
+/// Returns a bit for each of at most 64 bytes, which is set if it is equal to `byte`.
+fn mask_of(byte: u8, bytes: &[u8]) -> u64 {
+    bytes.iter().enumerate().fold(0, |mask, (i, &other)| mask | u64::from(other == byte) << i)
+}
+
 /// Numbers of bytes, line terminators and parts of characters. They are added up over the leaves of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
@@ -101,6 +106,7 @@ impl Add for Sums {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leaf {
     len: usize,
+    /// LF, or the byte of [`LineEnding::Ascii`].
     lf: Bits,
     cr: Bits,
     continuations: Bits,
@@ -118,12 +124,12 @@ impl Leaf {
     }
 
     /// Returns the sums of the bytes before a position.
-    pub(super) fn sums(&self, newlines: Newlines, before: usize) -> Sums {
+    pub(super) fn sums(&self, ending: LineEnding, before: usize) -> Sums {
         let mut sums = Sums { bytes: before as u64, ..Sums::default() };
         for (index, position) in (0..before).step_by(64).enumerate() {
             let mask = low_bits(before - position);
             let count = |bits: u64| u64::from((bits & mask).count_ones());
-            sums.ends += count(self.ends(newlines, index));
+            sums.ends += count(self.ends(ending, index));
             sums.continuations += count(self.continuations.word(index));
             sums.supplementary += count(self.supplementary.word(index));
         }
@@ -131,9 +137,9 @@ impl Leaf {
     }
 
     /// Returns the position of the last byte of the `n`-th terminator, counted from 0, and the length of the terminator.
-    pub(super) fn nth_end(&self, newlines: Newlines, mut n: u64) -> Option<(usize, usize)> {
+    pub(super) fn nth_end(&self, ending: LineEnding, mut n: u64) -> Option<(usize, usize)> {
         for index in 0..WORDS {
-            let mut ends = self.ends(newlines, index);
+            let mut ends = self.ends(ending, index);
             let count = u64::from(ends.count_ones());
             if n >= count {
                 n -= count;
@@ -143,7 +149,7 @@ impl Leaf {
                 ends &= ends - 1;
             }
             let position = index * 64 + ends.trailing_zeros() as usize;
-            let is_pair = matches!(newlines, Newlines::CrLf | Newlines::Any)
+            let is_pair = matches!(ending, LineEnding::CrLf | LineEnding::LfOrCrLf | LineEnding::Any)
                 && self.lf.get(position)
                 && position > 0
                 && self.cr.get(position - 1);
@@ -153,26 +159,29 @@ impl Leaf {
     }
 
     /// Returns the bytes at which a terminator ends, of 64 bytes.
-    fn ends(&self, newlines: Newlines, index: usize) -> u64 {
+    fn ends(&self, ending: LineEnding, index: usize) -> u64 {
         let (lf, cr) = (self.lf.word(index), self.cr.word(index));
-        match newlines {
-            Newlines::Lf => lf,
-            Newlines::Cr => cr,
-            Newlines::CrLf => {
+        match ending {
+            LineEnding::LfOrCrLf | LineEnding::Lf | LineEnding::Ascii(_) => lf,
+            LineEnding::CrLf => {
                 let carry = if index > 0 { self.cr.word(index - 1) >> 63 } else { 0 };
                 lf & (cr << 1 | carry)
             }
-            Newlines::Any => lf | cr & !(lf >> 1 | self.lf.word(index + 1) << 63),
+            LineEnding::Any => lf | cr & !(lf >> 1 | self.lf.word(index + 1) << 63),
         }
     }
 
-    fn push_text(&mut self, bytes: &[u8]) {
+    fn push_text(&mut self, bytes: &[u8], ending: LineEnding) {
         for chunk in bytes.chunks(8) {
             // The bytes after a short chunk are in no class.
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             let masks = masks::of_word(word);
-            self.lf.set(self.len, masks.lf);
+            let lf = match ending {
+                LineEnding::Ascii(byte) => mask_of(byte.get(), chunk),
+                _ => masks.lf,
+            };
+            self.lf.set(self.len, lf);
             self.cr.set(self.len, masks.cr);
             self.continuations.set(self.len, masks.continuations);
             self.supplementary.set(self.len, masks.leads_of_four);
@@ -232,10 +241,10 @@ impl Bytes<'_> {
     }
 
     /// Moves the first `len` bytes to a leaf.
-    fn move_to(&mut self, leaf: &mut Leaf, len: usize) {
+    fn move_to(&mut self, leaf: &mut Leaf, len: usize, ending: LineEnding) {
         match self {
             Self::Text(bytes) => {
-                leaf.push_text(&bytes[..len]);
+                leaf.push_text(&bytes[..len], ending);
                 *bytes = &bytes[len..];
             }
             Self::Part(other, range) => {
@@ -260,12 +269,13 @@ impl Bytes<'_> {
 pub(super) struct Leaves {
     full: Vec<Leaf>,
     open: Leaf,
+    ending: LineEnding,
 }
 
 impl Leaves {
     /// Continues after the bytes of a leaf.
-    pub(super) fn after(open: Leaf) -> Self {
-        Self { full: Vec::new(), open }
+    pub(super) fn after(open: Leaf, ending: LineEnding) -> Self {
+        Self { full: Vec::new(), open, ending }
     }
 
     pub(super) fn push(&mut self, mut bytes: Bytes<'_>) {
@@ -280,7 +290,7 @@ impl Leaves {
             if len == 0 {
                 self.full.push(mem::take(&mut self.open));
             }
-            bytes.move_to(&mut self.open, len);
+            bytes.move_to(&mut self.open, len, self.ending);
         }
     }
 

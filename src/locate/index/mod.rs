@@ -9,7 +9,8 @@ use core::ops::Range;
 use leaf::{Bytes, Leaves, Sums};
 use tree::{Node, Tree, join, leaf_at, leaf_of_end, split, split_first, split_last};
 
-use super::{Column, Columns, Location, Newlines};
+use super::{Column, Columns, Location};
+use crate::line_ending::LineEnding;
 
 /// An index of the lines and of the non-ASCII characters of a document. It converts any offset to a line and column,
 /// and back, without access to the text. It follows the edits of the document.
@@ -18,11 +19,12 @@ use super::{Column, Columns, Location, Newlines};
 /// A lookup, and an edit apart from its text, take time that is logarithmic in the length of the document.
 ///
 /// ```
-/// use utf8_codec::locate::{Column, LineIndex, Newlines};
+/// use utf8_codec::LineEnding;
+/// use utf8_codec::locate::{Column, LineIndex};
 ///
-/// let mut index = LineIndex::new(Newlines::Any);
-/// index.feed("let crab = \"🦀\";\r");
-/// index.feed("\nnext");
+/// let mut index = LineIndex::new(LineEnding::Any);
+/// index.push("let crab = \"🦀\";\r");
+/// index.push("\nnext");
 ///
 /// // A position of the Language Server Protocol.
 /// let offset = index.offset_of(0, Column::Utf16(15)).unwrap();
@@ -42,7 +44,7 @@ use super::{Column, Columns, Location, Newlines};
 /// ```
 #[derive(Clone, Debug)]
 pub struct LineIndex {
-    newlines: Newlines,
+    ending: LineEnding,
     tree: Tree,
     /// The state of the generator of priorities.
     random: u32,
@@ -50,26 +52,26 @@ pub struct LineIndex {
 
 impl LineIndex {
     /// Creates the index of an empty document.
-    pub const fn new(newlines: Newlines) -> Self {
-        Self { newlines, tree: None, random: 0x9E37_79B9 }
+    pub const fn new(ending: LineEnding) -> Self {
+        Self { ending, tree: None, random: 0x9E37_79B9 }
     }
 
     /// Appends text to the document.
-    pub fn feed(&mut self, text: &str) {
+    pub fn push(&mut self, text: &str) {
         self.append(Bytes::Text(text.as_bytes()));
     }
 
     /// Appends an ill-formed sequence of `bytes` bytes, which counts as one character. Does nothing if it has no bytes. The
     /// sequences of this crate have at most 8. A lookup inside a longer one takes time that is linear in its length.
-    pub fn feed_ill_formed(&mut self, bytes: u64) {
+    pub fn push_ill_formed(&mut self, bytes: u64) {
         self.append(Bytes::IllFormed(bytes));
     }
 
     /// Replaces a range of the document by text. An end inside a character is moved to the start of the character, and an
     /// end after the document to its end. A range that ends before it starts is empty.
     ///
-    /// The time follows the lengths of the range and of the text, and the logarithm of the length of the document. The result
-    /// is the index of the edited document.
+    /// The time follows the lengths of the range and of the text, and the logarithm of the length of the document. The
+    /// result is the index of the edited document.
     pub fn splice(&mut self, range: Range<u64>, text: &str) {
         let start = self.start_of_character(range.start.min(self.len()));
         let end = self.start_of_character(range.end.min(self.len())).max(start);
@@ -82,7 +84,7 @@ impl LineIndex {
         let last_start = rest_start + tree::sums(&removed).bytes;
         let (last, right) = split_first(rest);
         let (first, _) = split_first(removed);
-        let mut leaves = Leaves::after(before.unwrap_or_default());
+        let mut leaves = Leaves::after(before.unwrap_or_default(), self.ending);
         // Fewer bytes than those of a leaf.
         if let Some(first) = first.as_ref().or(last.as_ref()) {
             leaves.push(Bytes::Part(first, 0..(start - rest_start) as usize));
@@ -170,7 +172,7 @@ impl LineIndex {
     fn append(&mut self, bytes: Bytes<'_>) {
         let (rest, last) = split_last(self.tree.take());
         self.tree = rest;
-        let mut leaves = Leaves::after(last.unwrap_or_default());
+        let mut leaves = Leaves::after(last.unwrap_or_default(), self.ending);
         leaves.push(bytes);
         self.add(leaves);
     }
@@ -182,7 +184,7 @@ impl LineIndex {
             self.random ^= self.random << 13;
             self.random ^= self.random >> 17;
             self.random ^= self.random << 5;
-            let node = Node::new(leaf, self.newlines, self.random);
+            let node = Node::new(leaf, self.ending, self.random);
             self.tree = join(self.tree.take(), Some(node));
         }
     }
@@ -190,7 +192,7 @@ impl LineIndex {
     /// Returns the offset after the `n`-th terminator, counted from 0, and the length of the terminator.
     fn nth_end(&self, n: u64) -> Option<(u64, u64)> {
         let (leaf, before) = leaf_of_end(&self.tree, n)?;
-        let (position, len) = leaf.nth_end(self.newlines, n.checked_sub(before.ends)?)?;
+        let (position, len) = leaf.nth_end(self.ending, n.checked_sub(before.ends)?)?;
         Some((before.bytes + position as u64 + 1, len as u64))
     }
 
@@ -203,7 +205,7 @@ impl LineIndex {
 
     fn sums_before(&self, offset: u64) -> Sums {
         leaf_at(&self.tree, offset).map_or(Sums::default(), |(leaf, before)| {
-            before + leaf.sums(self.newlines, (offset - before.bytes) as usize)
+            before + leaf.sums(self.ending, (offset - before.bytes) as usize)
         })
     }
 
@@ -230,6 +232,6 @@ const fn columns(before: Sums) -> Columns {
 
 impl Extend<char> for LineIndex {
     fn extend<T: IntoIterator<Item = char>>(&mut self, characters: T) {
-        characters.into_iter().for_each(|character| self.feed(character.encode_utf8(&mut [0; 4])));
+        characters.into_iter().for_each(|character| self.push(character.encode_utf8(&mut [0; 4])));
     }
 }

@@ -6,8 +6,8 @@
 
 use alloc::boxed::Box;
 
-use super::super::Newlines;
 use super::leaf::{Leaf, Sums};
+use crate::line_ending::LineEnding;
 
 pub(super) type Tree = Option<Box<Node>>;
 
@@ -24,8 +24,8 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(leaf: Leaf, newlines: Newlines, priority: u32) -> Box<Self> {
-        let own = leaf.sums(newlines, leaf.len());
+    pub(super) fn new(leaf: Leaf, ending: LineEnding, priority: u32) -> Box<Self> {
+        let own = leaf.sums(ending, leaf.len());
         Box::new(Self { leaf, own, all: own, priority, left: None, right: None })
     }
 

@@ -51,8 +51,8 @@ impl Base64 {
         }
     }
 
-    pub(super) const fn be_lenient(&mut self) {
-        self.lenient = true;
+    pub(super) const fn set_lenient(&mut self, lenient: bool) {
+        self.lenient = lenient;
     }
 
     pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<WireError>) {

@@ -51,8 +51,8 @@ impl<'p> Decoded<'p> {
 /// Bytes, errors and their order do not depend on how the body is split into chunks. Memory is constant: about 13 KiB
 /// for `quoted-printable` and `base64`. The other encodings need none, because their bytes are borrowed from the chunk.
 ///
-/// The decoder is strict by default; [`lenient`](Self::lenient) changes that. After every error it continues with the
-/// bytes that follow.
+/// The decoder is strict by default; [`with_lenient`](Self::with_lenient) changes that. After every error it continues
+/// with the bytes that follow.
 ///
 /// ```
 /// use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
@@ -65,9 +65,9 @@ impl<'p> Decoded<'p> {
 ///     _ => {}
 /// };
 /// for chunk in [&b"caf=C"[..], b"3=\r", b"\n=A9 =Z"] {
-///     decoder.feed(chunk, &mut keep);
+///     decoder.feed_with(chunk, &mut keep);
 /// }
-/// decoder.finish(&mut keep);
+/// decoder.finish_with(&mut keep);
 /// assert_eq!(bytes, "café =Z".as_bytes());
 /// assert_eq!(errors, [(13, TransferErrorKind::InvalidEscape)]);
 /// ```
@@ -90,12 +90,12 @@ enum Machine {
 impl TransferDecoder {
     /// Creates a strict decoder at the start of a body.
     pub fn new(encoding: TransferEncoding) -> Self {
-        Self::at(encoding, 0)
+        Self::with_offset(encoding, 0)
     }
 
     /// Creates a strict decoder for a body that starts `offset` bytes into a stream. Encoded offsets are relative to
     /// the start of the stream, decoded ones to the start of the body.
-    pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
+    pub fn with_offset(encoding: TransferEncoding, offset: u64) -> Self {
         let (machine, block) = match encoding {
             TransferEncoding::SevenBit | TransferEncoding::EightBit | TransferEncoding::Binary => {
                 (Machine::Identity(Identity::new(encoding)), Block::none())
@@ -108,12 +108,12 @@ impl TransferDecoder {
         Self { encoding, machine, block, offset, decoded: 0 }
     }
 
-    /// Accepts errors in `base64` that most readers accept: missing padding, unused bits that are not zero, and data
-    /// after the padding, which occurs if several encoded bodies were concatenated.
+    /// Sets whether errors in `base64` are accepted that most readers accept: missing padding, unused bits that are not
+    /// zero, and data after the padding, which occurs if several encoded bodies were concatenated.
     #[must_use]
-    pub fn lenient(mut self) -> Self {
+    pub fn with_lenient(mut self, lenient: bool) -> Self {
         if let Machine::Base64(machine) = &mut self.machine {
-            machine.be_lenient();
+            machine.set_lenient(lenient);
         }
         self
     }
@@ -123,7 +123,7 @@ impl TransferDecoder {
     ///
     /// `binary` and `base64` have no such limit.
     #[must_use]
-    pub fn max_line_length(mut self, bytes: usize) -> Self {
+    pub fn with_max_line_length(mut self, bytes: usize) -> Self {
         match &mut self.machine {
             Machine::Identity(machine) => machine.set_max_line(bytes),
             Machine::QuotedPrintable(machine) => machine.set_max_line(bytes),
@@ -155,7 +155,7 @@ impl TransferDecoder {
     /// Decodes the next chunk and calls `each` with its pieces in stream order.
     ///
     /// A piece borrows from the chunk or from the decoder.
-    pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(TransferPiece<'_>)) {
+    pub fn feed_with(&mut self, chunk: &[u8], mut each: impl FnMut(TransferPiece<'_>)) {
         let mut rest = chunk;
         while !rest.is_empty() {
             self.block.clear();
@@ -180,7 +180,7 @@ impl TransferDecoder {
 
     /// Ends the body. Calls `each` with the pending bytes, and with the error of a body that ended too early. The
     /// decoder is then reset, except for its offsets.
-    pub fn finish(&mut self, mut each: impl FnMut(TransferPiece<'_>)) {
+    pub fn finish_with(&mut self, mut each: impl FnMut(TransferPiece<'_>)) {
         self.block.clear();
         let error = match &mut self.machine {
             Machine::Identity(machine) => {

@@ -99,7 +99,7 @@ where
                     return Poll::Ready(Ok(match report.rejection() {
                         Some(rejection) => {
                             let is_unread = *this.is_http1 && !report.is_drained();
-                            close_if(is_unread, this.config.answer(rejection))
+                            close_if(is_unread, this.config.response(rejection))
                         }
                         None => response.map(CheckedBody::unchecked),
                     }));

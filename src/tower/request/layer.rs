@@ -8,7 +8,7 @@ use tower_layer::Layer;
 
 use super::service::ValidateUtf8Request;
 use crate::http::counters::HttpCounters;
-use crate::http::rejection::{Message, Rejection};
+use crate::http::rejection::{MessageKind, Rejection};
 use crate::http::rules::BodyRules;
 use crate::tower::config::LayerConfig;
 
@@ -58,7 +58,7 @@ pub struct ValidateUtf8RequestLayer {
 impl ValidateUtf8RequestLayer {
     /// Creates a layer that holds the whole body, up to 2 MiB, before the handler is called.
     pub fn new() -> Self {
-        Self::streaming().hold(HOLD)
+        Self::streaming().with_hold_limit(HOLD)
     }
 
     /// Creates a layer that checks the body while the handler reads it.
@@ -66,8 +66,8 @@ impl ValidateUtf8RequestLayer {
     /// A handler that reads up to ill-formed text gets an error from the body. Its response is then replaced by the
     /// problem document, unless it has already responded.
     pub fn streaming() -> Self {
-        let config = LayerConfig::new(Message::Request, BodyRules::new());
-        Self { config: Arc::new(config) }.drain(HOLD as u64)
+        let config = LayerConfig::new(MessageKind::Request, BodyRules::new());
+        Self { config: Arc::new(config) }.with_drain_limit(HOLD as u64)
     }
 
     /// Holds the whole body, up to `limit` bytes, before the handler is called. A longer body is rejected with `413`.
@@ -75,7 +75,7 @@ impl ValidateUtf8RequestLayer {
     /// The limit applies to each request, so also limit the number of concurrent requests. A body reserves at most
     /// twice the memory of the bytes that have arrived.
     #[must_use]
-    pub fn hold(self, limit: usize) -> Self {
+    pub fn with_hold_limit(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))
     }
 
@@ -84,11 +84,11 @@ impl ValidateUtf8RequestLayer {
     ///
     /// A server that closes a connection with unread bytes resets it, and a client that is still sending may lose the
     /// response. The bytes that have already arrived are therefore read first. More bytes are awaited if there is a
-    /// [timer](Self::drain_timer), unless the announced length is above this limit. If the body is not read to its end,
-    /// the response has `Connection: close`. With `drain(0)` nothing is read, for clients that wait for a response
-    /// while they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
+    /// [timer](Self::with_drain_timer), unless the announced length is above this limit. If the body is not read to its
+    /// end, the response has `Connection: close`. With 0 nothing is read, for clients that wait for a response while
+    /// they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
     #[must_use]
-    pub fn drain(self, bytes: u64) -> Self {
+    pub fn with_drain_limit(self, bytes: u64) -> Self {
         self.with(|config| config.drain = bytes)
     }
 
@@ -102,11 +102,11 @@ impl ValidateUtf8RequestLayer {
     ///
     /// use utf8_codec::tower::ValidateUtf8RequestLayer;
     ///
-    /// let layer = ValidateUtf8RequestLayer::new().drain_timer(|| tokio::time::sleep(Duration::from_secs(2)));
+    /// let layer = ValidateUtf8RequestLayer::new().with_drain_timer(|| tokio::time::sleep(Duration::from_secs(2)));
     /// # drop(layer);
     /// ```
     #[must_use]
-    pub fn drain_timer<F, T>(self, timer: F) -> Self
+    pub fn with_drain_timer<F, T>(self, timer: F) -> Self
     where
         F: Fn() -> T + Send + Sync + 'static,
         T: Future<Output = ()> + Send + Sync + 'static,
@@ -114,16 +114,16 @@ impl ValidateUtf8RequestLayer {
         self.with(|config| config.drain_timer = Some(Arc::new(move || Box::pin(timer()))))
     }
 
-    /// Checks the percent-decoded path.
+    /// Sets whether the percent-decoded path is checked. It is not by default.
     #[must_use]
-    pub fn check_path(self) -> Self {
-        self.with(|config| config.fields.path = true)
+    pub fn with_path_check(self, check: bool) -> Self {
+        self.with(|config| config.fields.path = check)
     }
 
-    /// Checks the percent-decoded query.
+    /// Sets whether the percent-decoded query is checked. It is not by default.
     #[must_use]
-    pub fn check_query(self) -> Self {
-        self.with(|config| config.fields.query = true)
+    pub fn with_query_check(self, check: bool) -> Self {
+        self.with(|config| config.fields.query = check)
     }
 
     shared_settings! {

@@ -8,20 +8,20 @@ use tower_layer::Layer;
 
 use super::service::ValidateUtf8Response;
 use crate::http::counters::HttpCounters;
-use crate::http::rejection::{Message, Rejection};
+use crate::http::rejection::{MessageKind, Rejection};
 use crate::http::rules::BodyRules;
 use crate::tower::config::LayerConfig;
 
 /// A layer that truncates or replaces responses with ill-formed text. Its service is [`ValidateUtf8Response`].
 ///
-/// | | [`new`](Self::new) | [`hold`](Self::hold) |
+/// | | [`new`](Self::new) | [`with_hold_limit`](Self::with_hold_limit) |
 /// |---|---|---|
 /// | what the client receives of an ill-formed response | the head and the well-formed text before the error, if the server has sent them by then; then the connection (HTTP/1.1) is closed or the stream (HTTP/2) is reset | `502` |
 /// | memory for a body | the bytes of one character | the bytes that have arrived, up to a limit |
 /// | a body over the limit | no limit | `502` |
 ///
-/// Text in another charset passes by default, because the client can read it. The [rules](Self::rules) can change that.
-/// The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
+/// Text in another charset passes by default, because the client can read it. The [rules](Self::with_rules) can change
+/// that. The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
 ///
 /// A policy that repairs invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so these fields
 /// are removed, also from responses to `HEAD` and from `304`. Under [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the
@@ -38,9 +38,9 @@ use crate::tower::config::LayerConfig;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), utf8_codec::http::BoxError> {
-/// let repair = BodyRules::for_responses().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+/// let repair = BodyRules::for_responses().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
 /// let service = ServiceBuilder::new()
-///     .layer(ValidateUtf8ResponseLayer::new().rules(repair))
+///     .layer(ValidateUtf8ResponseLayer::new().with_rules(repair))
 ///     .service(service_fn(async |_: Request<Empty<&[u8]>>| {
 ///         let response = Response::builder().header("content-type", "text/plain").header("content-length", 6);
 ///         response.body(Full::<Bytes>::from(&b"na\xEFve\n"[..]))
@@ -60,13 +60,13 @@ pub struct ValidateUtf8ResponseLayer {
 impl ValidateUtf8ResponseLayer {
     /// Creates a layer that checks bodies while they stream.
     pub fn new() -> Self {
-        Self { config: Arc::new(LayerConfig::new(Message::Response, BodyRules::for_responses())) }
+        Self { config: Arc::new(LayerConfig::new(MessageKind::Response, BodyRules::for_responses())) }
     }
 
     /// Holds the whole body, up to `limit` bytes, before the head is sent. Do not use it for bodies that never end,
     /// such as `text/event-stream`, because the client would receive nothing.
     #[must_use]
-    pub fn hold(self, limit: usize) -> Self {
+    pub fn with_hold_limit(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))
     }
 

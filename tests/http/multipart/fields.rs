@@ -125,7 +125,7 @@ fn a_part_with_an_empty_file_name_is_a_field() {
 /// A reader parses the fields as they are forwarded.
 #[test]
 fn the_fields_of_a_part_are_parsed_after_they_are_repaired() {
-    let with = |policy| BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+    let with = |policy| BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
     let form_of = |disposition: &[u8], content: &[u8]| {
         let start = [b"--", BOUNDARY, b"\r\nContent-Disposition: form-data; ", disposition].concat();
         [&start, &b"\r\n\r\n"[..], content, b"\r\n--", BOUNDARY, b"--\r\n"].concat()
@@ -263,7 +263,7 @@ fn an_extended_value_in_a_part_is_checked() {
     ] {
         // It is not repaired, as it is not in a trailer field.
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
-            let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+            let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
             let form = form(&[(parameters, fields, b"x")]);
             let (data, error) = check_all(&form, &rules);
             let error = error.and_then(|error| error.utf8_error()).expect("ill-formed");

@@ -92,7 +92,7 @@ fn the_bytes_around_the_parts_are_checked() {
         assert_eq!((error.offset, error.kind), (offset, ErrorKind::InvalidLead));
         assert!(out == around[..offset as usize]);
     }
-    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let (out, error) = check_all(&[&good[..], b"\xE2\x82"].concat(), &rules);
     assert!(error.is_none());
     assert!(out == [&good[..], "\u{FFFD}".as_bytes()].concat());
@@ -101,7 +101,7 @@ fn the_bytes_around_the_parts_are_checked() {
 /// Asserts that the form is malformed at an offset and returned up to `end`, for every partition of the bytes of `inner`.
 pub(crate) fn malformed_at(form: &[u8], inner: core::ops::Range<usize>, offset: usize, end: usize) {
     for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
-        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+        let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
         let run = |chunks: &[&[u8]]| {
             let script = Script::of(chunks, EndHint::Nothing);
             let (data, _, error) = drain(Utf8Body::form_data(script, b"b", &rules).unwrap());
@@ -173,7 +173,7 @@ fn a_boundary_outside_of_a_delimiter_is_malformed() {
         });
     }
     // A field in another charset is not checked, but its end is searched.
-    let pass = BodyRules::new().other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
     let latin1 =
         ("; name=a", "Content-Type: text/plain; charset=latin1\r\n", &[b"\xE9\n--", BOUNDARY].concat()[..]);
     let error = check_all(&form(&[latin1]), &pass).1;
@@ -256,7 +256,7 @@ fn a_repair_does_not_make_a_delimiter() {
         (r"ab\xffc", ErrorPolicy::Escape),
         ("abc", ErrorPolicy::Skip),
     ] {
-        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+        let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(policy));
         let start = format!("--{boundary}\r\nContent-Disposition: form-data; name=a\r\n\r\n");
         let malformed = |content: &[u8]| {
             let form = [start.as_bytes(), content, b"\r\n--", boundary.as_bytes(), b"--\r\n"].concat();
@@ -304,7 +304,8 @@ fn a_repair_does_not_make_a_delimiter() {
 /// Django reads what follows the closing delimiter.
 #[test]
 fn a_repair_does_not_make_a_delimiter_after_the_closing_one() {
-    let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('b')));
+    let replace =
+        BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceWith('b')));
     let mut after = form(&[("; name=a", "", b"")]);
     after.extend_from_slice(&[b"x--", &BOUNDARY[..4], b"\xFF--"].concat());
     let (data, error) = check_all(&after, &replace);

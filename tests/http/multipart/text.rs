@@ -54,9 +54,9 @@ fn text_fields_are_checked_and_files_pass() {
 fn a_field_is_checked_if_its_charset_is_utf8() {
     let latin1: &[u8] = b"caf\xE9!";
     let field = |fields| form(&[("; name=\"x\"", fields, latin1)]);
-    let pass = BodyRules::new().other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
     passes(&field("Content-Type: text/plain; charset=latin1\r\n"), &pass);
-    passes(&field(""), &BodyRules::new().missing_charset(MissingCharset::Pass));
+    passes(&field(""), &BodyRules::new().with_missing_charset(MissingCharset::Pass));
     for fields in
         ["Content-Type: text/plain; charset=latin1\r\n", "Content-Type: text/plain; charset=a; charset=b\r\n"]
     {
@@ -83,7 +83,7 @@ fn a_field_is_checked_if_its_charset_is_utf8() {
 
 #[test]
 fn a_replacement_does_not_cross_the_end_of_its_field() {
-    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let rules = BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let file = ("; name=f; filename=x", "", &b"\xFF\xE2\x82"[..]);
     let bad = form(&[("; name=a", "", b"a\xFFb\xE2\x82"), file, ("; name=b", "", b"\xC3")]);
     let good = form(&[
@@ -105,7 +105,7 @@ fn a_replacement_does_not_cross_the_end_of_its_field() {
 fn the_bom_policy_applies_to_each_field() {
     let field = ("; name=a", "", "\u{FEFF}a".as_bytes());
     let without = ("; name=a", "", &b"a"[..]);
-    let rules = |bom| BodyRules::new().decoder(TextDecoder::new().bom(bom));
+    let rules = |bom| BodyRules::new().with_decoder(TextDecoder::new().with_bom_policy(bom));
     for policy in [BomPolicy::Strip, BomPolicy::Require] {
         let (out, error) = check_all(&form(&[field, field, field]), &rules(policy));
         assert!(error.is_none(), "{policy:?}: {error:?}");
@@ -151,8 +151,9 @@ fn a_file_passes_without_a_copy() {
 
 #[test]
 fn nothing_follows_the_error_of_a_missing_bom() {
-    let rules =
-        BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require));
+    let rules = BodyRules::new().with_decoder(
+        TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Require),
+    );
     let form = form(&[("; name=a", "", "\u{E9}".as_bytes())]);
     let start = form.len() - 2 - b"\r\n--\r\n--".len() - BOUNDARY.len();
     // The character is split, and the delimiter is in the second chunk.
@@ -172,7 +173,7 @@ fn a_chunk_is_released_although_its_last_byte_is_pending() {
         let whole = form(&[(parameters, "", &[b'x'; 5000])]);
         let chunk = Bytes::copy_from_slice(&whole[..4000]);
         let mut filter = BodyFilter::form_data(BOUNDARY, &BodyRules::new()).expect("a boundary");
-        filter.feed(chunk.clone());
+        filter.push(chunk.clone());
         let mut len = 0;
         while let Some(data) = filter.next() {
             len += data.expect("good").len();
@@ -189,14 +190,17 @@ fn a_field_is_checked_whatever_its_type() {
     {
         let fields = format!("Content-Type: {fields}\r\n");
         let bad = form(&[("; name=a", &fields, b"a\xFF")]);
-        let strict = BodyRules::new().text_types(|_| false);
+        let strict = BodyRules::new().with_text_types(|_| false);
         let error = check_all(&bad, &strict).1.and_then(|error| error.utf8_error()).expect("ill-formed");
         assert_eq!((error.offset, error.kind), (find(&bad, b"\xFF"), ErrorKind::InvalidLead), "{fields}");
         passes(&form(&[("; name=a", &fields, "\u{E9}".as_bytes())]), &BodyRules::new());
-        passes(&form(&[("; name=a; filename=b", &fields, b"a\xFF")]), &BodyRules::new().text_types(|_| true));
+        passes(
+            &form(&[("; name=a; filename=b", &fields, b"a\xFF")]),
+            &BodyRules::new().with_text_types(|_| true),
+        );
     }
     // The exception is a setting of its own.
-    let excluded = BodyRules::new().field_types(|given| given.top() != "image");
+    let excluded = BodyRules::new().with_field_types(|given| given.top() != "image");
     let part = |content_type| form(&[("; name=a", content_type, b"a\xFF")]);
     passes(&part("Content-Type: image/png\r\n"), &excluded);
     for checked in ["Content-Type: application/octet-stream\r\n", ""] {
@@ -226,15 +230,16 @@ fn a_field_in_ascii_is_checked() {
             let expected = Some((find(&form, &content[1..]), kind, len));
             assert_eq!(facts(&form, &BodyRules::new()), expected, "{label}");
             // A repair would not be ASCII.
-            let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+            let replace =
+                BodyRules::new().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
             assert_eq!(facts(&form, &replace), expected, "{label}");
         }
     }
-    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().other_charset(OtherCharset::Pass));
+    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().with_other_charset(OtherCharset::Pass));
     let default = form(&[("; name=\"_charset_\"", "", b"us-ascii"), ("; name=b", "", "\u{E9}".as_bytes())]);
     assert!(matches!(facts(&default, &BodyRules::new()), Some((_, ErrorKind::OutsideSubset, 2))));
     // Two subsets cannot be combined.
-    let own = BodyRules::new().decoder(TextDecoder::new().subset(&Subset::NO_NUL));
+    let own = BodyRules::new().with_decoder(TextDecoder::new().with_subset(&Subset::NO_NUL));
     let error = check_all(&field("us-ascii", b"x"), &own).1;
     assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { .. }))), "{error:?}");
 }

@@ -82,8 +82,8 @@ pub struct Ours {
 pub fn ours(message: &[u8]) -> Ours {
     let mut limits = MimeLimits::default();
     limits.errors = usize::MAX;
-    let mut validator = MessageValidator::new().limits(limits);
-    validator.feed(message);
+    let mut validator = MessageValidator::new().with_limits(limits);
+    validator.push(message);
     let verdict = validator.finish();
     let mut seen = Seen::default();
     for part in &verdict.parts {

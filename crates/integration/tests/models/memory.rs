@@ -66,7 +66,7 @@ impl Adapter for Text {
     const OPERATIONS: &'static [Operation] = &[FEED, FEED_PIECES, Finish, Snapshot, Restore];
 
     fn new(policy: ErrorPolicy) -> Self {
-        Self::new(TextDecoder::new().on_error(policy))
+        Self::new(TextDecoder::new().with_error_policy(policy))
     }
 
     fn apply(&mut self, operation: &Operation) {
@@ -199,7 +199,7 @@ impl Adapter for Codec {
     const OPERATIONS: &'static [Operation] = Self::OPERATIONS;
 
     fn new(policy: ErrorPolicy) -> Self {
-        Self::new(Utf8Codec::with_decoder(TextDecoder::new().on_error(policy)), policy)
+        Self::new(Utf8Codec::with_decoder(TextDecoder::new().with_error_policy(policy)), policy)
     }
 
     fn apply(&mut self, operation: &Operation) {
@@ -265,7 +265,7 @@ impl Adapter for Lines {
     const OPERATIONS: &'static [Operation] = Self::OPERATIONS;
 
     fn new(policy: ErrorPolicy) -> Self {
-        Self::new(Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(policy)), policy)
+        Self::new(Utf8LinesCodec::with_decoder(TextDecoder::new().with_error_policy(policy)), policy)
     }
 
     fn apply(&mut self, operation: &Operation) {
@@ -289,7 +289,7 @@ impl Adapter for Batches {
     const OPERATIONS: &'static [Operation] = Self::OPERATIONS;
 
     fn new(policy: ErrorPolicy) -> Self {
-        let lines = Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(policy));
+        let lines = Utf8LinesCodec::with_decoder(TextDecoder::new().with_error_policy(policy));
         Self::new(lines.into_batches(), policy)
     }
 
@@ -314,7 +314,7 @@ impl Adapter for Filtered {
     const OPERATIONS: &'static [Operation] = &[FEED, Finish, Snapshot, Restore];
 
     fn new(policy: ErrorPolicy) -> Self {
-        Self(Copied::new(Filter::with_decoder(TextDecoder::new().on_error(policy))))
+        Self(Copied::new(Filter::with_decoder(TextDecoder::new().with_error_policy(policy))))
     }
 
     fn apply(&mut self, operation: &Operation) {
@@ -328,8 +328,8 @@ impl Adapter for Filtered {
             other => unreachable!("{other:?}"),
         };
         let verdict = match operation {
-            Operation::Feed(_) => filter.feed(slice, edit),
-            Finish => filter.finish(edit),
+            Operation::Feed(_) => filter.feed_with(slice, edit),
+            Finish => filter.finish_with(edit),
             other => return self.0.copy(other),
         };
         outcome.text.push_str(core::str::from_utf8(&forwarded).expect("whole characters"));
@@ -356,7 +356,7 @@ impl Adapter for Transcoded {
     const OPERATIONS: &'static [Operation] = &[FEED, Finish, Snapshot, Restore];
 
     fn new(policy: ErrorPolicy) -> Self {
-        let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le).on_error(policy);
+        let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le).with_error_policy(policy);
         Self(Copied::new(transcoder), Vec::new(), Vec::new())
     }
 
@@ -374,8 +374,8 @@ impl Adapter for Transcoded {
         let mut buffer = [0; 7];
         loop {
             let progress = match operation {
-                Finish => decoder.finish_into(&mut buffer),
-                _ => decoder.feed_into(rest, &mut buffer),
+                Finish => decoder.finish_into_slice(&mut buffer),
+                _ => decoder.feed_into_slice(rest, &mut buffer),
             };
             out.extend_from_slice(&buffer[..progress.written]);
             rest = &rest[progress.read..];

@@ -194,7 +194,7 @@ macro_rules! adapter {
             const CLOSES: bool = true;
 
             fn new(policy: ErrorPolicy) -> Self {
-                let decoder = TextDecoder::new().on_error(policy);
+                let decoder = TextDecoder::new().with_error_policy(policy);
                 Over::new(|transport| $new(transport, decoder))
             }
 
@@ -278,7 +278,7 @@ impl Adapter for Written {
     const CLOSES: bool = true;
 
     fn new(policy: ErrorPolicy) -> Self {
-        let decoder = TextDecoder::new().on_error(policy);
+        let decoder = TextDecoder::new().with_error_policy(policy);
         Self { writer: Utf8Writer::with_decoder(Sink::default(), decoder), errors: Vec::new() }
     }
 

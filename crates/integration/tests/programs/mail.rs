@@ -19,7 +19,7 @@ fn made_by_python() -> Vec<Value> {
 fn validate(chunks: &[&[u8]]) -> MessageVerdict {
     let mut validator = MessageValidator::new();
     for chunk in chunks {
-        validator.feed(chunk);
+        validator.push(chunk);
     }
     validator.finish()
 }
@@ -60,9 +60,9 @@ fn check_body(encoding: TransferEncoding, body: &[u8], expected: &[u8]) {
             }
         };
         for chunk in chunks {
-            decoder.feed(chunk, &mut keep);
+            decoder.feed_with(chunk, &mut keep);
         }
-        decoder.finish(&mut keep);
+        decoder.finish_with(&mut keep);
         assert_eq!(bytes, expected, "{encoding} {:?}", String::from_utf8_lossy(body));
     });
 }

@@ -17,9 +17,9 @@ const CASES: usize = 3_000;
 fn convert(mut transcoder: Transcoder, input: &[u8]) -> Result<Vec<u8>, Utf8Error> {
     let mut out = Vec::new();
     for chunk in input.chunks(5) {
-        transcoder.feed(chunk, &mut out)?;
+        transcoder.feed_into(chunk, &mut out)?;
     }
-    transcoder.finish(&mut out)?;
+    transcoder.finish_into(&mut out)?;
     Ok(out)
 }
 
@@ -78,11 +78,11 @@ impl Conversion {
 }
 
 fn surrogates(transcoder: Transcoder) -> Transcoder {
-    transcoder.switches(Switches::STRICT.allow_surrogates())
+    transcoder.with_switches(Switches::STRICT.with_surrogates(true))
 }
 
 fn replace(transcoder: Transcoder) -> Transcoder {
-    transcoder.on_error(ErrorPolicy::Replace)
+    transcoder.with_error_policy(ErrorPolicy::Replace)
 }
 
 /// Compares every conversion on its corpus. For an input that only one side rejects, `is_known` returns whether this is
@@ -92,8 +92,10 @@ fn compare(
     conversions: &[Conversion],
     is_known: impl Fn(&Conversion, &[u8], Option<Utf8Error>) -> bool,
 ) {
-    let corpora: Vec<_> =
-        (2..).zip(conversions).map(|(seed, conversion)| corpus(conversion.transcoder.from(), seed)).collect();
+    let corpora: Vec<_> = (2..)
+        .zip(conversions)
+        .map(|(seed, conversion)| corpus(conversion.transcoder.source(), seed))
+        .collect();
     let lines: Vec<String> = conversions
         .iter()
         .zip(&corpora)

@@ -9,11 +9,11 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use tower::{Layer, service_fn};
-use utf8_codec::http::{BodyRules, Uncheckable};
+use utf8_codec::http::{BodyRules, UncheckablePolicy};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 
 fn rejecting() -> BodyRules {
-    BodyRules::new().length_prefixed(Uncheckable::Reject)
+    BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject)
 }
 
 /// Serves a connection over HTTP/2 with a handler that returns the message.
@@ -36,11 +36,11 @@ where
 #[tokio::test]
 async fn a_rejected_request_has_a_status_and_no_body() {
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-        let layer = layer.check_headers().check_path();
+        let layer = layer.with_header_check(true).with_path_check(true);
         let note = HeaderValue::from_bytes(b"na\xEFve").unwrap();
         let message = b"\0\0\0\0\x80\xFF";
         for (path, note, rules, expected) in [
-            ("/a.B/C", None, BodyRules::new().text_types(|_| true), None),
+            ("/a.B/C", None, BodyRules::new().with_text_types(|_| true), None),
             ("/a.B/C", None, rejecting(), Some("messages with a length prefix are not accepted")),
             (
                 "/a.B/C%FF",
@@ -55,7 +55,7 @@ async fn a_rejected_request_has_a_status_and_no_body() {
                 Some("field x-note: ill-formed UTF-8 at byte 2 (MissingContinuation, 1 byte)"),
             ),
         ] {
-            let layer = layer.clone().rules(rules);
+            let layer = layer.clone().with_rules(rules);
             let (client, server) = tokio::io::duplex(4096);
             tokio::spawn(async move { serve(server, &layer).await });
             let (mut sender, connection) =
@@ -99,7 +99,7 @@ async fn a_rejected_request_has_a_status_and_no_body() {
 async fn grpcio_reports_the_code() {
     let python = std::env::var("UTF8_CODEC_GRPCIO").unwrap_or("python3".into());
     let mut ports = Vec::new();
-    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().rules(rejecting())] {
+    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::new().with_rules(rejecting())] {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         ports.push(listener.local_addr().unwrap().port().to_string());
         tokio::spawn(async move {

@@ -19,7 +19,7 @@ fn bodies_have_the_verdicts_of_every_suite() {
     for case in cases(|_| true).iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal") {
         let bom = if case.bom_strip { BomPolicy::Strip } else { BomPolicy::Keep };
         let body = Script::of(&case.slices(), EndHint::Nothing);
-        let (data, _, error) = drain(Utf8Body::with_decoder(body, TextDecoder::new().bom(bom)));
+        let (data, _, error) = drain(Utf8Body::with_decoder(body, TextDecoder::new().with_bom_policy(bom)));
         let error = facts(error);
         if let Some(ok) = case.expect()["ok"].as_bool() {
             assert_eq!(error.is_none(), ok, "{}", case.id);
@@ -42,16 +42,16 @@ fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
     for chop in chops {
         seen += chop.len() as u64;
         let snapshot = text;
-        if let Err(error) = text.feed(chop) {
-            assert_eq!(text.feed(b"more"), Err(error), "a failed message stays failed");
-            assert_eq!(text.end_of_message(), Err(error));
+        if let Err(error) = text.validate(chop) {
+            assert_eq!(text.validate(b"more"), Err(error), "a failed message stays failed");
+            assert_eq!(text.finish(), Err(error));
             assert_eq!(text, Utf8Validator::new(), "the next message starts with a new validator");
             text = snapshot;
-            assert_eq!(text.feed(chop), Err(error), "a snapshot is restored by assignment");
+            assert_eq!(text.validate(chop), Err(error), "a snapshot is restored by assignment");
             return (seen, Err(error));
         }
     }
-    (0, text.end_of_message())
+    (0, text.finish())
 }
 
 #[test]

@@ -10,9 +10,9 @@ use crate::support::{every_partition, some_partitions, unhex};
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());
     for chunk in chunks {
-        transcoder.feed(chunk, &mut out)?;
+        transcoder.feed_into(chunk, &mut out)?;
     }
-    transcoder.finish(&mut out)?;
+    transcoder.finish_into(&mut out)?;
     Ok(out)
 }
 
@@ -69,12 +69,13 @@ fn fatal(case: &Case, strict: Transcoder, lenient: Transcoder) {
 #[cfg_attr(not(has_suites), ignore = "../shared/conformance is absent")]
 fn cesu_8() {
     let strict = Transcoder::new(Encoding::Cesu8, Encoding::Utf8);
-    let lenient =
-        Transcoder::new(Encoding::Cesu8, Encoding::Wtf8).switches(Switches::STRICT.allow_surrogates());
+    let lenient = Transcoder::new(Encoding::Cesu8, Encoding::Wtf8)
+        .with_switches(Switches::STRICT.with_surrogates(true));
     each("cesu-8", "fatal", |case| fatal(case, strict, lenient));
     each("cesu-8", "replace", |case| {
         let wtf_8 = case.expect_hex("text_wtf8_hex");
-        let transcoder = if wtf_8.is_some() { lenient } else { strict }.on_error(ErrorPolicy::Replace);
+        let transcoder =
+            if wtf_8.is_some() { lenient } else { strict }.with_error_policy(ErrorPolicy::Replace);
         let expected = wtf_8.or_else(|| case.expect_hex("text_hex"));
         check_partitions(case, |chunks| {
             assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id)
@@ -132,8 +133,8 @@ fn wtf_8() {
             .iter()
             .flat_map(|value| (value.as_u64().expect("a number") as u32).to_be_bytes())
             .collect();
-        let encode =
-            Transcoder::new(Encoding::Utf32Be, Encoding::Wtf8).switches(Switches::STRICT.allow_surrogates());
+        let encode = Transcoder::new(Encoding::Utf32Be, Encoding::Wtf8)
+            .with_switches(Switches::STRICT.with_surrogates(true));
         some_partitions(&utf_32, 3, |chunks| {
             assert_eq!(convert(encode, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
@@ -145,10 +146,10 @@ fn wtf_8() {
         });
     });
     // In a single WTF-8 string, a surrogate pair is ill-formed.
-    let one = same.switches(Switches::STRICT.reject_pairs());
+    let one = same.with_switches(Switches::STRICT.with_reject_pairs(true));
     each("wtf-8", "fatal", |case| fatal(case, one, one));
     each("wtf-8", "replace", |case| {
-        let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::Replace);
+        let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
         check_partitions(case, |chunks| {
             assert_eq!(convert(lossy, chunks).ok(), case.expect_hex("text_hex"), "{}", case.id);
         });
@@ -176,7 +177,7 @@ fn utf_8b() {
         let wtf_8 = unhex(case.json["in_wtf8_hex"].as_str().expect("hexadecimal"));
         // A Python string, in which a high surrogate before a low one is not a pair.
         let apart = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf8b)
-            .switches(Switches::STRICT.allow_surrogates());
+            .with_switches(Switches::STRICT.with_surrogates(true));
         let encoded = convert(apart, &[&wtf_8]);
         assert_eq!(encoded.ok(), case.expect_hex("bytes_hex"), "{}", case.id);
     });
@@ -190,15 +191,15 @@ fn utf_16_with_unpaired_surrogates_replaced() {
         let chunks: Vec<Vec<u8>> =
             chunks.iter().map(Value::as_str).map(|chunk| unhex(chunk.expect("hexadecimal"))).collect();
         let mut transcoder =
-            Transcoder::new(Encoding::Utf16Be, Encoding::Utf8).on_error(ErrorPolicy::Replace);
+            Transcoder::new(Encoding::Utf16Be, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
         let (mut outs, mut text) = (Vec::new(), Vec::new());
         for chunk in &chunks {
             let mut out = Vec::new();
-            transcoder.feed(chunk, &mut out).expect("repaired");
+            transcoder.feed_into(chunk, &mut out).expect("repaired");
             outs.push(out);
         }
         let mut out = Vec::new();
-        transcoder.finish(&mut out).expect("repaired");
+        transcoder.finish_into(&mut out).expect("repaired");
         outs.push(out);
         outs.retain(|out| !out.is_empty());
         outs.iter().for_each(|out| text.extend(out));

@@ -123,7 +123,7 @@ fn run_suites(policy: &str, on_error: ErrorPolicy) -> usize {
     cases.retain(|case| case.dialect == "utf-8" && case.policy == policy);
     for case in &cases {
         let bom = if case.bom_strip { BomPolicy::Strip } else { BomPolicy::Keep };
-        check(case, TextDecoder::new().on_error(on_error).bom(bom));
+        check(case, TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom));
     }
     cases.len()
 }

@@ -120,7 +120,7 @@ struct Tee<'t> {
 impl Read for Tee<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
-        self.detector.feed(&buffer[..read]);
+        self.detector.push(&buffer[..read]);
         Ok(read)
     }
 }
@@ -130,7 +130,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     let mut detector = Detector::new();
     let mut start = Vec::new();
     (&mut *input).take(PREFIX).read_to_end(&mut start)?;
-    detector.feed(&start);
+    detector.push(&start);
     let is_all = (start.len() as u64) < PREFIX;
     if is_all {
         detector.finish();

@@ -376,7 +376,7 @@ impl Plan<'_> {
                               name the encoding with --from, latin1 or windows-1252";
                 return Err(Failed::Declared(reason.to_owned()));
             }
-            transcoder.feed(&buffer[..filled], &mut text).map_err(ill_formed)?;
+            transcoder.feed_into(&buffer[..filled], &mut text).map_err(ill_formed)?;
             if core::mem::take(&mut is_start) {
                 self.declare(&mut text).map_err(Failed::Declared)?;
             }
@@ -385,7 +385,7 @@ impl Plan<'_> {
             text.drain(..complete);
             filled = read(&mut &mut *input, &mut buffer)?;
         }
-        transcoder.finish(&mut text).map_err(ill_formed)?;
+        transcoder.finish_into(&mut text).map_err(ill_formed)?;
         self.write(&text, &mut is_line_start, write)?;
         Ok(())
     }
@@ -430,9 +430,9 @@ impl Plan<'_> {
             _ => BomPolicy::Strip,
         };
         let transcoder = Transcoder::new(charset.encoding_of(start), Encoding::Utf8)
-            .on_error(on_error)
-            .bom(bom)
-            .switches(Switches::STRICT.lenient_java());
+            .with_error_policy(on_error)
+            .with_bom_policy(bom)
+            .with_switches(Switches::STRICT.with_lenient_java(true));
         charset.restrict(transcoder)
     }
 

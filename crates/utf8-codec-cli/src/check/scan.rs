@@ -282,7 +282,7 @@ impl Scan<'_> {
                     if !has_rules && !self.checks.wants_counts && decoder.pending().is_empty() {
                         // Finds the end of the ASCII at the start and counts its lines in one pass. The decoder skips
                         // these bytes.
-                        let ascii = self.locator.feed_ascii(rest);
+                        let ascii = self.locator.push_ascii(rest);
                         self.not_decoded += ascii as u64;
                         rest = &rest[ascii..];
                     }
@@ -326,8 +326,8 @@ impl Scan<'_> {
         let mut rest = chunk.unwrap_or_default();
         loop {
             let progress = match chunk {
-                Some(_) => transcoder.feed_into(rest, &mut room),
-                None => transcoder.finish_into(&mut room),
+                Some(_) => transcoder.feed_into_slice(rest, &mut room),
+                None => transcoder.finish_into_slice(&mut room),
             };
             rest = &rest[progress.read..];
             if let Ok(text) = str::from_utf8(&room[..progress.written]) {
@@ -367,7 +367,7 @@ impl Scan<'_> {
             found.sort_by_key(|&(at, ..)| at);
             let (mut locator, mut from) = (self.locator, 0);
             for (at, rule, len, message) in found {
-                locator.feed(&text[from..at]);
+                locator.push(&text[from..at]);
                 from = at;
                 let mut location = locator.location();
                 location.offset += self.part.start;
@@ -382,7 +382,7 @@ impl Scan<'_> {
             self.count(text);
         }
         self.evidence.text(text);
-        self.locator.feed(text);
+        self.locator.push(text);
     }
 
     fn count(&mut self, text: &str) {

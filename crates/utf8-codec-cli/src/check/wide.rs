@@ -24,7 +24,7 @@ impl Wide {
             [0xFE, 0xFF, ..] => Encoding::Utf16Be,
             _ if has_evidence(&start[..start.len().min(DETECTED)]) => {
                 let mut detector = Detector::new();
-                detector.feed(&start[..start.len().min(DETECTED)]);
+                detector.push(&start[..start.len().min(DETECTED)]);
                 let Detection::LooksLikeUtf16 { encoding, .. } = detector.finish() else { return None };
                 return Some(Self { encoding, has_bom: false });
             }
@@ -72,8 +72,8 @@ impl Trial {
         let mut rest = chunk.unwrap_or_default();
         loop {
             let progress = match chunk {
-                Some(_) => self.transcoder.feed_into(rest, &mut room),
-                None => self.transcoder.finish_into(&mut room),
+                Some(_) => self.transcoder.feed_into_slice(rest, &mut room),
+                None => self.transcoder.finish_into_slice(&mut room),
             };
             rest = &rest[progress.read..];
             let text = &room[..progress.written];

@@ -13,8 +13,8 @@ use crate::support::wait::wait_until_read;
 
 #[test]
 fn every_pair_of_encodings_is_converted_from_stdin_to_stdout() {
-    for from in Encoding::ALL {
-        for to in Encoding::ALL {
+    for &from in Encoding::ALL {
+        for &to in Encoding::ALL {
             let bytes = |encoding: Encoding| -> Vec<u8> {
                 "Aé\n"
                     .chars()
@@ -35,7 +35,9 @@ fn a_long_stream_has_the_same_result_as_with_the_library() {
     let text: String =
         (0..400_000).filter_map(|_| char::from_u32(rng.next() as u32 >> 11 >> rng.below(14))).collect();
     let mut expected = Vec::new();
-    Transcoder::new(Encoding::Utf8, Encoding::Cesu8).feed(text.as_bytes(), &mut expected).expect("UTF-8");
+    Transcoder::new(Encoding::Utf8, Encoding::Cesu8)
+        .feed_into(text.as_bytes(), &mut expected)
+        .expect("UTF-8");
     let output = run(program(&[]).args(["convert", "--to", "cesu-8"]), text.as_bytes());
     assert!(output.status.success() && output.stdout == expected);
     let output = run(program(&[]).args(["convert", "--from", "cesu-8"]), &expected);

@@ -280,7 +280,7 @@ fn encoded_twice(text: &str) -> String {
 
     let mut out = String::new();
     let mut transcoder = Transcoder::new(Encoding::Windows1252, Encoding::Utf8);
-    transcoder.feed(text.as_bytes(), &mut out).expect("every byte is a character");
+    transcoder.feed_into(text.as_bytes(), &mut out).expect("every byte is a character");
     out
 }
 

@@ -53,6 +53,6 @@ pub(super) fn byte_of(character: char) -> Option<u8> {
 static WINDOWS_1252: LazyLock<Vec<char>> = LazyLock::new(|| {
     let mut text = String::new();
     let bytes: Vec<u8> = (0x80..=0x9F).collect();
-    let _ = Transcoder::new(Encoding::Windows1252, Encoding::Utf8).feed(&bytes, &mut text);
+    let _ = Transcoder::new(Encoding::Windows1252, Encoding::Utf8).feed_into(&bytes, &mut text);
     text.chars().collect()
 });

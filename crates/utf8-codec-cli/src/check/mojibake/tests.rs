@@ -8,7 +8,7 @@ use super::*;
 /// Decodes UTF-8 text as another encoding and encodes it as UTF-8 again.
 fn twice(text: &str, encoding: Encoding) -> String {
     let mut out = String::new();
-    Transcoder::new(encoding, Encoding::Utf8).feed(text.as_bytes(), &mut out).expect("any byte");
+    Transcoder::new(encoding, Encoding::Utf8).feed_into(text.as_bytes(), &mut out).expect("any byte");
     out
 }
 

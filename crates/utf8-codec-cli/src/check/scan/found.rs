@@ -15,7 +15,7 @@ use crate::check::words::{describe, describe_in};
 impl Scan<'_> {
     pub(super) fn check_bom(&mut self, start: &[u8], encoding: Encoding) {
         let mut sniffer = BomSniffer::new();
-        sniffer.feed(start);
+        sniffer.push(start);
         let named = match sniffer.finish() {
             Sniff::Found(named) => Some(named),
             _ => None,
@@ -72,7 +72,7 @@ impl Scan<'_> {
         self.evidence.error(error.kind, &buffer[..self.filled.max(at)], at);
         self.summary.characters += 1;
         self.ill_formed(error, following, buffer);
-        self.locator.feed_ill_formed(error.len.into());
+        self.locator.push_ill_formed(error.len.into());
     }
 
     fn ill_formed(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {

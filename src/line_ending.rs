@@ -1,12 +1,26 @@
 //! Line terminators, and the search for them.
 
+use core::fmt;
+use core::str::FromStr;
+
+#[cfg(feature = "codec")]
 use bytes::BytesMut;
+#[cfg(all(feature = "proxy", not(feature = "codec")))]
+use memchr::memchr as find_byte;
+#[cfg(any(feature = "codec", feature = "proxy"))]
 use memchr::{memchr2, memrchr, memrchr2};
 
-use crate::kernels::{count, find_byte, words};
+use crate::error::UnknownName;
+#[cfg(any(feature = "codec", feature = "proxy"))]
+use crate::kernels::count;
+#[cfg(feature = "codec")]
+use crate::kernels::{find_byte, words};
 use crate::policy::Ascii;
 
-/// The terminator of a line. The Unicode separators U+0085, U+2028 and U+2029 never end a line.
+/// The terminator of a line: of a codec, a filter or a locator. The Unicode separators U+0085, U+2028 and U+2029 never end
+/// a line.
+///
+/// A terminator of two bytes is one terminator, however the stream is split into chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LineEnding {
@@ -14,27 +28,99 @@ pub enum LineEnding {
     /// the stream, where `LinesCodec` of tokio-util removes it.
     #[default]
     LfOrCrLf,
-    /// Only LF. A CR before it belongs to the line.
+    /// Only LF, as in POSIX tools, compilers and GitHub. A CR before it belongs to the line.
     Lf,
     /// Only CRLF, as in SMTP. A CR or an LF alone belongs to the line that is read; in a line to be written it is an
     /// error.
     CrLf,
-    /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once. An LF after it, in this read or in a later
-    /// one, is part of the same terminator. Written as LF.
+    /// LF, CRLF or CR, as in server-sent events and the Language Server Protocol. A CR ends its line at once. An LF
+    /// after it, in this read or in a later one, is part of the same terminator. Written as LF.
     Any,
-    /// Only this byte, for NUL-terminated text or records that end with RS. It is ASCII, so it is never inside a
-    /// character.
+    /// Only this byte, for NUL-terminated text, records that end with RS, or lines that end with CR. It is ASCII, so it is
+    /// never inside a character.
     Ascii(Ascii),
 }
 
 /// The length of the longest terminator in bytes.
-pub(super) const MAX_TERMINATOR: usize = 2;
+#[cfg(feature = "codec")]
+pub(crate) const MAX_TERMINATOR: usize = 2;
 
+/// The names of all terminators.
+const NAMES: [&str; LineEnding::ALL.len()] = {
+    let mut names = [""; LineEnding::ALL.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = LineEnding::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+
+impl LineEnding {
+    /// A terminator of each kind, in declaration order. The byte of [`Ascii`](Self::Ascii) is NUL.
+    pub const ALL: &'static [Self] =
+        &[Self::LfOrCrLf, Self::Lf, Self::CrLf, Self::Any, Self::Ascii(Ascii::NUL)];
+
+    /// Returns the name of the kind, for options and configuration files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LfOrCrLf => "lf-or-crlf",
+            Self::Lf => "lf",
+            Self::CrLf => "crlf",
+            Self::Any => "any",
+            Self::Ascii(_) => "byte",
+        }
+    }
+
+    /// Returns the last byte of every terminator, except of a CR under [`LineEnding::Any`].
+    #[inline(always)]
+    pub(crate) const fn last_byte(self) -> u8 {
+        match self {
+            Self::Ascii(byte) => byte.get(),
+            _ => b'\n',
+        }
+    }
+}
+
+impl fmt::Display for LineEnding {
+    /// Writes the name, and the byte in hexadecimal after `=`: `byte=1E`. [`FromStr`] parses it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ascii(byte) => write!(f, "{}={:02X}", self.name(), byte.get()),
+            _ => f.pad(self.name()),
+        }
+    }
+}
+
+impl FromStr for LineEnding {
+    type Err = UnknownName;
+
+    /// Parses a name in lowercase, with the byte in two hexadecimal digits after `=`.
+    ///
+    /// ```
+    /// use utf8_codec::{Ascii, LineEnding};
+    ///
+    /// assert_eq!("crlf".parse(), Ok(LineEnding::CrLf));
+    /// assert_eq!("byte=1e".parse(), Ok(LineEnding::Ascii(Ascii::RECORD_SEPARATOR)));
+    /// ```
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let unknown = UnknownName::new("line ending", &NAMES);
+        let is_digits = |digits: &&str| digits.len() == 2 && !digits.starts_with('+');
+        if let Some(digits) = text.strip_prefix("byte=").filter(is_digits) {
+            let byte = u8::from_str_radix(digits, 16).ok().and_then(Ascii::new);
+            return byte.map(Self::Ascii).ok_or(unknown);
+        }
+        let is_named = |ending: &Self| !matches!(ending, Self::Ascii(_)) && ending.name() == text;
+        Self::ALL.iter().copied().find(is_named).ok_or(unknown)
+    }
+}
+
+#[cfg(any(feature = "codec", feature = "proxy"))]
 impl LineEnding {
     /// Returns the position and the length of the first terminator in `src`. No terminator starts in the first
     /// `searched` bytes.
     #[inline(always)]
-    pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
+    pub(crate) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let mut from = searched;
         loop {
             let rest = src.get(from..)?;
@@ -54,7 +140,7 @@ impl LineEnding {
     }
 
     /// Returns the end of the last terminator in `src`.
-    pub(super) fn find_last(self, src: &[u8]) -> Option<usize> {
+    pub(crate) fn find_last(self, src: &[u8]) -> Option<usize> {
         let at = match self {
             Self::Any => memrchr2(b'\n', b'\r', src),
             _ => memrchr(self.last_byte(), src),
@@ -67,7 +153,7 @@ impl LineEnding {
     }
 
     /// Returns the number of terminators in `lines`.
-    pub(super) fn count(self, lines: &[u8]) -> usize {
+    pub(crate) fn count(self, lines: &[u8]) -> usize {
         match self {
             Self::Lf | Self::LfOrCrLf | Self::Ascii(_) => count::byte(lines, self.last_byte()),
             Self::CrLf => count::pair(lines, b'\r', b'\n'),
@@ -76,19 +162,13 @@ impl LineEnding {
             }
         }
     }
+}
 
-    /// Returns the last byte of every terminator, except of a CR under [`LineEnding::Any`].
-    #[inline(always)]
-    pub(super) const fn last_byte(self) -> u8 {
-        match self {
-            Self::Ascii(byte) => byte.get(),
-            _ => b'\n',
-        }
-    }
-
+#[cfg(feature = "codec")]
+impl LineEnding {
     /// Returns the number of bytes at the end of `src` that may start a terminator. `src` contains no complete
     /// terminator.
-    pub(super) fn may_start(self, src: &[u8]) -> usize {
+    pub(crate) fn may_start(self, src: &[u8]) -> usize {
         match self {
             Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
             Self::Lf | Self::Any | Self::Ascii(_) => 0,
@@ -98,7 +178,7 @@ impl LineEnding {
     /// Returns the position of a terminator that a peer would find inside `line`, or at its end together with the
     /// terminator that [`write`](Self::write) appends.
     #[inline(always)]
-    pub(super) fn embedded(self, line: &[u8]) -> Option<usize> {
+    pub(crate) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
             Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
             Self::LfOrCrLf => match find(b'\n', line) {
@@ -113,7 +193,7 @@ impl LineEnding {
     /// Appends a line and its terminator. If a peer would read more than one line, nothing is appended, and the error
     /// is the position where the first line would end.
     #[inline(always)]
-    pub(super) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
+    pub(crate) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
         if let Some(at) = self.embedded(line) {
             return Err(at);
         }
@@ -129,6 +209,7 @@ impl LineEnding {
 
 /// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few
 /// overlapping blocks is faster than a call.
+#[cfg(feature = "codec")]
 #[inline(always)]
 fn find(byte: u8, line: &[u8]) -> Option<usize> {
     if !cfg!(utf8_codec_unoptimized) && words::is_short_without(byte, line) {
@@ -138,6 +219,37 @@ fn find(byte: u8, line: &[u8]) -> Option<usize> {
 }
 
 #[cfg(test)]
+mod names {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn every_name_is_parsed() {
+        // A terminator that is added does not compile here, and then has to be in `ALL`, too.
+        let index = |ending| match ending {
+            LineEnding::LfOrCrLf => 0,
+            LineEnding::Lf => 1,
+            LineEnding::CrLf => 2,
+            LineEnding::Any => 3,
+            LineEnding::Ascii(_) => 4,
+        };
+        assert!(LineEnding::ALL.iter().map(|&ending| index(ending)).eq(0..5));
+        let every_byte = (0..0x80).filter_map(Ascii::new).map(LineEnding::Ascii);
+        for ending in LineEnding::ALL.iter().copied().chain(every_byte) {
+            assert_eq!(ending.to_string().parse(), Ok(ending));
+        }
+        for unknown in
+            ["", "LF", "byte", "byte=", "byte=80", "byte=1", "byte=+1", "byte=0 ", "byte=é", "lf=0A"]
+        {
+            assert!(unknown.parse::<LineEnding>().is_err(), "{unknown}");
+        }
+        let error = "cr".parse::<LineEnding>().expect_err("no name");
+        assert_eq!(error.to_string(), "unknown line ending; known are lf-or-crlf, lf, crlf, any, byte");
+    }
+}
+
+#[cfg(all(test, feature = "codec"))]
 mod tests {
     use super::*;
     use crate::rng::Rng;

@@ -1,23 +1,9 @@
-//! Line terminators.
+//! The number and the positions of terminators in a chunk.
 
 use core::ops::Range;
 
 use crate::kernels::count;
-
-/// The terminators that end a line. Under [`CrLf`](Self::CrLf) and [`Any`](Self::Any) a CR LF is one terminator, even
-/// if it is split between chunks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Newlines {
-    /// LF, as in POSIX tools, compilers and GitHub. A CR before the LF belongs to the line.
-    #[default]
-    Lf,
-    /// CR LF only.
-    CrLf,
-    /// CR only.
-    Cr,
-    /// LF, CR LF and CR, like the Language Server Protocol.
-    Any,
-}
+use crate::line_ending::LineEnding;
 
 /// The block size of searches for a terminator. Terminators are counted in each block, and only the block that contains
 /// the wanted one is searched by groups or byte by byte.
@@ -26,22 +12,21 @@ const BLOCK: usize = 1024;
 /// The group size of the search for the last terminator. The bytes of a group are tested together.
 const GROUP: usize = 32;
 
-impl Newlines {
+impl LineEnding {
     /// Returns the number of lines that end in a chunk, and the position at which the last line starts. If no line
     /// ends, this is 0, or 1 if the chunk starts with an LF whose CR was already counted.
-    pub(super) fn count(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
+    pub(super) fn count_lines(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let ends = self.count_ends(after_cr, bytes);
         (ends, self.start_of_rest(after_cr, bytes, ends))
     }
 
-    /// Same as [`count`](Self::count), but only for the ASCII at the start of the bytes. Returns the length of the
-    /// ASCII, the number of lines that end in it, and the position at which the last line starts.
+    /// Same as [`count_lines`](Self::count_lines), but only for the ASCII at the start of the bytes. Returns the length
+    /// of the ASCII, the number of lines that end in it, and the position at which the last line starts.
     pub(super) fn count_ascii(self, after_cr: bool, bytes: &[u8]) -> (usize, usize, usize) {
-        let terminator = if self == Self::Cr { b'\r' } else { b'\n' };
-        let (len, found) = count::ascii(bytes, terminator);
+        let (len, found) = count::ascii(bytes, self.last_byte());
         let text = &bytes[..len];
         let ends = match self {
-            Self::Lf | Self::Cr => found,
+            Self::LfOrCrLf | Self::Lf | Self::Ascii(_) => found,
             Self::CrLf | Self::Any => self.count_ends(after_cr, text),
         };
         (len, ends, self.start_of_rest(after_cr, text, ends))
@@ -59,8 +44,7 @@ impl Newlines {
     fn count_ends(self, after_cr: bool, bytes: &[u8]) -> usize {
         let seam = usize::from(after_cr && bytes.first() == Some(&b'\n'));
         match self {
-            Self::Lf => count::byte(bytes, b'\n'),
-            Self::Cr => count::byte(bytes, b'\r'),
+            Self::LfOrCrLf | Self::Lf | Self::Ascii(_) => count::byte(bytes, self.last_byte()),
             Self::CrLf => seam + count::pair(bytes, b'\r', b'\n'),
             Self::Any => {
                 let pairs = seam + count::pair(bytes, b'\r', b'\n');
@@ -71,14 +55,11 @@ impl Newlines {
 
     /// Returns the position after the last terminator. The chunk must contain one.
     fn last_end(self, after_cr: bool, bytes: &[u8]) -> usize {
-        let last = match self {
-            Self::Cr => b'\r',
-            Self::Lf | Self::CrLf | Self::Any => b'\n',
-        };
+        let last = self.last_byte();
         // The byte that also ends a line.
         let other = if self == Self::Any { b'\r' } else { last };
         let is_end = |at: usize| match self {
-            Self::Lf | Self::Cr => bytes[at] == last,
+            Self::LfOrCrLf | Self::Lf | Self::Ascii(_) => bytes[at] == last,
             Self::CrLf => bytes[at] == last && if at == 0 { after_cr } else { bytes[at - 1] == b'\r' },
             Self::Any => matches!(bytes[at], b'\n' | b'\r'),
         };
@@ -123,15 +104,18 @@ impl Newlines {
                 let &byte = bytes.get(at)?;
                 let follows_cr = if at == 0 { after_cr } else { bytes[at - 1] == b'\r' };
                 let is_end = match self {
-                    Self::Lf => byte == b'\n',
-                    Self::Cr => byte == b'\r',
+                    Self::LfOrCrLf | Self::Lf | Self::Ascii(_) => byte == self.last_byte(),
                     Self::CrLf => byte == b'\n' && follows_cr,
                     Self::Any => byte == b'\r' || (byte == b'\n' && !follows_cr),
                 };
                 left -= u64::from(is_end);
                 if left == 0 {
                     let has_lf = self == Self::Any && byte == b'\r' && bytes.get(at + 1) == Some(&b'\n');
-                    let has_cr = self == Self::CrLf && at > 0;
+                    let has_cr = match self {
+                        Self::CrLf => at > 0,
+                        Self::LfOrCrLf => at > 0 && follows_cr,
+                        Self::Lf | Self::Any | Self::Ascii(_) => false,
+                    };
                     return Some(at - usize::from(has_cr)..at + 1 + usize::from(has_lf));
                 }
             }
@@ -143,16 +127,25 @@ impl Newlines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Ascii;
+
+    const ENDINGS: [LineEnding; 5] = [
+        LineEnding::LfOrCrLf,
+        LineEnding::Lf,
+        LineEnding::CrLf,
+        LineEnding::Ascii(Ascii::new(b'\r').unwrap()),
+        LineEnding::Any,
+    ];
 
     /// The number of terminators, and the position after the last one.
-    fn model(newlines: Newlines, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
+    fn model(ending: LineEnding, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let (mut ends, mut start, mut before) = (0, 0, if after_cr { b'\r' } else { 0 });
         for (at, &byte) in bytes.iter().enumerate() {
-            let (is_end, is_second) = match newlines {
-                Newlines::Lf => (byte == b'\n', false),
-                Newlines::Cr => (byte == b'\r', false),
-                Newlines::CrLf => (byte == b'\n' && before == b'\r', false),
-                Newlines::Any => (matches!(byte, b'\n' | b'\r'), byte == b'\n' && before == b'\r'),
+            let (is_end, is_second) = match ending {
+                LineEnding::LfOrCrLf | LineEnding::Lf => (byte == b'\n', false),
+                LineEnding::Ascii(ascii) => (byte == ascii.get(), false),
+                LineEnding::CrLf => (byte == b'\n' && before == b'\r', false),
+                LineEnding::Any => (matches!(byte, b'\n' | b'\r'), byte == b'\n' && before == b'\r'),
             };
             ends += usize::from(is_end && !is_second);
             start = if is_end { at + 1 } else { start };
@@ -172,11 +165,11 @@ mod tests {
                         bytes[len - 1] = last;
                         let end = len.min(at + terminator.len());
                         bytes[at..end].copy_from_slice(&terminator[..end - at]);
-                        for newlines in [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any] {
+                        for ending in ENDINGS {
                             for after_cr in [false, true] {
-                                let found = newlines.count(after_cr, &bytes);
-                                let expected = model(newlines, after_cr, &bytes);
-                                assert_eq!(found, expected, "{newlines:?} {after_cr} {len} {at} {last:02X}");
+                                let found = ending.count_lines(after_cr, &bytes);
+                                let expected = model(ending, after_cr, &bytes);
+                                assert_eq!(found, expected, "{ending:?} {after_cr} {len} {at} {last:02X}");
                             }
                         }
                     }
