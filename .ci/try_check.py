@@ -1,7 +1,8 @@
-"""Tests the installed program in typical use: `try_check.py PROGRAM SCHEMA PREK`.
+"""Tests the installed program in typical use: `try_check.py PROGRAM SCHEMA WHEELS BIN`.
 
-SARIF is validated against the schema of the standard, the completions and manual pages are loaded, the pre-commit hooks
-run in a repository, and the progress bar is drawn only on a terminal.
+SARIF is validated against the schema of the standard, the completions and manual pages are loaded, the hooks install the wheel
+in the directory WHEELS and run in a repository, with the prek and the pre-commit in the directory BIN, and the progress bar is
+drawn only on a terminal.
 """
 
 import json
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import jsonschema
 
-program, schema, prek = map(os.path.abspath, sys.argv[1:4])
+program, schema, wheels, tools = map(os.path.abspath, sys.argv[1:5])
 root = Path(__file__).resolve().parent.parent
 
 
@@ -62,28 +63,31 @@ def try_hooks(directory):
     commit = run(["git", "rev-parse", "HEAD"], root).strip()
     hooks = "".join(f"    - id: {hook}\n" for hook in ("utf8-codec", "utf8-codec-mojibake"))
     Path(directory, ".pre-commit-config.yaml").write_text(f"repos:\n- repo: {root}\n  rev: {commit}\n  hooks:\n{hooks}")
-    environment = {
-        "PATH": f"{os.path.dirname(program)}:{os.environ['PATH']}",
-        "PREK_HOME": os.path.join(directory, "home"),
-    }
     run(["git", "init", "-q"], directory)
-    names = {"bad.txt": b"caf\xe9 \n", "twice.txt": "BeyoncÃ©\n".encode(), "good.txt": "café\n".encode()}
+    names = {"bad.txt": b"caf\xe9 \n", "twice.txt": "BeyoncÃ©\n".encode(), "good.txt": "café\n".encode(), "old.txt": b"old\n"}
+    names |= {"-weird.txt": b"\xff\n", "--encoding=latin1": b"\xff\n"}
     for name, content in names.items():
         Path(directory, name).write_bytes(content)
-    run(["git", "add", "good.txt", ".pre-commit-config.yaml"], directory)
-    run([prek, "run", "--all-files"], directory, **environment)
-    run(["git", "add", "twice.txt"], directory)
-    shown = run([prek, "run", "--all-files"], directory, 1, **environment)
-    assert "twice.txt:1" in shown and "encoded twice" in shown, shown
-    run(["git", "add", "bad.txt"], directory)
-    shown = run([prek, "run", "--all-files"], directory, 1, **environment)
-    assert "bad.txt:1" in shown and "the second byte after E9" in shown, shown
-    options = ("-weird.txt", "--encoding=latin1")
-    for name in options:
-        Path(directory, name).write_bytes(b"\xff\n")
-    run(["git", "add", "--", *options], directory)
-    shown = run([prek, "run", "--all-files"], directory, 1, **environment)
-    assert all(f"--> {name}:1:1" in shown for name in options), shown
+    add = ["git", "add", "--"]
+    for tool in ("prek", "pre-commit"):
+        environment = {"PIP_FIND_LINKS": wheels, "UV_FIND_LINKS": wheels}
+        environment |= {f"{name}_HOME": os.path.join(directory, ".git", tool) for name in ("PREK", "PRE_COMMIT")}
+        environment["PATH"] = f"{tools}:{os.environ['PATH']}"
+        hooks = [os.path.join(tools, tool), "run", "--all-files"]
+        run([*add, "good.txt", "old.txt", ".pre-commit-config.yaml"], directory)
+        run(hooks, directory, **environment)
+        # A file that was renamed, and one that was deleted.
+        os.rename(os.path.join(directory, "old.txt"), os.path.join(directory, "new.txt"))
+        run(["git", "rm", "-q", "--cached", "old.txt", "good.txt"], directory)
+        run([*add, "new.txt", "twice.txt"], directory)
+        shown = run(hooks, directory, 1, **environment)
+        assert "twice.txt:1" in shown and "encoded twice" in shown, shown
+        run([*add, "bad.txt", "-weird.txt", "--encoding=latin1"], directory)
+        shown = run(hooks, directory, 1, **environment)
+        for name in ("bad.txt", "-weird.txt", "--encoding=latin1"):
+            assert f"--> {name}:1:" in shown, shown
+        run(["git", "rm", "-q", "--cached", "-r", "."], directory)
+        os.rename(os.path.join(directory, "new.txt"), os.path.join(directory, "old.txt"))
 
 
 def try_progress(directory):

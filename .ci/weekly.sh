@@ -129,8 +129,10 @@ step_program() {
     touch target/sarif/src/lib.rs
     printf '[package]\nname = "sarif"\nedition = "2024"\n[workspace]\n[dependencies]\nserde-sarif = "=0.8.0"\n' >target/sarif/Cargo.toml
     cargo vendor --quiet --manifest-path target/sarif/Cargo.toml target/sarif/vendor >/dev/null
-    python_with jsonschema prek
-    target/python/bin/python .ci/try_check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/python/bin/prek
+    python_with jsonschema maturin==1.14.1 pre-commit prek
+    rm -rf target/wheels
+    (cd crates/utf8-codec-cli && ../../target/python/bin/maturin build --release --locked --compatibility linux --out ../../target/wheels)
+    target/python/bin/python .ci/try_check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/wheels target/python/bin
 }
 
 # Verifies the claims of docs/verification.md that have no other step.
