@@ -1,4 +1,4 @@
-//! Same as `allocations.rs`, for streams, bodies, readers and writers.
+//! Same as `steady.rs`, for streams, bodies, readers and writers.
 //!
 //! The streams are well-formed. They are split inside characters, so that every adapter holds and joins bytes. If a
 //! test has ill-formed bytes, its name says so.

@@ -1,4 +1,4 @@
-//! Same as `hostile.rs`, for readers and writers whose inner type violates its contract.
+//! Same as `memory.rs`, for readers and writers whose inner type violates its contract.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};

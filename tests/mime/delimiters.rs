@@ -1,6 +1,6 @@
 //! A delimiter or header is an error in the structure if and only if mail readers parse it differently.
 //!
-//! One test for each rule. `tests/mail_readers` compares the readers on generated messages.
+//! One test for each rule. `crates/integration/mail_readers` compares the readers on generated messages.
 
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeErrorKind};
 

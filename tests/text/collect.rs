@@ -1,4 +1,4 @@
-//! `TextDecoder::feed_into` and `decode_to_string` return the same text as `feed`.
+//! `TextDecoder::feed_into` and `decode` return the same text as `feed`.
 
 use std::borrow::Cow;
 
