@@ -154,10 +154,10 @@ fn every_split_has_the_same_result_in_the_other_encodings() {
             let mut output = Vec::new();
             let mut result = Ok(());
             for chunk in chunks {
-                result = result.and_then(|()| transcoder.feed(chunk, &mut output));
+                result = result.and_then(|()| transcoder.feed_into(chunk, &mut output));
             }
             if result.is_ok() {
-                result = transcoder.finish(&mut output);
+                result = transcoder.finish_into(&mut output);
             }
             (output, result)
         };

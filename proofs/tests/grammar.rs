@@ -30,11 +30,11 @@ struct From(Transcoder);
 
 impl Subject for From {
     fn take(&mut self, byte: u8) -> bool {
-        self.0.feed(&[byte], &mut Vec::new()).is_ok()
+        self.0.feed_into(&[byte], &mut Vec::new()).is_ok()
     }
 
     fn may_end(mut self) -> bool {
-        self.0.finish(&mut Vec::new()).is_ok()
+        self.0.finish_into(&mut Vec::new()).is_ok()
     }
 }
 
@@ -73,7 +73,7 @@ fn compare<S: Subject>(start: &S, grammar: &Grammar, rejects_lone_halves: bool) 
 }
 
 fn between(encoding: Encoding, switches: Switches) -> From {
-    From(Transcoder::new(encoding, encoding).switches(switches))
+    From(Transcoder::new(encoding, encoding).with_switches(switches))
 }
 
 #[test]

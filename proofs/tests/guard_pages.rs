@@ -83,11 +83,11 @@ fn validation_and_decoding_read_only_the_slice() {
                     decoder.feed(chunk).for_each(drop);
                 }
                 let mut replaced = String::new();
-                let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
-                decoder.decode_into(chunk, &mut replaced).expect("repaired");
+                let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+                decoder.feed_into(chunk, &mut replaced).expect("repaired");
                 if let Ok(text) = std::str::from_utf8(chunk) {
                     let mut locator = Locator::new();
-                    locator.feed(text);
+                    locator.push(text);
                 }
             });
         }
@@ -112,8 +112,9 @@ fn conversions_read_and_write_only_their_slices() {
                 pages.both(&text, |chunk| {
                     for room in [0, 1, len / 2, len, 3 * len] {
                         outputs.both(&vec![0; room], |output| {
-                            let mut transcoder = Transcoder::new(from, to).on_error(ErrorPolicy::Replace);
-                            let _ = transcoder.feed_into(chunk, output);
+                            let mut transcoder =
+                                Transcoder::new(from, to).with_error_policy(ErrorPolicy::Replace);
+                            let _ = transcoder.feed_into_slice(chunk, output);
                         });
                     }
                 });
@@ -142,15 +143,16 @@ fn conversions_of_utf_32_read_and_write_only_their_slices() {
         for text in texts(len) {
             for (from, to) in pairs {
                 let mut input = Vec::new();
-                let mut transcoder = Transcoder::new(Utf8, from).on_error(ErrorPolicy::Replace);
-                transcoder.feed(&text, &mut input).expect("repaired");
+                let mut transcoder = Transcoder::new(Utf8, from).with_error_policy(ErrorPolicy::Replace);
+                transcoder.feed_into(&text, &mut input).expect("repaired");
                 // Units at every address, the last one unfinished.
                 input.truncate(input.len().saturating_sub(len % 4));
                 pages.both(&input, |chunk| {
                     for room in [0, 3, len, 2 * len, 4 * len] {
                         outputs.both(&vec![0; room], |output| {
-                            let mut transcoder = Transcoder::new(from, to).on_error(ErrorPolicy::Replace);
-                            let _ = transcoder.feed_into(chunk, output);
+                            let mut transcoder =
+                                Transcoder::new(from, to).with_error_policy(ErrorPolicy::Replace);
+                            let _ = transcoder.feed_into_slice(chunk, output);
                         });
                     }
                 });
@@ -166,8 +168,8 @@ fn base64_reads_only_its_slice() {
         let symbols: Vec<u8> = (0..len).map(|i| b"QUJDRA+/"[i % 8]).collect();
         pages.both(&symbols, |chunk| {
             let mut bytes = 0;
-            let mut decoder = TransferDecoder::new(TransferEncoding::Base64).max_line_length(usize::MAX);
-            decoder.feed(chunk, |piece| {
+            let mut decoder = TransferDecoder::new(TransferEncoding::Base64).with_max_line_length(usize::MAX);
+            decoder.feed_with(chunk, |piece| {
                 if let TransferPiece::Bytes(decoded) = piece {
                     bytes += decoded.bytes().len();
                 }

@@ -93,7 +93,7 @@ fn a_subset_of_long_texts_equals_that_of_their_characters() {
         let kept: String = text.chars().map(|c| if subset.contains(c) { c } else { '\u{FFFD}' }).collect();
         let chunks = cut(&mut rng, text.as_bytes());
 
-        let mut strict = TextDecoder::new().subset(subset);
+        let mut strict = TextDecoder::new().with_subset(subset);
         let mut found = Vec::new();
         for chunk in &chunks {
             for piece in strict.feed(chunk) {
@@ -104,10 +104,10 @@ fn a_subset_of_long_texts_equals_that_of_their_characters() {
         }
         assert_eq!(found, expected, "round {round}, {subset:?}");
 
-        let mut replacing = TextDecoder::new().subset(subset).on_error(ErrorPolicy::Replace);
+        let mut replacing = TextDecoder::new().with_subset(subset).with_error_policy(ErrorPolicy::Replace);
         let mut output = String::new();
         for chunk in &chunks {
-            replacing.decode_into(chunk, &mut output).expect("repaired");
+            replacing.feed_into(chunk, &mut output).expect("repaired");
         }
         // A subset may exclude U+FFFD.
         if subset.contains('\u{FFFD}') {
@@ -179,10 +179,10 @@ fn long_texts_are_converted_like_their_characters() {
         let mut output = Vec::new();
         for chunk in cut(&mut rng, &input) {
             transcoder
-                .feed(chunk, &mut output)
+                .feed_into(chunk, &mut output)
                 .unwrap_or_else(|error| panic!("round {round}: {from:?} to {to:?}: {error}"));
         }
-        transcoder.finish(&mut output).expect("whole");
+        transcoder.finish_into(&mut output).expect("whole");
         assert!(output == expected, "round {round}: {from:?} to {to:?}");
     }
 }
@@ -216,15 +216,15 @@ fn an_error_in_a_long_text_is_found_at_its_offset() {
 
         let mut strict = Transcoder::new(*from, to);
         let mut output = Vec::new();
-        let error = chunks.iter().find_map(|chunk| strict.feed(chunk, &mut output).err());
+        let error = chunks.iter().find_map(|chunk| strict.feed_into(chunk, &mut output).err());
         let error = error.unwrap_or_else(|| panic!("round {round}: {from:?} to {to:?}: no error"));
         assert_eq!(error.offset as usize, start.len(), "round {round}: {from:?} to {to:?}");
         assert!(output == encode(&before, to), "round {round}: {from:?} to {to:?}");
 
-        let mut replacing = Transcoder::new(*from, to).on_error(ErrorPolicy::Replace);
+        let mut replacing = Transcoder::new(*from, to).with_error_policy(ErrorPolicy::Replace);
         let mut output = Vec::new();
         for chunk in &chunks {
-            replacing.feed(chunk, &mut output).expect("repaired");
+            replacing.feed_into(chunk, &mut output).expect("repaired");
         }
         replacing.finish(&mut output).expect("whole");
         assert!(output == expected, "round {round}: {from:?} to {to:?}");

@@ -43,7 +43,7 @@ extern "C" fn _start() -> ! {
     let (bytes, more) = memory.split_at_mut_checked(len).unwrap_or_default();
     #[cfg(feature = "panic")]
     black_box(bytes[index]);
-    decoder(Utf8Decoder::at(offset), bytes, more);
+    decoder(Utf8Decoder::with_offset(offset), bytes, more);
     errors(black_box(Utf8Error::new(offset, ErrorKind::Truncated, 1)));
     validator(bytes, Mask::new(black_box([0; 4])));
     boundaries(bytes, index);
@@ -85,32 +85,32 @@ fn errors(error: Utf8Error) {
 #[inline(never)]
 fn validator(bytes: &mut [u8], mut mask: Mask) {
     let mut validator = Utf8Validator::new();
-    let _ = black_box(validator.feed(bytes));
-    let _ = black_box(validator.feed_masked(bytes, &mut mask));
+    let _ = black_box(validator.validate(bytes));
+    let _ = black_box(validator.validate_masked(bytes, &mut mask));
     let _ = black_box(validator.unmask(bytes, &mut mask));
     mask.apply(bytes);
     black_box((validator.offset(), validator.pending(), Utf8Validator::CLOSE_CODE));
-    let _ = black_box(validator.end_of_message());
+    let _ = black_box(validator.finish());
 }
 
 #[inline(never)]
 fn boundaries(bytes: &[u8], index: usize) {
     black_box((floor_boundary(bytes, index), ceil_boundary(bytes, index), unfinished_len(bytes)));
     let mut resync = Resync::new();
-    black_box(resync.feed(bytes));
-    black_box((resync.feed(bytes), resync.skipped()));
+    black_box(resync.split(bytes));
+    black_box((resync.split(bytes), resync.skipped()));
 }
 
 #[inline(never)]
 fn texts(text: &str, max: usize) {
     black_box(truncate(text, max));
     let mut truncator = Truncator::new(max);
-    black_box(truncator.feed(text));
+    black_box(truncator.truncate(text));
     let Some(mut splitter) = Splitter::new(max) else { return };
     for part in splitter.feed(text) {
         black_box((part.starts_message, part.text));
     }
-    splitter.end_message();
+    splitter.finish();
 }
 
 /// The compiled `core` refers to it in its unwind tables. There is no unwinding here.
