@@ -45,7 +45,8 @@ pub(in crate::kernels) fn find_class_with(
             // The last group starts before `start` and ends before the last byte.
             let mut end = start.min(bytes.len().saturating_sub(GROUP + 1));
             // In text of one script most groups pass the same test.
-            for next in test..TESTS {
+            let tests = test..TESTS;
+            for next in tests {
                 while let Some(group) = bytes.get(end..).and_then(|rest| rest.first_chunk())
                     && is_clean(next, group)
                 {
