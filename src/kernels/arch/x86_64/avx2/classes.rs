@@ -111,9 +111,9 @@ pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
     let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
     let is_clean = |group: &[u8; ASCII_GROUP]| {
         let (mut any, mut marks) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-        for vector in group.as_chunks::<WIDTH>().0 {
-            // SAFETY: the array has the size of a vector.
-            let x = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
+        for vector in 0..ASCII_GROUP / WIDTH {
+            // SAFETY: the vector is inside the group.
+            let x = unsafe { _mm256_loadu_si256(group.as_ptr().add(vector * WIDTH).cast()) };
             let mark =
                 _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(bit, high_nibbles(x)));
             any = _mm256_or_si256(any, x);
