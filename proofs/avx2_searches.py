@@ -392,7 +392,7 @@ class Classes(Finds):
 
     def __init__(self, *sources, next_=None, **options):
         super().__init__(*sources, **options)
-        self.next_, self.chunks = next_, 0
+        self.next_ = next_
 
     def do_let(self, names, pattern, expression):
         super().do_let(names, pattern, expression)
@@ -419,9 +419,8 @@ class Classes(Finds):
             case "trailing_zeros", Next():
                 return Int(value.at, "u32")
             case "first_chunk", Slice():
-                # The first call is for a group, the second one for a block, by their types.
-                self.chunks += 1
-                size = GROUP if self.chunks == 1 else BLOCK
+                # In the loop over groups, which has `next`, the call is for a group and the byte after it.
+                size = GROUP + 1 if "next" in names else BLOCK
                 return Option(Slice(value.memory[:size]), True) if size <= len(value.memory) else Option()
             case "get", Slice():
                 first, end = arguments[0].within(len(value.memory))
@@ -430,11 +429,12 @@ class Classes(Finds):
 
 
 def prove_find_class(report):
-    """An iteration of the loop of `find_class`: a group without a byte of the class is passed over. In a block, a lead byte is
+    """An iteration of the loop of `find_class`: groups are passed over only if each has passed a test. In a block, a lead byte is
     discarded exactly if its second byte is known and not in the class."""
     start, before, marks, has_second = 64, 5, [Bool(f"bit_{i}") for i in range(BLOCK)], Bool("has_second")
-    cases = [(GROUP, None), (GROUP - 1, None), (0, None), (BLOCK + 1, BLOCK - 1), *((BLOCK, i) for i in range(BLOCK)), (3, 0), (3, 1), (3, 2)]
-    for length, lead in cases:
+    many = [*((2 * GROUP + 1, None, test, 0) for test in range(3)), (GROUP + 1, None, 0, 0), (GROUP, None, 0, 0), (GROUP, None, 0, 65), (BLOCK, None, 2, 0)]
+    few = [(2, None), (0, None), (BLOCK + 1, BLOCK - 1), *((BLOCK, i) for i in range(BLOCK)), (3, 0), (3, 1), (3, 2)]
+    for length, lead, first_test, unclean in [*many, *((*case, 0, start + 1) for case in few)]:
         x = symbolic("x", start + length)
         rest = x[start:]
 
@@ -445,15 +445,18 @@ def prove_find_class(report):
                 blocks.append(block.memory if isinstance(block, Slice) else list(block))
                 return Mask(marks, "u64")
 
-            def is_clean(group):
-                groups.append(group.memory)
-                return Bool("is_clean")
+            def is_clean(test, group):
+                at = next(at for at, byte in enumerate(x) if byte.eq(group.memory[0]))
+                assert group.memory == x[at:at + GROUP + 1] and first_test <= Library.number(test) < 3
+                groups.append((at, Bool(f"passes_{test}_{at}")))
+                return groups[-1][1]
 
             def write(bits, at, room):
                 calls.append((bits, at, room))
                 return Total(0, [(1, bits)])
 
-            presets = {"count": Int(before, "usize"), "start": Int(start, "usize")}
+            presets = {"count": before, "start": start, "test": first_test, "unclean": unclean}
+            presets = {name: Int(value, "u8" if name == "test" else "usize") for name, value in presets.items()}
             pairs = []
             replaced = {"write_positions": write, "has_second": lambda _, *pair: pairs.append(pair) or has_second}
             machine = Classes(*sources(*CLASSES), next_=lead, decisions=decisions, presets=presets, replaced=replaced)
@@ -464,10 +467,11 @@ def prove_find_class(report):
         for count, (machine, calls, blocks, groups, pairs, result) in enumerate(paths(make, [], lambda conditions: True), 1):
             names, here = machine.scope, And(*machine.conditions)
             found = machine.number(names["start"]) - start
-            assert [group == rest for group in groups] == [True] * (length == GROUP)
             if not calls:
-                assert length == GROUP and found == GROUP and machine.number(names["count"]) == before
-                report.prove("find_class: a group is passed over only without a byte of the class", Implies(here, Bool("is_clean")))
+                passed = {at: test for at, test in groups if any(test.eq(condition) for condition in machine.conditions)}
+                first = min(start, start + length - GROUP - 1)
+                assert found > 0 and list(passed) == list(range(first, start + found, GROUP)) and machine.number(names["count"]) == before
+                report.prove("find_class: groups are passed over only after a test", Implies(here, And(*passed.values())))
                 continue
             ((bits, at, room),), (block,) = calls, blocks
             taken = min(length, BLOCK)

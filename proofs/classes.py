@@ -8,8 +8,9 @@ and compared with these ranges. docs/verification.md has the list of claims.
 
 import re
 
-from z3 import And, BitVec, BitVecVal, If, Implies, LShR, Not, Or, UGE, ULE, ULT, is_and, is_not, is_or
+from z3 import And, BitVec, BitVecVal, If, Implies, LShR, Not, Or, UGE, ULE, ULT, is_and, is_false, is_not, is_or
 
+import avx2  # The instructions.
 import formulas
 from conversions import number, utf8
 from formulas import run_parts
@@ -207,12 +208,16 @@ def prove_avx2(report):
         for lane in LANES:
             is_right = z3_bool(bits[lane]) == definition.result("has", Int(bytes_[lane], "u8"))
             report.prove(f"{title}: marked exactly if in the class, byte {lane}", Implies(And(*of_class), is_right))
-        is_clean = [z3_bool(is_clean(Slice(bytes_)))]
-        for lane in LANES:
-            at = lane + BLOCK * (lane % 4)
-            here = And(*of_class, *parts_about(is_clean, [bytes_[at]]))
-            is_right = Not(definition.result("has", Int(bytes_[at], "u8")))
-            report.prove(f"{title}: no byte of a clean group is in the class, byte {at}", Implies(here, is_right))
+        group = bytes_ + [BitVec(f"x{GROUP}", 8)]
+        for test in range(3):
+            passed = [z3_bool(is_clean(Int(test, "u8"), Slice(group)))]
+            if is_false(passed[0]):
+                continue
+            for lane in LANES:
+                for at in (lane + BLOCK * (lane % 4), *[GROUP - 1] * (lane == 63)):
+                    here = And(*of_class, *parts_about(passed, group[at:at + 2]))
+                    is_right = Not(definition.is_found(group, at))
+                    report.prove(f"{title}: nothing is found in a group that passes test {test}, byte {at}", Implies(here, is_right))
 
 
 def holds(rule, value):

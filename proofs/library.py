@@ -1,5 +1,7 @@
 """Computes functions that use `core`: options, slices, ranges, references, `match`, and structs with methods."""
 
+import itertools
+
 from z3 import And, BitVec, BitVecVal, If, UDiv, ULT, is_bool, is_bv, simplify
 
 from model import Array, Int, Scope, Slice, Struct, WIDTHS
@@ -345,6 +347,10 @@ class Library(Paths):
                 return value
             case "zip", list() if value and isinstance(value[0], Element) and not isinstance(arguments[0][0], Element):
                 return list(zip(value, [Element(arguments[0], i) for i in range(len(arguments[0]))]))
+            case "take_while", list():
+                return list(itertools.takewhile(lambda element: self.decide(arguments[0](element)), value))
+            case "count", list():
+                return len(value)
             case _, Struct():
                 return self.call(name, *arguments, this=value)
         return super().on_method(names, ("value", value), name, constants, [("value", argument) for argument in arguments])

@@ -197,6 +197,12 @@ impl Subset {
 
     /// Returns the position of the first character of `text` outside the subset, and the character.
     pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
+        // A seam is compared at once.
+        if text.len() <= 4 {
+            return text
+                .char_indices()
+                .find(|&(at, it)| self.rejects(it, text.get(at..).unwrap_or_default()));
+        }
         let mut outside = None;
         let Doubtful { class, prefixes } = &self.doubtful;
         classes::each_character(text, class, prefixes, |at| {

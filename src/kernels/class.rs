@@ -82,22 +82,4 @@ impl Class {
         let [a, b, c, d] = self.words;
         [a, b, c, d, self.seconds_of_long]
     }
-
-    /// Two tables indexed by the low 4 bits of a byte. Each entry has a bit for each value of the high 4 bits: 0 to 7
-    /// in the first table, 8 to F in the second.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    #[inline]
-    pub(super) fn nibbles(&self) -> ([u8; 16], [u8; 16]) {
-        let [a, b, _, d] = self.words;
-        let (mut low, mut high) = ([0; 16], [0; 16]);
-        // Written so that the compiler vectorizes it: 16 lanes, one step for each value of the high 4 bits.
-        for nibble in 0..4 {
-            for (i, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
-                let bit = |word: u64| (word >> (16 * nibble + i) & 1) as u8;
-                *low |= bit(a) << nibble | bit(b) << (4 + nibble);
-                *high |= bit(d) << (4 + nibble);
-            }
-        }
-        (low, high)
-    }
 }

@@ -19,29 +19,47 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
             bits << 8 | of_word
         })
     };
-    find_class_with(bytes, class, positions, |_| false, block_bits)
+    find_class_with(bytes, class, positions, |_, _| false, block_bits)
 }
 
-/// The loop over blocks. `is_clean` returns `true` only if a group has no byte of the class; it may always return
-/// `false`. `block_bits` returns a bit for each byte of a block that is in the class.
+/// The number of tests of [`find_class_with`].
+const TESTS: u8 = 3;
+
+/// The loop over blocks. `is_clean` has several tests with these numbers, which may need the byte after a group. A test
+/// returns `true` only if nothing in the group must be found, and may always return `false`. `block_bits` returns a bit for
+/// each byte of a block that is in the class.
 #[inline(always)]
 pub(in crate::kernels) fn find_class_with(
     bytes: &[u8],
     class: &Class,
     positions: &mut [u16; CAPACITY],
-    is_clean: impl Fn(&[u8; GROUP]) -> bool,
+    is_clean: impl Fn(u8, &[u8; GROUP + 1]) -> bool,
     block_bits: impl Fn(&[u8; BLOCK]) -> u64,
 ) -> Found {
-    let (mut count, mut start) = (0, 0);
+    let (mut count, mut start, mut test, mut unclean) = (0, 0, 0, 0);
     while start < STRETCH
         && let Some(rest) = bytes.get(start..)
         && let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut())
     {
-        if let Some(group) = rest.first_chunk()
-            && is_clean(group)
-        {
-            start += GROUP;
-            continue;
+        if start >= unclean && rest.len() > 1 {
+            // The last group starts before `start` and ends before the last byte.
+            let mut end = start.min(bytes.len().saturating_sub(GROUP + 1));
+            // In text of one script most groups pass the same test.
+            let tests = test..TESTS;
+            for next in tests {
+                while let Some(group) = bytes.get(end..).and_then(|rest| rest.first_chunk())
+                    && is_clean(next, group)
+                {
+                    (end, test) = (end + GROUP, next);
+                }
+            }
+            if bytes.len() - end > GROUP {
+                unclean = end + GROUP;
+            }
+            if end > start {
+                start = end;
+                continue;
+            }
         }
         let (mut bits, len) = match rest.first_chunk() {
             Some(block) => (block_bits(block), BLOCK),

@@ -1,11 +1,7 @@
 //! Finds the positions of all bytes of a class, with AVX2. Two tables of 16 bytes, for the bytes below 80 and for the
 //! others, are indexed by the low 4 bits of a byte. Each entry has a bit for each value of the high 4 bits.
 
-use core::arch::x86_64::{
-    __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
-    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_testz_si256, _mm256_xor_si256,
-};
+use core::arch::x86_64::*;
 
 use crate::kernels::arch::portable::classes::{GROUP, find_class_with};
 use crate::kernels::class::Class;
@@ -17,36 +13,68 @@ const WIDTH: usize = 32;
 /// The bit of each value of the high 4 bits in the tables.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
+/// The bits of each value of the high 4 bits of a second byte: bits 0 to 3 after the lead bytes of 2-byte sequences, 4 to 7
+/// after other lead bytes.
+const BITS_OF_SECONDS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x22, 0x44, 0x88, 0, 0, 0, 0];
+/// The bits of second bytes that apply after each value of the high 4 bits of a lead byte.
+const LENGTHS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0F, 0x0F, 0xF0, 0xF0];
+/// The byte of 16 bits that has the bit of each value of 4 bits.
+const HALVES: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+
 /// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     if let Some(byte) = class.only_ascii() {
         return find_only(bytes, byte, class, positions);
     }
-    let (low, high) = class.nibbles();
-    let (low, high, bit) = (table(&low), table(&high), table(&BITS));
-    // Nonzero for bytes of the class.
-    let marks = |x: __m256i| {
-        // The lookup returns 0 if the highest bit of the index is set.
-        let below_80 = _mm256_shuffle_epi8(low, x);
-        let others = _mm256_shuffle_epi8(high, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
-        let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F));
-        _mm256_and_si256(_mm256_or_si256(below_80, others), _mm256_shuffle_epi8(bit, nibble))
+    let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
+    let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
+    let (bit, leads) = (table(&BITS), _mm256_slli_epi16::<4>(entries(leads)));
+    let seconds_or_long = _mm256_or_si256(entries(seconds), _mm256_and_si256(leads, _mm256_set1_epi8(-0x40)));
+    let seconds = _mm256_or_si256(entries(seconds), _mm256_slli_epi16::<4>(entries(seconds_of_long)));
+    let (bits_of_seconds, lengths) = (table(&BITS_OF_SECONDS), table(&LENGTHS));
+    // The lookup returns 0 if the highest bit of the index is set.
+    let lookup =
+        |table: __m256i, x: __m256i| _mm256_shuffle_epi8(table, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
+    // Nonzero for ASCII bytes of the class, and for the bytes of the table `others`.
+    let marks = |x: __m256i, others: __m256i| {
+        let bit = _mm256_shuffle_epi8(bit, high_nibbles(x));
+        _mm256_and_si256(_mm256_or_si256(_mm256_shuffle_epi8(low, x), lookup(others, x)), bit)
+    };
+    // Nonzero for ASCII bytes of the class, and for lead bytes whose second byte `next` is in the class.
+    let marks_of_pairs = |x: __m256i, next: __m256i| {
+        let (nibble, nibble_of_next) = (high_nibbles(x), high_nibbles(next));
+        let bit = _mm256_shuffle_epi8(bit, nibble);
+        let ascii = _mm256_and_si256(_mm256_shuffle_epi8(low, x), bit);
+        let lead = _mm256_and_si256(lookup(leads, x), bit);
+        let second =
+            _mm256_and_si256(lookup(seconds, next), _mm256_shuffle_epi8(bits_of_seconds, nibble_of_next));
+        let second = _mm256_and_si256(second, _mm256_shuffle_epi8(lengths, nibble));
+        // The minimum is nonzero if both are.
+        _mm256_or_si256(ascii, _mm256_min_epu8(lead, second))
     };
     // SAFETY: every `at` below is the start of a vector in its block.
     let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
-    let unmarked = |marks: __m256i| {
-        _mm256_movemask_epi8(_mm256_cmpeq_epi8(marks, _mm256_setzero_si256())).cast_unsigned()
-    };
-    let is_clean = |group: &[u8; GROUP]| {
+    // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no pair. The second one has the cost
+    // of the first one, and is enough for scripts of 2 bytes.
+    let is_clean = |test: u8, group: &[u8; GROUP + 1]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {
-            any = _mm256_or_si256(any, marks(load(group, vector * WIDTH)));
+            let at = vector * WIDTH;
+            let found = match test {
+                0 => marks(load(group, at), leads),
+                1 => marks(load(group, at), seconds_or_long),
+                _ => marks_of_pairs(load(group, at), load(group, at + 1)),
+            };
+            any = _mm256_or_si256(any, found);
         }
-        unmarked(any) == u32::MAX
+        _mm256_testz_si256(any, any) != 0 && (test != 1 || !class.has_second(0xC2, group[GROUP]))
     };
     let block_bits = |block: &[u8; BLOCK]| {
-        let half = |at: usize| u64::from(!unmarked(marks(load(block, at))));
+        let half = |at: usize| {
+            let unmarked = _mm256_cmpeq_epi8(marks(load(block, at), leads), _mm256_setzero_si256());
+            u64::from(!_mm256_movemask_epi8(unmarked).cast_unsigned())
+        };
         half(0) | half(WIDTH) << 32
     };
     find_class_with(bytes, class, positions, is_clean, block_bits)
@@ -60,12 +88,12 @@ fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACI
     // SAFETY: every `at` below is the start of a vector in its block.
     let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
     let equal = |block: &[u8], at: usize| _mm256_cmpeq_epi8(load(block, at), all);
-    let is_clean = |group: &[u8; GROUP]| {
+    let is_clean = |test: u8, group: &[u8; GROUP + 1]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {
             any = _mm256_or_si256(any, equal(group, vector * WIDTH));
         }
-        _mm256_testz_si256(any, any) != 0
+        test == 0 && _mm256_testz_si256(any, any) != 0
     };
     let block_bits = |block: &[u8; BLOCK]| {
         let half = |at: usize| u64::from(_mm256_movemask_epi8(equal(block, at)).cast_unsigned());
@@ -77,15 +105,17 @@ fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACI
 /// Implements [`ascii_without`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
-    let (low, bit) = (table(&class.nibbles().0), table(&BITS));
+    let [below_40, below_80, ..] = class.words();
+    let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
+    let bit = table(&BITS);
     let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
     let is_clean = |group: &[u8; ASCII_GROUP]| {
         let (mut any, mut marks) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-        for vector in group.as_chunks::<WIDTH>().0 {
-            // SAFETY: the array has the size of a vector.
-            let x = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
-            let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F));
-            let mark = _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(bit, nibble));
+        for vector in 0..ASCII_GROUP / WIDTH {
+            // SAFETY: the vector is inside the group.
+            let x = unsafe { _mm256_loadu_si256(group.as_ptr().add(vector * WIDTH).cast()) };
+            let mark =
+                _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(bit, high_nibbles(x)));
             any = _mm256_or_si256(any, x);
             marks = _mm256_or_si256(marks, mark);
         }
@@ -100,4 +130,25 @@ pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
 fn table(entries: &[u8; 16]) -> __m256i {
     // SAFETY: there are 16 bytes.
     _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
+}
+
+/// Returns a table indexed by the low 4 bits of a number below 40. Each entry has a bit for each value of the high 2 bits,
+/// which is set if the bit of the number is set in `word`.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn entries(word: u64) -> __m256i {
+    let (word, bits) = (_mm256_set1_epi64x(word.cast_signed()), table(&BITS));
+    let mut entries = _mm256_setzero_si256();
+    for high in 0..4 {
+        let bytes = _mm256_add_epi8(table(&HALVES), _mm256_set1_epi8(2 * high));
+        let is_set = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(word, bytes), bits), bits);
+        entries = _mm256_or_si256(entries, _mm256_and_si256(is_set, _mm256_set1_epi8(1 << high)));
+    }
+    entries
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn high_nibbles(x: __m256i) -> __m256i {
+    _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F))
 }
