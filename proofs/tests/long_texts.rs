@@ -226,7 +226,7 @@ fn an_error_in_a_long_text_is_found_at_its_offset() {
         for chunk in &chunks {
             replacing.feed_into(chunk, &mut output).expect("repaired");
         }
-        replacing.finish(&mut output).expect("whole");
+        replacing.finish_into(&mut output).expect("whole");
         assert!(output == expected, "round {round}: {from:?} to {to:?}");
         assert_eq!(replacing.counters().total(), 1);
     }
