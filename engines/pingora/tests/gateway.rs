@@ -194,7 +194,7 @@ const OK: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: clo
 /// Returns the error of a text, as found by the validator of the crate.
 fn error(text: &[u8]) -> Option<Utf8Error> {
     let mut validator = Utf8Validator::new();
-    validator.feed(text).and_then(|()| validator.finish()).err()
+    validator.validate(text).and_then(|()| validator.finish()).err()
 }
 
 /// Returns texts with every class of error, after well-formed characters of every length.
