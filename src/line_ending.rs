@@ -199,10 +199,10 @@ impl LineEnding {
         }
         dst.reserve(line.len() + MAX_TERMINATOR);
         dst.extend_from_slice(line);
-        if matches!(self, Self::CrLf) {
-            dst.extend_from_slice(b"\r");
+        match self {
+            Self::CrLf => dst.extend_from_slice(b"\r\n"),
+            _ => dst.extend_from_slice(&[self.last_byte()]),
         }
-        dst.extend_from_slice(&[self.last_byte()]);
         Ok(())
     }
 }
