@@ -323,23 +323,23 @@ where
     let (mut request_held, mut response_held) = (false, false);
     while request_ready || response_ready {
         if request_ready {
-            request_held = responses.has_many_answers();
+            request_held = responses.has_many_replies();
             match requests.poll_cycle(cx, client, upstream, observer, !request_held) {
                 Poll::Ready(cost) => budget = budget.saturating_sub(cost),
                 Poll::Pending => request_ready = false,
             }
             response_ready |= requests.collect_replies(responses);
-            response_ready |= response_held && !requests.has_many_answers();
+            response_ready |= response_held && !requests.has_many_replies();
             responses.notice_reset(requests);
         }
         if response_ready {
-            response_held = requests.has_many_answers();
+            response_held = requests.has_many_replies();
             match responses.poll_cycle(cx, upstream, client, observer, !response_held) {
                 Poll::Ready(cost) => budget = budget.saturating_sub(cost),
                 Poll::Pending => response_ready = false,
             }
             request_ready |= responses.collect_replies(requests);
-            request_ready |= request_held && !responses.has_many_answers();
+            request_ready |= request_held && !responses.has_many_replies();
             requests.notice_reset(responses);
         }
         if budget == 0 {
