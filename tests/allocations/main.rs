@@ -1,51 +1,28 @@
 //! Work allocates nothing, or memory within bounds. A program of its own, because its global allocator counts.
 #![allow(missing_docs)]
 
+#[cfg(all(
+    feature = "codec",
+    feature = "futures-io",
+    feature = "http",
+    feature = "io",
+    feature = "mime",
+    feature = "proxy",
+    feature = "stream",
+    feature = "transcode"
+))]
+mod adapters;
 #[cfg(feature = "tower")]
 mod bodies;
 #[cfg(all(feature = "codec", feature = "stream", feature = "transcode"))]
 mod bounds;
 #[cfg(feature = "proxy")]
 mod filter;
-#[cfg(all(
-    feature = "codec",
-    feature = "futures-io",
-    feature = "http",
-    feature = "io",
-    feature = "mime",
-    feature = "proxy",
-    feature = "stream",
-    feature = "transcode"
-))]
-mod io;
-#[cfg(all(
-    feature = "codec",
-    feature = "futures-io",
-    feature = "http",
-    feature = "io",
-    feature = "mime",
-    feature = "proxy",
-    feature = "stream",
-    feature = "transcode"
-))]
-mod steady;
 #[cfg(feature = "alloc")]
 mod text;
 
 #[path = "../support/allocations.rs"]
 mod allocations;
-#[cfg(all(
-    feature = "codec",
-    feature = "futures-io",
-    feature = "http",
-    feature = "io",
-    feature = "mime",
-    feature = "proxy",
-    feature = "stream",
-    feature = "transcode"
-))]
-#[path = "../support/repeat.rs"]
-mod repeat;
 #[cfg(feature = "tower")]
 #[path = "../support/mod.rs"]
 mod support;

@@ -8,6 +8,7 @@ mod framing;
 mod line_encoder;
 mod reports;
 mod sse;
+mod sse_limits;
 mod text;
 #[cfg(feature = "transcode")]
 mod transcode;

@@ -5,28 +5,8 @@ use utf8_codec::{ErrorKind, Utf8Error};
 
 use crate::support::cases::cases;
 use crate::support::rows::{self, UTF_8};
+use crate::support::verdict::verdict_of;
 use crate::support::{Rng, every_partition, oracle};
-
-/// The number of bytes fed when the error was reported, or 0 if the verdict was returned at the end of the message.
-type Verdict = (u64, Result<(), Utf8Error>);
-
-fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
-    let mut text = Utf8Validator::new();
-    let mut seen = 0;
-    for chop in chops {
-        seen += chop.len() as u64;
-        let snapshot = text;
-        if let Err(error) = text.validate(chop) {
-            assert_eq!(text.validate(b"more"), Err(error), "a failed message stays failed");
-            assert_eq!(text.finish(), Err(error));
-            assert_eq!(text, Utf8Validator::new(), "the next message starts with a new validator");
-            text = snapshot;
-            assert_eq!(text.validate(chop), Err(error), "a snapshot is restored by assignment");
-            return (seen, Err(error));
-        }
-    }
-    (0, text.finish())
-}
 
 #[test]
 fn every_partition_has_the_verdict_of_the_oracle() {
@@ -35,7 +15,7 @@ fn every_partition_has_the_verdict_of_the_oracle() {
         let input = rng.dirty_text(1 + round % 8);
         let expected = oracle::decode(&input).1.first().map(|&(at, kind, len)| Utf8Error::new(at, kind, len));
         every_partition(&input, |chunks| {
-            assert_eq!(judge(chunks.iter().copied()).1.err(), expected, "{chunks:02X?}");
+            assert_eq!(verdict_of(chunks.iter().copied()).1.err(), expected, "{chunks:02X?}");
         });
     }
 }
@@ -51,7 +31,7 @@ fn a_message_fails_at_its_first_impossible_byte() {
         let byte = impossible.unwrap_or(0) as u64;
         for size in 1..=9 {
             let frames = message.chunks(size).flat_map(|frame| [frame, b""]);
-            let (frame, verdict) = judge(frames);
+            let (frame, verdict) = verdict_of(frames);
             assert_eq!(verdict.err(), expected, "{message:02X?} in frames of {size}");
             assert!(byte <= frame && frame < byte + size as u64, "{message:02X?} in frames of {size}");
             assert!(byte > 0 || frame == 0, "{message:02X?}: the end is not known before it");
@@ -85,7 +65,7 @@ fn masked_payloads_are_checked_in_any_pieces() {
     let mut rng = Rng::new(53);
     for round in 0..300 {
         let payload = rng.dirty_text(1 + round * 9);
-        let verdict = judge([&payload[..]].into_iter()).1;
+        let verdict = verdict_of([&payload[..]].into_iter()).1;
         let (mut borrowed, mut in_place) = (Utf8Validator::new(), Utf8Validator::new());
         let (mut borrowed_mask, mut mask) = (Mask::new(key), Mask::new(key));
         let mut bytes = masked(&payload, key);

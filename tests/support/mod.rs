@@ -26,6 +26,7 @@ pub mod rows;
 pub mod sse;
 #[cfg(feature = "mime")]
 pub mod transfer;
+pub mod verdict;
 
 pub use partitions::{every_partition, some_partitions};
 pub use rng::Rng;

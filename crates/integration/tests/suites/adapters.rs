@@ -1,11 +1,11 @@
 //! Bodies and messages of WebSocket: the verdicts of the suites.
 
 use utf8_codec::http::{Utf8Body, Utf8BodyError};
-use utf8_codec::validator::Utf8Validator;
-use utf8_codec::{BomPolicy, ErrorKind, TextDecoder, Utf8Error};
+use utf8_codec::{BomPolicy, ErrorKind, TextDecoder};
 
 use crate::cases::cases;
 use crate::support::bodies::{EndHint, Script, drain};
+use crate::support::verdict::verdict_of;
 
 fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
     error
@@ -33,27 +33,6 @@ fn bodies_have_the_verdicts_of_every_suite() {
     }
 }
 
-/// The number of bytes fed when the error was reported, or 0 if the verdict was returned at the end of the message.
-type Verdict = (u64, Result<(), Utf8Error>);
-
-fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
-    let mut text = Utf8Validator::new();
-    let mut seen = 0;
-    for chop in chops {
-        seen += chop.len() as u64;
-        let snapshot = text;
-        if let Err(error) = text.validate(chop) {
-            assert_eq!(text.validate(b"more"), Err(error), "a failed message stays failed");
-            assert_eq!(text.finish(), Err(error));
-            assert_eq!(text, Utf8Validator::new(), "the next message starts with a new validator");
-            text = snapshot;
-            assert_eq!(text.validate(chop), Err(error), "a snapshot is restored by assignment");
-            return (seen, Err(error));
-        }
-    }
-    (0, text.finish())
-}
-
 #[test]
 #[cfg_attr(not(has_suites), ignore = "../shared/conformance is absent")]
 fn messages_fail_at_the_byte_that_autobahn_names() {
@@ -62,7 +41,7 @@ fn messages_fail_at_the_byte_that_autobahn_names() {
         section_6 += usize::from(case.id.starts_with("autobahn/6."));
         section_7 += usize::from(case.id.starts_with("autobahn/7.5.1"));
         let message = case.chunks.concat();
-        let (byte, verdict) = judge(message.chunks(1));
+        let (byte, verdict) = verdict_of(message.chunks(1));
         assert_eq!(verdict.is_ok(), case.expect()["ok"], "{}", case.id);
 
         // The suite has the exact byte, or the latest frame in which the error must be reported.
@@ -77,12 +56,12 @@ fn messages_fail_at_the_byte_that_autobahn_names() {
             assert!(byte > 0 || frames.len() == case.chunks.len(), "{}", case.id);
         }
 
-        let (frame, same) = judge(case.slices().into_iter());
+        let (frame, same) = verdict_of(case.slices().into_iter());
         assert_eq!(same, verdict, "{}", case.id);
         assert!(frame >= byte && (byte > 0 || frame == 0), "{}", case.id);
         for size in 2..=9 {
             let chops = case.chunks.iter().flat_map(|frame| frame.chunks(size));
-            let (chop, same) = judge(chops);
+            let (chop, same) = verdict_of(chops);
             assert_eq!(same, verdict, "{} in chops of {size}", case.id);
             assert!(byte <= chop && chop < byte + size as u64, "{} in chops of {size}", case.id);
         }

@@ -17,6 +17,8 @@ mod partitions;
 mod rng;
 #[path = "../../../../tests/support/rows.rs"]
 pub mod rows;
+#[path = "../../../../tests/support/verdict.rs"]
+pub mod verdict;
 
 pub use partitions::{every_partition, some_partitions};
 pub use rng::Rng;

@@ -14,8 +14,8 @@ use utf8_codec::http::Utf8Body;
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::stream::{SseStream, Utf8Stream};
 
+use super::repeat::{EVENT, Repeat, TEXT, decoders, next, text_chunks};
 use crate::allocations::{assert_at_most, assert_steady};
-use crate::repeat::{EVENT, Repeat, TEXT, decoders, next, text_chunks};
 
 #[test]
 fn stream() {

@@ -20,8 +20,8 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{TextDecoder, Utf8Decoder};
 
+use super::repeat::{ALL_BUT_NUL, EVENT, Repeat, TEXT, chunks_of, decoders, next, text_chunks};
 use crate::allocations::{assert_at_most, assert_steady};
-use crate::repeat::{ALL_BUT_NUL, EVENT, Repeat, TEXT, chunks_of, decoders, next, text_chunks};
 
 /// Asserts that `FramedRead` with this codec does not allocate for the frames of a stream.
 fn assert_codec_is_steady<C: Decoder>(name: &str, codec: C, unit: &[u8])
