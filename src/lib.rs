@@ -22,6 +22,7 @@
 //! | positions in a buffer or text | [`boundary`], [`locate`] | none (`no_std`) |
 //! | the start of an XML, HTML, CSS, Python or gettext file | [`declared`] | none (`no_std`) |
 //! | WebSocket messages | [`validator`] | none (`no_std`) |
+//! | WebSocket frames | [`websocket`] | `websocket` |
 //! | a tokio `Framed` | [`codec`], [`codec::framing`], [`codec::sse`] | `codec` (default) |
 //! | a `Stream` of chunks | [`stream`] | `stream` |
 //! | a reader or writer | [`io`] | `std`, `io`, `futures-io` |
@@ -44,7 +45,8 @@
         feature = "tower",
         feature = "mime",
         feature = "relay",
-        feature = "transcode"
+        feature = "transcode",
+        feature = "websocket"
     )),
     allow(rustdoc::broken_intra_doc_links)
 )]
@@ -135,6 +137,9 @@ pub mod tower;
 #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub mod transcode;
 pub mod validator;
+#[cfg(feature = "websocket")]
+#[cfg_attr(docsrs, doc(cfg(feature = "websocket")))]
+pub mod websocket;
 
 #[cfg(any(feature = "codec", feature = "stream"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "stream"))))]

@@ -102,13 +102,7 @@ impl Utf8Validator {
     /// Same as [`validate`](Self::validate).
     pub fn validate_masked(&mut self, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         self.verdict()?;
-        let mut block = [0; BLOCK];
-        bytes.chunks(BLOCK).try_for_each(|masked| {
-            let block = &mut block[..masked.len()];
-            block.copy_from_slice(masked);
-            mask.apply(block);
-            self.validate(block)
-        })
+        validate_masked(&mut self.decoder, bytes, mask).inspect_err(|&error| self.failed = Some(error))
     }
 
     /// Removes the mask from a payload and validates it block by block, while each block is in the L1 cache.
@@ -151,6 +145,19 @@ impl Utf8Validator {
 /// The number of bytes that are unmasked at a time.
 const BLOCK: usize = 1024;
 
+/// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the offset of
+/// the decoder.
+#[inline]
+pub(crate) fn validate_masked(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
+    let mut block = [0; BLOCK];
+    bytes.chunks(BLOCK).try_for_each(|masked| {
+        let block = &mut block[..masked.len()];
+        block.copy_from_slice(masked);
+        mask.apply(block);
+        decoder.validate(block)
+    })
+}
+
 /// The mask of a WebSocket frame (RFC 6455 §5.3), and the position of the next payload byte in it.
 ///
 /// Each frame has its own mask. Use the same `Mask` for all parts of a frame.
@@ -179,7 +186,18 @@ impl Mask {
         for (byte, key) in blocks.into_remainder().iter_mut().zip(self.key.into_iter().cycle()) {
             *byte ^= key;
         }
-        let rotated = u32::from_le_bytes(self.key).rotate_right(8 * (bytes.len() % 4) as u32);
-        self.key = rotated.to_le_bytes();
+        *self = self.rotated(bytes.len());
+    }
+
+    /// Returns the mask `bytes` bytes later.
+    pub(crate) const fn rotated(self, bytes: usize) -> Self {
+        let rotated = u32::from_le_bytes(self.key).rotate_right(8 * (bytes % 4) as u32);
+        Self { key: rotated.to_le_bytes() }
+    }
+
+    /// Returns the key of a frame whose payload starts with the next byte.
+    #[cfg(feature = "websocket")]
+    pub(crate) const fn key(self) -> [u8; 4] {
+        self.key
     }
 }

@@ -27,6 +27,8 @@ pub mod sse;
 #[cfg(feature = "mime")]
 pub mod transfer;
 pub mod verdict;
+#[cfg(feature = "websocket")]
+pub mod websocket;
 
 pub use partitions::{every_partition, some_partitions};
 pub use rng::Rng;
