@@ -148,7 +148,11 @@ const BLOCK: usize = 1024;
 /// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the offset of
 /// the decoder.
 #[inline]
-pub(crate) fn validate_masked(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
+pub(crate) fn validate_masked(
+    decoder: &mut Utf8Decoder,
+    bytes: &[u8],
+    mask: &mut Mask,
+) -> Result<(), Utf8Error> {
     let mut block = [0; BLOCK];
     bytes.chunks(BLOCK).try_for_each(|masked| {
         let block = &mut block[..masked.len()];

@@ -170,7 +170,11 @@ impl FrameFilter {
     }
 
     #[inline(always)]
-    fn run(&mut self, slice: &[u8], plan: &mut Plan<impl FnMut(Edit<'_>)>) -> Result<FrameVerdict, FrameError> {
+    fn run(
+        &mut self,
+        slice: &[u8],
+        plan: &mut Plan<impl FnMut(Edit<'_>)>,
+    ) -> Result<FrameVerdict, FrameError> {
         let mut at = 0;
         while let Some(step) = self.frames.step(slice, &mut at)? {
             match step {
@@ -211,7 +215,8 @@ impl FrameFilter {
         let before = self.text;
         let payload = &slice[data.range.clone()];
         let is_read = data.message.is_text && !data.message.is_compressed;
-        let result = if is_read { validate(&mut self.text, payload, data.mask, data.ends_message) } else { Ok(()) };
+        let result =
+            if is_read { validate(&mut self.text, payload, data.mask, data.ends_message) } else { Ok(()) };
         if let Some(from) = data.whole_from
             && result.is_ok()
             && before.pending().is_empty()
@@ -220,6 +225,7 @@ impl FrameFilter {
         {
             // The whole frame passes unchanged.
             plan.pass(from..data.range.end);
+            self.is_continued = true;
             self.end_part(&data);
             return Ok(());
         }
@@ -267,7 +273,9 @@ impl FrameFilter {
             loop {
                 let at = self.text.offset();
                 let rest = payload.get((at - data.offset) as usize..).unwrap_or_default();
-                let Err(error) = validate(&mut self.text, rest, part.mask_at(at), data.ends_message) else { break };
+                let Err(error) = validate(&mut self.text, rest, part.mask_at(at), data.ends_message) else {
+                    break;
+                };
                 let Utf8Error { offset, kind, len, .. } = error;
                 let wire = self.frames.text_error(data, error).offset;
                 plan.report(Utf8Error::new(wire, kind, len));
@@ -289,9 +297,8 @@ impl FrameFilter {
     #[inline(always)]
     fn end_part(&mut self, data: &Data) {
         self.frames.note_pending(data, self.text.pending().len());
-        self.is_continued = !data.ends_message;
         if data.ends_message {
-            self.text = Utf8Decoder::new();
+            (self.text, self.is_continued) = (Utf8Decoder::new(), false);
         }
     }
 }

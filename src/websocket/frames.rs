@@ -223,7 +223,8 @@ impl Frames {
         if header.len > self.max_frame_length {
             return Err(FrameErrorKind::FrameTooLong(self.max_frame_length));
         }
-        if header.len > self.max_message_length.saturating_sub(self.message.map_or(0, |message| message.len)) {
+        if header.len > self.max_message_length.saturating_sub(self.message.map_or(0, |message| message.len))
+        {
             return Err(FrameErrorKind::MessageTooLong(self.max_message_length));
         }
         if header.opcode != Opcode::Continuation {

@@ -33,7 +33,8 @@ impl CompressionPolicy {
     /// ```
     pub fn edit(self, extensions: &str) -> Option<String> {
         let mut kept = String::new();
-        for extension in elements(extensions).filter(|extension| self == Self::Pass && is_deflate(extension)) {
+        for extension in elements(extensions).filter(|extension| self == Self::Pass && is_deflate(extension))
+        {
             if !kept.is_empty() {
                 kept.push_str(", ");
             }

@@ -133,7 +133,10 @@ impl FrameHeader {
     /// Reads a header. Returns it with its length, or `None` if there are too few bytes. An error has the position of the
     /// byte that cannot be part of a header: every prefix of the bytes before it is a prefix of one.
     #[inline(always)]
-    pub(super) fn read(bytes: &[u8], context: Context) -> Result<Option<(Self, usize)>, (usize, FrameErrorKind)> {
+    pub(super) fn read(
+        bytes: &[u8],
+        context: Context,
+    ) -> Result<Option<(Self, usize)>, (usize, FrameErrorKind)> {
         let Some(&first) = bytes.first() else { return Ok(None) };
         let Some(opcode) = Opcode::new(first & 0xF) else {
             return Err((0, FrameErrorKind::ReservedOpcode));

@@ -179,6 +179,9 @@ impl<'c> Events<'_, 'c> {
         loop {
             if let Some(data) = &self.data {
                 if let Some(event) = self.reader.next_of_data(data, &mut self.text)? {
+                    if matches!(event, Event::End(_)) {
+                        self.data = None;
+                    }
                     return Ok(Some(event));
                 }
                 self.data = None;

@@ -149,7 +149,8 @@ pub fn read(bytes: &[u8], rules: Rules) -> Read {
         if is_control {
             if header.first == 0x88 && payload.len() >= 2 {
                 let code = u16::from_be_bytes([payload[0], payload[1]]);
-                if code < 1000 || (1004..=1006).contains(&code) || (1015..3000).contains(&code) || code > 4999 {
+                if code < 1000 || (1004..=1006).contains(&code) || (1015..3000).contains(&code) || code > 4999
+                {
                     read.error = Some((start as u64, in_message, FrameErrorKind::CloseCode(code)));
                     break;
                 }
@@ -171,7 +172,8 @@ pub fn read(bytes: &[u8], rules: Rules) -> Read {
             }
             continue;
         }
-        let part = message.get_or_insert_with(|| Message { first: header.first & 0x7F, ..Message::default() });
+        let part =
+            message.get_or_insert_with(|| Message { first: header.first & 0x7F, ..Message::default() });
         part.bytes.extend_from_slice(&payload);
         part.wire.extend((start..end).map(|i| i as u64));
         let ends = is_whole && is_final;

@@ -117,7 +117,10 @@ fn a_close_frame_is_read_as_it_was_written() {
         for (reason, kept) in [("", ""), ("grün", "grün"), (&"é".repeat(99), &"é".repeat(61))] {
             let mut written = Vec::new();
             CloseFrame::new(1000, reason).write_to(key, &mut written);
-            assert_eq!(FrameReader::new(sender).feed(&mut written).next(), Some(Ok(Event::Close(Some(CloseFrame::new(1000, kept))))));
+            assert_eq!(
+                FrameReader::new(sender).feed(&mut written).next(),
+                Some(Ok(Event::Close(Some(CloseFrame::new(1000, kept)))))
+            );
             assert_eq!(CloseFrame::new(1000, reason).reason(), kept);
         }
     }
@@ -126,10 +129,22 @@ fn a_close_frame_is_read_as_it_was_written() {
 #[test]
 fn an_error_has_its_close_code_and_no_payload() {
     let cases = [
-        (frame(0x81, b"secret\xFF", None), 1007, "frame error at byte 8: ill-formed UTF-8 at byte 6 (InvalidLead, 1 byte)"),
-        (frame(0x88, b"\x03\xE8\xFF", None), 1007, "frame error at byte 4: close reason: ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)"),
+        (
+            frame(0x81, b"secret\xFF", None),
+            1007,
+            "frame error at byte 8: ill-formed UTF-8 at byte 6 (InvalidLead, 1 byte)",
+        ),
+        (
+            frame(0x88, b"\x03\xE8\xFF", None),
+            1007,
+            "frame error at byte 4: close reason: ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)",
+        ),
         (frame(0x83, b"secret", None), 1002, "frame error at byte 0: reserved opcode"),
-        (b"\x82\x7F\0\0\0\0\x7F\0\0\0".to_vec(), 1009, "frame error at byte 1: frame longer than 16777216 bytes"),
+        (
+            b"\x82\x7F\0\0\0\0\x7F\0\0\0".to_vec(),
+            1009,
+            "frame error at byte 1: frame longer than 16777216 bytes",
+        ),
     ];
     for (mut stream, code, text) in cases {
         let error = FrameReader::new(Sender::Server).feed(&mut stream).find_map(Result::err).unwrap();

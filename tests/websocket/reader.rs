@@ -36,7 +36,8 @@ fn collect(mut reader: FrameReader, chunks: &[&[u8]]) -> Read {
                 Ok(Event::Ping(payload)) => all.items.push((9, payload.as_slice().to_vec())),
                 Ok(Event::Pong(payload)) => all.items.push((10, payload.as_slice().to_vec())),
                 Ok(Event::Close(close)) => {
-                    let payload = close.map(|close| [&close.code().to_be_bytes(), close.reason().as_bytes()].concat());
+                    let payload =
+                        close.map(|close| [&close.code().to_be_bytes(), close.reason().as_bytes()].concat());
                     all.items.push((8, payload.unwrap_or_default()));
                 }
                 Ok(event) => panic!("{event:?}"),
