@@ -70,14 +70,12 @@ impl Utf8Decoder {
     }
 
     /// Moves the decoder to a character boundary at `offset`. The prediction is kept.
-    #[cfg(any(feature = "proxy", feature = "std", feature = "transcode"))]
     #[inline(always)]
     pub(crate) fn seek(&mut self, offset: u64) {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
     /// Moves the decoder forward to a character boundary, over bytes that are not decoded.
-    #[cfg(feature = "transcode")]
     #[inline(always)]
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.seek(self.offset.wrapping_add(bytes as u64));

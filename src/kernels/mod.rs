@@ -18,6 +18,7 @@
 //! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
+//! | `unmask.rs` | the payload of a WebSocket frame without its mask |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
@@ -87,6 +88,7 @@ mod state;
 mod tests;
 #[cfg(feature = "transcode")]
 pub(crate) mod units;
+pub(crate) mod unmask;
 #[cfg(feature = "transcode")]
 pub(crate) mod utf16;
 #[cfg(feature = "transcode")]

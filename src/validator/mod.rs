@@ -37,6 +37,7 @@ mod buf;
 
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
+use crate::kernels::unmask::unmask;
 
 /// Validates messages one after the other as their bytes arrive, without a buffer.
 ///
@@ -144,6 +145,8 @@ impl Utf8Validator {
 
 /// The number of bytes that are unmasked at a time.
 const BLOCK: usize = 1024;
+/// A payload of at most this many bytes is unmasked without a kernel.
+const SHORT: usize = 64;
 
 /// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the offset of
 /// the decoder.
@@ -153,11 +156,22 @@ pub(crate) fn validate_masked(
     bytes: &[u8],
     mask: &mut Mask,
 ) -> Result<(), Utf8Error> {
+    if bytes.len() <= SHORT {
+        let mut block = [0; SHORT];
+        let block = &mut block[..bytes.len()];
+        block.copy_from_slice(bytes);
+        mask.apply(block);
+        return decoder.validate(block);
+    }
     let mut block = [0; BLOCK];
     bytes.chunks(BLOCK).try_for_each(|masked| {
         let block = &mut block[..masked.len()];
-        block.copy_from_slice(masked);
-        mask.apply(block);
+        let is_ascii = unmask(masked, block, mask.key);
+        *mask = mask.rotated(masked.len());
+        if is_ascii && decoder.pending().is_empty() {
+            decoder.skip(block.len());
+            return Ok(());
+        }
         decoder.validate(block)
     })
 }

@@ -11,6 +11,7 @@ pub(in crate::kernels) mod positions;
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
+pub(in crate::kernels) mod unmask;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 mod validation;
@@ -33,6 +34,7 @@ const FUNCTIONS: Functions = Functions {
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
+    unmask: unmask::unmask,
     #[cfg(feature = "transcode")]
     ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]

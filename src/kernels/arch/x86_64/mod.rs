@@ -54,6 +54,7 @@ macro_rules! functions {
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,
+            unmask: $kernel::unmask,
             #[cfg(feature = "transcode")]
             ascii_len: $kernel::count::ascii_len,
             #[cfg(feature = "mime")]

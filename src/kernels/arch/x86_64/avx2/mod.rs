@@ -26,6 +26,7 @@ pub(super) mod utf16;
 use core::arch::x86_64::*;
 
 use super::vendor::prefetches_ascii;
+use crate::kernels::arch::portable;
 use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
@@ -52,6 +53,12 @@ pub(super) static UNITS: Units = units!("avx2,bmi1,popcnt");
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate::<Ymm>(chunk, state) }
+}
+
+/// Implements [`unmask`](crate::kernels::functions::Functions): the portable loop, vectorized by the compiler.
+#[target_feature(enable = "avx2")]
+pub(super) fn unmask(input: &[u8], output: &mut [u8], key: [u8; 4]) -> bool {
+    portable::unmask::unmask(input, output, key)
 }
 
 /// Implements [`IsText`](crate::kernels::functions::IsText).

@@ -22,6 +22,7 @@ pub(super) mod utf32;
 use core::arch::x86_64::*;
 
 use super::vendor::prefetches_ascii;
+use crate::kernels::arch::portable;
 use crate::kernels::arch::vector::{self, Vector};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::functions::Index;
@@ -57,6 +58,12 @@ pub(super) static UNITS: Units = Units {
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate::<Zmm>(chunk, state) }
+}
+
+/// Implements [`unmask`](crate::kernels::functions::Functions): the portable loop, vectorized by the compiler.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn unmask(input: &[u8], output: &mut [u8], key: [u8; 4]) -> bool {
+    portable::unmask::unmask(input, output, key)
 }
 
 /// Implements [`IsText`](crate::kernels::functions::IsText).
