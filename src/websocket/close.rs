@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
+use super::error::FrameError;
 use super::header::{FrameHeader, MAX_CONTROL, Opcode};
 use crate::boundary::truncate;
 use crate::decoder::from_utf8;
@@ -32,7 +33,7 @@ impl CloseFrame {
         Self::from_display(code, &reason)
     }
 
-    pub(super) fn from_display(code: u16, reason: &dyn fmt::Display) -> Self {
+    fn from_display(code: u16, reason: &dyn fmt::Display) -> Self {
         let mut frame = Self { code, reason: [0; MAX_REASON], len: 0 };
         let _ = write!(frame, "{reason}");
         frame
@@ -58,6 +59,13 @@ impl CloseFrame {
         if let Some(key) = key {
             Mask::new(key).apply(&mut out[start..]);
         }
+    }
+}
+
+impl FrameError {
+    /// Returns the close frame with this code, and the error as its reason.
+    pub fn close_frame(&self) -> CloseFrame {
+        CloseFrame::from_display(self.close_code(), self)
     }
 }
 

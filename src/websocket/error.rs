@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use super::close::CloseFrame;
 use crate::error::Utf8Error;
 
 /// Why a connection fails, and where.
@@ -67,11 +66,6 @@ impl FrameError {
             FrameErrorKind::FrameTooLong(_) | FrameErrorKind::MessageTooLong(_) => 1009,
             _ => 1002,
         }
-    }
-
-    /// Returns the close frame with this code, and the error as its reason.
-    pub fn close_frame(&self) -> CloseFrame {
-        CloseFrame::from_display(self.close_code(), self)
     }
 
     /// Returns the error in the text, with its offset in the message or in the reason.
