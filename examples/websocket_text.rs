@@ -1,152 +1,123 @@
-//! A WebSocket echo server that validates text as its bytes arrive. If a frame of 1 MiB starts with ill-formed text,
-//! the server closes with code 1007 before the rest of the frame has arrived.
+//! A WebSocket echo server over hyper's upgrade that validates text as its bytes arrive. If a frame of 1 MiB starts with
+//! ill-formed text, the server closes with code 1007 before the rest of the frame has arrived.
 //!
-//! WebSocket libraries return whole frames, so this server reads frames itself. A library does the handshake and is the
-//! client. Without arguments it runs a server and a client; with `--listen ADDR` it only serves.
+//! The frames are read by `FrameReader`. tungstenite computes the key of the handshake and is the client. Without arguments
+//! the example runs a server and a client; with `--listen ADDR` it only serves.
 
 use core::error::Error;
 use core::net::SocketAddr;
-use std::io::{self, Cursor};
+use core::time::Duration;
+use std::convert::Infallible;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use http::header::{
+    CONNECTION, HeaderMap, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use http::{Request, Response, StatusCode};
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Control, Data, OpCode};
-use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame, FrameHeader};
-use tokio_tungstenite::{WebSocketStream, accept_async, client_async};
-use utf8_codec::boundary::truncate;
-use utf8_codec::validator::{Mask, Utf8Validator};
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::{WebSocketStream, client_async};
+use utf8_codec::validator::Mask;
+use utf8_codec::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
 
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-const MAX_MESSAGE: usize = 16 << 20;
-/// A control frame has at most 125 bytes (RFC 6455 §5.5).
-const MAX_CONTROL: usize = 125;
-/// The payload of a close frame starts with the code, which has 2 bytes.
-const MAX_REASON: usize = MAX_CONTROL - 2;
+const MAX_MESSAGE: u64 = 16 << 20;
 
-struct Connection {
-    socket: TcpStream,
-    buffer: BytesMut,
-}
-
-impl Connection {
-    /// Reads some bytes. The end of the stream is an error.
-    async fn read(&mut self) -> Result<()> {
-        match self.socket.read_buf(&mut self.buffer).await? {
-            0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-            _ => Ok(()),
+/// Echoes messages until the peer closes.
+async fn echo(mut socket: impl AsyncRead + AsyncWrite + Unpin) -> Result<()> {
+    let mut reader = FrameReader::new(Sender::Client).with_max_message_length(MAX_MESSAGE);
+    let (mut buffer, mut message, mut replies) = (vec![0; 16 * 1024], Vec::new(), Vec::new());
+    let mut error = None;
+    while error.is_none() && !reader.is_closed() {
+        let read = socket.read(&mut buffer).await?;
+        if read == 0 {
+            return Ok(reader.finish()?);
         }
-    }
-
-    /// Reads the next frame header. Returns it with the length of its payload.
-    async fn header(&mut self) -> Result<(FrameHeader, usize)> {
-        loop {
-            let mut cursor = Cursor::new(&self.buffer[..]);
-            if let Some((header, length)) = FrameHeader::parse(&mut cursor)? {
-                let taken = cursor.position() as usize;
-                self.buffer.advance(taken);
-                return Ok((header, usize::try_from(length)?));
+        for event in reader.feed(&mut buffer[..read]) {
+            match event {
+                Ok(Event::Text(text)) => message.extend_from_slice(text.as_bytes()),
+                Ok(Event::Seam(character)) => message.extend_from_slice(character.as_bytes()),
+                Ok(Event::Binary(data)) => message.extend_from_slice(data),
+                Ok(Event::End(opcode)) => reply(opcode, &core::mem::take(&mut message), &mut replies),
+                Ok(Event::Ping(payload)) => reply(Opcode::Pong, payload.as_slice(), &mut replies),
+                Ok(Event::Close(Some(frame))) => frame.write_to(None, &mut replies),
+                Ok(Event::Close(None)) => reply(Opcode::Close, b"", &mut replies),
+                Ok(_) => {}
+                Err(found) => {
+                    found.close_frame().write_to(None, &mut replies);
+                    error = Some(found);
+                    break;
+                }
             }
-            self.read().await?;
         }
+        socket.write_all(&replies).await?;
+        replies.clear();
     }
-
-    /// Returns the bytes that have arrived of a payload. `left` is the number of bytes that are not returned yet.
-    async fn piece(&mut self, left: usize) -> Result<BytesMut> {
-        if self.buffer.is_empty() {
-            self.read().await?;
-        }
-        Ok(self.buffer.split_to(left.min(self.buffer.len())))
-    }
-
-    async fn send(&mut self, frame: Frame) -> Result<()> {
-        let mut bytes = Vec::new();
-        frame.format(&mut bytes)?;
-        Ok(self.socket.write_all(&bytes).await?)
-    }
-
-    /// Closes the connection. Reads until the peer closes, so that a peer that is still sending a frame can read the
-    /// reason.
-    async fn close(mut self, code: u16, reason: &str) -> Result<()> {
-        let reason = truncate(reason, MAX_REASON).into();
-        self.send(Frame::close(Some(CloseFrame { code: CloseCode::from(code), reason }))).await?;
-        self.socket.shutdown().await?;
-        tokio::io::copy(&mut self.socket, &mut tokio::io::sink()).await?;
-        Ok(())
-    }
+    // The server closes first (RFC 6455 §7.1.1). It reads until the peer closes, so that a peer that is still sending a frame
+    // can read the reason.
+    socket.shutdown().await?;
+    let drained = async { while let Ok(1..) = socket.read(&mut buffer).await {} };
+    let _ = tokio::time::timeout(Duration::from_secs(1), drained).await;
+    error.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Echoes text messages until the peer closes.
-async fn echo(socket: TcpStream) -> Result<()> {
-    // A client sends frames only after the handshake, so no bytes are lost in `into_inner`.
-    let socket = accept_async(socket).await?.into_inner();
-    let mut connection = Connection { socket, buffer: BytesMut::new() };
-    let (mut text, mut message) = (Utf8Validator::new(), BytesMut::new());
-    loop {
-        let (header, mut left) = connection.header().await?;
-        let Some(mut mask) = header.mask.map(Mask::new) else {
-            return connection.close(1002, "a client masks its frames").await;
+fn reply(opcode: Opcode, payload: &[u8], replies: &mut Vec<u8>) {
+    FrameHeader::new(opcode, payload.len() as u64).write_to(replies);
+    replies.extend_from_slice(payload);
+}
+
+/// Accepts the handshake (RFC 6455 §4.2.2), without extensions.
+async fn upgrade(mut request: Request<Incoming>) -> core::result::Result<Response<Empty<Bytes>>, Infallible> {
+    let mut response = Response::new(Empty::new());
+    let has = |headers: &HeaderMap, name, value: &str| {
+        let field = headers.get(name).and_then(|field| field.to_str().ok()).unwrap_or_default();
+        field.split(',').any(|element| element.trim().eq_ignore_ascii_case(value))
+    };
+    let headers = request.headers();
+    let is_upgrade = has(headers, CONNECTION, "upgrade")
+        && has(headers, UPGRADE, "websocket")
+        && has(headers, SEC_WEBSOCKET_VERSION, "13");
+    let accept = headers.get(SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
+    let Some(accept) = accept.filter(|_| is_upgrade).and_then(|accept| accept.parse().ok()) else {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        return Ok(response);
+    };
+    tokio::spawn(async move {
+        let socket = match hyper::upgrade::on(&mut request).await {
+            Ok(socket) => TokioIo::new(socket),
+            Err(error) => return eprintln!("upgrade: {error}"),
         };
-        match header.opcode {
-            OpCode::Data(Data::Text | Data::Continue) => {
-                if left > MAX_MESSAGE - message.len() {
-                    return connection.close(1009, "the message is too big").await;
-                }
-                while left > 0 {
-                    let mut piece = connection.piece(left).await?;
-                    left -= piece.len();
-                    if let Err(error) = text.unmask(&mut piece, &mut mask) {
-                        return connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await;
-                    }
-                    message.unsplit(piece);
-                }
-                if header.is_final {
-                    if let Err(error) = text.finish() {
-                        return connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await;
-                    }
-                    let echo = message.split().freeze();
-                    connection.send(Frame::message(echo, OpCode::Data(Data::Text), true)).await?;
-                }
-            }
-            OpCode::Control(_) if left > MAX_CONTROL || !header.is_final => {
-                return connection.close(1002, "a control frame is short and whole").await;
-            }
-            OpCode::Control(control) => {
-                let mut payload = BytesMut::new();
-                while payload.len() < left {
-                    let piece = connection.piece(left - payload.len()).await?;
-                    payload.unsplit(piece);
-                }
-                mask.apply(&mut payload);
-                match control {
-                    Control::Ping => connection.send(Frame::pong(payload.freeze())).await?,
-                    Control::Close => {
-                        // The reason, after the 2 bytes of the code, must also be text.
-                        let mut reason = Utf8Validator::new();
-                        let verdict = reason.validate(payload.get(2..).unwrap_or_default());
-                        return match verdict.and_then(|()| reason.finish()) {
-                            Ok(()) => connection.close(1000, "").await,
-                            Err(error) => {
-                                connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await
-                            }
-                        };
-                    }
-                    _ => {}
-                }
-            }
-            OpCode::Data(_) => return connection.close(1003, "text only").await,
+        if let Err(error) = echo(socket).await {
+            eprintln!("{error}");
         }
-    }
+    });
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    response.headers_mut().extend([
+        (CONNECTION, http::HeaderValue::from_static("upgrade")),
+        (UPGRADE, http::HeaderValue::from_static("websocket")),
+        (SEC_WEBSOCKET_ACCEPT, accept),
+    ]);
+    Ok(response)
 }
 
 async fn serve(listener: TcpListener) -> Result<()> {
     loop {
         let (socket, peer) = listener.accept().await?;
         tokio::spawn(async move {
-            if let Err(error) = echo(socket).await {
+            let connection =
+                http1::Builder::new().serve_connection(TokioIo::new(socket), service_fn(upgrade));
+            if let Err(error) = connection.with_upgrades().await {
                 eprintln!("{peer}: {error}");
             }
         });
@@ -170,6 +141,17 @@ async fn closed(client: &mut Client) -> Result<(u16, String)> {
 
 fn fragment(payload: &'static [u8], opcode: Data, last: bool) -> Message {
     Message::Frame(Frame::message(Bytes::from_static(payload), OpCode::Data(opcode), last))
+}
+
+/// Returns the header of a masked frame and the first bytes of its payload.
+fn start_of_frame(opcode: Opcode, len: u64, payload: &[u8]) -> Vec<u8> {
+    let key = [0x37, 0xFA, 0x21, 0x3D];
+    let mut bytes = Vec::new();
+    FrameHeader { mask: Some(key), ..FrameHeader::new(opcode, len) }.write_to(&mut bytes);
+    let header = bytes.len();
+    bytes.extend_from_slice(payload);
+    Mask::new(key).apply(&mut bytes[header..]);
+    bytes
 }
 
 #[tokio::main]
@@ -201,31 +183,20 @@ async fn main() -> Result<()> {
     while client.next().await.transpose()?.is_some() {}
     println!("well-formed text was echoed");
 
-    // Autobahn 6.4.3: the header of a frame of 1 MiB, and the first bytes, which are ill-formed. No more bytes are
-    // sent.
+    // Autobahn 6.4.3: the header of a frame of 1 MiB, and the first bytes, which are ill-formed. No more bytes are sent.
     let mut client = connect(&address).await?;
-    let key = [0x37, 0xFA, 0x21, 0x3D];
-    let mut bytes = Vec::new();
-    let header = FrameHeader { opcode: OpCode::Data(Data::Text), mask: Some(key), ..FrameHeader::default() };
-    header.format(1 << 20, &mut bytes)?;
-    let mut payload = *b"\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5\xF4\x90";
-    Mask::new(key).apply(&mut payload);
-    bytes.extend_from_slice(&payload);
-    client.get_mut().write_all(&bytes).await?;
+    let ill_formed = b"\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5\xF4\x90";
+    client.get_mut().write_all(&start_of_frame(Opcode::Text, 1 << 20, ill_formed)).await?;
     let (code, reason) = closed(&mut client).await?;
-    assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 11 (AboveMax, 1 byte)"));
+    assert_eq!(code, 1007);
+    assert_eq!(reason, "frame error at byte 25: ill-formed UTF-8 at byte 11 (AboveMax, 1 byte)");
     println!("rejected inside a frame: {code} {reason}");
 
     // Headers that announce more than the server reads.
-    for (opcode, length, expected) in
-        [(OpCode::Control(Control::Ping), 1 << 40, 1002), (OpCode::Data(Data::Continue), u64::MAX, 1009)]
-    {
+    for (opcode, length, expected) in [(Opcode::Ping, 1 << 40, 1002), (Opcode::Continuation, 1 << 40, 1009)] {
         let mut client = connect(&address).await?;
         client.send(fragment(b"a", Data::Text, false)).await?;
-        let mut bytes = Vec::new();
-        let header = FrameHeader { opcode, mask: Some(key), ..FrameHeader::default() };
-        header.format(length, &mut bytes)?;
-        client.get_mut().write_all(&bytes).await?;
+        client.get_mut().write_all(&start_of_frame(opcode, length, b"")).await?;
         let (code, reason) = closed(&mut client).await?;
         assert_eq!(code, expected, "{reason}");
         println!("rejected by its header:  {code} {reason}");
@@ -236,7 +207,8 @@ async fn main() -> Result<()> {
     client.send(fragment(b"ab", Data::Text, false)).await?;
     client.send(fragment(b"c\xE2\x82", Data::Continue, true)).await?;
     let (code, reason) = closed(&mut client).await?;
-    assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 3 (Truncated, 2 bytes)"));
+    assert_eq!(code, 1007);
+    assert_eq!(reason, "frame error at byte 15: ill-formed UTF-8 at byte 3 (Truncated, 2 bytes)");
     println!("rejected at its end:     {code} {reason}");
     Ok(())
 }
