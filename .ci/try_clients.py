@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the example servers with real clients: curl, logger of util-linux, vscode-jsonrpc under
-Node and paho-mqtt. The step `clients` of .ci/run builds the examples and installs the clients.
+"""Runs the example servers with real clients: curl, logger of util-linux, vscode-jsonrpc and ws under
+Node, paho-mqtt, and websockets. The step `clients` of .ci/run builds the examples and installs the clients.
 
     .ci/try_clients.py EXAMPLES NODE_MODULES PYTHON
 """
@@ -11,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+
+import websocket_cases
 
 EXAMPLES, NODE_MODULES, PYTHON = sys.argv[1:]
 TIMEOUT = 20
@@ -40,8 +42,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(example):
-    command = [os.path.join(EXAMPLES, example), "--listen", "127.0.0.1:0"]
+def serving(example, *arguments):
+    command = [os.path.join(EXAMPLES, example), "--listen", "127.0.0.1:0", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     try:
         yield Server(process)
@@ -142,7 +144,88 @@ def messages_with_paho():
         ]
 
 
-for attempt in (events_with_curl, messages_with_logger, requests_with_vscode_jsonrpc, messages_with_paho):
+WEBSOCKETS = """
+import random, sys
+from websockets.sync.client import connect
+from websockets.exceptions import ConnectionClosed
+url = f'ws://127.0.0.1:{sys.argv[1]}/'
+with connect(url, max_size=None) as socket:
+    assert not socket.protocol.extensions, socket.protocol.extensions
+    for text in ['naïve 🦀', '', 'ß' * 100000]:
+        socket.send(text)
+        assert socket.recv() == text
+    cuts = random.Random(1)
+    for _ in range(100):
+        text = ''.join(cuts.choices('aß€🦀', k=50))
+        fragments = [text[i:i + 7] for i in range(0, 50, 7)]
+        socket.send(iter(fragments))
+        assert socket.ping(b'there?').wait(20)
+        assert socket.recv() == text
+    socket.send(b'\\xFF' * 70000)
+    assert socket.recv() == b'\\xFF' * 70000
+with connect(url) as socket:
+    socket.send(b'gr\\xFCn', text=True)
+    try:
+        raise SystemExit(repr(socket.recv()))
+    except ConnectionClosed as closed:
+        assert closed.rcvd.code == 1007, closed
+"""
+
+WS = """
+const WebSocket = require('ws');
+const socket = new WebSocket(`ws://127.0.0.1:${process.argv[1]}/`);
+const texts = ['naïve 🦀', '', 'ß'.repeat(100000)];
+const fail = error => { console.error(error); process.exit(1); };
+socket.on('error', fail);
+socket.on('open', () => {
+    if (socket.extensions) fail(`extensions: ${socket.extensions}`);
+    texts.forEach(text => socket.send(text));
+    socket.send('gr', { fin: false });
+    socket.ping('there?');
+    socket.send('ün', { fin: true });
+});
+let messages = 0, pongs = 0;
+socket.on('pong', payload => pongs += payload.toString() === 'there?');
+socket.on('message', (message, isBinary) => {
+    const expected = [...texts, 'grün'][messages++];
+    if (isBinary || message.toString() !== expected) fail(`another text: ${message}`);
+    if (messages === 4) socket.send(Buffer.from('gr\\xFCn', 'latin1'), { binary: false });
+});
+socket.on('close', code => console.log(messages, pongs, code));
+"""
+
+
+def try_websockets(port, is_direct):
+    run(PYTHON, "-c", WEBSOCKETS, port)
+    environment = os.environ | {"NODE_PATH": NODE_MODULES}
+    got = run("node", "--eval", WS, port, env=environment)
+    assert got == "4 1 1007\n", got
+    websocket_cases.run(int(port), is_direct)
+
+
+def frames_of_websockets():
+    with serving("websocket_text") as server:
+        try_websockets(server.port, is_direct=True)
+
+
+def frames_through_the_gateway():
+    with serving("websocket_text") as server:
+        upstream = f"{server.host}:{server.port}"
+        with serving("websocket_gateway", "--upstream", upstream) as gateway:
+            try_websockets(gateway.port, is_direct=False)
+        with serving("websocket_gateway", "--upstream", upstream, "--substitute") as gateway:
+            websocket_cases.repaired(int(gateway.port))
+
+
+ATTEMPTS = (
+    events_with_curl,
+    messages_with_logger,
+    requests_with_vscode_jsonrpc,
+    messages_with_paho,
+    frames_of_websockets,
+    frames_through_the_gateway,
+)
+for attempt in ATTEMPTS:
     started = time.monotonic()
     attempt()
     print(f"{attempt.__name__.replace('_', ' ')}: {time.monotonic() - started:.1f} s")

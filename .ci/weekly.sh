@@ -19,10 +19,11 @@ step_adoption() {
     adoption/run --check
 }
 
-# The example servers with real clients: curl, logger, vscode-jsonrpc under Node, and paho-mqtt.
+# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, websockets, and the classes of
+# Autobahn's cases for WebSocket frames.
 step_clients() {
-    npm install --silent --no-audit --no-fund --prefix target/node vscode-jsonrpc@8.2.1
-    python_with paho-mqtt==2.1.0
+    npm install --silent --no-audit --no-fund --prefix target/node vscode-jsonrpc@8.2.1 ws@8.18.3
+    python_with paho-mqtt==2.1.0 websockets==15.0.1
     cargo build --workspace --all-features --examples
     python3 .ci/try_clients.py target/debug/examples target/node/node_modules target/python/bin/python
 }
