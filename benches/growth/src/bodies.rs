@@ -14,7 +14,8 @@ use utf8_codec::http::{BodyRules, Utf8Body};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::proxy::Filter;
 use utf8_codec::stream::Utf8StreamExt;
-use utf8_codec::{ErrorPolicy, TextDecoder};
+use utf8_codec::websocket::{FrameFilter, FrameReader, Sender};
+use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
 use crate::inputs::*;
 use crate::text::policies;
@@ -38,7 +39,21 @@ impl std::io::Read for Chunked<'_> {
 }
 
 pub(crate) fn rows() -> Vec<Row> {
-    let mut rows = Vec::new();
+    let mut rows = vec![
+        Row::new("FrameFilter, Substitute", FRAMES_OF_WEBSOCKET, |bytes, chunk| {
+            let mut filter = FrameFilter::new(Sender::Server).with_substitute(Ascii::QUESTION_MARK);
+            for mut chunk in chunks(bytes, chunk) {
+                let _ = black_box(filter.rewrite(&mut chunk));
+            }
+        }),
+        Row::new("FrameReader, Replace", FRAMES_OF_WEBSOCKET, |bytes, chunk| {
+            let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+            let mut reader = FrameReader::with_decoder(Sender::Server, replace);
+            for chunk in bytes.to_vec().chunks_mut(chunk) {
+                reader.feed(chunk).for_each(sink);
+            }
+        }),
+    ];
     for (name, text) in policies() {
         rows.push(Row::new(format!("Utf8Stream, {name}"), TEXT, move |bytes, chunk| {
             let chunks = stream::iter(chunks(bytes, chunk)).map(Ok::<_, Infallible>);

@@ -87,6 +87,11 @@ repeated! {
     RECORD_SEPARATORS: "RS" = b"\x1E";
     COLON_LINES: ": LF" = b":\n";
     ID_LINES: "id:a id:b" = b"id:a\nid:b\n";
+    PINGS: "pings" = b"\x89\0";
+    EMPTY_MESSAGES: "empty messages" = b"\x81\0";
+    ILL_FORMED_MESSAGES: "FF in messages" = b"\x81\x03a\xFFb";
+    EMPTY_FRAGMENTS: "empty fragments" = b"\x01\0\0\0\0\0\x80\0";
+    SPLIT_CHARACTERS: "E2 82 in a fragment" = b"\x01\x02\xE2\x82\x89\x01p\x80\x02\xACa";
 }
 
 halves! {
@@ -111,6 +116,20 @@ pub(crate) const EVENT_STREAMS: [Input; 11] = [
     GOOD_AND_BAD_LINES,
     FF_LF_THEN_CR,
 ];
+
+/// A frame of 65,535 bytes, which is longer than the input.
+const LONG_MESSAGE: Input = Input {
+    name: "FF in one frame",
+    bytes: |size| {
+        let mut bytes = b"\x81\x7E\xFF\xFF".to_vec();
+        bytes.resize(size.min(0xFFFF), 0xFF);
+        bytes
+    },
+};
+
+/// Frames of a WebSocket server.
+pub(crate) const FRAMES_OF_WEBSOCKET: [Input; 6] =
+    [PINGS, EMPTY_MESSAGES, EMPTY_FRAGMENTS, ILL_FORMED_MESSAGES, SPLIT_CHARACTERS, LONG_MESSAGE];
 
 /// Text, well-formed and ill-formed.
 pub(crate) const TEXT: [Input; 7] =

@@ -130,6 +130,7 @@ impl Bench {
         self.small();
         self.one_shot();
         self.short();
+        self.frames();
         self.memory();
         self.error_position();
         self.avx2();
