@@ -69,7 +69,14 @@ extern crate alloc;
 mod readme {}
 
 // The examples in `docs/`. Blocks that need other crates are marked `ignore`, and `crates/integration` compiles them.
-#[cfg(all(doctest, feature = "codec", feature = "mime", feature = "stream", feature = "tower"))]
+#[cfg(all(
+    doctest,
+    feature = "codec",
+    feature = "mime",
+    feature = "stream",
+    feature = "tower",
+    feature = "websocket"
+))]
 mod pages {
     #[doc = include_str!("../docs/recipes.md")]
     mod recipes {}

@@ -37,3 +37,32 @@ fn edits_and_a_chunk_that_passes_do_not_allocate() {
     assert_eq!(allocations_of_bodies, 0);
     assert!(bodies.iter().all(|body| body.as_ref().unwrap().as_ptr() == chunk.as_ptr()));
 }
+
+#[cfg(feature = "websocket")]
+#[test]
+fn frames_are_read_and_forwarded_without_allocation() {
+    use utf8_codec::Ascii;
+    use utf8_codec::websocket::{FrameFilter, FrameReader, Sender};
+
+    let mut stream = b"\x01\x03gr\xC3\x89\x01p\x80\x02\xBCn\x81\x02\xFFa".repeat(300);
+    let mut filter = FrameFilter::new(Sender::Server).with_substitute(Ascii::QUESTION_MARK);
+    let mut reader =
+        FrameReader::with_decoder(Sender::Server, TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+    let (mut passed, mut events) = (0, 0);
+    let allocations = count(|| {
+        for size in [1, 2, 3, 1000, 16_384] {
+            for slice in stream.chunks(size) {
+                let _ = filter.feed_with(slice, |edit| match edit {
+                    Edit::Pass(range) => passed += range.len(),
+                    Edit::Insert(bytes) => passed += bytes.len(),
+                    _ => {}
+                });
+            }
+            for chunk in stream.chunks_mut(size) {
+                events += reader.feed(chunk).filter(Result::is_ok).count();
+            }
+        }
+    });
+    assert_eq!(allocations, 0);
+    assert!(passed > 4 * stream.len() && events > 5 * 300);
+}
