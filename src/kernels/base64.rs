@@ -88,13 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_at_every_position_of_a_line() {
+    fn every_byte_in_every_part_of_a_line() {
         for form in [76, 64, 60, 4].into_iter().flat_map(|symbols| {
             [true, false].into_iter().filter_map(move |has_cr| LineForm::new(symbols, has_cr))
         }) {
             let encoded = lines_of(form, 2);
             for position in 0..encoded.len() {
-                for byte in 0..=u8::MAX {
+                // At each position other bytes.
+                for byte in (0..=u8::MAX).skip(position % 5).step_by(5) {
                     let mut encoded = encoded.clone();
                     encoded[position] = byte;
                     check_lines(&encoded, 512, form);
@@ -128,8 +129,8 @@ mod tests {
             check(&symbols, room);
         }
     }
+
     #[test]
-    #[cfg(all(unix, feature = "codec", feature = "transcode"))]
     fn no_access_outside_the_input_and_the_output() {
         use crate::kernels::tests::guarded::{Guarded, slices};
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));

@@ -111,7 +111,10 @@ mod tests {
         let mut good = 0;
         for text in texts() {
             for position in 0..WINDOW {
-                for byte in 0..=u8::MAX {
+                // At each position a part of the bytes that are equal to others.
+                let is_tested =
+                    |byte: &u8| matches!(byte, b'\t'..=b'g') || usize::from(*byte) % 5 == position % 5;
+                for byte in (0..=u8::MAX).filter(is_tested) {
                     let mut text = text.clone();
                     text[position] = byte;
                     good += check(&text[..WINDOW], 1024, 16);
@@ -122,12 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn every_triple_of_bytes_of_different_classes_at_every_position() {
+    fn triples_of_bytes_of_different_classes_at_every_position() {
         let bytes = b"=Aaf09Gg \t\r\n\x00\x7F\x80\xB0~!";
         for position in 0..WINDOW - 2 {
-            for first in bytes {
+            for (i, first) in bytes.iter().enumerate() {
                 for second in bytes {
-                    for third in bytes {
+                    // At each position a part of the triples.
+                    for third in bytes.iter().skip((i + position) % 5).step_by(5) {
                         let mut text = [b'x'; WINDOW];
                         text[position..position + 3].copy_from_slice(&[*first, *second, *third]);
                         check(&text, WINDOW, 1);
@@ -181,8 +185,8 @@ mod tests {
         }
         assert!(good > 20_000, "{good}");
     }
+
     #[test]
-    #[cfg(all(unix, feature = "codec", feature = "transcode"))]
     fn no_access_outside_the_input_and_the_output() {
         use crate::kernels::tests::guarded::{Guarded, slices};
         let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));

@@ -158,7 +158,7 @@ mod tests {
     fn the_last_line_starts_at_every_distance_from_the_end() {
         let lens = [1, 2, GROUP - 1, GROUP, GROUP + 1, 100, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + GROUP];
         for len in lens {
-            for at in (0..len).filter(|at| len - at <= 4 * GROUP || at % 61 == 0) {
+            for at in (0..len).filter(|at| len - at <= 4 * GROUP || at % 251 == 0) {
                 for terminator in [&b"\n"[..], b"\r", b"\r\n"] {
                     for last in *b"a\n\r" {
                         let mut bytes = vec![b'a'; len];

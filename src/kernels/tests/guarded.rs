@@ -1,8 +1,8 @@
 //! Memory whose end, or start, cannot be crossed: an access outside a slice ends the test.
 
-#[cfg(miri)]
+#[cfg(not(all(unix, feature = "codec", not(miri))))]
 pub(in crate::kernels) use exact::Guarded;
-#[cfg(not(miri))]
+#[cfg(all(unix, feature = "codec", not(miri)))]
 pub(in crate::kernels) use pages::Guarded;
 
 /// Returns every length below `end`, with both values of `at_end`. Under Miri, which is slow, these are a few lengths near the
@@ -14,7 +14,7 @@ pub(in crate::kernels) fn slices(end: usize) -> impl Iterator<Item = (usize, boo
 }
 
 /// Slices between two pages that cannot be accessed.
-#[cfg(not(miri))]
+#[cfg(all(unix, feature = "codec", not(miri)))]
 mod pages {
     use core::{ptr, slice};
 
@@ -63,7 +63,7 @@ mod pages {
 }
 
 /// Allocations of exactly the length of a slice. Miri ends the test at any access outside.
-#[cfg(miri)]
+#[cfg(not(all(unix, feature = "codec", not(miri))))]
 mod exact {
     use alloc::boxed::Box;
     use alloc::vec;

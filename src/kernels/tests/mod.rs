@@ -1,21 +1,15 @@
 //! Compares every kernel of this CPU with the standard library, the grammar, and the formula for one byte.
 
 mod chunks;
-#[cfg(all(unix, feature = "codec", feature = "transcode"))]
+#[cfg(feature = "transcode")]
+mod conversions;
+#[cfg(any(feature = "mime", feature = "transcode"))]
 pub(super) mod guarded;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(utf8_codec_vectors)]
 pub(super) mod lanes;
 mod pairs;
 mod streams;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(utf8_codec_vectors)]
 mod tiny;
 mod within;
 
@@ -24,6 +18,8 @@ use super::formula;
 use super::functions::Index;
 use super::state::{Carry, Prediction, ScanState};
 use super::validation::validate_few;
+use crate::encoding::{Step, UTF_8};
+use crate::rng::Rng;
 
 /// Validates a chunk of any length. The kernel is used if the chunk is long enough.
 fn validate_by(kernel: Kernel, state: &mut ScanState, chunk: &[u8]) -> Result<(), usize> {
@@ -77,6 +73,18 @@ fn assert_found(kernel: Kernel, carry: Carry, chunk: &[u8], context: &dyn Fn() -
     assert!(is_right, "{kernel:?} finds {found:?}, not {expected}: {}", context());
 }
 
+/// Returns the index of the first byte that the grammar rejects after an unfinished sequence.
+fn first_rejected(begun: &[u8], bytes: &[u8]) -> Option<usize> {
+    let mut state = UTF_8.state_after(begun);
+    bytes.iter().position(|&byte| match UTF_8.step(state, byte) {
+        Step::To(next) => {
+            state = next;
+            false
+        }
+        Step::Rejected(_) => true,
+    })
+}
+
 /// A chunk at a selected address.
 struct Placed {
     memory: Vec<u8>,
@@ -104,6 +112,23 @@ impl Placed {
     }
 }
 
+/// Splits bytes into chunks of random lengths, each from `least` to what `longest` returns.
+fn split<'b>(
+    bytes: &'b [u8],
+    rng: &mut Rng,
+    least: usize,
+    mut longest: impl FnMut(&mut Rng) -> usize,
+) -> Vec<&'b [u8]> {
+    let (mut chunks, mut rest) = (Vec::new(), bytes);
+    while !rest.is_empty() {
+        let most = rest.len().min(longest(rng));
+        let (chunk, after) = rest.split_at(least + rng.below(most + 1 - least));
+        chunks.push(chunk);
+        rest = after;
+    }
+    chunks
+}
+
 /// Returns text of this length in characters of the alphabet, filled up with ASCII.
 fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
     let mut text = Vec::new();
@@ -122,7 +147,7 @@ fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
 /// Returns texts with one character that is not U+0000, so that a block of a conversion has no other bits. The
 /// character has one bit, or all bits below one, or one bit and the lowest.
 #[cfg(feature = "transcode")]
-pub(super) fn characters_among_zeros() -> impl Iterator<Item = String> {
+fn characters_among_zeros() -> impl Iterator<Item = String> {
     let values = (0..21).flat_map(|bit: u32| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
     values.filter_map(char::from_u32).flat_map(|character| {
         [0, 1, 2, 3, 7, 15, 16, 31, 64, 127].map(|before| {
