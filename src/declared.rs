@@ -43,8 +43,6 @@
 mod html;
 mod labels;
 mod lines;
-#[cfg(test)]
-mod tests;
 
 use core::ops::Range;
 

@@ -1,8 +1,9 @@
-//! Floor 2: `TextDecoder` and its policies, subsets, positions in lines and columns.
+//! Floor 2: `TextDecoder` and its policies, subsets, positions in lines and columns, declared encodings.
 #![allow(missing_docs)]
 
 #[cfg(feature = "alloc")]
 mod collect;
+mod declared;
 mod decoder;
 mod locate;
 #[cfg(feature = "alloc")]
