@@ -406,7 +406,7 @@ fn an_edited_index_is_that_of_the_edited_document() {
     let mut rng = Rng::new(2);
     for ending in ALL {
         // Short documents, and some that are longer than a leaf of the index.
-        for (rounds, most, step) in [(150, 12, 1), (20, 900, 97)] {
+        for (rounds, most, step) in [(40, 12, 1), (40, 12, 1), (40, 12, 1), (12, 900, 97)] {
             let (mut index, mut document) = (LineIndex::new(ending), String::new());
             for _ in 0..rounds {
                 let characters = ["a", "\r", "\n", "\r\n", "é", "€", "💩", "a long line of ASCII, "];
