@@ -94,26 +94,9 @@ impl fmt::Display for BomPolicy {
 }
 
 /// The names of all policies for ill-formed input.
-const ERROR_POLICIES: [&str; ErrorPolicy::ALL.len()] = {
-    let mut names = [""; ErrorPolicy::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = ErrorPolicy::ALL[i].name();
-        i += 1;
-    }
-    names
-};
+const ERROR_POLICIES: [&str; ErrorPolicy::ALL.len()] = names_of!(ErrorPolicy, name);
 
-/// The names of all policies for the BOM.
-const BOM_POLICIES: [&str; BomPolicy::ALL.len()] = {
-    let mut names = [""; BomPolicy::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = BomPolicy::ALL[i].name();
-        i += 1;
-    }
-    names
-};
+const BOM_POLICIES: [&str; BomPolicy::ALL.len()] = names_of!(BomPolicy, name);
 
 impl FromStr for ErrorPolicy {
     type Err = UnknownName;
