@@ -9,15 +9,7 @@ use super::utf16;
 
 /// Reads single bytes and writes UTF-8 while there is input and output space. Returns the number of bytes read and the
 /// number of bytes written.
-pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    decode_by::<WINDOWS>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn decode_by<const WINDOWS: bool>(
-    kernel: Kernel,
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
+pub(super) fn decode<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (read, written) = kernel.decode_latin(usize::from(WINDOWS), input, output);
     let rest = decode_portable::<WINDOWS>(&input[read..], &mut output[written..]);
     (read + rest.0, written + rest.1)
@@ -30,15 +22,7 @@ const FIRST_PIECE: usize = 64;
 
 /// Reads UTF-8 and writes single bytes while there is input and output space. Stops at an ill-formed sequence or at a
 /// character that the encoding does not have. Returns the number of bytes read and the number of bytes written.
-pub(crate) fn encode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    encode_by::<WINDOWS>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn encode_by<const WINDOWS: bool>(
-    kernel: Kernel,
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
+pub(super) fn encode<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let start = &input[..input.len().min(FIRST_PIECE)];
     let (read, written) = encode_pieces::<FIRST_PIECE, WINDOWS>(kernel, start, output);
     // An unfinished sequence may be left.
@@ -49,7 +33,7 @@ pub(super) fn encode_by<const WINDOWS: bool>(
     (read + rest.0, written + rest.1)
 }
 
-/// [`encode_by`] through `UNITS` code units of UTF-16, except for ASCII.
+/// [`encode`] through `UNITS` code units of UTF-16, except for ASCII.
 fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
     kernel: Kernel,
     input: &[u8],
@@ -65,7 +49,7 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
         written += ascii;
         let (rest, room) = (&input[read..], &mut output[written..]);
         let len = rest.len().min(UNITS);
-        let (taken, made) = utf16::encode_by::<false>(kernel, &rest[..len], units);
+        let (taken, made) = utf16::encode::<false>(kernel, &rest[..len], units);
         // SAFETY: this CPU supports every `Kernel`.
         let (used, out) = unsafe { narrow(&units[..made], room) };
         written += out;

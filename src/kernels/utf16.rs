@@ -23,11 +23,7 @@ const FEW: usize = 8;
 /// number of bytes read and the number of bytes written.
 ///
 /// An input byte is only read if there are 2 bytes of output for it, which is always enough.
-pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn encode_by<const BIG_ENDIAN: bool>(
+pub(super) fn encode<const BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
     output: &mut [u8],
@@ -97,11 +93,7 @@ fn encode_text<const BIG_ENDIAN: bool>(
 
 /// Reads UTF-16 and writes UTF-8 while there is input and output space, up to an unpaired surrogate. Returns the number
 /// of bytes read and the number of bytes written.
-pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    decode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn decode_by<const BIG_ENDIAN: bool>(
+pub(super) fn decode<const BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
     output: &mut [u8],

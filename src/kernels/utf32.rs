@@ -21,11 +21,7 @@ const SHORT_PIECE: usize = 128;
 /// number of bytes read and the number of bytes written.
 ///
 /// An input byte is only read if there are 4 bytes of output for it, which is always enough.
-pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn encode_by<const BIG_ENDIAN: bool>(
+pub(super) fn encode<const BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
     output: &mut [u8],
@@ -58,7 +54,7 @@ pub(super) fn encode_by<const BIG_ENDIAN: bool>(
     (read + taken, written + made)
 }
 
-/// [`encode_by`] through `UNITS` code units of UTF-16.
+/// [`encode`] through `UNITS` code units of UTF-16.
 fn encode_pieces<const UNITS: usize, const BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
@@ -70,8 +66,8 @@ fn encode_pieces<const UNITS: usize, const BIG_ENDIAN: bool>(
     loop {
         let (rest, room) = (&input[read..], &mut output[written..]);
         let len = rest.len().min(room.len() / 4).min(UNITS);
-        let (taken, made) = utf16::encode_by::<false>(kernel, &rest[..len], units);
-        let (_, made) = from_utf16_by::<false, BIG_ENDIAN>(kernel, &units[..made], room);
+        let (taken, made) = utf16::encode::<false>(kernel, &rest[..len], units);
+        let (_, made) = from_utf16::<false, BIG_ENDIAN>(kernel, &units[..made], room);
         read += taken;
         written += made;
         if taken + 3 < len || taken == 0 {
@@ -82,11 +78,7 @@ fn encode_pieces<const UNITS: usize, const BIG_ENDIAN: bool>(
 
 /// Reads UTF-32 and writes UTF-8 while there is input and output space, up to a value that is not a scalar value.
 /// Returns the number of bytes read and the number of bytes written.
-pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    decode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn decode_by<const BIG_ENDIAN: bool>(
+pub(super) fn decode<const BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
     output: &mut [u8],
@@ -98,7 +90,7 @@ pub(super) fn decode_by<const BIG_ENDIAN: bool>(
     }
 }
 
-/// [`decode_by`] through `UNITS` code units of UTF-16.
+/// [`decode`] through `UNITS` code units of UTF-16.
 fn decode_pieces<const UNITS: usize, const BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
@@ -108,8 +100,8 @@ fn decode_pieces<const UNITS: usize, const BIG_ENDIAN: bool>(
     let mut units = [[0; 2]; UNITS];
     let units = units.as_flattened_mut();
     loop {
-        let (taken, made) = to_utf16_by::<BIG_ENDIAN, false>(kernel, &input[read..], units);
-        let (used, out) = utf16::decode_by::<false>(kernel, &units[..made], &mut output[written..]);
+        let (taken, made) = to_utf16::<BIG_ENDIAN, false>(kernel, &input[read..], units);
+        let (used, out) = utf16::decode::<false>(kernel, &units[..made], &mut output[written..]);
         written += out;
         if used < made {
             return (read + 4 * characters(&units[..used]), written);
@@ -128,14 +120,7 @@ fn characters(units: &[u8]) -> usize {
 
 /// Reads UTF-16 and writes UTF-32 while there is input and output space, up to an unpaired surrogate. Returns the
 /// number of bytes read and the number of bytes written.
-pub(crate) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
-    from_utf16_by::<FROM_BIG_ENDIAN, BIG_ENDIAN>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn from_utf16_by<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+pub(super) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
     output: &mut [u8],
@@ -150,14 +135,7 @@ pub(super) fn from_utf16_by<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>
 
 /// Reads UTF-32 and writes UTF-16 while there is input and output space, up to a value that is not a scalar value.
 /// Returns the number of bytes read and the number of bytes written.
-pub(crate) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
-    input: &[u8],
-    output: &mut [u8],
-) -> (usize, usize) {
-    to_utf16_by::<BIG_ENDIAN, TO_BIG_ENDIAN>(Kernel::in_use(), input, output)
-}
-
-pub(super) fn to_utf16_by<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
+pub(super) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     kernel: Kernel,
     input: &[u8],
     output: &mut [u8],

@@ -5,41 +5,14 @@ use super::{CRITICAL, characters_among_zeros};
 use crate::encoding::Encoding::{self, Latin1, Utf8, Utf16Be, Utf16Le, Utf32Be, Utf32Le, Windows1252};
 use crate::encoding::windows_1252;
 use crate::kernels::arch::utf16::encode_portable;
+use crate::kernels::conversions::convert_by;
 use crate::kernels::dispatch::Kernel;
-use crate::kernels::units::Conversion;
-use crate::kernels::{latin, utf16, utf32};
 use crate::rng::Rng;
 
 const ENCODINGS: [Encoding; 7] = [Utf8, Latin1, Windows1252, Utf16Le, Utf16Be, Utf32Le, Utf32Be];
 
 fn convert(kernel: Kernel, [from, to]: [Encoding; 2], input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let convert = match (from, to) {
-        (Utf8, Latin1) => latin::encode_by::<false>,
-        (Utf8, Windows1252) => latin::encode_by::<true>,
-        (Latin1, Utf8) => latin::decode_by::<false>,
-        (Windows1252, Utf8) => latin::decode_by::<true>,
-        (Utf8, Utf16Le) => utf16::encode_by::<false>,
-        (Utf8, Utf16Be) => utf16::encode_by::<true>,
-        (Utf16Le, Utf8) => utf16::decode_by::<false>,
-        (Utf16Be, Utf8) => utf16::decode_by::<true>,
-        (Utf8, Utf32Le) => utf32::encode_by::<false>,
-        (Utf8, Utf32Be) => utf32::encode_by::<true>,
-        (Utf32Le, Utf8) => utf32::decode_by::<false>,
-        (Utf32Be, Utf8) => utf32::decode_by::<true>,
-        (Utf16Le, Utf32Le) => utf32::from_utf16_by::<false, false>,
-        (Utf16Le, Utf32Be) => utf32::from_utf16_by::<false, true>,
-        (Utf16Be, Utf32Le) => utf32::from_utf16_by::<true, false>,
-        (Utf16Be, Utf32Be) => utf32::from_utf16_by::<true, true>,
-        (Utf32Le, Utf16Le) => utf32::to_utf16_by::<false, false>,
-        (Utf32Le, Utf16Be) => utf32::to_utf16_by::<false, true>,
-        (Utf32Be, Utf16Le) => utf32::to_utf16_by::<true, false>,
-        (Utf32Be, Utf16Be) => utf32::to_utf16_by::<true, true>,
-        _ => {
-            let conversion = Conversion::new(from, to).expect("between bytes and code units");
-            return conversion.run_by(kernel, input, output);
-        }
-    };
-    convert(kernel, input, output)
+    convert_by(kernel, from, to, input, output).expect("encodings of different widths")
 }
 
 /// Returns the length of a code unit, and 0 for UTF-8.
