@@ -42,9 +42,12 @@ macro_rules! names_of {
     }};
 }
 
-/// The accessors of an inner value. The sentences say what a caller of `get_mut` and of `into_inner` has to know.
+/// The accessors of an inner value. The sentences, if any, say what a caller of `get_mut` and of `into_inner` has to know.
 #[allow(unused_macros, reason = "for adapters, which are features")]
 macro_rules! inner_accessors {
+    ($inner:ident: $type:ident, $what:literal) => {
+        inner_accessors!($inner: $type, $what, "", "");
+    };
     ($inner:ident: $type:ident, $what:literal, $of_mut:literal, $of_into:literal) => {
         inner_accessors!($inner: $type, $what, $of_mut);
 
