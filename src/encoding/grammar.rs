@@ -255,15 +255,3 @@ const fn fill(table: &mut [u8; 256], range: (u8, u8), value: u8) {
         byte += 1;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_numbered_in_order() {
-        for (i, &kind) in ErrorKind::ALL.iter().enumerate() {
-            assert_eq!(kind as usize, i);
-        }
-    }
-}

@@ -458,3 +458,35 @@ fn an_edit_joins_and_separates_a_cr_and_an_lf() {
         assert_eq!(index.line(1), Some(cr + 1..cr + 3));
     }
 }
+
+/// The blocks and groups in which the last terminator is searched have 1,024 and 32 bytes.
+#[test]
+fn the_last_line_starts_at_every_distance_from_the_end() {
+    for len in [1, 2, 31, 32, 33, 100, 1023, 1024, 1025, 2 * 1024 + 32] {
+        for at in (0..len).filter(|at| len - at <= 128 || at % 251 == 0) {
+            for terminator in ["\n", "\r", "\r\n"] {
+                for last in ["a", "\n", "\r"] {
+                    let mut text = "a".repeat(len - 1) + last;
+                    let end = len.min(at + terminator.len());
+                    text.replace_range(at..end, &terminator[..end - at]);
+                    for ending in
+                        [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, CR, LineEnding::Any]
+                    {
+                        for before in ["", "\r"] {
+                            let mut locator = Locator::new().with_line_ending(ending);
+                            locator.push(before);
+                            locator.push(&text);
+                            let whole = [before, &text].concat();
+                            let expected = by_hand(&whole, ending).0.pop();
+                            assert_eq!(
+                                Some(position(&locator)),
+                                expected,
+                                "{ending:?} {before:?} {len} {at} {last:?}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod collect;
 mod declared;
 mod decoder;
 mod locate;
+mod names;
 #[cfg(feature = "alloc")]
 mod push;
 #[cfg(feature = "transcode")]
