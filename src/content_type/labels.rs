@@ -2,19 +2,10 @@
 //! Python's `codecs` list, because some readers decode the text as UTF-8 or as US-ASCII.
 
 /// The names and aliases of US-ASCII in IANA's registry, `ascii` (WHATWG), and those of Python.
+#[rustfmt::skip]
 const ASCII: [&str; 12] = [
-    "646",
-    "ansi_x3_4_1968",
-    "ansi_x3_4_1986",
-    "ascii",
-    "cp367",
-    "csascii",
-    "ibm367",
-    "iso646_us",
-    "iso_646_irv_1991",
-    "iso_ir_6",
-    "us",
-    "us_ascii",
+    "646", "ansi_x3_4_1968", "ansi_x3_4_1986", "ascii", "cp367", "csascii", "ibm367", "iso646_us",
+    "iso_646_irv_1991", "iso_ir_6", "us", "us_ascii",
 ];
 
 /// The names and aliases of UTF-8 in IANA's registry, and those of Python. Those of WHATWG are in [`WHATWG_UTF_8`].
@@ -27,28 +18,11 @@ const WHATWG_UTF_8: [&str; 6] =
 /// The names and aliases of UTF-16, UTF-32, UCS-2 and UCS-4 in IANA's registry, in the WHATWG Encoding Standard and in
 /// .NET.
 #[cfg(any(feature = "http-rules", feature = "mime"))]
+#[rustfmt::skip]
 const WIDE: [&str; 21] = [
-    "utf-16",
-    "utf-16le",
-    "utf-16be",
-    "csutf16",
-    "csutf16le",
-    "csutf16be",
-    "utf-32",
-    "utf-32le",
-    "utf-32be",
-    "csutf32",
-    "csutf32le",
-    "csutf32be",
-    "iso-10646-ucs-2",
-    "ucs-2",
-    "csunicode",
-    "unicode",
-    "unicodefeff",
-    "unicodefffe",
-    "iso-10646-ucs-4",
-    "ucs-4",
-    "csucs4",
+    "utf-16", "utf-16le", "utf-16be", "csutf16", "csutf16le", "csutf16be", "utf-32", "utf-32le", "utf-32be",
+    "csutf32", "csutf32le", "csutf32be", "iso-10646-ucs-2", "ucs-2", "csunicode", "unicode", "unicodefeff",
+    "unicodefffe", "iso-10646-ucs-4", "ucs-4", "csucs4",
 ];
 
 pub(crate) fn is_ascii(label: &[u8]) -> bool {

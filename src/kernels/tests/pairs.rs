@@ -8,19 +8,10 @@ use crate::kernels::formula::is_never_a_lead;
 use crate::kernels::state::{Carry, Prediction, ScanState};
 
 /// The end of a stream in each state of the grammar.
+#[rustfmt::skip]
 const STATES: [&[u8]; 12] = [
-    b"",
-    b"\xC2",
-    b"\xE0",
-    b"\xE1",
-    b"\xED",
-    b"\xF0",
-    b"\xF1",
-    b"\xF4",
-    b"\xE1\x80",
-    b"\xF1\x80",
-    b"\xF1\x80\x80",
-    b"\xF4\x8F\xBF",
+    b"", b"\xC2", b"\xE0", b"\xE1", b"\xED", b"\xF0", b"\xF1", b"\xF4", b"\xE1\x80", b"\xF1\x80",
+    b"\xF1\x80\x80", b"\xF4\x8F\xBF",
 ];
 
 /// The length of a pair and 3 bytes after it.
