@@ -85,7 +85,7 @@ mod tests {
             expected.push(segment);
             bytes.extend(more);
         }
-        let at_end = encoded.len() % 2 == 0;
+        let at_end = encoded.len().is_multiple_of(2);
         for kernel in Kernel::available().filter(|kernel| kernel.has_quoted()) {
             let (input, output) = (pages.0.slice(encoded.len(), at_end), pages.1.slice(room, at_end));
             input.copy_from_slice(encoded);
