@@ -57,7 +57,6 @@ mod pages {
 /// Allocations of exactly the length of a slice. Miri ends the test at any access outside.
 #[cfg(not(all(unix, feature = "codec", not(miri))))]
 mod exact {
-
     pub(in crate::kernels) struct Guarded(Box<[u8]>);
 
     impl Guarded {
