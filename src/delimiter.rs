@@ -164,4 +164,29 @@ mod tests {
             assert_eq!(Boundary::of(&content_type).is_some(), expected, "{}", value.escape_ascii());
         }
     }
+
+    #[test]
+    fn a_delimiter_line_ends_with_padding_and_a_line_break() {
+        let read = |line: &[u8]| {
+            let mut tail = Tail::Boundary;
+            for (i, &byte) in line.iter().enumerate() {
+                match tail.step(byte) {
+                    TailStep::More(next) => tail = next,
+                    TailStep::Line(delimiter, line_break) => {
+                        assert_eq!(i + 1, line.len());
+                        return Some((delimiter, line_break));
+                    }
+                    TailStep::Malformed => return None,
+                }
+            }
+            None
+        };
+        assert_eq!(read(b"\n"), Some((Delimiter::Part, LineBreak::Lf)));
+        assert_eq!(read(b" \t\r\n"), Some((Delimiter::Part, LineBreak::CrLf)));
+        assert_eq!(read(b"--\r\n"), Some((Delimiter::Close, LineBreak::CrLf)));
+        assert_eq!(read(b"--\t \n"), Some((Delimiter::Close, LineBreak::Lf)));
+        for invalid in ["-\n", "--x\n", "x\n", " --\n", "\x0C\n", "\x0B\n", "\r\r\n", "\r", "---\n", "\0\n"] {
+            assert_eq!(read(invalid.as_bytes()), None, "{invalid:?}");
+        }
+    }
 }

@@ -188,3 +188,102 @@ fn map<const S: usize, const T: usize>(
     }
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+    use std::vec::Vec;
+    use std::{format, vec};
+
+    use super::*;
+    use crate::rng::Rng;
+    use crate::transcode::switches::Switches;
+
+    const ENDS: [Encoding; 6] = [
+        Encoding::Latin1,
+        Encoding::Windows1252,
+        Encoding::Utf16Le,
+        Encoding::Utf16Be,
+        Encoding::Utf32Le,
+        Encoding::Utf32Be,
+    ];
+
+    fn target(encoding: Encoding) -> Target {
+        Target::new(encoding, Switches::STRICT)
+    }
+
+    /// Encodes text up to the first character that the encoding does not have.
+    fn encoded(text: &str, to: Encoding) -> Vec<u8> {
+        let sequences = text.chars().map_while(|c| target(to).encode(c.into()));
+        sequences.flat_map(|sequence| sequence.as_slice().to_vec()).collect()
+    }
+
+    /// The reference: converts code point by code point. Returns every position in the source and the target at
+    /// which the conversion may stop.
+    fn positions(source: &Source, target: &Target, src: &[u8]) -> Vec<(usize, usize, Vec<u8>)> {
+        let (mut read, mut out, mut all) = (0, Vec::new(), Vec::new());
+        loop {
+            all.push((read, out.len(), out.clone()));
+            if read == src.len() {
+                return all;
+            }
+            let super::super::source::Item::CodePoint { value, len } = source.read(&src[read..]) else {
+                return all;
+            };
+            let Some(sequence) = target.encode(value) else { return all };
+            out.extend_from_slice(sequence.as_slice());
+            read += len;
+        }
+    }
+
+    #[test]
+    fn a_block_is_converted_like_single_code_points() {
+        let parts = [
+            "plain ASCII of some length, so that there are whole steps",
+            "é",
+            "ÿ\u{A0}",
+            "\u{81}",
+            "œ’",
+            "Ж",
+            "漢",
+            "💩",
+        ];
+        let mut rng = Rng::new(5);
+        let mut next = move || rng.next() as usize;
+        for round in 0..60 {
+            // In half of the rounds every character is in windows-1252.
+            let kinds = if round % 2 == 0 { 5 } else { parts.len() };
+            let mut text = String::new();
+            while text.len() < 40 + 8 * round {
+                text.push_str(parts[next() % kinds]);
+            }
+            for from in ENDS {
+                for to in ENDS {
+                    let mut src = encoded(&text, from);
+                    if round % 3 == 0 && !src.is_empty() {
+                        // Ill-formed in some encodings, or unfinished at the end.
+                        let at = next() % src.len();
+                        src[at] = [0xFF, 0xD8, 0x80][next() % 3];
+                        src.truncate(src.len().saturating_sub(next() % 4));
+                    }
+                    let (source, target) = (Source::new(from, to, Switches::STRICT), target(to));
+                    let expected = positions(&source, &target, &src);
+                    let Some(pivot) = Pivot::new(&source, &target) else { continue };
+                    // Whether no code point is left to the caller.
+                    let is_all = round % 2 == 0
+                        && round % 3 != 0
+                        && expected.last().is_some_and(|end| end.0 == src.len());
+                    for room in [4 * text.len() + 8, text.len(), next() % text.len(), 0] {
+                        let mut dst = vec![0; room];
+                        let (read, written) = pivot.convert(&src, &mut dst);
+                        let context = format!("{from:?} to {to:?}, room {room}, {src:02X?}");
+                        let at = expected.iter().find(|at| (at.0, at.1) == (read, written));
+                        let at = at.unwrap_or_else(|| panic!("{read} {written}: {context}"));
+                        assert_eq!(dst[..written], at.2, "{context}");
+                        assert!(!is_all || room <= text.len() || read == src.len(), "{read}: {context}");
+                    }
+                }
+            }
+        }
+    }
+}
