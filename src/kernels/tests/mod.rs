@@ -13,7 +13,9 @@ mod streams;
 mod tiny;
 mod within;
 
-use super::dispatch::{FORCED, Kernel};
+#[cfg(not(utf8_codec_kernel = "environment"))]
+use super::dispatch::FORCED;
+use super::dispatch::Kernel;
 use super::formula;
 use super::functions::Index;
 use super::state::{Carry, Prediction, ScanState};
@@ -185,7 +187,13 @@ const ENDS: [&[u8]; 14] = [
 
 #[test]
 fn the_kernel_of_the_cfg_is_in_use() {
-    if let Some(name) = FORCED {
+    #[cfg(utf8_codec_kernel = "environment")]
+    let variable = std::env::var("UTF8_CODEC_KERNEL").ok();
+    #[cfg(utf8_codec_kernel = "environment")]
+    let required = variable.as_deref();
+    #[cfg(not(utf8_codec_kernel = "environment"))]
+    let required = FORCED;
+    if let Some(name) = required {
         let kernel = Kernel::in_use().name();
         assert!(kernel == name, "{name} is required, but this CPU has only {kernel}");
     }
