@@ -50,7 +50,7 @@ async fn echo(mut socket: impl AsyncRead + AsyncWrite + Unpin) -> Result<()> {
                 Ok(Event::Seam(character)) => message.extend_from_slice(character.as_bytes()),
                 Ok(Event::Binary(data)) => message.extend_from_slice(data),
                 Ok(Event::End(opcode)) => reply(opcode, &core::mem::take(&mut message), &mut replies),
-                Ok(Event::Ping(payload)) => reply(Opcode::Pong, payload.as_slice(), &mut replies),
+                Ok(Event::Ping(payload)) => reply(Opcode::Pong, &payload, &mut replies),
                 Ok(Event::Close(Some(frame))) => frame.write_to(None, &mut replies),
                 Ok(Event::Close(None)) => reply(Opcode::Close, b"", &mut replies),
                 Ok(_) => {}

@@ -59,6 +59,12 @@ impl Policies {
         Self { counters: Counters::ZERO, start, ..self }
     }
 
+    /// Starts another text. The counters continue. Without a BOM policy the first character is like any other.
+    #[cfg(feature = "websocket")]
+    pub(crate) const fn restart(&mut self) {
+        self.start = if matches!(self.bom, BomPolicy::Keep) { Start::Passed } else { Start::Ahead };
+    }
+
     pub(crate) const fn counters(&self) -> Counters {
         self.counters
     }

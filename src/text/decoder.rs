@@ -167,7 +167,6 @@ impl TextDecoder {
             && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
     }
 
-    /// Whether a subset is adopted.
     #[cfg(feature = "http-rules")]
     pub(crate) const fn has_subset(&self) -> bool {
         self.policies.subset.is_some()
@@ -204,6 +203,13 @@ impl TextDecoder {
     #[cfg(feature = "proxy")]
     pub(crate) fn apply_policy(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
         repair(&mut self.policies, error, bytes)
+    }
+
+    /// Starts another text at offset 0. The counters continue.
+    #[cfg(feature = "websocket")]
+    pub(crate) fn restart(&mut self) {
+        self.decoder.seek(0);
+        self.policies.restart();
     }
 
     /// Moves to a character boundary at another offset of the same stream. Pending bytes are discarded, and no policy

@@ -43,7 +43,7 @@
 //!
 //! # Cost
 //!
-//! Nothing is allocated. A byte of text is validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`]
+//! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns. A byte of text is validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`]
 //! in a copy of 1 KiB at a time.
 //!
 //! # Feature
@@ -63,4 +63,4 @@ pub use error::{FrameError, FrameErrorKind};
 pub use filter::{FrameFilter, FrameVerdict};
 pub use handshake::CompressionPolicy;
 pub use header::{FrameHeader, Opcode, Sender};
-pub use reader::{Event, Events, FrameReader, Payload};
+pub use reader::{Event, Events, FrameReader};

@@ -1,15 +1,18 @@
 //! The reader of an endpoint.
 
+use alloc::boxed::Box;
 use core::iter::FusedIterator;
+
+use bytes::Bytes;
 
 use super::close::CloseFrame;
 use super::error::FrameError;
 use super::frames::{Data, Frames, Step};
-use super::header::{MAX_CONTROL, Opcode, Sender};
+use super::header::{Opcode, Sender};
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::policy::ShortStr;
-use crate::text::{TextDecoder, TextPiece};
+use crate::text::{Counters, TextDecoder, TextPiece};
 
 /// Reads the frames that a peer sends, for a client or a server that has the bytes of the connection.
 ///
@@ -28,7 +31,7 @@ use crate::text::{TextDecoder, TextPiece};
 ///             Event::Text(part) => text.push_str(part),
 ///             Event::Seam(character) => text.push_str(&character),
 ///             Event::End(Opcode::Text) => assert_eq!(text, "grün"),
-///             Event::Ping(payload) => assert_eq!(payload.as_slice(), b""), // reply with a pong
+///             Event::Ping(payload) => assert_eq!(payload, ""), // reply with a pong
 ///             _ => {}
 ///         }
 ///     }
@@ -38,8 +41,6 @@ use crate::text::{TextDecoder, TextPiece};
 #[derive(Clone, Debug)]
 pub struct FrameReader {
     frames: Frames,
-    /// The policies, at the start of a message.
-    decoder: TextDecoder,
     text: TextDecoder,
     end: Option<End>,
 }
@@ -51,7 +52,7 @@ enum End {
 }
 
 /// What the peer sent. Events are in stream order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<'c> {
     /// Text of a message, borrowed from the chunk; never empty.
@@ -65,46 +66,26 @@ pub enum Event<'c> {
     /// The end of a message, and whether it was `Text` or `Binary`.
     End(Opcode),
     /// A ping. Reply with a pong with the same payload.
-    Ping(Payload),
+    Ping(Bytes),
     /// A pong.
-    Pong(Payload),
+    Pong(Bytes),
     /// The last frame. Reply with a close frame, unless you sent one. Bytes after it are discarded.
-    Close(Option<CloseFrame>),
-}
-
-/// The payload of a ping or pong, at most 125 bytes, stored inline.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Payload {
-    bytes: [u8; MAX_CONTROL],
-    len: u8,
-}
-
-impl Payload {
-    /// Returns the bytes.
-    pub fn as_slice(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-}
-
-/// Shows the length, not the bytes.
-impl core::fmt::Debug for Payload {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Payload").field("len", &self.len).finish()
-    }
+    Close(Option<Box<CloseFrame>>),
 }
 
 impl FrameReader {
     /// Creates a reader of the frames that `sender` sends. It rejects ill-formed text, frames of more than 16 MiB and
     /// messages of more than 64 MiB.
-    pub const fn new(sender: Sender) -> Self {
+    pub fn new(sender: Sender) -> Self {
         Self::with_decoder(sender, TextDecoder::new())
     }
 
     /// Creates a reader that applies the policies of the decoder to each text message. They do not apply to the reason of
     /// a close frame, which must be well-formed.
-    pub const fn with_decoder(sender: Sender, decoder: TextDecoder) -> Self {
-        let decoder = decoder.restarted_at(0);
-        Self { frames: Frames::new(sender), decoder, text: decoder, end: None }
+    pub fn with_decoder(sender: Sender, decoder: TextDecoder) -> Self {
+        let mut text = decoder.restarted_at(0);
+        text.restart();
+        Self { frames: Frames::new(sender), text, end: None }
     }
 
     /// Sets the maximum length of the payload of a data frame. Without it a peer that announces a long frame makes a
@@ -140,15 +121,19 @@ impl FrameReader {
     /// inside a frame or a message. If it ends before a close frame there is no error, but the peer may not have sent
     /// everything: see [`is_closed`](Self::is_closed).
     pub fn finish(&mut self) -> Result<(), FrameError> {
-        let Self { frames, decoder, end, .. } = self;
-        let result = match end {
-            Some(End::Failed(error)) => Err(*error),
+        let result = match self.end.take() {
+            Some(End::Failed(error)) => Err(error),
             Some(End::Closed) => Ok(()),
-            None => frames.finish(),
+            None => self.frames.finish(),
         };
-        frames.restart();
-        (self.text, *end) = (*decoder, None);
+        self.frames.restart();
+        self.text.restart();
         result
+    }
+
+    /// Returns the number of errors in text messages so far, by kind.
+    pub const fn counters(&self) -> Counters {
+        self.text.counters()
     }
 
     /// Returns the number of bytes read.
@@ -192,7 +177,7 @@ impl<'c> Events<'_, 'c> {
             self.rest = after;
             match step {
                 None => return Ok(None),
-                Some(Step::Control { header, .. }) => return Ok(self.reader.control(header.opcode)),
+                Some(Step::Control { header, .. }) => return Ok(Some(self.reader.control(header.opcode))),
                 Some(Step::Data(data)) => {
                     let payload = &mut read[data.range.clone()];
                     if let Some(mut mask) = data.mask {
@@ -231,7 +216,7 @@ impl FrameReader {
                 if let Some(piece) = self.text.finish() {
                     return self.piece(data, piece).map(Some);
                 }
-                self.text = self.decoder;
+                self.text.restart();
             } else {
                 self.frames.note_pending(data, self.text.pending().len());
             }
@@ -253,7 +238,7 @@ impl FrameReader {
     }
 
     #[cold]
-    fn control(&mut self, opcode: Opcode) -> Option<Event<'static>> {
+    fn control(&mut self, opcode: Opcode) -> Event<'static> {
         let payload = self.frames.control_payload();
         match opcode {
             Opcode::Close => {
@@ -261,13 +246,10 @@ impl FrameReader {
                 let frame = payload.split_first_chunk().map(|(&code, reason)| {
                     CloseFrame::new(u16::from_be_bytes(code), from_utf8(reason).unwrap_or_default())
                 });
-                Some(Event::Close(frame))
+                Event::Close(frame.map(Box::new))
             }
-            _ => {
-                let mut inline = Payload { bytes: [0; MAX_CONTROL], len: payload.len() as u8 };
-                inline.bytes[..payload.len()].copy_from_slice(payload);
-                Some(if opcode == Opcode::Ping { Event::Ping(inline) } else { Event::Pong(inline) })
-            }
+            Opcode::Ping => Event::Ping(Bytes::copy_from_slice(payload)),
+            _ => Event::Pong(Bytes::copy_from_slice(payload)),
         }
     }
 }

@@ -44,7 +44,7 @@ fn frames_are_read_and_forwarded_without_allocation() {
     use utf8_codec::Ascii;
     use utf8_codec::websocket::{FrameFilter, FrameReader, Sender};
 
-    let mut stream = b"\x01\x03gr\xC3\x89\x01p\x80\x02\xBCn\x81\x02\xFFa".repeat(300);
+    let mut stream = b"\x01\x03gr\xC3\x80\x02\xBCn\x81\x02\xFFa".repeat(300);
     let mut filter = FrameFilter::new(Sender::Server).with_substitute(Ascii::QUESTION_MARK);
     let mut reader =
         FrameReader::with_decoder(Sender::Server, TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
@@ -64,5 +64,5 @@ fn frames_are_read_and_forwarded_without_allocation() {
         }
     });
     assert_eq!(allocations, 0);
-    assert!(passed > 4 * stream.len() && events > 5 * 300);
+    assert!(passed > 4 * stream.len() && events > 4 * 300);
 }

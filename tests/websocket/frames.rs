@@ -119,7 +119,7 @@ fn a_close_frame_is_read_as_it_was_written() {
             CloseFrame::new(1000, reason).write_to(key, &mut written);
             assert_eq!(
                 FrameReader::new(sender).feed(&mut written).next(),
-                Some(Ok(Event::Close(Some(CloseFrame::new(1000, kept)))))
+                Some(Ok(Event::Close(Some(CloseFrame::new(1000, kept).into()))))
             );
             assert_eq!(CloseFrame::new(1000, reason).reason(), kept);
         }

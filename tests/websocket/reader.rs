@@ -33,8 +33,8 @@ fn collect(mut reader: FrameReader, chunks: &[&[u8]]) -> Read {
                     assert_eq!(message.0, opcode as u8);
                     all.items.push(message);
                 }
-                Ok(Event::Ping(payload)) => all.items.push((9, payload.as_slice().to_vec())),
-                Ok(Event::Pong(payload)) => all.items.push((10, payload.as_slice().to_vec())),
+                Ok(Event::Ping(payload)) => all.items.push((9, payload.to_vec())),
+                Ok(Event::Pong(payload)) => all.items.push((10, payload.to_vec())),
                 Ok(Event::Close(close)) => {
                     let payload =
                         close.map(|close| [&close.code().to_be_bytes(), close.reason().as_bytes()].concat());
