@@ -17,7 +17,7 @@ mod tests {
     fn every_length_is_unmasked_and_every_other_byte_is_seen() {
         let key = [0x37, 0xFA, 0x21, 0x3D];
         for kernel in Kernel::available() {
-            for len in 0..=400 {
+            for len in 0..=400_usize {
                 let text: Vec<u8> = (0..len).map(|i| (i * 7 % 128) as u8).collect();
                 for other in [None, Some(0), Some(len / 2), len.checked_sub(1)] {
                     let mut text = text.clone();

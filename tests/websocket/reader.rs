@@ -80,7 +80,7 @@ fn short_streams_are_read_as_a_whole_for_every_partition() {
 #[test]
 fn conversations_are_read_as_a_whole_for_random_partitions() {
     let mut rng = Rng::new(6455);
-    for round in 0..600 {
+    for round in 0..240 {
         let sender = rng.pick(&SENDERS);
         let stream = conversation(&mut rng, sender, 1 + round % 9, 3 + round % 40);
         let expected = visible(read(&stream, Rules::new(sender)));

@@ -21,7 +21,7 @@ pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 
-use crate::kernels::arch::portable;
+use crate::kernels::arch::portable::unmask::unmask_rest;
 use crate::kernels::arch::vector::{Vector, entries, entry_methods};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::state::Carry;
@@ -47,10 +47,25 @@ pub(super) static UNITS: Units = Units {
 
 entries!(Zmm, by_due_bytes, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2");
 
-/// Implements [`unmask`](crate::kernels::functions::Functions): the portable loop, vectorized by the compiler.
+/// Implements [`unmask`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 pub(super) fn unmask(input: &[u8], output: &mut [u8], key: [u8; 4]) -> bool {
-    portable::unmask::unmask(input, output, key)
+    let wide = _mm512_set1_epi32(i32::from_ne_bytes(key));
+    let mut all = _mm512_setzero_si512();
+    let (blocks, rest) = input.as_chunks::<256>();
+    let (outputs, last) = output.as_chunks_mut::<256>();
+    for (block, output) in blocks.iter().zip(outputs) {
+        for (block, output) in block.as_chunks::<64>().0.iter().zip(output.as_chunks_mut::<64>().0) {
+            // SAFETY: both have the length of a vector.
+            unsafe {
+                let text = _mm512_xor_si512(_mm512_loadu_si512(block.as_ptr().cast()), wide);
+                _mm512_storeu_si512(output.as_mut_ptr().cast(), text);
+                all = _mm512_or_si512(all, text);
+            }
+        }
+    }
+    let is_ascii = unmask_rest(rest, last, key);
+    is_ascii && _mm512_movepi8_mask(all) == 0
 }
 
 #[derive(Clone, Copy)]
