@@ -147,6 +147,14 @@ pub(super) enum Socket {
 }
 
 impl Socket {
+    /// Returns the address of this end. The clients of a Unix socket have none.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// Turns off Nagle's algorithm. Unix sockets do not have it.
     pub(super) fn set_nodelay(&self) -> io::Result<()> {
         match self {

@@ -4,9 +4,11 @@ use core::error::Error;
 use core::future::pending;
 use core::num::NonZeroUsize;
 use core::time::Duration;
+use std::io;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info, warn};
@@ -21,8 +23,9 @@ use crate::admin;
 use crate::args::{PolicyArgs, at_least_one, seconds, whole_number};
 use crate::log::DroppedLines;
 use crate::metrics::Metrics;
-use crate::net::Peer;
+use crate::net::{Peer, Socket};
 use crate::outcome::CommandResult;
+use crate::proxy_protocol::{Endpoints, Sender, Version};
 use crate::serve::LineServer;
 use crate::server::{Capacity, Connection, ConnectionReports, Service, announce};
 use crate::signals::Signals;
@@ -40,6 +43,9 @@ pub(super) struct Args {
     /// Server to forward to, or unix:PATH; by default a line server (`serve`) is started on a loopback port
     #[arg(long, value_name = "HOST:PORT", value_parser = address::server)]
     upstream: Option<Address>,
+    /// Send a header of the PROXY protocol with the address of the client to the server
+    #[arg(long, value_name = "VERSION")]
+    send_proxy_protocol: Option<Version>,
     /// Directions to filter: from clients, from the server, or both
     #[arg(long, value_name = "DIRECTION", default_value = "both")]
     direction: Directions,
@@ -176,7 +182,8 @@ impl Args {
                     logs_connections: false,
                 };
                 // The proxy is the only client of the embedded server, and it limits the connections.
-                let capacity = Capacity { connections: usize::MAX, from_one_source: 0 };
+                let senders = self.send_proxy_protocol.map(|_| Sender::LOOPBACK).into_iter().collect();
+                let capacity = Capacity { connections: usize::MAX, from_one_source: 0, senders };
                 server.run(&self.service, embedded, capacity, pending).await;
             }
             pending::<()>().await
@@ -185,6 +192,7 @@ impl Args {
         let filter = Arc::new(FilterProxy {
             relay: self.relay(),
             upstream,
+            send_proxy_protocol: self.send_proxy_protocol,
             answer: self.answer.clone(),
             report_only: self.mode == Mode::Report,
             delivery_timeout: self.service.idle_timeout().unwrap_or(Duration::MAX),
@@ -193,11 +201,12 @@ impl Args {
             metrics,
             cut: cut.clone(),
         });
-        let session = |connection| Arc::clone(&filter).session(connection);
-        let too_many = || filter.metrics.too_many();
+        let metrics = Arc::clone(&filter.metrics);
+        let rejected = move |end| metrics.not_opened(end);
+        let session = move |connection| Arc::clone(&filter).session(connection);
         let signal = async || signals.next().await;
         tokio::select! {
-            () = self.service.accept(listener, capacity, signal, cut, session, too_many) => {}
+            () = self.service.accept(listener, capacity, signal, cut, session, rejected) => {}
             () = line_server => {}
         }
         if let Some(admin) = admin {
@@ -244,6 +253,7 @@ impl Args {
 struct FilterProxy {
     relay: Relay,
     upstream: Upstream,
+    send_proxy_protocol: Option<Version>,
     answer: Option<String>,
     report_only: bool,
     /// How long a reset waits for a peer that does not read.
@@ -261,10 +271,12 @@ impl FilterProxy {
         let mut open = Open { metrics: &self.metrics, end: "cut" };
         open.metrics.opened();
         let reports = ConnectionReports::of(&connection);
+        let header =
+            self.send_proxy_protocol.map(|version| Endpoints::encode(connection.endpoints(), version));
         let Connection { stream: mut client, peer, number: connection, .. } = connection;
         // Boxed, so that its memory is freed before the relay starts.
         let connected = tokio::select! {
-            connected = Box::pin(self.upstream.connect()) => connected,
+            connected = Box::pin(self.connect(header)) => connected,
             () = self.cut.cancelled() => return client.reset(),
         };
         let mut upstream = match connected {
@@ -314,6 +326,15 @@ impl FilterProxy {
             client.reset();
             upstream.reset();
         }
+    }
+
+    /// Connects to the server, and sends the header.
+    async fn connect(&self, header: Option<Vec<u8>>) -> io::Result<Socket> {
+        let mut upstream = self.upstream.connect().await?;
+        if let Some(header) = header {
+            upstream.write_all(&header).await?;
+        }
+        Ok(upstream)
     }
 
     /// Returns the line to send in response to a rejected line.

@@ -76,8 +76,9 @@ impl LineServer {
         let cut = CancellationToken::new();
         // A timeout of `Duration::MAX` never elapses.
         let idle_timeout = service.idle_timeout().unwrap_or(Duration::MAX);
-        let session = |connection: Connection| {
-            let cut = cut.clone();
+        let token = cut.clone();
+        let session = move |connection: Connection| {
+            let cut = token.clone();
             async move {
                 let (number, peer, log) = (connection.number, connection.peer, Arc::clone(&connection.log));
                 let end = tokio::select! {
@@ -94,7 +95,7 @@ impl LineServer {
                 }
             }
         };
-        service.accept(listener, capacity, signal, cut.clone(), session, || {}).await;
+        service.accept(listener, capacity, signal, cut, session, |_| {}).await;
     }
 
     /// Responds until the peer has no more lines. Reading stops while the peer does not read the responses.

@@ -6,6 +6,7 @@ mod admin;
 #[cfg(target_os = "linux")]
 mod faults;
 mod operating;
+mod proxy_protocol;
 mod reference;
 mod traffic;
 mod unix_sockets;
