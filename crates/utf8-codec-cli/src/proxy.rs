@@ -18,7 +18,7 @@ use utf8_codec::proxy::{
 };
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
-use crate::address::{self, Address};
+use crate::address::{self, Address, ListenAddress};
 use crate::admin;
 use crate::args::{PolicyArgs, at_least_one, seconds, whole_number};
 use crate::log::DroppedLines;
@@ -29,6 +29,7 @@ use crate::proxy_protocol::{Endpoints, Sender, Version};
 use crate::serve::LineServer;
 use crate::server::{Capacity, Connection, ConnectionReports, Service, announce};
 use crate::signals::Signals;
+use crate::unix_socket::PassedSockets;
 use crate::upstream::Upstream;
 
 /// Forward TCP connections to a server, but only well-formed UTF-8
@@ -37,9 +38,9 @@ use crate::upstream::Upstream;
 /// sequence are delivered, then both sides are reset, and the error and its offset are logged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Address to accept connections on, or unix:PATH; port 0 selects a free port
+    /// Address to accept connections on, unix:PATH, or systemd for a socket that it passes; port 0 selects a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
-    listen: Address,
+    listen: ListenAddress,
     /// Server to forward to, or unix:PATH; by default a line server (`serve`) is started on a loopback port
     #[arg(long, value_name = "HOST:PORT", value_parser = address::server)]
     upstream: Option<Address>,
@@ -82,10 +83,10 @@ pub(super) struct Args {
     /// Maximum duration of a connection; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
     max_session: Duration,
-    /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address or unix:PATH, without
-    /// authentication
+    /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address, unix:PATH, or the next socket of
+    /// systemd, without authentication
     #[arg(long, value_name = "HOST:PORT")]
-    admin: Option<Address>,
+    admin: Option<ListenAddress>,
     #[command(flatten)]
     service: Service,
 }
@@ -132,12 +133,17 @@ impl Args {
         if self.answer.is_some() && self.framing == Framing::Stream {
             return Err("--answer needs --framing lines".into());
         }
-        self.service.run(async |dropped| self.serve(dropped).await)
+        self.service.run(async |dropped, passed| self.serve(dropped, passed).await)
     }
 
-    async fn serve(&self, dropped: DroppedLines) -> Result<(), Box<dyn Error>> {
+    async fn serve(&self, dropped: DroppedLines, mut passed: PassedSockets) -> Result<(), Box<dyn Error>> {
         let mut signals = Signals::new()?;
-        let listener = self.service.bind(&self.listen).await?;
+        let listener = self.service.listen(&self.listen, &mut passed).await?;
+        let admin = match &self.admin {
+            Some(address) => Some(self.service.listen(address, &mut passed).await?),
+            None => None,
+        };
+        passed.all_taken()?;
         let (upstream, embedded) = match &self.upstream {
             Some(upstream) => (upstream.clone(), None),
             None => {
@@ -155,9 +161,8 @@ impl Args {
         let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
         let repairs = self.policies.on_error() != ErrorPolicy::Strict && self.mode == Mode::Enforce;
         let metrics = Arc::new(Metrics::new(dropped, repairs));
-        let admin = match &self.admin {
-            Some(address) => {
-                let admin = self.service.bind(address).await?;
+        let admin = match admin {
+            Some(admin) => {
                 info!(address = %admin.address()?, "admin");
                 Some(tokio::spawn(admin::serve(admin, Arc::clone(&metrics))))
             }

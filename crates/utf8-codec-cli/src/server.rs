@@ -15,7 +15,7 @@ use tracing::{Level, error, info, warn};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
-use crate::address::Address;
+use crate::address::{Address, ListenAddress};
 use crate::args::{at_least_one, file_mode, seconds, whole_number};
 use crate::limits::{HELD_BACK_INTERVAL, LogLimit, SourceSlot, Sources};
 use crate::log::{DroppedLines, LogArgs};
@@ -23,6 +23,7 @@ use crate::net::{Listener, Peer, Socket};
 use crate::outcome::{CommandResult, CommandStatus, cannot_write};
 use crate::proxy_protocol::{self, Endpoints, Sender};
 use crate::sockets::{descriptor_limit, notify};
+use crate::unix_socket::PassedSockets;
 
 /// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset. Also how
 /// long cancelled sessions may take to end.
@@ -78,12 +79,14 @@ impl Service {
     /// Starts the log and a runtime, and runs `service` on it.
     pub(super) fn run(
         &self,
-        service: impl AsyncFnOnce(DroppedLines) -> Result<(), Box<dyn Error>>,
+        service: impl AsyncFnOnce(DroppedLines, PassedSockets) -> Result<(), Box<dyn Error>>,
     ) -> CommandResult {
+        // Before the first thread starts.
+        let passed = PassedSockets::from_env();
         let log = self.log.start()?;
         let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
         runtime.spawn(log.dropped().keep_reporting());
-        let ended = runtime.block_on(service(log.dropped()));
+        let ended = runtime.block_on(service(log.dropped(), passed));
         // This does not wait for a DNS lookup that is still running on a blocking thread.
         runtime.shutdown_background();
         ended.map(|()| CommandStatus::Success)
@@ -97,6 +100,20 @@ impl Service {
     pub(super) async fn bind(&self, address: &Address) -> Result<Listener, String> {
         let bound = Listener::bind(address, self.backlog, self.socket_mode).await;
         bound.map_err(|error| format!("cannot listen on {address}: {error}"))
+    }
+
+    /// Binds a listener, or takes the next socket that the service manager passes.
+    pub(super) async fn listen(
+        &self,
+        address: &ListenAddress,
+        passed: &mut PassedSockets,
+    ) -> Result<Listener, String> {
+        match address {
+            ListenAddress::Bind(address) => self.bind(address).await,
+            ListenAddress::Passed => {
+                Listener::take(passed).map_err(|error| format!("cannot listen on systemd: {error}"))
+            }
+        }
     }
 
     /// Returns the number of connections that can be served at the same time if each needs `descriptors` descriptors.

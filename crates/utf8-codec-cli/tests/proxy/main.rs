@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(missing_docs)]
 
+mod activation;
 mod admin;
 #[cfg(target_os = "linux")]
 mod faults;
