@@ -207,11 +207,11 @@ fn parse_binary(header: &[u8]) -> Result<Parsed, Invalid> {
     // The length of the addresses: none, IPv4, IPv6, Unix; streams and datagrams.
     let addresses = match fixed[13] {
         0x00 => 0,
+        // The standard says to ignore the family and the rest.
+        _ if is_local => length,
         0x11 | 0x12 => 12,
         0x21 | 0x22 => 36,
         0x31 | 0x32 => 216,
-        // The standard says to ignore it.
-        _ if is_local => length,
         _ => return Err("its address family is not known"),
     };
     if length < addresses {
@@ -322,11 +322,11 @@ mod tests {
             (binary(0x21, 0x11, v4), both),
             (binary(0x21, 0x11, &[&v4[..], fields].concat()), both),
             (binary(0x21, 0x21, &v6), ends("[2001:db8::9]:12345", "[::1]:443")),
-            // Datagrams, Unix sockets, nothing, and any addresses of a health check.
+            // Datagrams, Unix sockets, nothing, and anything in a health check.
             (binary(0x21, 0x12, v4), Ok(None)),
             (binary(0x21, 0x31, &[b'/'; 216]), Ok(None)),
             (binary(0x21, 0x00, fields), Ok(None)),
-            (binary(0x20, 0x11, v4), Ok(None)),
+            (binary(0x20, 0x11, b""), Ok(None)),
             (binary(0x20, 0xFF, b"anything"), Ok(None)),
             (binary(0x21, 0x00, &[&[0xEE, 0x0F, 0xED][..], &[0; MAX_LENGTH - FIXED - 3]].concat()), Ok(None)),
         ] {

@@ -2,7 +2,7 @@
 //! pages; this program compiles and runs it.
 #![allow(dead_code, missing_debug_implementations, missing_docs, unreachable_pub)]
 // The pages show what a reader writes.
-#![allow(clippy::new_without_default)]
+#![allow(clippy::new_without_default, clippy::std_instead_of_core)]
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
