@@ -191,7 +191,7 @@ impl FrameFilter {
     }
 
     fn control(
-        &mut self,
+        &self,
         header: &FrameHeader,
         whole: Option<Range<usize>>,
         plan: &mut Plan<impl FnMut(Edit<'_>)>,

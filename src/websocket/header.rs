@@ -107,7 +107,13 @@ impl FrameHeader {
     /// Returns the bytes of the header, and their number.
     pub(super) fn bytes(&self) -> ([u8; MAX_HEADER], usize) {
         let mut bytes = [0; MAX_HEADER];
-        bytes[0] = u8::from(self.is_final) * FIN | u8::from(self.is_compressed) * RSV1 | self.opcode as u8;
+        bytes[0] = self.opcode as u8;
+        if self.is_final {
+            bytes[0] |= FIN;
+        }
+        if self.is_compressed {
+            bytes[0] |= RSV1;
+        }
         let mut end = 2;
         bytes[1] = match self.len {
             len @ 0..=125 => len as u8,
@@ -144,7 +150,7 @@ impl FrameHeader {
         let (is_final, is_compressed) = (first & FIN != 0, first & RSV1 != 0);
         let starts_message = matches!(opcode, Opcode::Text | Opcode::Binary);
         // Only the first frame of a message says that it is compressed (RFC 7692 §6.1).
-        if first & RSV_2_3 != 0 || is_compressed && !(starts_message && context.passes_compressed) {
+        if first & RSV_2_3 != 0 || (is_compressed && !(starts_message && context.passes_compressed)) {
             return Err((0, FrameErrorKind::ReservedBit));
         }
         if opcode.is_control() && !is_final {

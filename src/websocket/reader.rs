@@ -268,7 +268,7 @@ impl<'c> Iterator for Events<'_, 'c> {
             Some(End::Failed(error)) => Err(error),
         };
         match next {
-            Ok(Some(event)) => return Some(Ok(event)),
+            Ok(Some(event)) => Some(Ok(event)),
             Ok(None) => {
                 self.is_over = true;
                 None

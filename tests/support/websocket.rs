@@ -66,11 +66,11 @@ fn header(bytes: &[u8], rules: Rules, is_in_message: bool) -> Result<Option<Head
     use FrameErrorKind::*;
     let [first, rest @ ..] = bytes else { return Ok(None) };
     let opcode = first & 15;
-    let rsv = first >> 4 & 7;
+    let rsv = (first >> 4) & 7;
     let starts = opcode == 1 || opcode == 2;
     let of_first = [
         (matches!(opcode, 3..=7 | 11..=15), ReservedOpcode),
-        (rsv & 3 != 0 || rsv == 4 && !(rules.compressed && starts), ReservedBit),
+        (rsv & 3 != 0 || (rsv == 4 && !(rules.compressed && starts)), ReservedBit),
         (opcode >= 8 && first >> 7 == 0, FragmentedControl),
         (starts && is_in_message, UnfinishedMessage),
         (opcode == 0 && !is_in_message, UnexpectedContinuation),
@@ -96,7 +96,7 @@ fn header(bytes: &[u8], rules: Rules, is_in_message: bool) -> Result<Option<Head
     };
     let filled = |known: usize, with: u8| {
         let bytes = rest[..known].iter().copied().chain(std::iter::repeat(with)).take(size);
-        bytes.fold(0_u64, |number, byte| number << 8 | u64::from(byte))
+        bytes.fold(0_u64, |number, byte| (number << 8) | u64::from(byte))
     };
     for known in 1..=size.min(rest.len()) {
         if filled(known, 0xFF) < least || filled(known, 0) > most {
