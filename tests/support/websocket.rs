@@ -95,7 +95,7 @@ fn header(bytes: &[u8], rules: Rules, is_in_message: bool) -> Result<Option<Head
         _ => (0, 0, 125),
     };
     let filled = |known: usize, with: u8| {
-        let bytes = rest[..known].iter().copied().chain(std::iter::repeat(with)).take(size);
+        let bytes = rest[..known].iter().copied().chain(core::iter::repeat(with)).take(size);
         bytes.fold(0_u64, |number, byte| (number << 8) | u64::from(byte))
     };
     for known in 1..=size.min(rest.len()) {
