@@ -38,8 +38,8 @@ use crate::validator::{Mask, validate_masked};
 ///
 /// let mut filter = FrameFilter::new(Sender::Server);
 /// let mut forwarded = Vec::new();
-/// // A frame of 5 bytes that arrives in two parts, and the start of one that is ill-formed.
-/// for (slice, passes) in [(&b"\x81\x05na\xC3"[..], true), (b"\xAFve", true), (b"\x81\x7E\xFF\xFFxy\xFFz", false)] {
+/// // A frame of 6 bytes that arrives in two parts, and the start of one that is ill-formed.
+/// for (slice, passes) in [(&b"\x81\x06na\xC3"[..], true), (b"\xAFve", true), (b"\x81\x7E\xFF\xFFxy\xFFz", false)] {
 ///     let verdict = filter.feed_with(slice, |edit| match edit {
 ///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
 ///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),

@@ -25,12 +25,12 @@ use crate::text::{Counters, TextDecoder, TextPiece};
 ///
 /// let mut reader = FrameReader::new(Sender::Server);
 /// let mut text = String::new();
-/// for chunk in [&mut b"\x01\x03gr\xC3\x89"[..], &mut b"\x00\x80\x02\xBCn"[..]] {
-///     for event in reader.feed(chunk) {
+/// for mut chunk in [*b"\x01\x03gr\xC3\x89", *b"\x00\x80\x03\xBCn!"] {
+///     for event in reader.feed(&mut chunk[..]) {
 ///         match event? {
 ///             Event::Text(part) => text.push_str(part),
 ///             Event::Seam(character) => text.push_str(&character),
-///             Event::End(Opcode::Text) => assert_eq!(text, "grün"),
+///             Event::End(Opcode::Text) => assert_eq!(text, "grün!"),
 ///             Event::Ping(payload) => assert_eq!(payload, ""), // reply with a pong
 ///             _ => {}
 ///         }
