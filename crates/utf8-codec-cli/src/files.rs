@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::escape;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
+use crate::walk::Input;
 
 /// The size of the read buffer.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -23,11 +24,6 @@ pub(super) fn read_stdin_once<'p>(inputs: impl IntoIterator<Item = &'p PathBuf>)
         0 | 1 => Ok(()),
         _ => Err("stdin can only be read once, and `-` is given several times"),
     }
-}
-
-/// Opens a file, or stdin for `-`.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    Ok(if is_standard(path) { Box::new(stdin()) } else { Box::new(File::open(path)?) })
 }
 
 /// Opens stdin. If it is a terminal, prints a line on stderr, because the program then waits for input.
@@ -147,8 +143,8 @@ pub(super) enum Failed {
 ///
 /// A file that cannot be read is reported in one line on stderr, and the next file is read.
 pub(super) fn for_each(
-    files: &[PathBuf],
-    mut report: impl FnMut(&Path, &mut dyn Write) -> Result<bool, Failed>,
+    files: &[Input],
+    mut report: impl FnMut(&Input, &mut dyn Write) -> Result<bool, Failed>,
 ) -> CommandResult {
     let mut out = BufWriter::new(io::stdout().lock());
     let mut status = CommandStatus::Success;
@@ -158,7 +154,7 @@ pub(super) fn for_each(
             Ok(false) => status = status.max(CommandStatus::IllFormed),
             Err(Failed::Read(error)) => {
                 status = CommandStatus::Trouble;
-                print_error(&format!("cannot read {}: {error}", file.display()));
+                print_error(&format!("cannot read {}: {error}", file.path.display()));
             }
             Err(Failed::Write(error)) => return Err(cannot_write(error)),
         }
