@@ -1,14 +1,13 @@
 //! Code that the commands for files share: opening inputs, `-`, the report on stdout, the exit status.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Read, StdinLock, Write};
+use std::io::{self, IsTerminal, Read, StdinLock, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::escape;
-use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
-use crate::walk::Input;
+use crate::outcome::print_error;
 
 /// The size of the read buffer.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -129,36 +128,4 @@ pub(super) fn file_members(path: &Path) -> Value {
         members["file_hex"] = json!(hex);
     }
     members
-}
-
-/// The reason why a command stopped before the end of a file.
-pub(super) enum Failed {
-    /// The file could not be read. The command continues with the next file.
-    Read(io::Error),
-    /// The report could not be written. The command ends.
-    Write(io::Error),
-}
-
-/// Reads the files one after the other and writes a report to stdout. `report` returns whether the file has no errors.
-///
-/// A file that cannot be read is reported in one line on stderr, and the next file is read.
-pub(super) fn for_each(
-    files: &[Input],
-    mut report: impl FnMut(&Input, &mut dyn Write) -> Result<bool, Failed>,
-) -> CommandResult {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut status = CommandStatus::Success;
-    for file in files {
-        match report(file, &mut out) {
-            Ok(true) => {}
-            Ok(false) => status = status.max(CommandStatus::IllFormed),
-            Err(Failed::Read(error)) => {
-                status = CommandStatus::Trouble;
-                print_error(&format!("cannot read {}: {error}", file.path.display()));
-            }
-            Err(Failed::Write(error)) => return Err(cannot_write(error)),
-        }
-    }
-    out.flush().map_err(cannot_write)?;
-    Ok(status)
 }

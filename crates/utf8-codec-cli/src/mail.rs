@@ -1,6 +1,6 @@
 //! `utf8-codec mail`: checks whether the text of each part of a message is UTF-8.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -8,9 +8,9 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use crate::files::{BUFFER, Failed, file_members, for_each, name_of, read, write_object};
+use crate::files::{BUFFER, file_members, name_of, read, write_object};
 use crate::log::Verbosity;
-use crate::outcome::CommandResult;
+use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::walk::{Input, WalkArgs};
 
 /// Report for each part of mail messages whether its text is UTF-8, and where it is not
@@ -97,6 +97,38 @@ impl Args {
             Format::Json => write_object(out, &object(file, message, verdict)),
         }
     }
+}
+
+/// The reason why a command stopped before the end of a file.
+enum Failed {
+    /// The file could not be read. The command continues with the next file.
+    Read(io::Error),
+    /// The report could not be written. The command ends.
+    Write(io::Error),
+}
+
+/// Reads the files one after the other and writes a report to stdout. `report` returns whether the file has no errors.
+///
+/// A file that cannot be read is reported in one line on stderr, and the next file is read.
+fn for_each(
+    files: &[Input],
+    mut report: impl FnMut(&Input, &mut dyn Write) -> Result<bool, Failed>,
+) -> CommandResult {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut status = CommandStatus::Success;
+    for file in files {
+        match report(file, &mut out) {
+            Ok(true) => {}
+            Ok(false) => status = status.max(CommandStatus::IllFormed),
+            Err(Failed::Read(error)) => {
+                status = CommandStatus::Trouble;
+                print_error(&format!("cannot read {}: {error}", file.path.display()));
+            }
+            Err(Failed::Write(error)) => return Err(cannot_write(error)),
+        }
+    }
+    out.flush().map_err(cannot_write)?;
+    Ok(status)
 }
 
 /// Whether a file is in the directory of a Maildir for messages that are being delivered.

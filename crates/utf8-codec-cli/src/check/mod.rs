@@ -25,7 +25,6 @@ mod wide;
 mod words;
 
 use core::cell::RefCell;
-use core::fmt::Display;
 use core::num::NonZeroUsize;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -47,11 +46,11 @@ use crate::progress::{Counted, Progress, Stdout};
 use crate::walk::{Input, WalkArgs, spawn};
 use binary::Start;
 pub(super) use detect::DetectArgs;
-use diagnostic::{Diagnostic, FileStatus, Summary};
+use diagnostic::Summary;
 use fix::FixArgs;
 use mojibake::{Survey, spool};
 use order::Turn;
-use receiver::Receiver;
+use receiver::{Event, Receiver, unreadable};
 use report::{Format, Reporter, Totals};
 use rules::Rule;
 use scan::{Checks, HISTORY, scan, scan_part};
@@ -117,16 +116,6 @@ enum When {
 enum ProgressWhen {
     Auto,
     Never,
-}
-
-/// An event of the check of one file.
-enum Event {
-    Diagnostic(Diagnostic),
-    /// The changes that a fix would make.
-    Diff(Vec<u8>),
-    End(Summary),
-    /// The result of a part of a split file, and whether it is the last part.
-    Part(io::Result<Scanned>, bool),
 }
 
 impl Args {
@@ -338,10 +327,7 @@ impl Args {
                 })
             }
         };
-        summary.unwrap_or_else(|error| Summary {
-            end: FileStatus::Unreadable(error.to_string()),
-            ..Summary::default()
-        })
+        summary.unwrap_or_else(|error| unreadable(&error))
     }
 
     fn has_color(&self) -> bool {
@@ -408,8 +394,4 @@ fn content_of(
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn unreadable(error: &dyn Display) -> Summary {
-    Summary { end: FileStatus::Unreadable(error.to_string()), ..Summary::default() }
 }

@@ -1,17 +1,32 @@
 //! The report of a check while it runs.
 
+use core::fmt::Display;
 use core::num::NonZeroUsize;
 use std::io::{self, Write};
 
-use super::diagnostic::{FileStatus, Fixed};
+use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use super::fix::FixArgs;
 use super::order::Receive;
 use super::report::Reporter;
 use super::scanned::Scanned;
-use super::{Event, unreadable};
 use crate::outcome::print_error;
 use crate::progress::{Progress, Stdout};
 use crate::walk::Input;
+
+/// An event of the check of one file.
+pub(super) enum Event {
+    Diagnostic(Diagnostic),
+    /// The changes that a fix would make.
+    Diff(Vec<u8>),
+    End(Summary),
+    /// The result of a part of a split file, and whether it is the last part.
+    Part(io::Result<Scanned>, bool),
+}
+
+/// Returns the summary of a file that could not be read.
+pub(super) fn unreadable(error: &dyn Display) -> Summary {
+    Summary { end: FileStatus::Unreadable(error.to_string()), ..Summary::default() }
+}
 
 /// Passes the events of each file to the reporter, in the order of the files.
 pub(super) struct Receiver<'i> {

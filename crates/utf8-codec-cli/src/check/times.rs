@@ -3,9 +3,10 @@
 //! Several threads fix files, so a file that was older than another one could become newer, and `make` would build again
 //! what was up to date.
 
+use core::time::Duration;
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::walk::Input;
 

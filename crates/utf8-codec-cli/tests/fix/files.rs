@@ -1,9 +1,10 @@
 //! `utf8-codec check --fix`, run as a program.
 
+use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::{Command, Output};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use crate::support::program::{Directory, program, run, stderr, stdout};
 use serde_json::Value;
