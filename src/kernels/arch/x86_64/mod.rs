@@ -1,5 +1,27 @@
 //! The kernels for x86-64.
 
+/// The methods of a [`Vector`](super::vector::Vector) that prefetch.
+macro_rules! prefetches {
+    () => {
+        #[inline(always)]
+        fn prefetch(from: *const u8) {
+            // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+        }
+
+        #[inline(always)]
+        fn prefetches_ascii() -> bool {
+            crate::kernels::arch::x86_64::vendor::prefetches_ascii()
+        }
+
+        #[inline(always)]
+        fn prefetch_far(from: *const u8) {
+            // SAFETY: same as for `prefetch`.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+        }
+    };
+}
+
 mod avx2;
 mod avx512;
 mod vendor;
