@@ -76,7 +76,7 @@ impl DetectArgs {
         let inputs = self.walk.collect()?;
         let mut out = BufWriter::new(io::stdout());
         if self.format == Format::Sarif {
-            let rules = [rule("encoding", "The encoding of a file", "Informational, not an error.")];
+            let rules = [rule("encoding", "none", "The encoding of a file", "Informational, not an error.")];
             sarif_start(&mut out, &rules.into_iter().collect()).map_err(cannot_write)?;
         }
         let turn = Turn::new(Receiver {

@@ -132,11 +132,10 @@ impl FixArgs {
             Ok(Some((changes, left, replacement))) => {
                 summary = left;
                 summary.fixed = Fixed::Rewritten(errors.saturating_sub(summary.errors), changes);
-                times.add(
-                    input,
-                    opened.metadata.modified()?,
-                    replacement.new_content()?.metadata()?.modified()?,
-                );
+                let new_time = replacement.new_content().and_then(|file| file.metadata()?.modified());
+                if let (Ok(old_time), Ok(new_time)) = (opened.metadata.modified(), new_time) {
+                    times.add(input, old_time, new_time);
+                }
                 new = Some(replacement);
             }
             Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),

@@ -43,7 +43,7 @@ impl Notifications {
 }
 
 /// Returns the description of a rule.
-pub(super) fn rule(name: &str, summary: &str, help: &str) -> Value {
+pub(super) fn rule(name: &str, level: &str, summary: &str, help: &str) -> Value {
     json!({
         "id": name,
         "name": name,
@@ -51,8 +51,8 @@ pub(super) fn rule(name: &str, summary: &str, help: &str) -> Value {
         "fullDescription": { "text": summary },
         "help": { "text": help, "markdown": help },
         "helpUri": format!("{PAGE}#rules"),
-        "defaultConfiguration": { "level": "error" },
-        "properties": { "tags": ["encoding"], "precision": "very-high", "problem.severity": "error" },
+        "defaultConfiguration": { "level": level },
+        "properties": { "tags": ["encoding"], "precision": "very-high" },
     })
 }
 
@@ -60,6 +60,7 @@ pub(super) fn rule(name: &str, summary: &str, help: &str) -> Value {
 pub(super) fn rules() -> Value {
     let ill_formed = rule(
         ILL_FORMED,
+        "error",
         "Bytes that are not UTF-8, or not the encoding that the file should have",
         "Convert the file: `utf8-codec check FILE` names the probable encoding and the command, and `utf8-codec check \
          --fix` converts files whose encoding is certain.",
@@ -76,7 +77,7 @@ pub(super) fn rules() -> Value {
             }
             _ => format!("Remove it. {allow}"),
         };
-        rule(name, &summary, &help)
+        rule(name, "error", &summary, &help)
     });
     [ill_formed].into_iter().chain(others).collect()
 }

@@ -130,7 +130,7 @@ fn excerpt(context: &Context) -> (String, String) {
     let (covered, after) = rest.split_at(context.covered.min(rest.len()));
     let dots = |is_cut: bool| if is_cut { "..." } else { "" };
     let before = format!("{}{}", dots(context.is_cut.0), escape::bytes(before));
-    let covered = escape::bytes(covered);
+    let covered = escape::error_bytes(covered);
     let shown = format!("{before}{covered}{}{}", escape::bytes(after), dots(context.is_cut.1));
     let (indent, width) = (before.chars().count(), covered.chars().count().max(1));
     (shown, format!("{:indent$}{}", "", "^".repeat(width)))
