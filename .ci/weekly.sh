@@ -159,6 +159,11 @@ step_proofs() {
     (cd proofs && cargo test -- --include-ignored)
 }
 
+# The code of docs/recipes.md and docs/migrating.md that needs clients of databases, brokers and HTTP.
+step_recipes() {
+    (cd crates/integration/recipes && cargo test)
+}
+
 # Two builds of the program are identical.
 step_reproducible() {
     .ci/reproducible
