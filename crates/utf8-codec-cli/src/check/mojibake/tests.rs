@@ -55,6 +55,22 @@ const LINES: &[&str] = &[
     "שלום עולם",
     "Հայաստան",
     "İstanbul’da Ağrı",
+    // One letter of them, near the start of a word.
+    "Màxim",
+    "Là bas",
+    "Só um café",
+    "Mër",
+    "Bûter",
+    "Şahbuz",
+    "Ŋun su",
+    "ʻApelila",
+    "gaƒoƒo me",
+    "ts'əm",
+    "dị nro",
+    "Kurd Ċentrali",
+    "\"Ñawpak",
+    "A\u{331}nyyi",
+    "К $1",
 ];
 
 #[test]
@@ -115,6 +131,10 @@ fn correct_text_is_not_changed() {
         "Ç’është, G/Ç’lar, AÇÜ’den",
         "Öštrič, Úžasné, VÝŠKA, KNÍŽKA",
         "l’Étranger, È\u{A0}vero, Ó\u{A0}Briain",
+        // Capitals at the end of a word or a quotation, and an apostrophe before one.
+        "«LÃ» disse, LÃ®, LÃ…",
+        "l'É™, CAFÉ™, É—disse",
+        "äššen Äšken",
         // Boxes and shades of DOS.
         "ÚÄÄÄ¿ ³ ÀÄÄÄÙ",
         "Û²Û²Û² ÛÛ±±²²",
