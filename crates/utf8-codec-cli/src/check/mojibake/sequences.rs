@@ -43,6 +43,16 @@ impl Sequences {
         found
     }
 
+    /// Whether all characters that are not ASCII are in sequences, and a single encoding results in each run of them.
+    pub(super) fn are_all(&self) -> bool {
+        !self.has_others && self.list.iter().all(|sequence| sequence.is_reversible)
+    }
+
+    /// Whether some of the line was certainly encoded twice.
+    pub(super) fn is_proven(&self) -> bool {
+        self.list.iter().any(|sequence| sequence.is_strong)
+    }
+
     /// Adds the sequences of a stretch of non-ASCII characters.
     fn add_stretch(&mut self, text: &str, stretch: Range<usize>) {
         let mut characters =
