@@ -49,6 +49,35 @@ static CHARACTERS: LazyLock<Vec<(char, [u8; CHARSETS.len()])>> = LazyLock::new(|
     characters
 });
 
+/// For each character: the encodings in which it is the first byte of a character, and those in which it is another one.
+static MASKS: LazyLock<Vec<(u8, u8)>> = LazyLock::new(|| {
+    let mut masks = vec![(0, 0); SLOTS];
+    for &(character, bytes) in CHARACTERS.iter() {
+        for (charset, byte) in bytes.into_iter().enumerate() {
+            match (slot(character), byte) {
+                (Some(slot), 0xC2..=0xF4) => masks[slot].0 |= 1 << charset,
+                (Some(slot), 0x80..=0xBF) => masks[slot].1 |= 1 << charset,
+                _ => {}
+            }
+        }
+    }
+    masks
+});
+
+const SLOTS: usize = 0xA13;
+
+/// Returns the position of a character in [`MASKS`].
+fn slot(character: char) -> Option<usize> {
+    let at = u32::from(character) as usize;
+    match at {
+        0x80..=0x49F => Some(at - 0x80),
+        0x2010..=0x25FF => Some(at - 0x2010 + 0x420),
+        0xF8FF => Some(0xA10),
+        0xFB01 | 0xFB02 => Some(at - 0xFB01 + 0xA11),
+        _ => None,
+    }
+}
+
 fn bytes_of(character: char) -> Option<&'static [u8; CHARSETS.len()]> {
     let at = CHARACTERS.binary_search_by_key(&character, |each| each.0).ok()?;
     Some(&CHARACTERS[at].1)
@@ -71,12 +100,16 @@ pub(super) type Counts = [u64; CHARSETS.len()];
 /// Returns the only encoding with which the line was certainly broken as a whole. Counts those with which it may have been.
 /// `is_proven` is whether it was encoded twice.
 pub(super) fn detect(line: &str, is_proven: bool, counts: &mut Counts) -> Option<Charset> {
-    // Correct lines end here, or at the second character.
-    let first = line.chars().find(|character| !character.is_ascii())?;
-    let bytes = bytes_of(first)?;
-    let is_lead = |&charset: &Charset| matches!(bytes[charset], 0xC2..=0xF4);
+    let start = line.bytes().position(|byte| !byte.is_ascii())?;
+    let mut characters = line[start..].chars();
+    let pair = [characters.next()?, characters.next()?];
+    // Most correct lines end here.
+    let possible = MASKS[slot(pair[0])?].0 & MASKS[slot(pair[1])?].1;
+    if possible == 0 {
+        return None;
+    }
     let all: Vec<(Charset, Line)> = (0..CHARSETS.len())
-        .filter(is_lead)
+        .filter(|charset| possible >> charset & 1 == 1)
         .filter_map(|charset| Some((charset, read_back(line, charset)?)))
         .collect();
     for &(charset, _) in &all {

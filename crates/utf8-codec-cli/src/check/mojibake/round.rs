@@ -48,12 +48,13 @@ impl Evidence {
             return;
         }
         let sequences = Sequences::of(line);
-        if line.contains("utf8-codec: allow mojibake") {
-            return;
-        }
         self.lines += 1;
         let charset = charsets::detect(line, sequences.is_proven(), &mut self.read_back);
-        if let Some(charset) = charset.filter(|_| !sequences.are_all()) {
+        let charset = charset.filter(|_| !sequences.are_all());
+        if (!sequences.list.is_empty() || charset.is_some()) && line.contains("utf8-codec: allow mojibake") {
+            return;
+        }
+        if let Some(charset) = charset {
             self.charset.get_or_insert(charset);
             self.strong += 1;
             return;

@@ -37,8 +37,15 @@ impl Sequences {
         let mut at = 0;
         while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
             let len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
-            found.add_stretch(text, start..start + len);
             at = start + len;
+            match text[start..].chars().next() {
+                // Most of them are one letter, which is no sequence.
+                Some(only) if only.len_utf8() == len && !matches!(only, 'Â' | 'Ã') => {
+                    found.has_others = true;
+                    found.has_correct |= is_correct(only);
+                }
+                _ => found.add_stretch(text, start..at),
+            }
         }
         found
     }
