@@ -2,7 +2,7 @@
 
 needs+=(
     [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
-    [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat'
+    [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
     [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
     [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [unoptimized]=valgrind [wasm]='node=nodejs'
 )
@@ -79,6 +79,13 @@ step_minimal() {
 step_miri_all() {
     nightly miri rust-src
     .ci/miri --all
+}
+
+# The rule `mojibake` on the text of packages in hundreds of languages, correct and broken, beside ftfy: docs/checking.md.
+step_mojibake() {
+    cargo build -p utf8-codec-cli
+    python_with ftfy==6.3.1
+    target/python/bin/python -B .ci/try_mojibake.py target/debug/utf8-codec
 }
 
 # Changes constants and shifts of the kernels, one in twenty, and checks that the proof of each fails.
