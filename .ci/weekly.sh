@@ -2,7 +2,7 @@
 
 needs+=(
     [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
-    [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat'
+    [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
     [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
     [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [unoptimized]=valgrind [wasm]='node=nodejs'
 )
@@ -82,6 +82,13 @@ step_miri_all() {
     .ci/miri --all
 }
 
+# The rule `mojibake` on the text of packages in hundreds of languages, correct and broken, beside ftfy: docs/checking.md.
+step_mojibake() {
+    cargo build -p utf8-codec-cli
+    python_with ftfy==6.3.1
+    target/python/bin/python -B .ci/try_mojibake.py target/debug/utf8-codec
+}
+
 # Changes constants and shifts of the kernels, one in twenty, and checks that the proof of each fails.
 step_mutate() {
     python_with z3-solver==5.4.0
@@ -158,6 +165,11 @@ step_proofs() {
         printf "%s\n" "$output"
         exit $status'
     (cd proofs && cargo test -- --include-ignored)
+}
+
+# The code of docs/recipes.md and docs/migrating.md that needs clients of databases, brokers and HTTP.
+step_recipes() {
+    (cd crates/integration/recipes && cargo test)
 }
 
 # Two builds of the program are identical.

@@ -15,6 +15,7 @@ mod directory;
 #[path = "directory_elsewhere.rs"]
 mod directory;
 mod escape;
+mod exclude;
 mod files;
 mod fingerprint;
 mod identity;

@@ -8,6 +8,7 @@
 //!
 //! Text that was encoded more than twice is decoded in several rounds with the same rule.
 
+mod charsets;
 mod judge;
 mod round;
 mod segments;
@@ -24,8 +25,7 @@ pub(super) use survey::{Survey, spool};
 /// Returns the runs of a text that were encoded twice, in its order. `is_line_start` is whether the text is at the start
 /// of a line.
 pub(super) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<Found> {
-    // The first byte of each sequence.
-    if memchr::memchr(0xC3, text.as_bytes()).is_none() {
+    if !survey.may_have(text) {
         return Vec::new();
     }
     let evidence = survey.round(0);
@@ -46,8 +46,9 @@ pub(super) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<
 
 /// Returns the text of a segment before it was encoded again, or `None` if it was not. `is_line_start` is as in [`find`].
 pub(super) fn undo(segment: &str, survey: &Survey, is_line_start: bool) -> Option<String> {
-    // The first byte of each sequence.
-    memchr::memchr(0xC3, segment.as_bytes())?;
+    if !survey.may_have(segment) {
+        return None;
+    }
     let mut fixed: Option<String> = None;
     let is_long = is_long(segment, is_line_start);
     for round in 0..MAX_ROUNDS {

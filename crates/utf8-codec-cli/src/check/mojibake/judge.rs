@@ -5,7 +5,9 @@
 //! evidence of a second encoding. The sequences of this set are strong evidence only where correct text does not have
 //! them, for example between two lower-case letters.
 
-use super::sequence::Sequence;
+use core::ops::Range;
+
+use super::sequence::{Sequence, UNDEFINED};
 
 /// A set of the bytes 80 to BF.
 const fn set(bytes: &[u8]) -> u64 {
@@ -73,6 +75,10 @@ pub(super) fn is_typographic(character: char) -> bool {
     )
 }
 
+fn is_combining(character: char) -> bool {
+    matches!(character, '\u{300}'..='\u{36F}')
+}
+
 fn is_quote(character: char) -> bool {
     is_typographic(character) && character != '\u{A0}'
         || matches!(character, '"' | '\'' | '`' | '(' | '[' | '{' | '<' | '>' | '|')
@@ -112,10 +118,12 @@ fn has_no_break_space(sequence: &Sequence) -> bool {
 }
 
 fn is_strong(sequence: &Sequence, text: &str) -> bool {
-    let mut before = text[..sequence.range.start].chars().rev();
-    let mut context = Neighbors { before: before.next(), second: before.next(), after: None };
-    context.after = text[sequence.range.end..].chars().next();
     let is_rare = is_rare(sequence);
+    // Decoders return them only for bytes that windows-1252 does not define.
+    if text[sequence.range.clone()].contains(UNDEFINED) {
+        return true;
+    }
+    let context = Neighbors::of(text, &sequence.range);
     match sequence.bytes {
         [0xC2..=0xDF, ..] => context.is_strong_pair(sequence, is_rare),
         [0xE2, first, ..] => {
@@ -133,13 +141,14 @@ fn is_strong(sequence: &Sequence, text: &str) -> bool {
                     _ => is_own_word,
                 }
         }
-        // º is not after á. ¹ and » are, but no letter follows the sign after them.
-        [0xE1, 0xBA, ..] => true,
+        // º is not after á. ¹ and » are, but no letter follows the sign after them, and no quotation opens there.
+        [0xE1, 0xBA, ..] | [0xE1, 0xBB, 0x8B | 0xAB | 0xAD, _] => true,
         [0xE1, 0xB9 | 0xBB, last, ..]
             if has(IN_VIETNAMESE, last) && context.after.is_some_and(char::is_alphabetic) =>
         {
             true
         }
+        [0xE1, 0xB9, 0x85, _] => context.after.is_some_and(char::is_lowercase),
         [0xE1, 0xB8..=0xBB, ..] | [0xEF, ..] | [0xF0..=0xF4, ..] => is_rare,
         // A letter of another script is not in a Latin word.
         _ => is_rare && !context.before.is_some_and(|before| before.is_ascii_alphabetic()),
@@ -170,13 +179,24 @@ struct Neighbors {
     /// The character before `before`.
     second: Option<char>,
     after: Option<char>,
+    /// The next letter, if it is near.
+    letter: Option<char>,
 }
 
 impl Neighbors {
-    /// Whether a quotation mark precedes, with or without a no-break space.
+    fn of(text: &str, range: &Range<usize>) -> Self {
+        let mut before = text[..range.start].chars().rev();
+        let mut after = text[range.end..].chars().take(8);
+        let (before, second, next) = (before.next(), before.next(), after.next());
+        let letter = next.into_iter().chain(after).find(|each| each.is_alphabetic());
+        Self { before, second, after: next, letter }
+    }
+
+    /// Whether a quotation mark precedes, with or without a no-break space. An apostrophe after a letter is none.
     fn is_quoted(self) -> bool {
         match self.before {
             Some('\u{A0}') => self.second.is_some_and(is_quote),
+            Some('\'') if self.second.is_some_and(char::is_alphanumeric) => false,
             before => before.is_some_and(is_quote),
         }
     }
@@ -194,12 +214,14 @@ impl Neighbors {
             && is_after(char::is_alphabetic)
             && (!quote || is_before(|before| matches!(before, '(' | '[' | '{' | '<' | '>' | '|')));
         // After the first letter of a word, which is a capital.
-        let is_second =
-            upper && is_after(char::is_lowercase) && !self.second.is_some_and(char::is_alphanumeric);
+        let is_title = upper && !self.second.is_some_and(char::is_alphanumeric);
+        let is_second = is_title && is_after(char::is_lowercase);
         let is_capitals = upper && is_after(char::is_uppercase);
+        // At the start of a word.
+        let is_first = !is_before(|before| before.is_alphanumeric() || is_combining(before));
         match lead {
             // U+0080 to U+009F are only in text that was encoded three times.
-            0xC2 if trail < 0xA0 => false,
+            0xC2 if trail < 0xA0 => is_rare && sequence.has_control,
             0xC2 if upper && has(QUOTES | set(&[0xA0, 0xB4, 0xB7]), trail) => {
                 trail == 0xA0 && is_after(char::is_lowercase)
             }
@@ -215,27 +237,42 @@ impl Neighbors {
             // No language has these letters in a word with Ã.
             0xC3 if has(LETTERS, trail) => true,
             0xC3 if upper => {
-                is_inside && is_capitals || !has(QUOTES | DASHES, trail) && is_after(char::is_lowercase)
+                is_inside && (is_capitals || is_second)
+                    || !has(QUOTES | DASHES, trail) && is_after(char::is_lowercase)
+                    || is_title
+                        && self.letter.is_some_and(char::is_lowercase)
+                        && match trail {
+                            0xA0 => is_after(|after| after == ' ' || after.is_lowercase()),
+                            _ => !has(QUOTES | DASHES | set(&[0x99, 0xAE]), trail),
+                        }
             }
-            0xC3 if quote => !has(QUOTES | DASHES, trail),
+            0xC3 if quote => !has(QUOTES | DASHES, trail) || is_after(char::is_lowercase) && trail != 0x92,
             0xC3 if trail == 0xA0 || trail == 0x85 => {
-                lower || is_after(|after| after.is_lowercase() || after == ' ')
+                lower || is_after(|after| after.is_lowercase() || matches!(after, ' ' | 'Â'..='Å'))
             }
             0xC3 => true,
             0xC4 | 0xC5 if has(LETTERS, trail) => {
-                upper && has(set(&[0x9A, 0x9E]), trail) && !is_after(char::is_lowercase)
+                let is_small = has(set(&[0x9A, 0x9E]), trail);
+                match is_after(char::is_lowercase) {
+                    true => is_first && !(lead == 0xC4 && is_small),
+                    false => upper && is_small,
+                }
             }
+            0xC5 if trail == 0xB4 => lower || is_first && is_after(char::is_lowercase),
             // The unit Å with a prefix, as in kÅ.
             0xC5 if has(NUMERIC, trail) && !is_after(char::is_lowercase) => {
                 lower && self.second.is_some_and(char::is_alphabetic)
             }
             0xC4 | 0xC5 => lower || is_inside && (is_capitals || is_second || !upper),
             0xC6..=0xCB if has(LETTERS, trail) => false,
-            0xC6..=0xCB if lower => !has(set(&[0x92, 0xB4, 0xA0]), trail),
-            0xC6..=0xCB => is_inside && (is_second || !upper && is_after(char::is_lowercase)),
+            0xC6..=0xCB if lower => {
+                !has(set(&[0x92, 0xB4, 0xA0]), trail) || trail == 0x92 && is_after(char::is_lowercase)
+            }
+            0xC6..=0xCB => is_inside && (is_second || !upper),
             // Combining characters.
-            0xCC | 0xCD => is_before(char::is_alphabetic) && (is_rare || lower),
+            0xCC | 0xCD => is_before(char::is_alphabetic) && (is_rare || lower || is_inside),
             0xD7 | 0xDF => false,
+            0xD0 if has(LETTERS, trail) => is_first && !is_after(char::is_lowercase),
             0xCE | 0xD0 if !is_rare => {
                 has(SIGNS, trail) && !is_before(|before| before.is_alphanumeric() || is_quote(before))
             }

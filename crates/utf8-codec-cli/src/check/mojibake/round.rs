@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use super::charsets::{self, Charset, Counts};
 use super::sequence::Sequence;
 use super::sequences::Sequences;
 
@@ -33,6 +34,12 @@ pub(super) struct Evidence {
     pub(super) strong: u64,
     /// The number of lines with correct non-ASCII characters.
     pub(super) correct: u64,
+    /// Another encoding with which a line was certainly broken as a whole.
+    pub(super) charset: Option<Charset>,
+    /// The number of lines that each encoding reads back.
+    pub(super) read_back: Counts,
+    /// The number of lines that are not ASCII.
+    pub(super) lines: u64,
 }
 
 impl Evidence {
@@ -40,10 +47,19 @@ impl Evidence {
         if line.is_ascii() {
             return;
         }
-        let Sequences { list, has_others, has_correct, .. } = Sequences::of(line);
-        if !list.is_empty() && line.contains("utf8-codec: allow mojibake") {
+        let sequences = Sequences::of(line);
+        self.lines += 1;
+        let charset = charsets::detect(line, sequences.is_proven(), &mut self.read_back);
+        let charset = charset.filter(|_| !sequences.are_all());
+        if (!sequences.list.is_empty() || charset.is_some()) && line.contains("utf8-codec: allow mojibake") {
             return;
         }
+        if let Some(charset) = charset {
+            self.charset.get_or_insert(charset);
+            self.strong += 1;
+            return;
+        }
+        let Sequences { list, has_others, has_correct, .. } = sequences;
         let leads = list.iter().filter(|it| it.is_strong).fold(0, |leads, it| leads | it.lead());
         self.leads |= leads;
         self.strong += u64::from(leads != 0);
@@ -54,12 +70,19 @@ impl Evidence {
 
     /// Sets `is_example` after the last line.
     pub(super) fn finish(&mut self) {
-        self.is_example = self.strong > 0 && self.strong <= EXAMPLES && self.correct > 0;
+        let is_whole = self.charset.is_some_and(|charset| self.is_whole_charset(charset));
+        self.is_example = self.strong > 0 && self.strong <= EXAMPLES && self.correct > 0 && !is_whole;
     }
 
     /// Whether the whole file was encoded twice.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_fixed && self.twice > 0 && self.others * EXCEPTIONS <= self.twice
+    }
+
+    /// Whether the whole file was broken with another encoding.
+    fn is_whole_charset(&self, charset: Charset) -> bool {
+        let count = self.read_back[charset];
+        count > 0 && (self.lines - count) * EXCEPTIONS <= count
     }
 
     /// Whether some text was certainly encoded twice.
@@ -107,7 +130,16 @@ impl Found {
 
 /// Returns the runs of a line that were encoded twice.
 pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
-    let Sequences { list, has_others, damaged, .. } = Sequences::of(line);
+    let sequences = Sequences::of(line);
+    let charset = evidence.charset.filter(|_| !sequences.are_all() && !evidence.is_long);
+    if let Some(read) = charset.and_then(|charset| charsets::read_back(line, charset)) {
+        let is_whole = charset.is_some_and(|charset| evidence.is_whole_charset(charset));
+        let is_strong = read.is_strong || sequences.is_proven() || is_whole;
+        let (is_certain, is_example) = (is_strong && !evidence.is_example, is_strong && evidence.is_example);
+        let found = |(range, original)| Found { range, original, is_certain, is_example };
+        return read.runs.into_iter().map(found).collect();
+    }
+    let Sequences { list, has_others, damaged, .. } = sequences;
     let mut leads = 0;
     for sequence in list.iter().filter(|sequence| sequence.is_strong) {
         leads |= sequence.lead();

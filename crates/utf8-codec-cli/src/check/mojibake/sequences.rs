@@ -37,10 +37,27 @@ impl Sequences {
         let mut at = 0;
         while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
             let len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
-            found.add_stretch(text, start..start + len);
             at = start + len;
+            match text[start..].chars().next() {
+                // Most of them are one letter, which is no sequence.
+                Some(only) if only.len_utf8() == len && !matches!(only, 'Â' | 'Ã') => {
+                    found.has_others = true;
+                    found.has_correct |= is_correct(only);
+                }
+                _ => found.add_stretch(text, start..at),
+            }
         }
         found
+    }
+
+    /// Whether all characters that are not ASCII are in sequences, and a single encoding results in each run of them.
+    pub(super) fn are_all(&self) -> bool {
+        !self.has_others && self.list.iter().all(|sequence| sequence.is_reversible)
+    }
+
+    /// Whether some of the line was certainly encoded twice.
+    pub(super) fn is_proven(&self) -> bool {
+        self.list.iter().any(|sequence| sequence.is_strong)
     }
 
     /// Adds the sequences of a stretch of non-ASCII characters.

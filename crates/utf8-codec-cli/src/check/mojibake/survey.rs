@@ -33,7 +33,7 @@ impl Survey {
                 true => evidence.add(segment),
                 false => evidence.add(&survey.undo_rounds(segment, is_long)),
             })?;
-            if evidence.leads == 0 {
+            if evidence.leads == 0 && evidence.charset.is_none() {
                 break;
             }
             // In a later round, lines that were fixed have correct characters.
@@ -58,8 +58,15 @@ impl Survey {
         let is_fixed = !is_example && self.rounds.iter().all(Evidence::is_whole);
         let leads = self.rounds.iter().fold(0, |leads, round| leads | round.leads);
         let leads = if is_fixed { 0 } else { leads };
-        let evidence = Evidence { leads, is_fixed, is_example, ..Evidence::default() };
+        let charset = self.rounds.iter().find_map(|round| round.charset);
+        let evidence = Evidence { leads, is_fixed, is_example, charset, ..Evidence::default() };
         Self { rounds: vec![evidence] }
+    }
+
+    /// Whether a text may have been encoded twice. The first byte of each sequence of windows-1252 is C3.
+    pub(super) fn may_have(&self, text: &str) -> bool {
+        self.rounds.iter().any(|round| round.charset.is_some())
+            || memchr::memchr(0xC3, text.as_bytes()).is_some()
     }
 
     /// The number of rounds in which text was encoded twice.
