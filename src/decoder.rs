@@ -70,7 +70,7 @@ impl Utf8Decoder {
     }
 
     /// Moves the decoder to a character boundary at `offset`. The prediction is kept.
-    #[cfg(any(feature = "proxy", feature = "std", feature = "transcode"))]
+    #[cfg(any(feature = "protobuf", feature = "proxy", feature = "std", feature = "transcode"))]
     #[inline(always)]
     pub(crate) fn seek(&mut self, offset: u64) {
         *self = Self { offset, state: self.state.without_carry() };
