@@ -100,6 +100,9 @@ pub(crate) mod observer;
 mod options;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;
+#[cfg(feature = "protobuf")]
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
+pub(crate) mod protobuf;
 pub(crate) mod rejection;
 #[cfg(feature = "http")]
 pub(crate) mod response;

@@ -113,7 +113,7 @@ impl ProtobufError {
     }
 
     /// Returns the error of ill-formed text, if this is one.
-    pub fn utf8_error(&self) -> Option<Utf8Error> {
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self.kind {
             ProtobufErrorKind::Text(kind) => Some(Utf8Error::new(self.offset, kind, self.len)),
             _ => None,

@@ -6,6 +6,8 @@ use super::edit::{Edit, Edits};
 use super::error::{ProtobufError, ProtobufErrorKind};
 use super::validator::StringValidator;
 use crate::policy::Counters;
+#[cfg(feature = "http-rules")]
+use crate::text::TextDecoder;
 
 /// Validates the strings of a gRPC stream: of all messages of one request or response ("gRPC over HTTP/2",
 /// `Length-Prefixed-Message`).
@@ -182,10 +184,15 @@ impl GrpcValidator {
         self.message.counters()
     }
 
-    /// Returns the number of held bytes, at most 3.
     #[cfg(feature = "http-rules")]
-    pub(crate) fn held(&self) -> usize {
-        self.message.held()
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
+        self.message.decoder()
+    }
+
+    /// Whether the body may end here.
+    #[cfg(feature = "http-rules")]
+    pub(crate) const fn is_complete(&self) -> bool {
+        matches!(self.state, State::Prefix { read: 0, .. })
     }
 }
 

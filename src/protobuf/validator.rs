@@ -182,10 +182,9 @@ impl StringValidator {
         self.decoder.counters()
     }
 
-    /// Returns the number of held bytes: those of an unfinished character of a string, at most 3.
     #[cfg(feature = "http-rules")]
-    pub(crate) fn held(&self) -> usize {
-        self.decoder.pending().len()
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
+        &self.decoder
     }
 
     /// Whether the message may end here.
