@@ -9,7 +9,6 @@ use crate::corpora::Corpus;
 use crate::measure::{Contender, race};
 use crate::rows::{Bench, measured};
 
-#[allow(dead_code)]
 #[path = "../../../tests/support/protobuf/encoder.rs"]
 mod encoder;
 

@@ -1,4 +1,7 @@
-//! Writes serialized protobuf and descriptors.
+//! Writes serialized protobuf and descriptors, for the tests, an example and the benchmarks.
+
+// Each of them uses a part of it.
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use utf8_codec::protobuf::Schema;
 
