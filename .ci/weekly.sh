@@ -27,6 +27,8 @@ step_clients() {
     cargo build --workspace --all-features --examples
     python3 .ci/try_clients.py target/debug/examples target/node/node_modules target/python/bin/python
     target/python/bin/python .ci/try_otlp.py target/debug/examples
+    UTF8_CODEC_PROTOBUF=$PWD/target/python/bin/python UTF8_CODEC_REQUIRED=protobuf \
+        cargo test -p integration --test programs protobuf
 }
 
 # Builds the deployment files of the engines with Podman and runs them under load. Prints SKIPPED if Podman cannot run here.
