@@ -78,6 +78,8 @@ mod pages {
 }
 
 #[macro_use]
+mod macros;
+#[macro_use]
 mod trace;
 
 pub mod boundary;

@@ -167,7 +167,6 @@ impl TextDecoder {
             && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
     }
 
-    /// Whether a subset is adopted.
     #[cfg(any(feature = "http-rules", feature = "protobuf"))]
     pub(crate) const fn has_subset(&self) -> bool {
         self.policies.subset.is_some()

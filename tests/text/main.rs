@@ -1,10 +1,12 @@
-//! Floor 2: `TextDecoder` and its policies, subsets, positions in lines and columns.
+//! Floor 2: `TextDecoder` and its policies, subsets, positions in lines and columns, declared encodings.
 #![allow(missing_docs)]
 
 #[cfg(feature = "alloc")]
 mod collect;
+mod declared;
 mod decoder;
 mod locate;
+mod names;
 #[cfg(feature = "alloc")]
 mod push;
 #[cfg(feature = "transcode")]
