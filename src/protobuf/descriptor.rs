@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::tables::{FieldKind, Message, MessageId, Tables};
+use super::tables::{Entry, FieldKind, Message, MessageId, Tables};
 use super::wire::{Malformed, Slice, Value};
 
 /// Why a descriptor set cannot be used. [`Schema::from_descriptor_set`](super::Schema::from_descriptor_set) returns it.
@@ -226,7 +226,7 @@ impl<'b> Collector<'b> {
 
 impl Field<'_> {
     /// Returns the message that has the field, and the field with its number, kind and name.
-    fn compile(&self, tables: &Tables) -> Result<(MessageId, (u32, FieldKind, Box<str>)), SchemaError> {
+    fn compile(&self, tables: &Tables) -> Result<(MessageId, Entry), SchemaError> {
         let descriptor = self.descriptor;
         let mut features = self.features;
         let (mut number, mut kind, mut type_name, mut extendee) = (0, 0, "", "");

@@ -54,6 +54,9 @@ const fn direct_below(fields: usize) -> u32 {
     if fields < 14 { 8 + 4 * fields as u32 } else { 64 }
 }
 
+/// A field with its number, kind and name.
+pub(super) type Entry = (u32, FieldKind, Box<str>);
+
 impl Tables {
     pub(super) fn find(&self, name: &str) -> Option<MessageId> {
         let at = self.names.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
@@ -87,7 +90,7 @@ impl Tables {
 
 impl Message {
     /// Creates the table of a message from its fields that are not skipped.
-    pub(super) fn new(mut fields: Vec<(u32, FieldKind, Box<str>)>) -> Self {
+    pub(super) fn new(mut fields: Vec<Entry>) -> Self {
         fields.sort_by_key(|(number, ..)| *number);
         let below = direct_below(fields.len());
         let direct = fields.iter().map(|(number, ..)| *number).filter(|number| *number < below).max();

@@ -77,7 +77,7 @@ enum State {
     Text(u64),
 }
 
-/// The maximum number of messages in which a message is nested, as in the readers of C++, Java, Go, Python and prost.
+/// The maximum number of messages in which a message is nested, as in the readers of C++, Java and Python, and in prost.
 const MAX_NESTING: usize = 100;
 
 /// The maximum length of a message: 2 GiB ("Encoding", "Size").
@@ -133,8 +133,8 @@ impl StringValidator {
         self
     }
 
-    /// Validates the next bytes of the message. A policy that repairs has no effect on the verdict but that the errors are
-    /// counted: use [`feed_with`](Self::feed_with) for the repaired bytes.
+    /// Validates the next bytes of the message. Under a policy that repairs, ill-formed strings are only counted;
+    /// [`feed_with`](Self::feed_with) returns the repaired bytes.
     ///
     /// # Errors
     ///
@@ -298,9 +298,8 @@ impl StringValidator {
                         None if left <= (chunk.len() - at) as u64 => fail!(InvalidLength),
                         None => continue,
                     };
-                    let number = match u32::try_from(tag >> 3) {
-                        Ok(number @ 1..=super::MAX_FIELD_NUMBER) => number,
-                        _ => fail!(InvalidTag),
+                    let Ok(number @ 1..=super::MAX_FIELD_NUMBER) = u32::try_from(tag >> 3) else {
+                        fail!(InvalidTag)
                     };
                     self.field = number;
                     let kind = self.tables.kind(message, number);

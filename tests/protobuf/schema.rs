@@ -40,6 +40,31 @@ fn features_of_a_field_override_those_of_its_file() {
 }
 
 #[test]
+fn a_set_that_protoc_wrote_is_compiled() {
+    let schema = Schema::from_descriptor_set(include_bytes!("editions.bin")).unwrap();
+    assert_eq!(schema.method("/e.S/Do").unwrap().request(), "e.M");
+    let inside = |number, inner: &[u8]| message([(number, inner)]);
+    let (first, second) = (inside(1, b"\xFF"), inside(2, b"\xFF"));
+    for (input, expected) in [
+        (first.clone(), true),
+        (second.clone(), false),
+        (inside(3, &first), true),
+        (inside(3, &second), true),
+        (inside(4, &first), false),
+        (inside(4, &second), false),
+        ([b"\x2B", &first[..], b"\x2C"].concat(), true),
+        (inside(6, b"\xFF"), true),
+        (inside(7, &first), true),
+        (inside(8, b"\xFF"), true),
+        (inside(9, b"\xFF"), false),
+        (inside(100, b"\xFF"), true),
+    ] {
+        let result = StringValidator::new(&schema, "e.M").unwrap().validate(&input);
+        assert_eq!(result.is_err(), expected, "{input:02X?}");
+    }
+}
+
+#[test]
 fn a_delimited_message_is_a_group() {
     let mut inner = field("m", 2, MESSAGE, ".M");
     bytes(&mut inner, 8, features(21, 5, 2));
