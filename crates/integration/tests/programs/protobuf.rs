@@ -1,7 +1,7 @@
 //! The verdicts on serialized messages of random schemas, compared with Python's protobuf.
 
+use core::fmt::Write as _;
 use std::env;
-use std::fmt::Write as _;
 use std::process::Command;
 
 use utf8_codec::protobuf::{ProtobufErrorKind, StringValidator};
