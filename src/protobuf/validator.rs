@@ -340,6 +340,9 @@ impl StringValidator {
                     if needed > end.wrapping_sub(base.wrapping_add(*position as u64)) {
                         fail!(InvalidLength);
                     }
+                    if let State::Skip(len) = self.state {
+                        self.skip(len, chunk, position);
+                    }
                 }
                 State::Varint => match self.varint.read(&chunk[..limit], position) {
                     Some(_) => self.state = State::Tag,
@@ -381,14 +384,13 @@ impl StringValidator {
                                 }
                             }
                         }
-                        FieldKind::Skipped | FieldKind::Group(_) => State::Skip(len),
+                        FieldKind::Skipped | FieldKind::Group(_) => {
+                            self.skip(len, chunk, position);
+                            continue;
+                        }
                     };
                 }
-                State::Skip(left) => {
-                    let taken = left.min((chunk.len() - at) as u64);
-                    *position += taken as usize;
-                    self.state = if taken == left { State::Tag } else { State::Skip(left - taken) };
-                }
+                State::Skip(left) => self.skip(left, chunk, position),
                 State::Text(left) => {
                     let taken = left.min((chunk.len() - at) as u64) as usize;
                     *position += taken;
@@ -398,6 +400,14 @@ impl StringValidator {
                 }
             }
         }
+    }
+
+    /// Skips so many bytes, of which only some may be in the chunk.
+    #[inline(always)]
+    fn skip(&mut self, len: u64, chunk: &[u8], position: &mut usize) {
+        let taken = len.min((chunk.len() - *position) as u64);
+        *position += taken as usize;
+        self.state = if taken == len { State::Tag } else { State::Skip(len - taken) };
     }
 
     /// Decodes a part of a string, which starts at a position of the chunk.

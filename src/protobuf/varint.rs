@@ -11,10 +11,14 @@ impl Varint {
     /// Reads a varint from the position. Returns `None` if it is not complete: all bytes were read, or 10 of them.
     #[inline(always)]
     pub(super) fn read(&mut self, bytes: &[u8], position: &mut usize) -> Option<u64> {
-        match bytes.get(*position) {
-            Some(byte) if *byte < 0x80 && self.len == 0 => {
+        match bytes.get(*position..) {
+            Some(&[byte @ ..0x80, ..]) if self.len == 0 => {
                 *position += 1;
-                Some(u64::from(*byte))
+                Some(u64::from(byte))
+            }
+            Some(&[low, high @ ..0x80, ..]) if self.len == 0 => {
+                *position += 2;
+                Some(u64::from(low & 0x7F) | u64::from(high) << 7)
             }
             _ => self.read_on(bytes, position),
         }
