@@ -33,19 +33,34 @@ def try_sarif(directory):
     validator = jsonschema.validators.validator_for(content)(content)
     assert list(validator.iter_errors({"version": "2.0.0", "runs": [{}]})), "the schema accepts anything"
     for command, status, results in [
-        (["check", "--rule", "bidi", "--rule", "mojibake", "."], 1, 7),
+        (["check", "--exclude", "many.txt", "--rule", "bidi", "--rule", "mojibake", "."], 1, 7),
         (["check", "--bom", "require", "good.txt"], 1, 1),
         (["check", "--encoding", "utf-16le", "wide"], 1, 1),
         (["check", "good.txt"], 0, 0),
         (["check", os.path.join(directory, "bad.txt")], 1, 2),
-        (["detect", "."], 1, 4),
+        (["detect", "--exclude", "many.txt", "."], 1, 4),
         (["check", "good.txt", "absent"], 2, 0),
+        (["check", "many.txt"], 1, 25_000),
         (["detect", "good.txt", "absent"], 2, 1),
     ]:
         log = json.loads(run([program, *command, "--format", "sarif"], directory, status))
         errors = list(validator.iter_errors(log))
         assert not errors, (command, errors)
-        assert len(log["runs"][0]["results"]) == results, (command, log)
+        run_log = log["runs"][0]
+        assert len(run_log["results"]) == results, command
+        rules = {rule["id"] for rule in run_log["tool"]["driver"]["rules"]}
+        assert {result["ruleId"] for result in run_log["results"]} <= rules, command
+
+
+def try_gitlab(directory):
+    """The fields that GitLab requires of a Code Quality report, and no path with `./`."""
+    issues = json.loads(run([program, "check", "--rule", "bidi", "--format", "gitlab", "."], directory, 1))
+    for issue in issues:
+        assert {"description", "check_name", "fingerprint", "severity", "location"} <= issue.keys(), issue
+        assert issue["severity"] in ("info", "minor", "major", "critical", "blocker"), issue
+        path, line = issue["location"]["path"], issue["location"]["lines"]["begin"]
+        assert line >= 1 and os.path.exists(os.path.join(directory, path)) and not path.startswith("."), issue
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues) > 3
 
 
 def try_shell(directory):
@@ -134,12 +149,14 @@ def try_progress(directory):
 
 with tempfile.TemporaryDirectory() as directory:
     files = {"good.txt": "café\n".encode(), "bad.txt": b"caf\xe9 \xff\n", "wide": b"\xff\xfea\0\x3e\xd8"}
+    files["many.txt"] = b"\xff\n" * 25_001
     files["sub dir/\u202ex%.txt"] = "\u202e BeyoncÃ©\n".encode()
     for name, content in files.items():
         path = Path(directory, name)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
     try_sarif(directory)
+    try_gitlab(directory)
     try_shell(directory)
 for attempt in (try_hooks, try_progress):
     with tempfile.TemporaryDirectory() as directory:

@@ -1,12 +1,11 @@
-//! Looks for what some tests need, and extracts the code of the pages of `docs/`.
+//! Looks for what some tests need.
 
+use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::{env, fs};
 
 fn main() {
     look_for_programs();
-    extract_pages();
 }
 
 /// Sets the cfg `has_NAME` for each program that is installed, and for the published suites. Without it the tests that need
@@ -43,37 +42,4 @@ fn runs(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
-}
-
-/// Extracts the code blocks marked `rust,ignore`. Each becomes a module named after its heading.
-fn extract_pages() {
-    let (mut modules, mut names) = (String::new(), Vec::new());
-    for page in ["recipes", "migrating"] {
-        let path = format!("../../docs/{page}.md");
-        println!("cargo::rerun-if-changed={path}");
-        let text = fs::read_to_string(&path).expect("the page");
-        let (mut heading, mut inside) = (String::new(), false);
-        for line in text.lines() {
-            match line {
-                "```rust,ignore" => {
-                    assert!(!names.contains(&heading), "two such blocks below {heading}");
-                    names.push(heading.clone());
-                    modules += &format!("pub mod {heading} {{\n");
-                    inside = true;
-                }
-                "```" if inside => {
-                    modules += "}\n";
-                    inside = false;
-                }
-                _ if inside => modules += &format!("{line}\n"),
-                _ => {
-                    if let Some(title) = line.strip_prefix("## ") {
-                        heading = title.to_lowercase().replace([' ', '-'], "_");
-                    }
-                }
-            }
-        }
-    }
-    let out = env::var("OUT_DIR").expect("set by cargo");
-    fs::write(Path::new(&out).join("pages.rs"), modules).expect("a writable folder");
 }

@@ -12,7 +12,8 @@ pub(super) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
             character,
-            '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}' | '\u{3164}'
+                | '\u{FFA0}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
                 | '\u{2060}'..='\u{206F}' | '\u{FDD0}'..='\u{FDEF}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}'
                 | '\u{E0000}'..='\u{E007F}'
         )
@@ -50,6 +51,16 @@ pub(super) fn bytes(bytes: &[u8]) -> String {
     escape_bytes(bytes, push)
 }
 
+/// Escapes the bytes of an error. Of these, variation selectors are shown as well.
+pub(super) fn error_bytes(bytes: &[u8]) -> String {
+    escape_bytes(bytes, |out, character| match character {
+        '\u{180B}'..='\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => {
+            push_code_point(out, character);
+        }
+        _ => push(out, character),
+    })
+}
+
 /// Escapes a file name, which may be the start of a line. Also escapes TAB, and `:` as the first character.
 pub(super) fn name(bytes: &[u8]) -> String {
     escape_bytes(bytes, |out, character| match character {
@@ -78,6 +89,8 @@ mod tests {
             super::text("a\u{1B}[31m\u{202E}\n\u{FEFF}é\u{85}"),
             "a<U+001B>[31m<U+202E><U+000A><U+FEFF>é<U+0085>"
         );
+        assert_eq!(super::bytes("❤\u{FE0F}\u{3164}".as_bytes()), "❤\u{FE0F}<U+3164>");
+        assert_eq!(super::error_bytes("a\u{FE0F}\u{E0100}\n".as_bytes()), "a<U+FE0F><U+E0100><U+000A>");
         assert_eq!(super::bytes(b"caf\xE9\x07\xE2\x80\xAE"), "caf\\xE9<U+0007><U+202E>");
     }
 

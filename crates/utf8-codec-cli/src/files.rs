@@ -1,13 +1,13 @@
 //! Code that the commands for files share: opening inputs, `-`, the report on stdout, the exit status.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, BufWriter, IsTerminal, Read, StdinLock, Write};
+use std::io::{self, IsTerminal, Read, StdinLock, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::escape;
-use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
+use crate::outcome::print_error;
 
 /// The size of the read buffer.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -23,11 +23,6 @@ pub(super) fn read_stdin_once<'p>(inputs: impl IntoIterator<Item = &'p PathBuf>)
         0 | 1 => Ok(()),
         _ => Err("stdin can only be read once, and `-` is given several times"),
     }
-}
-
-/// Opens a file, or stdin for `-`.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    Ok(if is_standard(path) { Box::new(stdin()) } else { Box::new(File::open(path)?) })
 }
 
 /// Opens stdin. If it is a terminal, prints a line on stderr, because the program then waits for input.
@@ -133,36 +128,4 @@ pub(super) fn file_members(path: &Path) -> Value {
         members["file_hex"] = json!(hex);
     }
     members
-}
-
-/// The reason why a command stopped before the end of a file.
-pub(super) enum Failed {
-    /// The file could not be read. The command continues with the next file.
-    Read(io::Error),
-    /// The report could not be written. The command ends.
-    Write(io::Error),
-}
-
-/// Reads the files one after the other and writes a report to stdout. `report` returns whether the file has no errors.
-///
-/// A file that cannot be read is reported in one line on stderr, and the next file is read.
-pub(super) fn for_each(
-    files: &[PathBuf],
-    mut report: impl FnMut(&Path, &mut dyn Write) -> Result<bool, Failed>,
-) -> CommandResult {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let mut status = CommandStatus::Success;
-    for file in files {
-        match report(file, &mut out) {
-            Ok(true) => {}
-            Ok(false) => status = status.max(CommandStatus::IllFormed),
-            Err(Failed::Read(error)) => {
-                status = CommandStatus::Trouble;
-                print_error(&format!("cannot read {}: {error}", file.display()));
-            }
-            Err(Failed::Write(error)) => return Err(cannot_write(error)),
-        }
-    }
-    out.flush().map_err(cannot_write)?;
-    Ok(status)
 }

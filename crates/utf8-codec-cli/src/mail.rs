@@ -1,6 +1,6 @@
 //! `utf8-codec mail`: checks whether the text of each part of a message is UTF-8.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -8,23 +8,22 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use crate::files::{
-    BUFFER, Failed, file_members, for_each, name_of, open, read, read_stdin_once, write_object,
-};
+use crate::files::{BUFFER, file_members, name_of, read, write_object};
 use crate::log::Verbosity;
-use crate::outcome::CommandResult;
+use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
+use crate::walk::{Input, WalkArgs};
 
 /// Report for each part of mail messages whether its text is UTF-8, and where it is not
 ///
-/// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `). In a mailbox messages are counted
-/// from 1, and offsets from the start of each message: the report has its line and its offset in the file.
+/// Reads messages (.eml), mailboxes (mbox: the first line starts with `From `) and directories, such as a Maildir, with
+/// their hidden files; files with NUL and the `tmp` of a Maildir are skipped there. In a mailbox messages are counted from 1, and offsets from the start of each message: the report has its line and its offset in the file.
 ///
 /// Exit status 0: no errors. 1: some text is not UTF-8, or a message is ambiguous. 2: some files could not be read.
 /// Warnings, such as white space before the colon of a field, do not change the exit status.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Files to read; `-` is stdin [default: -, which must not be empty]
-    #[arg(value_name = "FILE")]
+    /// Files and directories to read; `-` is stdin [default: -, which must not be empty]
+    #[arg(value_name = "PATH")]
     files: Vec<PathBuf>,
     /// Report format: text is a tree; json is one object per line, for each message
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -48,16 +47,16 @@ enum Format {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
-        read_stdin_once(&self.files)?;
-        match self.files.is_empty() {
-            true => for_each(&["-".into()], |file, out| self.check(file, out)),
-            false => for_each(&self.files, |file, out| self.check(file, out)),
-        }
+        let files = if self.files.is_empty() { vec!["-".into()] } else { self.files.clone() };
+        let mut inputs = WalkArgs::all(files).collect()?;
+        inputs.retain(|input| input.is_named || !is_incomplete(&input.path));
+        for_each(&inputs, |input, out| self.check(input, out))
     }
 
     /// Checks a file. Returns whether none of its messages has an error.
-    fn check(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
-        let mut input = open(file).map_err(Failed::Read)?;
+    fn check(&self, input: &Input, out: &mut dyn Write) -> Result<bool, Failed> {
+        let (file, is_named) = (&*input.path, input.is_named);
+        let mut input = input.read().map_err(Failed::Read)?;
         let validator = MessageValidator::new();
         let validator = validator.with_lenient(self.lenient);
         let mut mailbox = Mailbox::new(validator);
@@ -66,6 +65,9 @@ impl Args {
         loop {
             let read = read(&mut input, &mut buffer[kept..]).map_err(Failed::Read)?;
             let (len, end) = (kept + read, read == 0);
+            if !is_named && mailbox.is_empty() && memchr(0, &buffer[..len]).is_some() {
+                return Ok(true);
+            }
             if end && self.files.is_empty() && mailbox.is_empty() && len == 0 {
                 // A call without a file, as from a script that forgot it, would have no errors.
                 return Err(Failed::Read(io::Error::other("there is no FILE, and standard input is empty")));
@@ -95,6 +97,44 @@ impl Args {
             Format::Json => write_object(out, &object(file, message, verdict)),
         }
     }
+}
+
+/// The reason why a command stopped before the end of a file.
+enum Failed {
+    /// The file could not be read. The command continues with the next file.
+    Read(io::Error),
+    /// The report could not be written. The command ends.
+    Write(io::Error),
+}
+
+/// Reads the files one after the other and writes a report to stdout. `report` returns whether the file has no errors.
+///
+/// A file that cannot be read is reported in one line on stderr, and the next file is read.
+fn for_each(
+    files: &[Input],
+    mut report: impl FnMut(&Input, &mut dyn Write) -> Result<bool, Failed>,
+) -> CommandResult {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut status = CommandStatus::Success;
+    for file in files {
+        match report(file, &mut out) {
+            Ok(true) => {}
+            Ok(false) => status = status.max(CommandStatus::IllFormed),
+            Err(Failed::Read(error)) => {
+                status = CommandStatus::Trouble;
+                print_error(&format!("cannot read {}: {error}", file.path.display()));
+            }
+            Err(Failed::Write(error)) => return Err(cannot_write(error)),
+        }
+    }
+    out.flush().map_err(cannot_write)?;
+    Ok(status)
+}
+
+/// Whether a file is in the directory of a Maildir for messages that are being delivered.
+fn is_incomplete(path: &Path) -> bool {
+    let directory = path.parent().filter(|parent| parent.ends_with("tmp"));
+    directory.and_then(Path::parent).is_some_and(|maildir| maildir.join("cur").is_dir())
 }
 
 /// The start of a line that separates the messages of an mbox file. An empty line before it is optional, and is not

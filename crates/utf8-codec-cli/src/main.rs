@@ -15,6 +15,7 @@ mod directory;
 #[path = "directory_elsewhere.rs"]
 mod directory;
 mod escape;
+mod exclude;
 mod files;
 mod fingerprint;
 mod identity;
@@ -27,6 +28,7 @@ mod outcome;
 mod output;
 mod progress;
 mod proxy;
+mod proxy_protocol;
 mod replacement;
 mod serve;
 mod server;

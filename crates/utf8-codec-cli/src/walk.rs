@@ -12,20 +12,30 @@ use ignore::{WalkBuilder, WalkState};
 
 use crate::args::at_least_one;
 use crate::directory::Directory;
+use crate::exclude::Exclude;
 use crate::files::{
     MAX_CONFIG, Opened, is_standard, not_regular, open_regular, read_stdin_once, stdin, too_long,
 };
 
 /// The options that select files.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct WalkArgs {
     /// Files and directories to read; `-` is stdin. In directories, hidden files, binary files and files excluded by
     /// .gitignore and .ignore are skipped [default: .]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read file names from FILE (`-` is stdin), separated by NUL or, if there is none, by LF
+    /// Read file names from FILE (`-` is stdin), separated by NUL or, if there is none, by LF or CRLF
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
+    /// Skip files and directories in directories, as in .gitignore, relative to the current directory; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Also skip files that are named, as by a hook
+    #[arg(long)]
+    force_exclude: bool,
+    /// The name of stdin in reports, and for settings that depend on the name. Without PATH, stdin is read
+    #[arg(long, value_name = "FILE")]
+    stdin_filename: Option<PathBuf>,
     /// Do not respect .gitignore, .ignore and similar files
     #[arg(long)]
     no_ignore: bool,
@@ -50,6 +60,8 @@ pub(super) struct Input {
     /// Whether the path was given on the command line or in `--files-from`. Such a file is read even if it is hidden,
     /// ignored or binary.
     pub(super) is_named: bool,
+    /// Whether stdin is read. Its path is `-`, or a name for reports and settings.
+    pub(super) is_stdin: bool,
     /// The directory on the command line in which the file was found.
     tree: Option<Arc<Tree>>,
     /// Why the path could not be read: a directory, or a file that excludes others.
@@ -75,7 +87,7 @@ impl Tree {
 
 impl Input {
     pub(super) fn named(path: PathBuf) -> Self {
-        Self { path, is_named: true, tree: None, error: None }
+        Self { is_stdin: is_standard(&path), path, is_named: true, tree: None, error: None }
     }
 
     fn unreadable(path: &Path, error: &impl ToString) -> Self {
@@ -110,7 +122,7 @@ impl Input {
 
     /// Opens the file, or stdin for `-`.
     pub(super) fn read(&self) -> io::Result<Box<dyn Read>> {
-        Ok(if is_standard(&self.path) { Box::new(stdin()) } else { Box::new(self.open()?.file) })
+        Ok(if self.is_stdin { Box::new(stdin()) } else { Box::new(self.open()?.file) })
     }
 
     /// Opens the file if it is a regular one.
@@ -128,6 +140,16 @@ impl Input {
 }
 
 impl WalkArgs {
+    /// Selects these files, and all files in these directories.
+    pub(super) fn all(paths: Vec<PathBuf>) -> Self {
+        Self { paths, no_ignore: true, hidden: true, ..Self::default() }
+    }
+
+    /// Whether files that are named are excluded as those in directories.
+    pub(super) fn force_exclude(&self) -> bool {
+        self.force_exclude
+    }
+
     pub(super) fn jobs(&self) -> NonZeroUsize {
         let jobs = self.jobs.or_else(|| thread::available_parallelism().ok());
         jobs.unwrap_or(NonZeroUsize::MIN).min(MAX_JOBS)
@@ -141,18 +163,28 @@ impl WalkArgs {
             paths
                 .extend(read_list(list).map_err(|error| format!("cannot read {}: {error}", list.display()))?);
         } else if paths.is_empty() {
-            paths.push(".".into());
+            paths.push(if self.stdin_filename.is_some() { "-" } else { "." }.into());
+        }
+        if self.stdin_filename.is_some() && !paths.iter().any(|path| is_standard(path)) {
+            return Err("--stdin-filename names stdin, which is not read: `-` is missing".to_owned());
         }
         let mut types = TypesBuilder::new();
         types.add_defaults();
+        let exclude = Arc::new(Exclude::here(&self.exclude).map_err(|error| format!("--exclude: {error}"))?);
         self.types.iter().for_each(|name| {
             types.select(name);
         });
         let types = types.build().map_err(|error| error.to_string())?;
         let mut inputs = Vec::new();
         for path in paths {
-            if is_standard(&path) || !path.is_dir() {
-                inputs.push(Input::named(path));
+            let is_stdin = is_standard(&path);
+            let path = self.stdin_filename.clone().filter(|_| is_stdin).unwrap_or(path);
+            let is_file = is_stdin || !path.is_dir();
+            if self.force_exclude && exclude.matches(&path, !is_file) {
+                continue;
+            }
+            if is_file {
+                inputs.push(Input { is_stdin, ..Input::named(path) });
                 continue;
             }
             let tree = match Tree::open(path.clone()) {
@@ -175,16 +207,19 @@ impl WalkArgs {
                 found.lock().unwrap_or_else(PoisonError::into_inner).push(input);
             };
             let mut walk = WalkBuilder::new(&path);
-            if !self.no_ignore {
-                let found = Arc::clone(&found);
-                walk.filter_entry(move |entry| {
-                    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-                    let unread = is_directory.then(|| irregular_ignore_file(entry.path())).flatten();
-                    let is_read = unread.is_none();
-                    unread.into_iter().for_each(|unread| push(&found, unread));
-                    is_read
-                });
-            }
+            let filter = (self.no_ignore, Arc::clone(&exclude), Arc::clone(&found));
+            walk.filter_entry(move |entry| {
+                let (no_ignore, exclude, found) = &filter;
+                let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+                if entry.depth() > 0 && exclude.matches(entry.path(), is_directory) {
+                    return false;
+                }
+                let is_searched = is_directory && !no_ignore;
+                let unread = is_searched.then(|| irregular_ignore_file(entry.path())).flatten();
+                let is_read = unread.is_none();
+                unread.into_iter().for_each(|unread| push(found, unread));
+                is_read
+            });
             walk.standard_filters(!self.no_ignore)
                 .hidden(!self.hidden)
                 .require_git(false)
@@ -196,7 +231,10 @@ impl WalkArgs {
                         match entry {
                             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
                                 let (path, tree) = (entry.into_path(), Some(Arc::clone(&tree)));
-                                push(&found, Input { path, is_named: false, tree, error: None });
+                                push(
+                                    &found,
+                                    Input { path, is_named: false, is_stdin: false, tree, error: None },
+                                );
                             }
                             Ok(_) => {}
                             Err(error) => push(&found, Input::not_walked(&error, &path)),
@@ -274,8 +312,13 @@ fn names(input: impl Read) -> io::Result<Vec<PathBuf>> {
         }
         if name.last() == Some(&separator) {
             name.pop();
+            // A name that ends with CR needs a list that is separated by NUL.
+            if separator == b'\n' && name.last() == Some(&b'\r') {
+                name.pop();
+            }
         }
         match &*name {
+            b"" => {}
             // In a list `-` is a file: the output of `git ls-files` contains no options.
             b"-" => paths.push(path_of(b"./-")?),
             name if name.len() > MAX_NAME => {
@@ -296,7 +339,6 @@ fn path_of(name: &[u8]) -> io::Result<PathBuf> {
 
 #[cfg(not(unix))]
 fn path_of(name: &[u8]) -> io::Result<PathBuf> {
-    let name = name.strip_suffix(b"\r").unwrap_or(name);
     str::from_utf8(name).map(Into::into).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
@@ -310,6 +352,8 @@ mod tests {
         for (list, expected) in [
             (String::new(), vec![]),
             ("a\n\n-\nb c".to_owned(), vec!["a", "./-", "b c"]),
+            ("a\r\n\r\n-\r\nb\r".to_owned(), vec!["a", "./-", "b\r"]),
+            ("a\r\0b\n\0".to_owned(), vec!["a\r", "b\n"]),
             ("a\nb\0\0\0c\nd\0".to_owned(), vec!["a\nb", "c\nd"]),
             // The longest name that the program finds the NUL after.
             (format!("{long}\0b\nc"), vec![&*long, "b\nc"]),

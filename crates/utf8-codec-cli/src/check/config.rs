@@ -15,6 +15,7 @@ use utf8_codec::BomPolicy;
 
 use super::rules::Rule;
 use crate::charset::NamedEncoding;
+use crate::exclude::Exclude;
 use crate::files::{directory_of, open_regular, read_config};
 
 /// The name of a configuration file.
@@ -36,6 +37,8 @@ pub(super) struct Options {
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
+    #[serde(default, deserialize_with = "globs")]
+    exclude: Vec<String>,
     #[serde(default, deserialize_with = "rules")]
     rules: Option<Vec<Rule>>,
     #[serde(default, deserialize_with = "charset")]
@@ -104,6 +107,8 @@ fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
 pub(super) struct Config {
     /// The canonical directory to which the globs are relative.
     root: PathBuf,
+    /// The files that are not read.
+    exclude: Exclude,
     options: Options,
     /// The globs of each section, and the options for files that match them. The sections are in file order.
     sections: Vec<(Gitignore, Options)>,
@@ -120,7 +125,7 @@ impl Config {
 
     /// Parses the content of a configuration file. An error contains the line, if it is not about a glob.
     pub(super) fn parse(text: &str, root: &Path) -> Result<Self, String> {
-        let Content { rules, encoding, bom, files } = toml::from_str(text).map_err(|error| {
+        let Content { exclude, rules, encoding, bom, files } = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
             format!("line {line}: {}", error.message())
@@ -134,7 +139,8 @@ impl Config {
             let globs = globs.build().map_err(|error| error.to_string())?;
             sections.push((globs, Options { rules, encoding, bom }));
         }
-        Ok(Self { root: root.to_owned(), options: Options { rules, encoding, bom }, sections })
+        let (root, exclude) = (root.to_owned(), Exclude::new(root, &exclude)?);
+        Ok(Self { root, exclude, options: Options { rules, encoding, bom }, sections })
     }
 
     /// Returns the options for a file in the canonical directory `directory`. A key of a later section overrides that
@@ -208,6 +214,16 @@ impl Configs {
         Ok(config)
     }
 
+    /// Whether a file whose directory was loaded is not read.
+    pub(super) fn exclude(&self, path: &Path) -> bool {
+        match (self.directories.get(directory_of(path)), path.file_name()) {
+            (Some((directory, Some(config))), Some(name)) => {
+                config.exclude.matches(&directory.join(name), false)
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the options for a file whose directory was loaded.
     pub(super) fn options_for(&self, path: &Path) -> Options {
         match self.directories.get(directory_of(path)) {
@@ -231,6 +247,7 @@ mod tests {
     use super::*;
 
     const VALID: &str = r#"# All keys.
+exclude = ["/vendor/", "*.min.js"]
 rules = ["control", "bom"]
 encoding = "utf-8"
 bom = "reject"

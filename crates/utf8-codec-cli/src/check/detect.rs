@@ -18,7 +18,7 @@ use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path, github_value};
 use super::repository::Repository;
 use super::rules::Rule;
-use super::sarif::{Notifications, sarif_end, sarif_start, uri};
+use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
 use crate::escape;
 use crate::files::{file_members, name_of, write_object};
@@ -70,10 +70,14 @@ struct Report {
 impl DetectArgs {
     pub(crate) fn run(self) -> CommandResult {
         self.verbosity.start()?;
+        if self.format == Format::Gitlab {
+            return Err("--format gitlab is for errors: `utf8-codec check` has it".into());
+        }
         let inputs = self.walk.collect()?;
         let mut out = BufWriter::new(io::stdout());
         if self.format == Format::Sarif {
-            sarif_start(&mut out).map_err(cannot_write)?;
+            let rules = [rule("encoding", "none", "The encoding of a file", "Informational, not an error.")];
+            sarif_start(&mut out, &rules.into_iter().collect()).map_err(cannot_write)?;
         }
         let turn = Turn::new(Receiver {
             inputs: &inputs,
@@ -104,7 +108,7 @@ impl DetectArgs {
         });
         let Receiver { mut out, status, notifications, .. } = turn.into_receiver().map_err(cannot_write)?;
         if self.format == Format::Sarif {
-            sarif_end(&mut out, &notifications).map_err(cannot_write)?;
+            sarif_end(&mut out, &notifications, 0).map_err(cannot_write)?;
         }
         out.flush().map_err(cannot_write)?;
         Ok(status)
@@ -138,12 +142,13 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     let checks = Checks {
         encoding: detector.detection().encoding().unwrap_or(Encoding::Utf8).into(),
         bom: BomPolicy::Keep,
-        bom_if_needed: false,
+        bom_by_content: false,
         kind,
         bom_rule: Rule::Bom,
         rules: Vec::new(),
         survey: Survey::default(),
         max_errors: None,
+        is_verdict: false,
         wants_context: false,
         wants_counts: true,
     };
@@ -191,7 +196,7 @@ impl Receiver<'_> {
     fn write(&mut self, path: &Path, report: &Report) -> io::Result<()> {
         match self.format {
             Format::Human => writeln!(self.out, "{}: {}", name_of(path), report.in_words()),
-            Format::Short => writeln!(self.out, "{}: {}", name_of(path), report.name()),
+            Format::Short | Format::Gitlab => writeln!(self.out, "{}: {}", name_of(path), report.name()),
             Format::Json => write_object(&mut self.out, &report.object(path)),
             Format::Sarif => {
                 let comma = if core::mem::replace(&mut self.has_result, true) { "," } else { "" };
@@ -215,7 +220,7 @@ impl Receiver<'_> {
 
     fn unreadable(&mut self, path: &Path, error: &io::Error) -> io::Result<()> {
         match self.format {
-            Format::Human | Format::Short => Ok(()),
+            Format::Human | Format::Short | Format::Gitlab => Ok(()),
             Format::Json => {
                 let mut object = file_members(path);
                 object["unreadable"] = json!(error.to_string());

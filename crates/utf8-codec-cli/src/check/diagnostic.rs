@@ -92,8 +92,8 @@ pub(super) enum Fixed {
     /// No fix was necessary or requested, or the run was a dry run.
     #[default]
     Nothing,
-    /// The file was rewritten, which removed this number of errors.
-    Rewritten(u64),
+    /// The file was rewritten, which removed this number of errors. What was changed in it.
+    Rewritten(u64, Vec<String>),
     /// The file was not fixed, for this reason: there is no fix, or it would be a guess.
     Not(String),
     /// The file could not be rewritten, for this reason.
@@ -124,7 +124,12 @@ impl Summary {
 
     /// Whether there is an error with this name.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.kinds.iter().any(|(known, _)| *known == name)
+        self.number(name) > 0
+    }
+
+    /// Returns the number of errors with this name.
+    pub(super) fn number(&self, name: &str) -> u64 {
+        self.kinds.iter().find(|(known, _)| *known == name).map_or(0, |&(_, count)| count)
     }
 
     /// Returns the message if the file could not be read or rewritten.

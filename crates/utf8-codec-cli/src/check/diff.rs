@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use crate::charset::NamedEncoding;
+
 /// The number of unchanged lines before and after a change.
 const CONTEXT: usize = 3;
 
@@ -23,9 +25,20 @@ pub(super) enum DiffLines {
     Replaced,
 }
 
-/// Returns the diff of two files, or an empty vector if they are equal.
+/// Returns the lines with the names of a file before and after a fix. `encoding` is the old one, if it is shown.
+pub(super) fn names(path: &Path, encoding: Option<NamedEncoding>) -> (Vec<u8>, bool) {
+    let (old, new) = match encoding {
+        Some(encoding) => (format!("\t({encoding})\n"), "\t(utf-8)\n"),
+        None => ("\n".to_owned(), "\n"),
+    };
+    let lines =
+        [b"--- ", &*file_name("a", path), old.as_bytes(), b"+++ ", &file_name("b", path), new.as_bytes()];
+    (lines.concat(), encoding.is_some())
+}
+
+/// Returns the diff of two files, or an empty vector if they are equal and `names` shows no encodings.
 pub(super) fn unified(
-    path: &Path,
+    (names, has_encodings): &(Vec<u8>, bool),
     old: &mut dyn BufRead,
     new: &mut dyn BufRead,
     lines: DiffLines,
@@ -49,12 +62,10 @@ pub(super) fn unified(
         }
     }
     diff.end_hunk()?;
-    if diff.out.is_empty() {
+    if diff.out.is_empty() && !has_encodings {
         return Ok(diff.out);
     }
-    let mut out = [b"--- ", &*file_name("a", path), b"\n+++ ", &file_name("b", path), b"\n"].concat();
-    out.append(&mut diff.out);
-    Ok(out)
+    Ok([&**names, &diff.out].concat())
 }
 
 struct Diff {
@@ -217,7 +228,8 @@ mod tests {
     use super::*;
 
     fn diff(old: &str, new: &str) -> String {
-        let out = unified(Path::new("./f"), &mut old.as_bytes(), &mut new.as_bytes(), DiffLines::Same);
+        let names = names(Path::new("./f"), None);
+        let out = unified(&names, &mut old.as_bytes(), &mut new.as_bytes(), DiffLines::Same);
         String::from_utf8(out.expect("no I/O")).expect("UTF-8")
     }
 

@@ -7,9 +7,11 @@ mod detect;
 mod diagnostic;
 mod diff;
 mod fix;
+mod invisible;
 mod legacy;
 mod mojibake;
 mod order;
+mod receiver;
 mod report;
 mod repository;
 mod rules;
@@ -18,15 +20,15 @@ mod scan;
 mod scanned;
 mod settings;
 mod split;
+mod times;
 mod wide;
 mod words;
 
 use core::cell::RefCell;
-use core::fmt::Display;
 use core::num::NonZeroUsize;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Seek, Write};
+use std::io::{self, IsTerminal, Read, Seek};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
@@ -36,26 +38,26 @@ use clap::ValueEnum;
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
-use crate::args::at_least_one;
-use crate::files::{Opened, is_standard};
+use crate::args::{at_least_one, whole_number};
+use crate::files::Opened;
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::progress::{Counted, Progress, Stdout};
 use crate::walk::{Input, WalkArgs, spawn};
 use binary::Start;
 pub(super) use detect::DetectArgs;
-use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
+use diagnostic::Summary;
 use fix::FixArgs;
 use mojibake::{Survey, spool};
-use order::{Receive, Turn};
+use order::Turn;
+use receiver::{Event, Receiver, unreadable};
 use report::{Format, Reporter, Totals};
-use repository::Repository;
 use rules::Rule;
-use sarif::Notifications;
 use scan::{Checks, HISTORY, scan, scan_part};
 use scanned::Scanned;
 use settings::{Settings, SettingsArgs};
 use split::{FilePart, PART, PartReader, Queue, Work};
+use times::Times;
 
 /// Report where files are not UTF-8, and why
 ///
@@ -74,9 +76,9 @@ pub(super) struct Args {
     walk: WalkArgs,
     #[command(flatten)]
     settings: SettingsArgs,
-    /// Report at most N errors per file, and count the others [default: all]
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    max_errors: Option<NonZeroUsize>,
+    /// Report at most N errors per file, and count the others; 0 is all [default: 100 in the format human, otherwise 0]
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>)]
+    max_errors: Option<usize>,
     #[command(flatten)]
     fix: FixArgs,
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -93,12 +95,15 @@ pub(super) struct Args {
     /// The length of the parts into which large files are split, for tests
     #[arg(long, value_name = "BYTES", value_parser = at_least_one, hide = true)]
     part: Option<NonZeroUsize>,
-    /// Print no report; only the exit status
+    /// Print no report; only the exit status. A file is read to its first error
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
     verbosity: Verbosity,
 }
+
+/// The default number of errors of a file in a report for people.
+const MAX_SHOWN: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
@@ -113,16 +118,6 @@ enum ProgressWhen {
     Never,
 }
 
-/// An event of the check of one file.
-enum Event {
-    Diagnostic(Diagnostic),
-    /// The changes that a fix would make.
-    Diff(Vec<u8>),
-    End(Summary),
-    /// The result of a part of a split file, and whether it is the last part.
-    Part(io::Result<Scanned>, bool),
-}
-
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
@@ -131,35 +126,32 @@ impl Args {
         let common = Checks {
             encoding: self.settings.encoding(),
             bom: BomPolicy::Keep,
-            bom_if_needed: false,
+            bom_by_content: false,
             kind: None,
             bom_rule: Rule::Bom,
             rules: Vec::new(),
             survey: Survey::default(),
-            max_errors: self.max_errors,
-            wants_context: self.format == Format::Human && !self.quiet,
+            max_errors: self.max_errors(),
+            is_verdict: self.is_verdict(),
+            wants_context: self.format.has_context() && !self.quiet,
             wants_counts: self.stats,
         };
         let settings = self.settings.clone().load(&inputs, common)?;
+        let is_read =
+            |input: &Input| (input.is_named && !self.walk.force_exclude()) || !settings.exclude(&input.path);
+        let inputs: Vec<Input> = inputs.into_iter().filter(is_read).collect();
         let progress = self.progress(&inputs);
-        let mut reporter = Reporter {
-            out: Stdout::new(progress.clone()),
-            format: self.format,
-            is_quiet: self.quiet || self.fix.is_dry_run(),
-            has_stats: self.stats,
-            has_color: self.has_color(),
-            max_errors: self.max_errors,
-            totals: Totals::default(),
-            has_result: false,
-            repository: Repository::default(),
-            notifications: Notifications::default(),
-        };
+        let mut reporter = Reporter::new(Stdout::new(progress.clone()), self.format);
+        reporter.is_quiet = self.quiet || self.fix.is_dry_run();
+        reporter.has_stats = self.stats;
+        reporter.has_color = self.has_color();
+        reporter.max_errors = self.max_errors();
         reporter.begin().map_err(cannot_write)?;
-        let turn =
-            Turn::new(Receiver { inputs: &inputs, reporter, progress: &progress, split: None, reported: 0 });
+        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix));
         let queue = Queue::new(inputs.len());
-        // The surveys of files that are split.
-        let surveys = Mutex::new(HashMap::new());
+        // The surveys of files that are split, and the files of which nothing more is read.
+        let (surveys, decided) = (Mutex::new(HashMap::new()), Mutex::new(HashSet::new()));
+        let times = Times::default();
         let jobs = self.walk.jobs().get();
         let work = || {
             while let Some(work) = queue.next() {
@@ -189,6 +181,9 @@ impl Args {
                 let is_last = part.is_none_or(|part| part.is_last());
                 let mut push = |event| lane.push(event);
                 let end = match (part, &opened) {
+                    (Some(_), _) if lock(&decided).contains(&file) => {
+                        Event::Part(Ok(Scanned::default()), is_last)
+                    }
                     (Some(part), Some(Ok(opened))) => {
                         let survey = lock(&surveys).get(&file).cloned().unwrap_or_default();
                         let checks = settings.of(&input.path).map_err(io::Error::other);
@@ -196,9 +191,12 @@ impl Args {
                             let checks = Checks { survey, ..checks };
                             check_part(part, opened, &checks, &progress, &mut push)
                         });
+                        if self.is_verdict() && scanned.as_ref().is_ok_and(|it| it.summary.errors > 0) {
+                            lock(&decided).insert(file);
+                        }
                         Event::Part(scanned, is_last)
                     }
-                    _ => Event::End(self.check(input, opened, &settings, &progress, &mut push)),
+                    _ => Event::End(self.check(input, opened, &settings, &times, &progress, &mut push)),
                 };
                 lane.push(end);
                 lane.end(is_last);
@@ -216,7 +214,12 @@ impl Args {
             });
         });
         progress.finish();
-        let Receiver { mut reporter, .. } = turn.into_receiver().map_err(cannot_write)?;
+        times.keep_order();
+        let mut reporter = turn.into_receiver().map_err(cannot_write)?.into_reporter();
+        for warning in settings.into_warnings() {
+            print_error(&format!("warning: {}: {}", warning.file.display(), warning.message));
+            reporter.warning(&warning).map_err(cannot_write)?;
+        }
         reporter.finish().map_err(cannot_write)?;
         Ok(match reporter.totals {
             Totals { unreadable: 1.., .. } | Totals { not_written: 1.., .. } => CommandStatus::Trouble,
@@ -225,12 +228,22 @@ impl Args {
         })
     }
 
+    fn max_errors(&self) -> Option<NonZeroUsize> {
+        let default = if self.format == Format::Human { MAX_SHOWN } else { 0 };
+        NonZeroUsize::new(self.max_errors.unwrap_or(default))
+    }
+
+    /// Whether only the exit status is wanted. A fix needs all errors.
+    fn is_verdict(&self) -> bool {
+        self.quiet && !self.fix.is_on()
+    }
+
     /// Returns the inputs of `--fix`: each file once, without stdin.
     fn fixable(&self, inputs: Vec<Input>) -> Result<Vec<Input>, &'static str> {
         if self.settings.encoding() != Encoding::Utf8.into() {
             return Err("--fix writes UTF-8, and --encoding is another encoding");
         }
-        if inputs.iter().any(|input| is_standard(&input.path)) {
+        if inputs.iter().any(|input| input.is_stdin) {
             return Err("--fix cannot rewrite stdin; `utf8-codec convert` writes its result to stdout");
         }
         // By the canonical path, because two threads that fix one file would disturb each other.
@@ -241,7 +254,7 @@ impl Args {
 
     /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file itself.
     fn open(&self, input: &Input) -> Option<io::Result<Opened>> {
-        let is_opened = !is_standard(&input.path) && !self.fix.is_on();
+        let is_opened = !input.is_stdin && !self.fix.is_on();
         is_opened.then(|| input.open())
     }
 
@@ -253,7 +266,10 @@ impl Args {
         let is_large = metadata.is_file() && metadata.len() > 2 * len;
         // In other encodings a character boundary cannot be found without the bytes before it.
         let is_utf_8 = || {
-            settings.of(&input.path).is_ok_and(|it| it.encoding == Encoding::Utf8.into() && !it.bom_if_needed)
+            settings.of(&input.path).is_ok_and(|it| {
+                let needs_bom = it.bom_by_content && it.bom == BomPolicy::Require;
+                it.encoding == Encoding::Utf8.into() && !needs_bom
+            })
         };
         if !is_large || !is_utf_8() {
             return (Vec::new(), file, Survey::default());
@@ -262,8 +278,8 @@ impl Args {
         let start = Start::of(&file);
         let is_text =
             start.is_ok_and(|start| start == Start::Text || (start == Start::Binary && input.is_named));
-        // What the rule `mojibake` finds in a line depends on the whole line.
-        let needs_lines = settings.of(&input.path).is_ok_and(|checks| checks.needs_survey());
+        // What such a rule finds in a line depends on the whole line.
+        let needs_lines = settings.of(&input.path).is_ok_and(|checks| checks.needs_words());
         let parts = if is_text { split::parts(&mut file, len, needs_lines) } else { Ok(Vec::new()) };
         let survey = file.rewind().and_then(|()| match settings.of(&input.path) {
             Ok(checks) => Ok(checks.surveyed(&mut file)?.survey),
@@ -280,6 +296,7 @@ impl Args {
         input: &Input,
         opened: Option<io::Result<Arc<File>>>,
         settings: &Settings,
+        times: &Times,
         progress: &Progress,
         push: &mut dyn FnMut(Event),
     ) -> Summary {
@@ -293,7 +310,7 @@ impl Args {
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                let summary = self.fix.run(input, &checks, report, show);
+                let summary = self.fix.run(input, &checks, times, report, show);
                 // A fix reads the file several times.
                 progress.advance(if progress.is_on() { len_of(input).unwrap_or(0) } else { 0 });
                 summary
@@ -310,10 +327,7 @@ impl Args {
                 })
             }
         };
-        summary.unwrap_or_else(|error| Summary {
-            end: FileStatus::Unreadable(error.to_string()),
-            ..Summary::default()
-        })
+        summary.unwrap_or_else(|error| unreadable(&error))
     }
 
     fn has_color(&self) -> bool {
@@ -326,14 +340,14 @@ impl Args {
 
     fn progress(&self, inputs: &[Input]) -> Progress {
         // What is typed into a terminal would be in the line of the bar.
-        let is_typed = || inputs.iter().any(|input| is_standard(&input.path)) && io::stdin().is_terminal();
+        let is_typed = || inputs.iter().any(|input| input.is_stdin) && io::stdin().is_terminal();
         Progress::new(self.progress == ProgressWhen::Auto && !is_typed())
     }
 }
 
 /// Returns the length of a file, or `None` if it is not known.
 fn len_of(input: &Input) -> Option<u64> {
-    let file = if is_standard(&input.path) { None } else { fs::metadata(&input.path).ok() };
+    let file = if input.is_stdin { None } else { fs::metadata(&input.path).ok() };
     file.filter(fs::Metadata::is_file).map(|file| file.len())
 }
 
@@ -380,91 +394,4 @@ fn content_of(
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn unreadable(error: &dyn Display) -> Summary {
-    Summary { end: FileStatus::Unreadable(error.to_string()), ..Summary::default() }
-}
-
-struct Receiver<'i> {
-    inputs: &'i [Input],
-    reporter: Reporter<Stdout>,
-    progress: &'i Progress,
-    /// The result of the parts of the current file so far.
-    split: Option<io::Result<Scanned>>,
-    /// The number of errors of the current file so far, including those above the limit.
-    reported: u64,
-}
-
-impl Receiver<'_> {
-    /// Prints an error. The report is flushed first, so that on a terminal both are in the order of the files.
-    fn print_error(&mut self, message: &str) -> io::Result<()> {
-        self.reporter.out.flush()?;
-        self.progress.suspend(|| print_error(message));
-        Ok(())
-    }
-}
-
-impl Receive<Event> for Receiver<'_> {
-    fn size(event: &Event) -> usize {
-        match event {
-            Event::Diff(diff) => 1 + diff.len() / 512,
-            _ => 1,
-        }
-    }
-
-    fn receive(&mut self, file: usize, event: Event) -> io::Result<()> {
-        let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
-        match event {
-            Event::Diagnostic(mut diagnostic) => {
-                if let Some(Ok(before)) = &self.split {
-                    before.locate(&mut diagnostic);
-                }
-                self.reported += 1;
-                // Each part limits only its own errors, so the limit of the file is applied here.
-                let is_above = |max: NonZeroUsize| self.reported > max.get() as u64;
-                if self.reporter.max_errors.is_some_and(is_above) {
-                    return Ok(());
-                }
-                self.reporter.diagnostic(path, &diagnostic)
-            }
-            Event::Part(part, is_last) => {
-                let joined = match (self.split.take(), part) {
-                    (Some(Ok(mut before)), Ok(part)) => {
-                        before.join(&part);
-                        Ok(before)
-                    }
-                    (Some(Err(error)), _) | (_, Err(error)) => Err(error),
-                    (None, Ok(part)) => Ok(part),
-                };
-                if !is_last {
-                    self.split = Some(joined);
-                    return Ok(());
-                }
-                let summary = joined.map(Scanned::finish).unwrap_or_else(|error| unreadable(&error));
-                self.receive(file, Event::End(summary))
-            }
-            Event::Diff(diff) => {
-                let is_terminal = self.reporter.out.is_terminal();
-                self.reporter.diff(&diff, is_terminal)
-            }
-            Event::End(summary) => {
-                self.reported = 0;
-                if let FileStatus::Unreadable(error) = &summary.end {
-                    self.print_error(&format!("cannot read {}: {error}", path.display()))?;
-                }
-                match &summary.fixed {
-                    Fixed::Failed(reason) => {
-                        self.print_error(&format!("cannot fix {}: {reason}", path.display()))?;
-                    }
-                    // A dry run writes no report, so the reason is printed on stderr.
-                    Fixed::Not(reason) if self.reporter.is_quiet => {
-                        self.print_error(&format!("{} is not fixed: {reason}", path.display()))?;
-                    }
-                    _ => {}
-                }
-                self.reporter.end_of_file(path, &summary)
-            }
-        }
-    }
 }

@@ -1,20 +1,28 @@
 //! Writes reports to stdout, in all formats.
 
-use core::fmt::Write as _;
+mod github;
+mod gitlab;
+mod human;
+mod identity;
+mod json;
+
 use core::num::NonZeroUsize;
 use std::io::{self, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utf8_codec::locate::Columns;
 
-use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, ILL_FORMED, Problem, Summary};
+use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use super::repository::Repository;
-use super::sarif::{Notifications, sarif_end, sarif_result, sarif_start};
-use super::words::Guess;
+use super::sarif::{MAX_RESULTS, Notifications, rules, sarif_end, sarif_result, sarif_start};
+use super::settings::Warning;
 use crate::escape;
-use crate::files::{file_members, is_standard, name_of, write_object};
+use crate::files::{name_of, write_object};
+use crate::walk::Input;
+pub(super) use github::{github_path, github_value};
+use identity::Identities;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -28,6 +36,15 @@ pub(super) enum Format {
     Sarif,
     /// Annotations of GitHub Actions
     Github,
+    /// Code Quality of GitLab
+    Gitlab,
+}
+
+impl Format {
+    /// Whether a report needs the text around each error.
+    pub(super) fn has_context(self) -> bool {
+        matches!(self, Self::Human | Self::Sarif | Self::Gitlab)
+    }
 }
 
 /// The totals over all files.
@@ -52,10 +69,10 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, path: &Path, summary: &Summary) {
+    fn add(&mut self, is_stdin: bool, summary: &Summary) {
         match summary.end {
             FileStatus::Checked => {
-                if is_standard(path) {
+                if is_stdin {
                     self.stdin = Some(summary.bytes);
                 }
                 self.files += 1;
@@ -63,7 +80,7 @@ impl Totals {
                 self.errors += summary.errors;
                 match summary.fixed {
                     Fixed::Nothing => {}
-                    Fixed::Rewritten(errors) => {
+                    Fixed::Rewritten(errors, _) => {
                         self.fixed += errors;
                         self.fixed_files += 1;
                     }
@@ -107,18 +124,45 @@ pub(super) struct Reporter<W> {
     pub(super) has_color: bool,
     pub(super) max_errors: Option<NonZeroUsize>,
     pub(super) totals: Totals,
-    /// Whether a SARIF result has been written, so that the next one needs a comma.
-    pub(super) has_result: bool,
-    pub(super) repository: Repository,
-    pub(super) notifications: Notifications,
+    /// The number of objects in a SARIF log or an array. The first one is written without a comma.
+    results: u64,
+    identities: Identities,
+    repository: Repository,
+    notifications: Notifications,
 }
 
 impl<W: Write> Reporter<W> {
-    pub(super) fn begin(&mut self) -> io::Result<()> {
-        if self.format != Format::Sarif || self.is_quiet {
-            return Ok(());
+    /// Creates a report that prints everything.
+    pub(super) fn new(out: W, format: Format) -> Self {
+        Self {
+            out,
+            format,
+            is_quiet: false,
+            has_stats: false,
+            has_color: false,
+            max_errors: None,
+            totals: Totals::default(),
+            results: 0,
+            identities: Identities::default(),
+            repository: Repository::default(),
+            notifications: Notifications::default(),
         }
-        sarif_start(&mut self.out)
+    }
+
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        match self.format {
+            _ if self.is_quiet => Ok(()),
+            Format::Sarif => sarif_start(&mut self.out, &rules()),
+            Format::Gitlab => write!(self.out, "["),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes an element of an array.
+    fn element(&mut self, value: &Value) -> io::Result<()> {
+        let comma = if self.results > 0 { "," } else { "" };
+        self.results += 1;
+        write!(self.out, "{comma}\n{value}")
     }
 
     pub(super) fn diagnostic(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
@@ -130,65 +174,49 @@ impl<W: Write> Reporter<W> {
                 let (line, column) = (diagnostic.location.line + 1, characters + 1);
                 writeln!(self.out, "{}:{line}:{column}: {}", name_of(path), escape::text(&diagnostic.message))
             }
-            Format::Json => write_object(&mut self.out, &object(path, diagnostic)),
-            Format::Sarif => {
-                let comma = if core::mem::replace(&mut self.has_result, true) { "," } else { "" };
+            Format::Json => write_object(&mut self.out, &json::object(path, diagnostic)),
+            Format::Sarif if self.results >= MAX_RESULTS => Ok(()),
+            Format::Sarif | Format::Gitlab => {
                 let path = self.repository.relative(path);
-                write!(self.out, "{comma}\n{}", sarif_result(path, diagnostic))
+                let identity = self.identities.of(path, diagnostic);
+                let value = match self.format {
+                    Format::Sarif => sarif_result(path, diagnostic, &identity),
+                    _ => gitlab::issue(path, diagnostic, &identity),
+                };
+                self.element(&value)
             }
             Format::Github => {
-                let columns = diagnostic.location.columns;
-                let (line, column) = (diagnostic.location.line + 1, columns.characters + 1);
-                writeln!(
-                    self.out,
-                    "::error file={},line={line},endLine={line},col={column},endColumn={},title={}::{}",
-                    github_path(self.repository.relative(path)),
-                    column + diagnostic.width.characters,
-                    diagnostic.problem.name(),
-                    github_value(&escape::text(&diagnostic.message), false),
-                )
+                let path = self.repository.relative(path);
+                writeln!(self.out, "{}", github::annotation(path, diagnostic))
             }
         }
     }
 
-    pub(super) fn end_of_file(&mut self, path: &Path, summary: &Summary) -> io::Result<()> {
-        self.totals.add(path, summary);
+    /// Writes a warning. It is also printed on stderr.
+    pub(super) fn warning(&mut self, warning: &Warning) -> io::Result<()> {
+        let (path, message) = (self.repository.relative(&warning.file), &warning.message);
+        match self.format {
+            Format::Github if !self.is_quiet => {
+                let (file, message) = (github_path(path), github_value(message, false));
+                writeln!(self.out, "::warning file={file}::{message}")
+            }
+            Format::Sarif => {
+                self.notifications.warn(path, message);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn end_of_file(&mut self, input: &Input, summary: &Summary) -> io::Result<()> {
+        let path = &*input.path;
+        self.totals.add(input.is_stdin, summary);
         let unreported = summary.unreported(self.max_errors);
         let failed = summary.failed();
         match self.format {
             _ if self.is_quiet => Ok(()),
             Format::Human if summary.errors > 0 || !matches!(summary.fixed, Fixed::Nothing) => {
-                if unreported > 0 {
-                    writeln!(self.out, "{}: and {unreported} more errors\n", name_of(path))?;
-                }
-                match &summary.fixed {
-                    Fixed::Nothing | Fixed::Failed(_) => {}
-                    Fixed::Rewritten(errors) => {
-                        writeln!(self.out, "{}: {} fixed\n", name_of(path), counted(*errors, "error"))?;
-                    }
-                    Fixed::Not(reason) => {
-                        writeln!(self.out, "{} is not fixed: {}\n", name_of(path), escape::text(reason))?;
-                    }
-                }
-                let (bold, end) = self.style("1");
-                let name = format!("{bold}{}{end}", name_of(path));
-                match &summary.guess {
-                    Some(Guess::Binary) => writeln!(self.out, "{name} is binary")?,
-                    Some(guess) => writeln!(self.out, "{name} is probably {}", guess.in_words())?,
-                    None if summary.has(ILL_FORMED) => {
-                        writeln!(self.out, "{name} is in an unknown encoding")?
-                    }
-                    None => return Ok(()),
-                }
-                let file = shell_word(path);
-                let file = Some(file.as_str()).filter(|_| !is_standard(path));
-                // What prevents `--fix` from replacing the file, such as a hard link, is also a reason against `-o`.
-                let has_command = !summary.has_no_command && !matches!(summary.fixed, Fixed::Failed(_));
-                let guess = summary.guess.as_ref().filter(|_| has_command);
-                if let Some(command) = guess.and_then(|guess| guess.command(file)) {
-                    writeln!(self.out, "  to fix it: utf8-codec {command}")?;
-                }
-                writeln!(self.out)
+                self.human_end_of_file(input, summary, unreported)
             }
             Format::Short if unreported > 0 => {
                 writeln!(self.out, "{}: and {unreported} more errors", name_of(path))
@@ -209,14 +237,21 @@ impl<W: Write> Reporter<W> {
                 }
                 Ok(())
             }
-            Format::Json => write_object(&mut self.out, &summary_object(path, summary, unreported)),
+            Format::Gitlab => match failed {
+                Some(failed) => {
+                    let value = gitlab::failure(self.repository.relative(path), &failed);
+                    self.element(&value)
+                }
+                None => Ok(()),
+            },
+            Format::Json => write_object(&mut self.out, &json::summary_object(path, summary, unreported)),
             _ => Ok(()),
         }
     }
 
-    /// Writes a diff unchanged, or escaped for a terminal.
-    pub(super) fn diff(&mut self, diff: &[u8], is_terminal: bool) -> io::Result<()> {
-        if !is_terminal {
+    /// Writes a diff unchanged, or escaped for people.
+    pub(super) fn diff(&mut self, diff: &[u8], is_escaped: bool) -> io::Result<()> {
+        if !is_escaped {
             return self.out.write_all(diff);
         }
         for line in diff.split_inclusive(|&byte| byte == b'\n') {
@@ -226,212 +261,25 @@ impl<W: Write> Reporter<W> {
     }
 
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        let Totals { files, bad_files, binary, unreadable, errors, fixed, fixed_files, not_fixed, .. } =
-            self.totals;
-        let Totals { bytes, lines, characters, longest_line, .. } = self.totals;
         if self.is_quiet {
             return self.out.flush();
         }
         match self.format {
-            Format::Human => {
-                let (green, red, end) = (self.style("32").0, self.style("31").0, self.style("0").1);
-                let mut line = format!("{} checked: ", self.totals.checked());
-                match errors {
-                    0 => write!(line, "{green}no errors{end}"),
-                    _ if files == 1 && self.totals.stdin.is_some() => {
-                        write!(line, "{red}{}{end}", counted(errors, "error"))
-                    }
-                    _ => write!(
-                        line,
-                        "{red}{} in {}{end}",
-                        counted(errors, "error"),
-                        counted(bad_files, "file")
-                    ),
-                }
-                .map_err(io::Error::other)?;
-                if fixed_files > 0 {
-                    let (errors, files) = (counted(fixed, "error"), counted(fixed_files, "file"));
-                    line.push_str(&format!(", {errors} fixed in {files}"));
-                }
-                if binary > 0 {
-                    line.push_str(&format!(", {} skipped", counted(binary, "binary file")));
-                }
-                if unreadable > 0 {
-                    line.push_str(&format!(", {} could not be read", counted(unreadable, "path")));
-                }
-                writeln!(self.out, "{line}")?;
-                if self.has_stats {
-                    writeln!(
-                        self.out,
-                        "bytes         {bytes}\nlines         {lines}\ncharacters    {characters}\nlongest line  {longest_line} characters"
-                    )?;
-                }
+            Format::Human => self.human_totals()?,
+            Format::Sarif => {
+                let left_out = self.totals.errors.saturating_sub(self.results);
+                sarif_end(&mut self.out, &self.notifications, left_out)?;
             }
-            Format::Sarif => sarif_end(&mut self.out, &self.notifications)?,
+            Format::Gitlab => writeln!(self.out, "\n]")?,
             Format::Json if self.has_stats => {
-                let stats = json!({
-                    "type": "stats", "files": files, "bad_files": bad_files, "binary_files": binary,
-                    "unreadable_files": unreadable, "errors": errors, "fixed": fixed, "fixed_files": fixed_files,
-                    "files_not_fixed": not_fixed, "bytes": bytes, "lines": lines,
-                    "characters": characters, "longest_line": longest_line,
-                });
-                write_object(&mut self.out, &stats)?;
+                write_object(&mut self.out, &json::stats_object(&self.totals))?;
             }
             Format::Json | Format::Short | Format::Github => {}
         }
         self.out.flush()
     }
-
-    fn style(&self, code: &str) -> (String, &'static str) {
-        if self.has_color { (format!("\x1B[{code}m"), "\x1B[0m") } else { (String::new(), "") }
-    }
-
-    fn human(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
-        let ((red, end), (blue, _)) = (self.style("1;31"), self.style("34"));
-        let location = diagnostic.location;
-        let (line, column) = (location.line + 1, location.columns.characters + 1);
-        writeln!(
-            self.out,
-            "{red}error{end}: {} [{}]",
-            escape::text(&diagnostic.message),
-            diagnostic.problem.name()
-        )?;
-        let number = line.to_string();
-        let indent = number.len();
-        writeln!(
-            self.out,
-            "{:indent$}{blue}-->{end} {}:{line}:{column} (byte {})",
-            "",
-            name_of(path),
-            location.offset
-        )?;
-        if let Some(context) = &diagnostic.context {
-            let (shown, carets) = excerpt(context);
-            writeln!(self.out, "{:indent$} {blue}|{end}", "")?;
-            writeln!(self.out, "{blue}{number} |{end} {shown}")?;
-            writeln!(self.out, "{:indent$} {blue}|{end} {red}{carets}{end}", "")?;
-            let from = (location.offset - context.row_offset) as usize;
-            writeln!(
-                self.out,
-                "{:indent$} {blue}={end} {}",
-                "",
-                hex_row(context, from, diagnostic.len as usize)
-            )?;
-        }
-        writeln!(self.out)
-    }
-}
-
-/// Returns the line, and a second line with carets under the error.
-fn excerpt(context: &Context) -> (String, String) {
-    let (before, rest) = context.line.split_at(context.at.min(context.line.len()));
-    let (covered, after) = rest.split_at(context.covered.min(rest.len()));
-    let dots = |is_cut: bool| if is_cut { "..." } else { "" };
-    let before = format!("{}{}", dots(context.is_cut.0), escape::bytes(before));
-    let covered = escape::bytes(covered);
-    let shown = format!("{before}{covered}{}{}", escape::bytes(after), dots(context.is_cut.1));
-    let (indent, width) = (before.chars().count(), covered.chars().count().max(1));
-    (shown, format!("{:indent$}{}", "", "^".repeat(width)))
-}
-
-/// Returns a row of a hex dump, `000010: 61 62[C3] 28`, with brackets around the error.
-fn hex_row(context: &Context, from: usize, len: usize) -> String {
-    let (mut row, mut is_open) = (format!("{:06X}:", context.row_offset), false);
-    for (at, byte) in context.row.iter().enumerate() {
-        let open = if at == from && len > 0 { '[' } else { ' ' };
-        let _ = write!(row, "{open}{byte:02X}");
-        is_open |= at == from && len > 0;
-        if is_open && at + 1 == (from + len).min(context.row.len()) {
-            row.push(']');
-            is_open = false;
-        }
-    }
-    row
 }
 
 pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`. A name that starts with `-` would
-/// be an option.
-fn shell_word(path: &Path) -> String {
-    match path.to_str() {
-        Some(name) if name.starts_with('-') && name != "-" => shell_word(&Path::new(".").join(name)),
-        Some(name) if escape::text(name) != name => "FILE".to_owned(),
-        Some(name) if name.chars().all(|c| c.is_alphanumeric() || "./_-+@%:,=".contains(c)) => {
-            name.to_owned()
-        }
-        Some(name) => format!("'{}'", name.replace('\'', r"'\''")),
-        None => "FILE".to_owned(),
-    }
-}
-
-/// Escapes a path for the property `file` of a GitHub workflow command.
-pub(super) fn github_path(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    github_value(&if cfg!(windows) { path.replace('\\', "/").into() } else { path }, true)
-}
-
-/// Escapes a value of a GitHub workflow command (`escapeProperty` and `escapeData` of `@actions/core`): `%`, CR and LF, and
-/// in a property `:` and `,`. TAB is kept. A command has no notation for the other control characters.
-pub(super) fn github_value(value: &str, is_property: bool) -> String {
-    let mut out = String::with_capacity(value.len());
-    for character in value.chars() {
-        match character {
-            '%' => out.push_str("%25"),
-            '\r' => out.push_str("%0D"),
-            '\n' => out.push_str("%0A"),
-            ':' if is_property => out.push_str("%3A"),
-            ',' if is_property => out.push_str("%2C"),
-            _ if character.is_control() && character != '\t' => escape::push_code_point(&mut out, character),
-            _ => out.push(character),
-        }
-    }
-    out
-}
-
-fn object(path: &Path, diagnostic: &Diagnostic) -> Value {
-    let (location, columns) = (diagnostic.location, diagnostic.location.columns);
-    let mut object = file_members(path);
-    object["type"] = json!("error");
-    object["rule"] = json!(diagnostic.problem.name());
-    if let Problem::IllFormed(kind) | Problem::Bom(kind, _) = diagnostic.problem {
-        object["kind"] = json!(kind.as_str());
-    }
-    object["message"] = json!(diagnostic.message);
-    object["offset"] = json!(location.offset);
-    object["len"] = json!(diagnostic.len);
-    object["line"] = json!(location.line + 1);
-    object["column"] = json!(columns.characters + 1);
-    object["byte_column"] = json!(columns.bytes + 1);
-    object["utf16_column"] = json!(columns.utf16 + 1);
-    object
-}
-
-fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
-    let mut object = file_members(path);
-    object["type"] = json!("summary");
-    match &summary.end {
-        FileStatus::Checked => {
-            object["ok"] = json!(summary.errors == 0);
-            object["errors"] = json!(summary.errors);
-            object["unreported"] = json!(unreported);
-            object["bytes"] = json!(summary.bytes);
-            object["lines"] = json!(summary.lines);
-            match &summary.fixed {
-                Fixed::Nothing => {}
-                Fixed::Rewritten(errors) => object["fixed"] = json!(errors),
-                Fixed::Not(reason) | Fixed::Failed(reason) => object["not_fixed"] = json!(reason),
-            }
-            match &summary.guess {
-                Some(Guess::Binary) => object["binary"] = json!(true),
-                Some(guess) => object["probably"] = json!(guess.in_words()),
-                None => {}
-            }
-        }
-        FileStatus::Binary => object["binary"] = json!(true),
-        FileStatus::Unreadable(error) => object["unreadable"] = json!(error),
-    }
-    object
 }

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use super::invisible;
 use super::mojibake::{self, Survey};
 
 /// The start of a comment that switches rules off for its line.
@@ -18,6 +19,8 @@ pub(super) enum Rule {
     Control,
     /// Bidirectional formatting characters, which reorder text on a screen (Trojan Source, CVE-2021-42574)
     Bidi,
+    /// Invisible characters that the text around them does not need, such as U+200B or U+FEFF inside
+    Invisible,
     /// Noncharacters: U+FDD0..U+FDEF and the last two code points of each plane
     Noncharacter,
     /// U+0000
@@ -26,8 +29,8 @@ pub(super) enum Rule {
     Xml,
     /// Legacy controls and noncharacters (RFC 9839, Unicode Assignables)
     Assignable,
-    /// A BOM that the type of the file forbids (.json, .sh), or a missing BOM in a file of PowerShell with characters beyond
-    /// ASCII and without `#!`
+    /// A BOM before `#!` or that the type of the file forbids (.json, .sh, .bat, .php), or a missing BOM in a file of
+    /// PowerShell with characters beyond ASCII and without `#!`
     Bom,
     /// The `charset` of .editorconfig: utf-8, utf-8-bom, utf-16le, utf-16be or latin1
     Editorconfig,
@@ -40,6 +43,7 @@ impl Rule {
             Self::ReplacementCharacter => "replacement-character",
             Self::Control => "control",
             Self::Bidi => "bidi",
+            Self::Invisible => "invisible",
             Self::Noncharacter => "noncharacter",
             Self::Nul => "nul",
             Self::Xml => "xml",
@@ -47,6 +51,16 @@ impl Rule {
             Self::Bom => "bom",
             Self::Editorconfig => "editorconfig",
         }
+    }
+
+    /// Whether the rule depends on the words around a character, so that text is not split inside a word.
+    pub(super) fn needs_words(self) -> bool {
+        matches!(self, Self::Mojibake | Self::Invisible)
+    }
+
+    /// Whether `--fix` fixes some violations of the rule.
+    pub(super) fn has_fix(self) -> bool {
+        matches!(self, Self::Mojibake | Self::Invisible | Self::Bom | Self::Editorconfig)
     }
 
     /// Calls `found` with the position, the length and a message for each violation of the rule in a text. `Bom` and
@@ -64,6 +78,9 @@ impl Rule {
                 found(each.range.start, each.range.len(), each.message());
             }
             return;
+        }
+        if self == Self::Invisible {
+            return invisible::find(text, found);
         }
         for (at, character) in text.char_indices().filter(|&(_, character)| self.forbids(character)) {
             let number = format!("U+{:04X}", u32::from(character));
@@ -84,7 +101,7 @@ impl Rule {
         let is_noncharacter =
             matches!(character, '\u{FDD0}'..='\u{FDEF}') || u32::from(character) & 0xFFFE == 0xFFFE;
         match self {
-            Self::Mojibake | Self::Bom | Self::Editorconfig => false,
+            Self::Mojibake | Self::Invisible | Self::Bom | Self::Editorconfig => false,
             Self::ReplacementCharacter => character == '\u{FFFD}',
             Self::Control => character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\u{C}'),
             Self::Bidi => matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'),

@@ -3,23 +3,83 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, ILL_FORMED};
+use super::rules::Rule;
 
-/// What could not be read or written, for the end of a SARIF log.
+/// The maximum number of results in a run. GitHub rejects a log with more.
+pub(super) const MAX_RESULTS: u64 = 25_000;
+
+/// The page that explains the rules.
+const PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/checking.md");
+
+/// What could not be read or written, and warnings, for the end of a SARIF log.
 #[derive(Debug, Default)]
-pub(super) struct Notifications(Vec<Value>);
+pub(super) struct Notifications {
+    has_failed: bool,
+    list: Vec<Value>,
+}
 
 impl Notifications {
-    /// Adds a file. `path` is its path for annotations.
+    /// Adds a file that could not be read or written. `path` is its path for annotations.
     pub(super) fn push(&mut self, path: &Path, message: &str) {
-        self.0.push(json!({
-            "level": "error",
+        self.has_failed = true;
+        self.add("error", path, message);
+    }
+
+    pub(super) fn warn(&mut self, path: &Path, message: &str) {
+        self.add("warning", path, message);
+    }
+
+    fn add(&mut self, level: &str, path: &Path, message: &str) {
+        self.list.push(json!({
+            "level": level,
             "message": { "text": message },
             "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(path) } } }],
         }));
     }
+}
+
+/// Returns the description of a rule.
+pub(super) fn rule(name: &str, level: &str, summary: &str, help: &str) -> Value {
+    json!({
+        "id": name,
+        "name": name,
+        "shortDescription": { "text": summary },
+        "fullDescription": { "text": summary },
+        "help": { "text": help, "markdown": help },
+        "helpUri": format!("{PAGE}#rules"),
+        "defaultConfiguration": { "level": level },
+        "properties": { "tags": ["encoding"], "precision": "very-high" },
+    })
+}
+
+/// Returns the descriptions of all rules of `check`.
+pub(super) fn rules() -> Value {
+    let ill_formed = rule(
+        ILL_FORMED,
+        "error",
+        "Bytes that are not UTF-8, or not the encoding that the file should have",
+        "Convert the file: `utf8-codec check FILE` names the probable encoding and the command, and `utf8-codec check \
+         --fix` converts files whose encoding is certain.",
+    );
+    let others = Rule::value_variants().iter().map(|&each| {
+        let name = each.name();
+        let value = each.to_possible_value();
+        let summary = value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default();
+        let allow = format!("The comment `utf8-codec: allow {name}` on a line allows it there.");
+        let help = match each {
+            Rule::Bom | Rule::Editorconfig => format!("`utf8-codec check --fix --rule {name}` fixes it."),
+            _ if each.has_fix() => {
+                format!("`utf8-codec check --fix --rule {name}` fixes what is certain. {allow}")
+            }
+            _ => format!("Remove it. {allow}"),
+        };
+        rule(name, "error", &summary, &help)
+    });
+    [ill_formed].into_iter().chain(others).collect()
 }
 
 /// Returns the URI of a path for annotations. Everything except `/` and unreserved characters is percent-encoded; on
@@ -42,8 +102,11 @@ pub(super) fn uri(path: &Path) -> String {
 }
 
 /// Starts a SARIF log, up to its results.
-pub(super) fn sarif_start(out: &mut impl Write) -> io::Result<()> {
-    let driver = json!({ "name": "utf8-codec", "version": env!("CARGO_PKG_VERSION") });
+pub(super) fn sarif_start(out: &mut impl Write, rules: &Value) -> io::Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    let driver = json!({
+        "name": "utf8-codec", "version": version, "semanticVersion": version, "informationUri": PAGE, "rules": rules,
+    });
     write!(
         out,
         "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{{\
@@ -51,26 +114,33 @@ pub(super) fn sarif_start(out: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// Ends a SARIF log after its results.
-pub(super) fn sarif_end(out: &mut impl Write, notifications: &Notifications) -> io::Result<()> {
-    let invocation = match notifications.0.is_empty() {
-        true => json!({ "executionSuccessful": true }),
-        false => json!({
-            "executionSuccessful": false,
-            "toolExecutionNotifications": notifications.0,
-        }),
-    };
+/// Ends a SARIF log after its results. `left_out` is the number of errors that are not in it.
+pub(super) fn sarif_end(
+    out: &mut impl Write,
+    notifications: &Notifications,
+    left_out: u64,
+) -> io::Result<()> {
+    let mut list = notifications.list.clone();
+    if left_out > 0 {
+        let text = format!("{left_out} more errors are not in this log");
+        list.push(json!({ "level": "warning", "message": { "text": text } }));
+    }
+    let mut invocation = json!({ "executionSuccessful": !notifications.has_failed });
+    if !list.is_empty() {
+        invocation["toolExecutionNotifications"] = list.into();
+    }
     writeln!(out, "],\"invocations\":[{invocation}]}}]}}")
 }
 
 /// Returns the result for an error. The path is one for annotations.
-pub(super) fn sarif_result(path: &Path, diagnostic: &Diagnostic) -> Value {
+pub(super) fn sarif_result(path: &Path, diagnostic: &Diagnostic, identity: &str) -> Value {
     let (location, columns) = (diagnostic.location, diagnostic.location.columns);
     let (line, column) = (location.line + 1, columns.utf16 + 1);
     json!({
         "ruleId": diagnostic.problem.name(),
         "level": "error",
         "message": { "text": diagnostic.message },
+        "partialFingerprints": { "utf8Codec/v1": identity },
         "locations": [{ "physicalLocation": {
             "artifactLocation": { "uri": uri(path) },
             "region": {

@@ -15,6 +15,7 @@ use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder};
 use super::binary::PREFIX;
 use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Problem, Summary};
+use super::invisible::MARK;
 use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
 use super::scanned::Scanned;
@@ -48,9 +49,9 @@ const SHOWN: usize = 60;
 pub(super) struct Checks {
     pub(super) encoding: NamedEncoding,
     pub(super) bom: BomPolicy,
-    /// Whether [`BomPolicy::Require`] has an effect only on files that need a BOM: with characters beyond ASCII, and
-    /// without `#!` at the start.
-    pub(super) bom_if_needed: bool,
+    /// Whether the start and the characters of the file also decide: a BOM before `#!` is an error, and
+    /// [`BomPolicy::Require`] has an effect only on files with characters beyond ASCII and without `#!`.
+    pub(super) bom_by_content: bool,
     /// The kind of the file by its extension, for declarations of an encoding.
     pub(super) kind: Option<DocumentKind>,
     /// The rule under which a BOM error is reported.
@@ -59,6 +60,8 @@ pub(super) struct Checks {
     /// The evidence of the file for the rule `mojibake`.
     pub(super) survey: Survey,
     pub(super) max_errors: Option<NonZeroUsize>,
+    /// Whether the scan ends at the first error.
+    pub(super) is_verdict: bool,
     /// Whether a diagnostic contains the line and the bytes around the error.
     pub(super) wants_context: bool,
     /// Whether lines and characters of the whole input are counted, not only those before an error.
@@ -77,6 +80,10 @@ impl Checks {
 
     pub(super) fn needs_survey(&self) -> bool {
         self.rules.contains(&Rule::Mojibake)
+    }
+
+    pub(super) fn needs_words(&self) -> bool {
+        self.rules.iter().any(|rule| rule.needs_words())
     }
 }
 
@@ -201,6 +208,9 @@ impl Scan<'_> {
             let limit = if is_at_end { self.filled } else { self.end_of_lines() };
             let stop = self.part.end.map_or(self.filled, |end| (end - self.base) as usize);
             self.look_at(&mut decoder, limit.min(stop));
+            if self.is_decided() {
+                return Ok(());
+            }
             if self.part.end == Some(self.base + self.done as u64) {
                 // Parts are split between two characters, so no sequence is unfinished here.
                 return Ok(());
@@ -227,7 +237,7 @@ impl Scan<'_> {
         if self.part.start > 0 {
             return Decoder::Utf8(Utf8Decoder::new());
         }
-        let start = self.buffer[..self.filled.min(4)].to_vec();
+        let start = self.buffer[..self.filled.min(5)].to_vec();
         self.encoding = self.checks.encoding.encoding_of(&start);
         self.check_bom(&start, self.encoding);
         match self.encoding {
@@ -241,18 +251,23 @@ impl Scan<'_> {
 
     /// Returns the position after the last complete line that is followed by [`AHEAD`] bytes. Without such a line it is
     /// `done`. In a full buffer in which no more than [`HISTORY`] bytes would be scanned, it is the end of a segment of
-    /// the line if the rule `mojibake` is checked, and otherwise [`HISTORY`] bytes before the end, so that the context
+    /// the line if a rule depends on words, and otherwise [`HISTORY`] bytes before the end, so that the context
     /// after an error is available: [`make_room`](Self::make_room) would otherwise make no room.
     fn end_of_lines(&self) -> usize {
         let bytes = &self.buffer[self.done..self.filled.saturating_sub(AHEAD).max(self.done)];
         let whole = memchr::memrchr(b'\n', bytes).map_or(self.done, |at| self.done + at + 1);
-        if self.filled == self.buffer.len() && whole <= HISTORY && self.checks.needs_survey() {
+        if self.filled == self.buffer.len() && whole <= HISTORY && self.checks.needs_words() {
             return self.done + long_segments(bytes);
         }
         if self.filled == self.buffer.len() && whole <= HISTORY {
             return self.filled.saturating_sub(HISTORY).max(self.done);
         }
         whole
+    }
+
+    /// Whether nothing after an error matters.
+    fn is_decided(&self) -> bool {
+        self.checks.is_verdict && self.summary.errors > 0
     }
 
     fn make_room(&mut self) {
@@ -278,7 +293,7 @@ impl Scan<'_> {
             Decoder::Utf8(decoder) => {
                 let has_rules = !self.checks.rules.is_empty();
                 let mut rest = chunk;
-                while !rest.is_empty() {
+                while !rest.is_empty() && !self.is_decided() {
                     if !has_rules && !self.checks.wants_counts && decoder.pending().is_empty() {
                         // Finds the end of the ASCII at the start and counts its lines in one pass. The decoder skips
                         // these bytes.
@@ -357,9 +372,13 @@ impl Scan<'_> {
 
     fn text(&mut self, text: &str, buffer: &[u8]) {
         let mut found = Vec::new();
+        let is_file_start = self.part.start == 0 && self.locator.location().offset == 0;
         for &rule in &self.checks.rules {
-            rule.check(text, &self.checks.survey, self.is_line_start, |at, len, message| {
-                found.push((at, rule, len, message));
+            // The BOM of a file is not invisible text.
+            let is_bom = rule == Rule::Invisible && is_file_start && text.starts_with(MARK);
+            let start = if is_bom { MARK.len_utf8() } else { 0 };
+            rule.check(&text[start..], &self.checks.survey, self.is_line_start, |at, len, message| {
+                found.push((start + at, rule, len, message));
             });
         }
         self.is_line_start = text.ends_with('\n');
@@ -375,7 +394,7 @@ impl Scan<'_> {
                     continue;
                 }
                 let width = Columns::of(&text[at..at + len]);
-                self.found(Problem::Rule(rule), location, len as u64, width, message, buffer);
+                self.found(Problem::Rule(rule), location, len as u64, width, buffer, || message);
             }
         }
         if self.checks.wants_counts {

@@ -1,9 +1,11 @@
 //! The settings of each file: from the command line, from `utf8-codec.toml`, from `.editorconfig` and from the type of
 //! the file, in this order of precedence.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use ec4rs::property::Charset as EditorConfigCharset;
 use ec4rs::{ConfigParser, Properties, PropertiesSource};
@@ -25,8 +27,9 @@ use crate::walk::Input;
 const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
 
 /// Extensions of files that must not start with a BOM. RFC 8259 §8.1 forbids it in JSON. In scripts the kernel does not
-/// find `#!` after a BOM.
-const BOM_FORBIDDEN: [&str; 8] = ["bash", "fish", "geojson", "json", "ksh", "sh", "webmanifest", "zsh"];
+/// find `#!` after a BOM, `cmd.exe` takes it for a part of the first command, and PHP sends it before the headers.
+const BOM_FORBIDDEN: [&str; 11] =
+    ["bash", "bat", "cmd", "fish", "geojson", "json", "ksh", "php", "sh", "webmanifest", "zsh"];
 
 /// The options that determine what is an error.
 #[derive(Clone, Debug, clap::Args)]
@@ -55,6 +58,14 @@ pub(super) struct Settings {
     configs: Configs,
     /// The settings that are the same for all files, and defaults for the others.
     common: Checks,
+    warnings: Mutex<BTreeSet<Warning>>,
+}
+
+/// A setting that has no effect, and its file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Warning {
+    pub(super) file: PathBuf,
+    pub(super) message: String,
 }
 
 impl SettingsArgs {
@@ -82,11 +93,21 @@ impl SettingsArgs {
         if !self.no_config {
             inputs.iter().try_for_each(|input| configs.load(directory_of(&input.path)))?;
         }
-        Ok(Settings { args: self, configs, common })
+        Ok(Settings { args: self, configs, common, warnings: Mutex::default() })
     }
 }
 
 impl Settings {
+    /// Returns the warnings about the files whose settings were used, in a fixed order.
+    pub(super) fn into_warnings(self) -> BTreeSet<Warning> {
+        self.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the configuration excludes a file.
+    pub(super) fn exclude(&self, path: &Path) -> bool {
+        self.configs.exclude(path)
+    }
+
     /// Returns the settings of a file, or why its `.editorconfig` could not be read.
     pub(super) fn of(&self, path: &Path) -> Result<Checks, String> {
         let Options { rules, encoding, bom } = self.configs.options_for(path);
@@ -96,17 +117,18 @@ impl Settings {
             _ => self.args.rules.clone(),
         };
         let (mut expected, mut policy) = (Encoding::Utf8.into(), BomPolicy::Keep);
-        if checks.rules.contains(&Rule::Bom)
-            && let Some(by_type) = by_type(path)
-        {
-            policy = by_type;
-            checks.bom_if_needed = by_type == BomPolicy::Require;
+        if checks.rules.contains(&Rule::Bom) {
+            policy = by_type(path);
+            checks.bom_by_content = true;
         }
         if checks.rules.contains(&Rule::Editorconfig)
-            && let Some(charset) = charset_of(path)?
+            && let Some(charset) = charset_of(path, &mut |warning| {
+                let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+                warnings.insert(warning);
+            })?
         {
             checks.bom_rule = Rule::Editorconfig;
-            checks.bom_if_needed = false;
+            checks.bom_by_content = false;
             (expected, policy) = match charset {
                 EditorConfigCharset::Utf8 => (Encoding::Utf8.into(), BomPolicy::Reject),
                 EditorConfigCharset::Utf8Bom => (Encoding::Utf8.into(), BomPolicy::Require),
@@ -117,7 +139,7 @@ impl Settings {
         }
         if let Some(bom) = self.args.bom.or(bom) {
             (checks.bom_rule, policy) = (Rule::Bom, bom);
-            checks.bom_if_needed = false;
+            checks.bom_by_content = false;
         }
         checks.kind = kind_of(path);
         (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
@@ -130,20 +152,21 @@ impl Settings {
 }
 
 /// Returns the BOM policy that the rule `bom` requires for a file of this type.
-fn by_type(path: &Path) -> Option<BomPolicy> {
-    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-    if BOM_REQUIRED.contains(&&*extension) {
-        Some(BomPolicy::Require)
-    } else if BOM_FORBIDDEN.contains(&&*extension) {
-        Some(BomPolicy::Reject)
+fn by_type(path: &Path) -> BomPolicy {
+    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+    let is_in = |list: &[&str]| list.iter().any(|known| extension == *known);
+    if is_in(&BOM_REQUIRED) {
+        BomPolicy::Require
+    } else if is_in(&BOM_FORBIDDEN) {
+        BomPolicy::Reject
     } else {
-        None
+        BomPolicy::Keep
     }
 }
 
 /// Returns the `charset` of `.editorconfig` for a file. An unknown value is ignored, as the EditorConfig specification
-/// requires.
-fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
+/// requires, and passed to `warn`.
+fn charset_of(path: &Path, warn: &mut dyn FnMut(Warning)) -> Result<Option<EditorConfigCharset>, String> {
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let mut files = Vec::new();
     for directory in path.ancestors().skip(1) {
@@ -158,15 +181,29 @@ fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
             break;
         }
     }
-    let mut properties = Properties::new();
+    let (mut properties, mut source) = (Properties::new(), None);
     for (directory, parser) in files.iter_mut().rev() {
         // The globs are relative to the directory.
         let below = path.strip_prefix(*directory).unwrap_or(&path);
-        parser.apply_to(&mut properties, below).map_err(|error| {
-            format!("{}:{}: {error}", directory.join(".editorconfig").display(), parser.line_no())
-        })?;
+        let file = directory.join(".editorconfig");
+        let value = |properties: &Properties| properties.get_raw::<EditorConfigCharset>().clone();
+        let before = value(&properties);
+        parser
+            .apply_to(&mut properties, below)
+            .map_err(|error| format!("{}:{}: {error}", file.display(), parser.line_no()))?;
+        source = if value(&properties) == before { source } else { Some(file) };
     }
-    Ok(properties.get::<EditorConfigCharset>().ok())
+    match properties.get::<EditorConfigCharset>() {
+        Ok(charset) => Ok(Some(charset)),
+        Err(unknown) => {
+            let value = unknown.into_option().filter(|value| !value.eq_ignore_ascii_case("unset"));
+            if let (Some(value), Some(file)) = (value, source) {
+                let message = format!("unknown charset {value}: its files are checked as utf-8");
+                warn(Warning { file, message });
+            }
+            Ok(None)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -175,10 +212,15 @@ mod tests {
 
     #[test]
     fn the_bom_policy_depends_on_the_type_of_a_file() {
-        assert_eq!(by_type(Path::new("a/x.PS1")), Some(BomPolicy::Require));
-        assert_eq!(by_type(Path::new("x.json")), Some(BomPolicy::Reject));
-        assert_eq!(by_type(Path::new("x.sh")), Some(BomPolicy::Reject));
-        assert_eq!(by_type(Path::new("x.rs")), None);
-        assert_eq!(by_type(Path::new("json")), None);
+        for (path, policy) in [
+            ("a/x.PS1", BomPolicy::Require),
+            ("x.json", BomPolicy::Reject),
+            ("x.sh", BomPolicy::Reject),
+            ("X.CMD", BomPolicy::Reject),
+            ("x.rs", BomPolicy::Keep),
+            ("json", BomPolicy::Keep),
+        ] {
+            assert_eq!(by_type(Path::new(path)), policy, "{path}");
+        }
     }
 }

@@ -313,7 +313,7 @@ fn control_characters_in_names_are_escaped_as_code_points() {
 #[test]
 fn a_negative_number_is_reported_as_a_number() {
     for (command, option, why) in [
-        ("check", "--max-errors", "must be at least 1"),
+        ("check", "--max-errors", "cannot be negative"),
         ("check", "--jobs", "must be at least 1"),
         ("detect", "-j", "must be at least 1"),
         ("proxy", "--max-connections", "must be at least 1"),

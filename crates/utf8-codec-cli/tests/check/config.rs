@@ -20,9 +20,12 @@ fn errors(directory: &Directory, args: &[&str]) -> Vec<String> {
 #[test]
 fn the_bom_rule_depends_on_the_type_of_a_file() {
     let directory = Directory::new();
-    for name in ["a.ps1", "b.json", "c.sh", "d.txt"] {
+    for name in ["a.ps1", "b.json", "c.sh", "d.txt", "e.cmd", "f.bat", "g.php"] {
         directory.write(name, "pl\u{E9}in\n");
         directory.write(&format!("bom/{name}"), "\u{FEFF}marked\n");
+    }
+    for name in ["run.ps1", "run.py", "run"] {
+        directory.write(&format!("shebang/{name}"), "\u{FEFF}#!/usr/bin/env \u{E9}\n");
     }
     // A BOM is not asked for before ASCII and `#!`.
     let without =
@@ -35,7 +38,13 @@ fn the_bom_rule_depends_on_the_type_of_a_file() {
         [
             "./a.ps1:1:1: there is no BOM",
             "./bom/b.json:1:1: there is a BOM",
-            "./bom/c.sh:1:1: there is a BOM"
+            "./bom/c.sh:1:1: there is a BOM",
+            "./bom/e.cmd:1:1: there is a BOM",
+            "./bom/f.bat:1:1: there is a BOM",
+            "./bom/g.php:1:1: there is a BOM",
+            "./shebang/run:1:1: there is a BOM",
+            "./shebang/run.ps1:1:1: there is a BOM",
+            "./shebang/run.py:1:1: there is a BOM",
         ]
     );
     assert_eq!(errors(&directory, &["."]), [""; 0]);
@@ -48,6 +57,10 @@ fn the_bom_rule_depends_on_the_type_of_a_file() {
         assert_eq!(directory.read(name), content.as_bytes());
     }
     assert_eq!(directory.read("bom/b.json"), b"marked\n");
+    for name in ["run.ps1", "run.py", "run"] {
+        assert_eq!(directory.read(&format!("shebang/{name}")), "#!/usr/bin/env \u{E9}\n".as_bytes());
+    }
+    assert_eq!(errors(&directory, &["--rule", "bom", "."]), [""; 0]);
     assert_eq!(directory.read("bom/d.txt"), "\u{FEFF}marked\n".as_bytes());
 }
 
@@ -81,7 +94,11 @@ fn the_charset_of_editorconfig_is_checked_by_decoding() {
         let directory = Directory::new();
         directory.write(".editorconfig", config);
         directory.write(name, content);
-        let found = errors(&directory, &["--rule", "editorconfig", name]);
+        let output = check(&directory, &["--rule", "editorconfig", name]);
+        let warning = stderr(&output);
+        let expected = "/.editorconfig: unknown charset koi8-r: its files are checked as utf-8\n";
+        assert_eq!(warning.ends_with(expected), name == "any.odd", "{name}: {warning}");
+        let found: Vec<String> = stdout(&output).lines().map(str::to_owned).collect();
         match error {
             None => assert_eq!(found, [""; 0], "{name}"),
             Some(error) => {
@@ -133,6 +150,51 @@ fn a_configuration_file_is_found_upwards_and_applies_by_glob() {
     // Only the nearest configuration file applies.
     directory.write("deep/utf8-codec.toml", "");
     assert_eq!(errors(&directory, &["deep/keep.txt"]), [""; 0]);
+}
+
+#[test]
+fn excluded_files_are_not_read() {
+    let directory = Directory::new();
+    directory.write("utf8-codec.toml", "exclude = ['/vendor/', '*.bin']\n");
+    for name in ["a.txt", "a.min.js", "sub/a.min.js", "vendor/v.txt", "sub/vendor/w.txt", "sub/b.bin"] {
+        directory.write(name, b"\xFF");
+    }
+    let files = |args: &[&str]| -> Vec<String> {
+        errors(&directory, args)
+            .iter()
+            .map(|line| line.split(':').next().unwrap_or_default().to_owned())
+            .collect()
+    };
+    assert_eq!(files(&["."]), ["./a.min.js", "./a.txt", "./sub/a.min.js", "./sub/vendor/w.txt"]);
+    assert_eq!(files(&["--exclude", "*.min.js", "."]), ["./a.txt", "./sub/vendor/w.txt"]);
+    assert_eq!(files(&["--exclude", "sub/", "--exclude", "/a.txt", "."]), ["./a.min.js"]);
+    assert_eq!(files(&["--no-config", "--exclude", "sub", "."]), ["./a.min.js", "./a.txt", "./vendor/v.txt"]);
+    // A file that is named is read, unless a hook names it.
+    let named = ["--exclude", "*.js", "a.min.js", "vendor/v.txt", "a.txt"];
+    assert_eq!(files(&named), ["a.min.js", "vendor/v.txt", "a.txt"]);
+    assert_eq!(files(&[&["--force-exclude"], &named[..]].concat()), ["a.txt"]);
+    let invalid = check(&directory, &["--exclude", "[z-a]", "."]);
+    assert_eq!(invalid.status.code(), Some(2));
+    assert!(stderr(&invalid).starts_with("utf8-codec: --exclude: "), "{}", stderr(&invalid));
+}
+
+#[test]
+fn standard_input_has_the_settings_of_its_name() {
+    let directory = Directory::new();
+    directory.write("sub/utf8-codec.toml", "rules = ['bidi']\nexclude = ['*.bin']\n");
+    let report = |args: &[&str], stdin: &[u8]| {
+        let args = [&["check", "--format", "short", "--stdin-filename"], args].concat();
+        let output = run(program(&args).current_dir(directory.root()), stdin);
+        assert_eq!(stderr(&output), "");
+        stdout(&output)
+    };
+    let text = "\u{202E}".as_bytes();
+    assert_eq!(report(&["sub/a.txt"], text).split(": ").next(), Some("sub/a.txt:1:1"));
+    assert_eq!(report(&["a.txt", "-"], text), "");
+    assert_eq!(report(&["sub/a.bin", "--force-exclude"], text), "");
+    assert_eq!(report(&["a.json", "--rule", "bom"], b"\xEF\xBB\xBF{}"), "a.json:1:1: there is a BOM\n");
+    let unused = check(&directory, &["--stdin-filename", "a.txt", "sub"]);
+    assert_eq!(unused.status.code(), Some(2));
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::process::Output;
+use std::process::{Command, Output};
 
-use crate::support::program::{Directory, program, run, stderr, stdout};
+use crate::support::program::{Directory, PROGRAM, program, run, stderr, stdout};
 use crate::support::rng::Rng;
 use serde_json::Value;
 
@@ -217,8 +217,8 @@ menu.txt is probably windows-1252 text, or UTF-8 with some of it
     assert!(report.ends_with(end), "{report}");
     // The suggested command fixes the file.
     let command = "\"$0\" convert --on-error windows-1252 menu.txt -o menu.txt";
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", command, crate::support::program::PROGRAM]).current_dir(directory.root());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command, PROGRAM]).current_dir(directory.root());
     assert!(run(&mut shell, b"").status.success());
     assert_eq!(directory.read("menu.txt"), "tea\ncafé “noir”\n".as_bytes());
     assert_eq!(check(&directory, &["menu.txt"]).status.code(), Some(0));
@@ -270,7 +270,7 @@ fn ignored_hidden_and_binary_files_in_directories_are_skipped() {
     assert!(summary.ends_with("3 files checked: 2 errors in 2 files, 1 binary file skipped\n"), "{summary}");
     let unknown = check(&directory, &[".", "--type", "nonsense"]);
     assert_eq!(unknown.status.code(), Some(2));
-    for list in ["b.txt\na/c.rs\n", "b.txt\0a/c.rs\0"] {
+    for list in ["b.txt\na/c.rs\n", "b.txt\r\na/c.rs\r\n", "b.txt\0a/c.rs\0"] {
         directory.write("list", list);
         assert_eq!(files(&["--files-from", "list"]), ["b.txt", "a/c.rs"]);
         let mut command = program(&["check", "--format", "short", "--files-from", "-"]);
@@ -325,6 +325,29 @@ fn further_errors_are_counted() {
     assert!(report.ends_with("-: and 998 more errors\n"), "{report}");
     let (_, all) = check_stdin(&["--format", "short"], &input);
     assert_eq!(all.lines().count(), 1000);
+    // A report for people has 100 by default.
+    for (args, shown) in [(&[][..], 100), (&["--max-errors", "0"], 1000), (&["--max-errors", "7"], 7)] {
+        let (_, report) = check_stdin(args, &input);
+        assert_eq!(report.matches("error: ").count(), shown);
+        assert_eq!(report.contains(&format!("-: and {} more errors\n", 1000 - shown)), shown < 1000);
+        assert!(report.ends_with("standard input checked: 1000 errors\n"), "{report}");
+    }
+}
+
+/// The rest of the pipe is not read: it never ends.
+#[test]
+fn a_quiet_check_ends_at_the_first_error() {
+    let output = run(
+        Command::new("sh").args(["-c", "{ printf '\\377'; yes; } | \"$0\" check -q - /dev/null", PROGRAM]),
+        b"",
+    );
+    assert_eq!(
+        (output.status.code(), stdout(&output), stderr(&output)),
+        (Some(1), String::new(), String::new())
+    );
+    let directory = Directory::new();
+    directory.write("file", [&b"text\n".repeat(100), &b"\xFF"[..]].concat());
+    assert_eq!(check(&directory, &["-q", "--part", "20", "file"]).status.code(), Some(1));
 }
 
 #[test]
@@ -430,6 +453,68 @@ fn github_and_sarif_contain_the_location() {
             let number = |name: &str| region[name].as_u64().expect(name);
             assert_eq!(["startLine", "startColumn", "endColumn", "byteOffset"].map(number), [2, 3, 4, 6]);
         }
+    }
+}
+
+#[test]
+fn sarif_and_gitlab_recognize_an_error_that_moved() {
+    let directory = Directory::new();
+    let report = |format: &str, content: &[u8]| -> Value {
+        directory.write("a.txt", content);
+        serde_json::from_str(&stdout(&check(&directory, &["--format", format, "a.txt", "absent"])))
+            .expect("JSON")
+    };
+    let identities = |content: &[u8]| {
+        let sarif = report("sarif", content);
+        let driver = &sarif["runs"][0]["tool"]["driver"];
+        assert!(driver["informationUri"].as_str().expect("a page").starts_with("https://"));
+        let rules = driver["rules"].as_array().expect("rules");
+        assert!(rules.iter().all(|rule| rule["help"]["text"].as_str().is_some_and(|text| text.len() > 20)));
+        let results = sarif["runs"][0]["results"].as_array().expect("results").clone();
+        assert!(results.iter().all(|result| rules.iter().any(|rule| rule["id"] == result["ruleId"])));
+        let gitlab = report("gitlab", content);
+        let (failed, issues) = gitlab.as_array().expect("an array").split_last().expect("a file is absent");
+        assert_eq!(
+            (&failed["location"]["path"], &failed["check_name"]),
+            (&"absent".into(), &"failed".into())
+        );
+        for (issue, result) in issues.iter().zip(&results) {
+            let region = &result["locations"][0]["physicalLocation"]["region"];
+            assert_eq!(issue["location"]["lines"]["begin"], region["startLine"]);
+            assert_eq!(issue["fingerprint"], result["partialFingerprints"]["utf8Codec/v1"]);
+        }
+        let of = |result: &Value| result["partialFingerprints"]["utf8Codec/v1"].to_string();
+        results.iter().map(of).collect::<Vec<_>>()
+    };
+    let before = identities(b"one \xFF\ntwo \xFF\none \xFF\n");
+    assert!(before.iter().enumerate().all(|(at, each)| !before[..at].contains(each)), "{before:?}");
+    assert_eq!(identities(b"\n\none \xFF\ntwo \xFF\none \xFF\n"), before);
+    assert_eq!(identities(b"two \xFF\n"), before[1..2]);
+}
+
+#[test]
+fn a_sarif_log_has_at_most_25000_results() {
+    let (status, log) = check_stdin(&["--format", "sarif"], &b"\xFF\n".repeat(25_007));
+    let log: Value = serde_json::from_str(&log).expect("JSON");
+    assert_eq!((status, log["runs"][0]["results"].as_array().map(Vec::len)), (Some(1), Some(25_000)));
+    let invocation = &log["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], true);
+    let text = &invocation["toolExecutionNotifications"][0]["message"]["text"];
+    assert_eq!(text, "7 more errors are not in this log");
+}
+
+/// The rule does not depend on where a long line is cut: the joiners are needed in each of its words.
+#[test]
+fn invisible_characters_are_found_in_lines_of_any_length() {
+    let words = "می\u{200C}خواهم 👩\u{200D}💻 ".repeat(20_000);
+    for part in ["1000000000", "50000"] {
+        let input = format!("\u{FEFF}{words}a\u{200B}b");
+        let directory = Directory::new();
+        directory.write("file", &input);
+        let found =
+            stdout(&check(&directory, &["--rule", "invisible", "--format", "short", "--part", part, "file"]));
+        let column = input.chars().count() - 1;
+        assert_eq!(found, format!("file:1:{column}: U+200B ZERO WIDTH SPACE is invisible\n"));
     }
 }
 

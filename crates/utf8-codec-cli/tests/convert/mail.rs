@@ -154,3 +154,24 @@ fn lenient_accepts_missing_padding() {
     assert_eq!(mail(&[], message).status.code(), Some(1));
     assert_eq!(mail(&["--lenient"], message).status.code(), Some(0));
 }
+
+#[test]
+fn the_messages_of_a_directory_are_read() {
+    let directory = crate::support::program::Directory::new();
+    for name in ["Maildir/cur/2:2,S", "Maildir/cur/1:2,S", "Maildir/.Sent/new/3"] {
+        directory.write(name, GOOD);
+    }
+    // Not a message, and one that is being delivered.
+    directory.write("Maildir/dovecot.index", b"\0\xFF");
+    directory.write("Maildir/tmp/4", BAD);
+    let path = |name: &str| directory.path(name).display().to_string();
+    let files = |output: &Output| {
+        objects(output).iter().map(|object| object["file"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let output = mail(&["--format", "json", &path("Maildir")], b"");
+    let expected = ["Maildir/.Sent/new/3", "Maildir/cur/1:2,S", "Maildir/cur/2:2,S"].map(path);
+    assert_eq!((output.status.code(), files(&output)), (Some(0), expected.to_vec()));
+    directory.write("Maildir/new/5", BAD);
+    let output = mail(&["--format", "json", &path("Maildir"), &path("Maildir/tmp/4")], b"");
+    assert_eq!((output.status.code(), files(&output).len()), (Some(1), 5));
+}

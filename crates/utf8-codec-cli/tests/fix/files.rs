@@ -1,8 +1,10 @@
 //! `utf8-codec check --fix`, run as a program.
 
+use core::time::Duration;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::{Command, Output};
+use std::time::SystemTime;
 
 use crate::support::program::{Directory, program, run, stderr, stdout};
 use serde_json::Value;
@@ -37,9 +39,100 @@ const FIXED: &[(&[u8], &[&str], &str)] = &[
     (b"\xEF\xBB\xBF\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n", &["--bom", "reject"], "a\n\u{FEFF}b\n"),
     (b"\xFF\xFE\xFF\xFEa\0", &["--bom", "reject"], "a"),
     ("\u{FEFF}ï»¿a\n".as_bytes(), &["--bom", "reject", "--rule", "mojibake"], "a\n"),
+    ("\u{FEFF}a\n\u{FEFF}\u{FEFF}b\n".as_bytes(), &["--rule", "invisible"], "\u{FEFF}a\nb\n"),
+    ("a\r\n\u{FEFF}cafÃ©\r\n".as_bytes(), &["--rule", "invisible", "--rule", "mojibake"], "a\r\ncafé\r\n"),
+    ("a\n\u{FEFF}b".as_bytes(), &["--rule", "invisible", "--bom", "require"], "\u{FEFF}a\nb"),
     (b"a\n", &["--bom", "require"], "\u{FEFF}a\n"),
     (b"\xFF\xFEa\0", &["--bom", "require"], "\u{FEFF}a"),
 ];
+
+#[test]
+fn a_fix_says_what_it_did() {
+    for (old, args, changes) in [
+        (&b"\xFF\xFEh\0"[..], &["--bom", "reject"][..], &["converted from utf-16"][..]),
+        (b"caf\xE9 \x93\n", &["--from", "windows-1252"], &["2 sequences decoded as windows-1252"]),
+        (
+            b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n\xEF\xBB\xBF",
+            &["--bom", "reject", "--rule", "invisible"],
+            &["BOM removed", "U+FEFF removed, 2 times"],
+        ),
+        (b"a", &["--bom", "require"], &["BOM added"]),
+        ("BeyoncÃ©\n".as_bytes(), &["--rule", "mojibake"], &["text encoded twice"]),
+    ] {
+        for format in ["human", "json"] {
+            let directory = Directory::new();
+            directory.write("file", old);
+            let report = stdout(&fix(&directory, &[args, &["--format", format, "file"]].concat()));
+            if format == "json" {
+                let summary: Value =
+                    serde_json::from_str(report.lines().last().expect("a line")).expect("JSON");
+                assert_eq!(summary["changes"], serde_json::json!(changes));
+            } else {
+                assert!(report.contains(&format!(" fixed: {}\n", changes.join(", "))), "{report}");
+            }
+        }
+    }
+    let directory = Directory::new();
+    directory.write("file", b"\xFF\xFEh\0");
+    let output = fix(&directory, &["-q", "file"]);
+    assert_eq!(
+        (output.status.code(), stdout(&output), stderr(&output)),
+        (Some(0), String::new(), String::new())
+    );
+    assert_eq!(directory.read("file"), b"h");
+}
+
+#[test]
+fn a_file_without_a_certain_fix_is_not_written() {
+    let directory = Directory::new();
+    let path = directory.write("file", "a\u{200B}b\u{FEFF}\n");
+    let old = fs::metadata(&path).expect("a file");
+    let output = fix(&directory, &["--rule", "invisible", "file"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("file is not fixed: none of its errors has a fix that is certain\n"));
+    let new = fs::metadata(&path).expect("a file");
+    assert_eq!((old.ino(), old.mtime_nsec()), (new.ino(), new.mtime_nsec()));
+    assert_eq!(directory.names(), ["file"]);
+}
+
+/// A large file takes longer, and is fixed after the other ones.
+#[test]
+fn fixed_files_keep_the_order_of_their_times() {
+    let directory = Directory::new();
+    let now = SystemTime::now();
+    for (name, age, len) in
+        [("large", 3600, 1 << 20), ("same", 1800, 10), ("small", 1800, 1), ("young", 60, 1)]
+    {
+        let path = directory.write(name, b"\xE9 a\n".repeat(len));
+        let file = fs::File::options().write(true).open(path).expect("a file");
+        file.set_modified(now - Duration::from_secs(age)).expect("a time");
+    }
+    let output = fix(&directory, &["--from", "latin1", "--jobs", "4", "."]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let time =
+        |name: &str| fs::metadata(directory.path(name)).and_then(|file| file.modified()).expect("a time");
+    let [large, same, small, young] = ["large", "same", "small", "young"].map(time);
+    assert!(
+        now - Duration::from_secs(1) < large && large < same && same == small && small < young,
+        "{large:?} {same:?} {young:?}"
+    );
+}
+
+#[test]
+fn a_diff_shows_characters() {
+    let directory = Directory::new();
+    directory.write("joined", "a\n\u{FEFF}b\n");
+    directory.write("old.xml", b"<?xml version='1.0' encoding='latin1'?>\n<a>caf\xE9</a>\n");
+    directory.write("wide", [&b"\xFF\xFE"[..], &utf_16("hi\u{E9}\n")].concat());
+    let args = ["check", "--diff", "--rule", "invisible", "."];
+    let output = run(program(&args).current_dir(directory.root()), b"");
+    let expected = "--- a/joined\n+++ b/joined\n@@ -1,2 +1,2 @@\n a\n-<U+FEFF>b\n+b\n\
+        --- a/old.xml (latin1)\n+++ b/old.xml (utf-8)\n@@ -1,2 +1,2 @@\n\
+        -<?xml version='1.0' encoding='latin1'?>\n+<?xml version='1.0' encoding='utf-8'?>\n <a>café</a>\n\
+        --- a/wide (utf-16)\n+++ b/wide (utf-8)\n";
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), (expected, ""));
+    assert_eq!(directory.read("joined"), "a\n\u{FEFF}b\n".as_bytes());
+}
 
 #[test]
 fn each_kind_of_error_is_fixed() {

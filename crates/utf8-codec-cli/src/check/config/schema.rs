@@ -47,6 +47,7 @@ fn property(key: &str) -> Value {
             "description": "Whether files must start with a byte order mark.",
             "enum": BomPolicy::ALL.iter().map(|policy| policy.name()).collect::<Vec<_>>(),
         }),
+        "exclude" => strings("The files that are not read, as in .gitignore."),
         "glob" => strings("The files of the section, as in .gitignore."),
         "files" => {
             let mut section = table(&keys("[[files]]\n"));

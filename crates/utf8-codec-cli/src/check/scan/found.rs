@@ -21,8 +21,12 @@ impl Scan<'_> {
             _ => None,
         };
         let own = encoding.bom().filter(|bom| start.starts_with(bom));
+        let is_before_shebang = |bom: &[u8]| start[bom.len()..].starts_with(b"#!");
         let (kind, bom) = match (self.checks.bom, own) {
-            (BomPolicy::Require, None) if self.checks.bom_if_needed => {
+            (_, Some(bom)) if self.checks.bom_by_content && is_before_shebang(bom) => {
+                (ErrorKind::UnexpectedBom, bom)
+            }
+            (BomPolicy::Require, None) if self.checks.bom_by_content => {
                 self.needs_bom = !start.starts_with(b"#!");
                 return;
             }
@@ -48,7 +52,7 @@ impl Scan<'_> {
         let mut width = Columns::of(" ");
         width.bytes = bom.len() as u64;
         let problem = Problem::Bom(kind, self.checks.bom_rule);
-        self.found(problem, Location::default(), width.bytes, width, message, buffer);
+        self.found(problem, Location::default(), width.bytes, width, buffer, || message);
     }
 
     /// Whether a comment on the line around the position `at` switches the rule off. The comments are searched once for
@@ -77,19 +81,17 @@ impl Scan<'_> {
 
     fn ill_formed(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {
         let Utf8Error { offset, kind, len, .. } = error;
-        let is_utf_8 = self.checks.encoding == Encoding::Utf8.into();
-        let message = match kind {
-            _ if is_utf_8 => describe(kind, &following[..following.len().min(8)], len.into()),
-            _ => {
-                let bytes = &following[..following.len().min(8)];
-                describe_in(self.encoding, self.checks.encoding, kind, bytes, len.into())
-            }
+        let (named, encoding) = (self.checks.encoding, self.encoding);
+        let bytes = &following[..following.len().min(8)];
+        let message = || match named == Encoding::Utf8.into() {
+            true => describe(kind, bytes, len.into()),
+            false => describe_in(encoding, named, kind, bytes, len.into()),
         };
         let mut location = self.locator.location();
         location.offset = offset;
         let mut width = Columns::of(" ");
         width.bytes = len.into();
-        self.found(Problem::IllFormed(kind), location, len.into(), width, message, buffer);
+        self.found(Problem::IllFormed(kind), location, len.into(), width, buffer, message);
     }
 
     pub(super) fn found(
@@ -98,15 +100,15 @@ impl Scan<'_> {
         location: Location,
         len: u64,
         width: Columns,
-        message: String,
         buffer: &[u8],
+        message: impl FnOnce() -> String,
     ) {
         self.summary.count(problem.name());
         if self.summary.unreported(self.checks.max_errors) > 0 {
             return;
         }
         let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, buffer));
-        (self.report)(Diagnostic { problem, location, len, width, message, context });
+        (self.report)(Diagnostic { problem, location, len, width, message: message(), context });
     }
 
     /// Returns the position in the buffer of an offset in the input. A position outside the buffer becomes the nearest

@@ -21,12 +21,13 @@ fn the_report_does_not_depend_on_where_reads_end() {
     let checks = Checks {
         encoding: Encoding::Utf8.into(),
         bom: BomPolicy::Keep,
-        bom_if_needed: false,
+        bom_by_content: false,
         kind: None,
         bom_rule: Rule::Bom,
         rules: vec![Rule::Control],
         survey: Survey::default(),
         max_errors: None,
+        is_verdict: false,
         wants_context: true,
         wants_counts: true,
     };

@@ -1,0 +1,296 @@
+//! How one file is fixed.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+
+use utf8_codec::declared::DocumentKind;
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, Utf8Error};
+
+use crate::charset::NamedEncoding;
+use crate::check::binary;
+use crate::check::declaration;
+use crate::check::diagnostic::{ILL_FORMED, Summary};
+use crate::check::invisible::MARK;
+use crate::check::mojibake::{self, Survey, first_len, long_segments};
+use crate::check::report::counted;
+use crate::check::rules::Rule;
+use crate::files::read;
+
+/// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.
+const BUFFER: usize = 256 * 1024;
+
+/// The plan to fix one file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan<'c> {
+    pub(super) source: FixSource,
+    /// Whether the declaration in the file names the encoding, and no user.
+    pub(super) is_declared: bool,
+    pub(super) bom: BomPolicy,
+    /// The kind of the file by its extension, for its declaration of an encoding.
+    pub(super) kind: Option<DocumentKind>,
+    /// The evidence for text that was encoded twice. `None` if it is kept.
+    pub(super) survey: Option<&'c Survey>,
+    /// Whether U+FEFF at the start of a line is removed.
+    pub(super) removes_marks: bool,
+}
+
+/// How the old content is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FixSource {
+    /// As UTF-8. Ill-formed sequences are decoded by the policy.
+    Utf8(ErrorPolicy),
+    /// As another encoding. An error ends the fix.
+    Other(NamedEncoding),
+}
+
+/// Why the content was not rewritten.
+pub(super) enum Failed {
+    Io(io::Error),
+    /// There is no fix, or it would be a guess.
+    NoFix(String),
+    /// The declaration is not that of the text, or one of the old encoding would remain, as after the command in the hint.
+    Declared(String),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Plan<'_> {
+    /// Decides whether a BOM is written: never before `#!`, and a required one only before text with characters beyond ASCII.
+    pub(super) fn with_bom_by_content(self, input: &mut dyn Read) -> Result<Self, Failed> {
+        let (mut start, mut is_ascii) = (Vec::<u8>::new(), true);
+        Self { bom: BomPolicy::Strip, ..self }.apply(input, &mut |bytes| {
+            start.extend(bytes.iter().take(2_usize.saturating_sub(start.len())));
+            is_ascii &= bytes.is_ascii();
+            Ok(())
+        })?;
+        let bom = match self.bom {
+            _ if start == b"#!" => BomPolicy::Reject,
+            BomPolicy::Require if is_ascii => BomPolicy::Keep,
+            bom => bom,
+        };
+        Ok(Self { bom, ..self })
+    }
+
+    /// Converts the content in constant memory.
+    pub(super) fn apply(
+        self,
+        input: &mut dyn Read,
+        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), Failed> {
+        let mut buffer = vec![0; BUFFER];
+        let mut filled = 0;
+        // Declarations are rewritten in the first part of the text.
+        while filled < declaration::PREFIX {
+            match read(&mut &mut *input, &mut buffer[filled..])? {
+                0 => break,
+                more => filled += more,
+            }
+        }
+        let charset = match self.source {
+            FixSource::Utf8(_) => Encoding::Utf8.into(),
+            FixSource::Other(charset) => charset,
+        };
+        let mut transcoder = self.transcoder(charset, &buffer[..filled]);
+        let bom = Encoding::Utf8.bom().unwrap_or_default();
+        if self.bom == BomPolicy::Require {
+            write(bom)?;
+        }
+        // If a BOM is forbidden, several of them are removed at once: after the first one, the next would be at the start.
+        let mut may_be_bom = self.bom == BomPolicy::Reject;
+        let write = &mut |mut bytes: &[u8]| {
+            while may_be_bom && !bytes.is_empty() {
+                match bytes.strip_prefix(bom) {
+                    Some(rest) => bytes = rest,
+                    None => may_be_bom = false,
+                }
+            }
+            write(bytes)
+        };
+        let mut text = String::new();
+        let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
+        if self.is_single_byte() && filled < BUFFER && binary::is_noise(&buffer[..filled]) {
+            return Err(Failed::NoFix("most of it is not letters, and is probably binary".to_owned()));
+        }
+        let is_repaired = self.source != FixSource::Utf8(ErrorPolicy::Strict) && charset.unit_len() == 1;
+        let (mut is_start, mut is_line_start) = (true, true);
+        while filled > 0 {
+            if is_repaired && memchr::memchr(0, &buffer[..filled]).is_some() {
+                return Err(Failed::NoFix("it contains NUL, and is probably binary".to_owned()));
+            }
+            let has_controls = || buffer[..filled].iter().any(|byte| (0x80..0xA0).contains(byte));
+            if self.is_declared && charset == Encoding::Latin1.into() && has_controls() {
+                let reason = "it declares ISO 8859-1, in which the bytes 80 to 9F are control characters: \
+                              name the encoding with --from, latin1 or windows-1252";
+                return Err(Failed::Declared(reason.to_owned()));
+            }
+            transcoder.feed_into(&buffer[..filled], &mut text).map_err(ill_formed)?;
+            if core::mem::take(&mut is_start) {
+                self.declare(&mut text).map_err(Failed::Declared)?;
+                if self.removes_marks && self.bom == BomPolicy::Keep && text.starts_with(MARK) {
+                    write(bom)?;
+                    text.drain(..bom.len());
+                }
+            }
+            let complete = complete_lines(&text);
+            self.write(&text[..complete], &mut is_line_start, write)?;
+            text.drain(..complete);
+            filled = read(&mut &mut *input, &mut buffer)?;
+        }
+        transcoder.finish_into(&mut text).map_err(ill_formed)?;
+        self.write(&text, &mut is_line_start, write)?;
+        Ok(())
+    }
+
+    /// Returns the text of the old content, which was decoded before, in an unnamed file.
+    pub(super) fn decoded(self, input: &mut dyn Read) -> io::Result<File> {
+        let (mut out, mut text, mut buffer) = (tempfile::tempfile()?, String::new(), vec![0; BUFFER]);
+        let mut transcoder = None;
+        loop {
+            let len = read(&mut &mut *input, &mut buffer)?;
+            let charset = self.old_charset().unwrap_or(Encoding::Utf8.into());
+            let transcoder = transcoder.get_or_insert_with(|| self.transcoder(charset, &buffer[..len]));
+            let fed = match len {
+                0 => transcoder.finish_into(&mut text),
+                _ => transcoder.feed_into(&buffer[..len], &mut text),
+            };
+            fed.map_err(io::Error::other)?;
+            out.write_all(text.as_bytes())?;
+            text.clear();
+            if len == 0 {
+                out.rewind()?;
+                return Ok(out);
+            }
+        }
+    }
+
+    /// Describes what was changed, by the errors before and after.
+    pub(super) fn changes(self, before: &Summary, after: &Summary) -> Vec<String> {
+        let fixed = |name: &str| before.number(name).saturating_sub(after.number(name));
+        let mut changes = Vec::new();
+        match (self.source, self.old_charset()) {
+            (FixSource::Other(charset), _) => changes.push(format!("converted from {charset}")),
+            (FixSource::Utf8(_), Some(charset)) => {
+                changes.push(format!("{} decoded as {charset}", counted(fixed(ILL_FORMED), "sequence")));
+            }
+            _ => {}
+        }
+        if fixed(Rule::Bom.name()) + fixed(Rule::Editorconfig.name()) > 0 {
+            changes.push(if self.bom == BomPolicy::Require { "BOM added" } else { "BOM removed" }.to_owned());
+        }
+        for (rule, noun) in [(Rule::Mojibake, "text encoded twice"), (Rule::Invisible, "U+FEFF removed")] {
+            match fixed(rule.name()) {
+                0 => {}
+                1 => changes.push(noun.to_owned()),
+                count => changes.push(format!("{noun}, {count} times")),
+            }
+        }
+        changes
+    }
+
+    /// The encoding of text that is not UTF-8.
+    fn old_charset(self) -> Option<NamedEncoding> {
+        match self.source {
+            FixSource::Utf8(ErrorPolicy::Windows1252) => Some(Encoding::Windows1252.into()),
+            FixSource::Utf8(ErrorPolicy::Latin1) => Some(Encoding::Latin1.into()),
+            FixSource::Utf8(_) => None,
+            FixSource::Other(charset) => Some(charset),
+        }
+    }
+
+    /// Whether every byte is a character of the old encoding.
+    fn is_single_byte(self) -> bool {
+        self.old_charset().is_some_and(|charset| policy_of(charset).is_some())
+    }
+
+    /// Rewrites the declarations in the first part of the text. Returns an error if one remains, because a program that
+    /// follows it would decode the new content in the old encoding.
+    fn declare(self, text: &mut String) -> Result<(), String> {
+        let old = self.old_charset();
+        declaration::rewrite(self.kind, old.is_some(), text);
+        match old.and_then(|old| declaration::remaining(self.kind, text.as_bytes(), old)) {
+            None => Ok(()),
+            Some((line, label)) => {
+                Err(format!("line {line} would still declare {label}, in a form that --fix does not rewrite"))
+            }
+        }
+    }
+
+    fn transcoder(self, charset: NamedEncoding, start: &[u8]) -> Transcoder {
+        let on_error = match self.source {
+            FixSource::Utf8(policy) => policy,
+            FixSource::Other(_) => ErrorPolicy::Strict,
+        };
+        // A BOM that only indicates the encoding is removed. If the policy requires a BOM, it was written before the
+        // text.
+        let bom = match self.bom {
+            BomPolicy::Keep if !charset.has_bom() => BomPolicy::Keep,
+            _ => BomPolicy::Strip,
+        };
+        let transcoder = Transcoder::new(charset.encoding_of(start), Encoding::Utf8)
+            .with_error_policy(on_error)
+            .with_bom_policy(bom)
+            .with_switches(Switches::STRICT.with_lenient_java(true));
+        charset.restrict(transcoder)
+    }
+
+    /// `is_line_start` is whether the text is at the start of a line.
+    fn write(
+        self,
+        text: &str,
+        is_line_start: &mut bool,
+        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let is_kept = self.survey.is_none() && !self.removes_marks;
+        if is_kept || text.is_ascii() {
+            *is_line_start = if text.is_empty() { *is_line_start } else { text.ends_with('\n') };
+            return write(text.as_bytes());
+        }
+        for mut line in text.split_inclusive('\n') {
+            let is_allowed = |rule: Rule| rule.is_allowed_by(line.as_bytes());
+            let survey = self.survey.filter(|_| !is_allowed(Rule::Mojibake));
+            if self.removes_marks && *is_line_start && !is_allowed(Rule::Invisible) {
+                line = line.trim_start_matches(MARK);
+            }
+            while !line.is_empty() {
+                let (segment, after) = line.split_at(survey.map_or(line.len(), |_| first_len(line)));
+                let original = survey.and_then(|survey| mojibake::undo(segment, survey, *is_line_start));
+                *is_line_start = segment.ends_with('\n');
+                write(original.as_deref().unwrap_or(segment).as_bytes())?;
+                line = after;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the length of the prefix that can be written: all complete lines. If there is no line break and the text is
+/// at least as long as the buffer, the prefix has complete segments of the line.
+fn complete_lines(text: &str) -> usize {
+    match memchr::memrchr(b'\n', text.as_bytes()) {
+        Some(at) => at + 1,
+        None if text.len() < BUFFER => 0,
+        None => long_segments(text.as_bytes()),
+    }
+}
+
+/// Returns the policy that decodes ill-formed sequences as this encoding, if there is one. Well-formed UTF-8 sequences
+/// are kept: files that mix UTF-8 and a legacy encoding are common, but legacy text that is also well-formed UTF-8 is
+/// rare.
+pub(super) fn policy_of(charset: NamedEncoding) -> Option<ErrorPolicy> {
+    if charset == Encoding::Windows1252.into() {
+        Some(ErrorPolicy::Windows1252)
+    } else if charset == Encoding::Latin1.into() {
+        Some(ErrorPolicy::Latin1)
+    } else {
+        None
+    }
+}
+
+pub(super) fn source_of(charset: NamedEncoding) -> FixSource {
+    policy_of(charset).map_or(FixSource::Other(charset), FixSource::Utf8)
+}

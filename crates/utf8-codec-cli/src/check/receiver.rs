@@ -1,0 +1,132 @@
+//! The report of a check while it runs.
+
+use core::fmt::Display;
+use core::num::NonZeroUsize;
+use std::io::{self, Write};
+
+use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
+use super::fix::FixArgs;
+use super::order::Receive;
+use super::report::Reporter;
+use super::scanned::Scanned;
+use crate::outcome::print_error;
+use crate::progress::{Progress, Stdout};
+use crate::walk::Input;
+
+/// An event of the check of one file.
+pub(super) enum Event {
+    Diagnostic(Diagnostic),
+    /// The changes that a fix would make.
+    Diff(Vec<u8>),
+    End(Summary),
+    /// The result of a part of a split file, and whether it is the last part.
+    Part(io::Result<Scanned>, bool),
+}
+
+/// Returns the summary of a file that could not be read.
+pub(super) fn unreadable(error: &dyn Display) -> Summary {
+    Summary { end: FileStatus::Unreadable(error.to_string()), ..Summary::default() }
+}
+
+/// Passes the events of each file to the reporter, in the order of the files.
+pub(super) struct Receiver<'i> {
+    inputs: &'i [Input],
+    reporter: Reporter<Stdout>,
+    progress: &'i Progress,
+    /// The result of the parts of the current file so far.
+    split: Option<io::Result<Scanned>>,
+    /// The number of errors of the current file so far, including those above the limit.
+    reported: u64,
+    /// Whether a diff takes the place of the report.
+    is_dry_run: bool,
+    /// Whether the diff is for people.
+    is_diff: bool,
+}
+
+impl<'i> Receiver<'i> {
+    pub(super) fn new(
+        inputs: &'i [Input],
+        reporter: Reporter<Stdout>,
+        progress: &'i Progress,
+        fix: &FixArgs,
+    ) -> Self {
+        let (is_dry_run, is_diff) = (fix.is_dry_run(), fix.is_diff());
+        Self { inputs, reporter, progress, split: None, reported: 0, is_dry_run, is_diff }
+    }
+
+    pub(super) fn into_reporter(self) -> Reporter<Stdout> {
+        self.reporter
+    }
+
+    /// Prints an error. The report is flushed first, so that on a terminal both are in the order of the files.
+    fn print_error(&mut self, message: &str) -> io::Result<()> {
+        self.reporter.out.flush()?;
+        self.progress.suspend(|| print_error(message));
+        Ok(())
+    }
+}
+
+impl Receive<Event> for Receiver<'_> {
+    fn size(event: &Event) -> usize {
+        match event {
+            Event::Diff(diff) => 1 + diff.len() / 512,
+            _ => 1,
+        }
+    }
+
+    fn receive(&mut self, file: usize, event: Event) -> io::Result<()> {
+        let Some(input) = self.inputs.get(file) else { return Ok(()) };
+        let path = &input.path;
+        match event {
+            Event::Diagnostic(mut diagnostic) => {
+                if let Some(Ok(before)) = &self.split {
+                    before.locate(&mut diagnostic);
+                }
+                self.reported += 1;
+                // Each part limits only its own errors, so the limit of the file is applied here.
+                let is_above = |max: NonZeroUsize| self.reported > max.get() as u64;
+                if self.reporter.max_errors.is_some_and(is_above) {
+                    return Ok(());
+                }
+                self.reporter.diagnostic(path, &diagnostic)
+            }
+            Event::Part(part, is_last) => {
+                let joined = match (self.split.take(), part) {
+                    (Some(Ok(mut before)), Ok(part)) => {
+                        before.join(&part);
+                        Ok(before)
+                    }
+                    (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+                    (None, Ok(part)) => Ok(part),
+                };
+                if !is_last {
+                    self.split = Some(joined);
+                    return Ok(());
+                }
+                let summary = joined.map(Scanned::finish).unwrap_or_else(|error| unreadable(&error));
+                self.receive(file, Event::End(summary))
+            }
+            Event::Diff(diff) => {
+                let is_escaped = self.is_diff || self.reporter.out.is_terminal();
+                self.reporter.diff(&diff, is_escaped)
+            }
+            Event::End(summary) => {
+                self.reported = 0;
+                if let FileStatus::Unreadable(error) = &summary.end {
+                    self.print_error(&format!("cannot read {}: {error}", path.display()))?;
+                }
+                match &summary.fixed {
+                    Fixed::Failed(reason) => {
+                        self.print_error(&format!("cannot fix {}: {reason}", path.display()))?;
+                    }
+                    // A dry run writes no report, so the reason is printed on stderr.
+                    Fixed::Not(reason) if self.is_dry_run => {
+                        self.print_error(&format!("{} is not fixed: {reason}", path.display()))?;
+                    }
+                    _ => {}
+                }
+                self.reporter.end_of_file(input, &summary)
+            }
+        }
+    }
+}
