@@ -19,13 +19,18 @@ step_adoption() {
     adoption/run --check
 }
 
-# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, websockets, and the classes of
-# Autobahn's cases for WebSocket frames.
+# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, websockets, the classes of
+# Autobahn's cases for WebSocket frames, and the exporters of OpenTelemetry. The verdicts on messages of protobuf are compared
+# with those of Python's reader.
 step_clients() {
     npm install --silent --no-audit --no-fund --prefix target/node vscode-jsonrpc@8.2.1 ws@8.18.3
-    python_with paho-mqtt==2.1.0 websockets==15.0.1
+    python_with paho-mqtt==2.1.0 websockets==15.0.1 opentelemetry-sdk==1.45.2 \
+        opentelemetry-exporter-otlp-proto-{http,grpc}==1.45.2
     cargo build --workspace --all-features --examples
     python3 .ci/try_clients.py target/debug/examples target/node/node_modules target/python/bin/python
+    target/python/bin/python .ci/try_otlp.py target/debug/examples
+    UTF8_CODEC_PROTOBUF=$PWD/target/python/bin/python UTF8_CODEC_REQUIRED=protobuf \
+        cargo test -p integration --test programs protobuf
 }
 
 # Builds the deployment files of the engines with Podman and runs them under load. Prints SKIPPED if Podman cannot run here.

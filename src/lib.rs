@@ -28,6 +28,7 @@
 //! | a reader or writer | [`io`] | `std`, `io`, `futures-io` |
 //! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower` |
 //! | mail | [`mime`] | `mime` |
+//! | protobuf messages, gRPC | [`protobuf`] | `protobuf` |
 //! | a proxied connection | [`proxy`] | `proxy`, `relay` |
 //! | UTF-16, CESU-8, Latin-1, ... | [`transcode`], [`detect`] | `transcode` |
 //!
@@ -44,6 +45,7 @@
         feature = "io",
         feature = "tower",
         feature = "mime",
+        feature = "protobuf",
         feature = "relay",
         feature = "transcode",
         feature = "websocket"
@@ -129,6 +131,9 @@ pub mod mime;
 #[cfg(feature = "alloc")]
 mod percent;
 mod policy;
+#[cfg(feature = "protobuf")]
+#[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
+pub mod protobuf;
 #[cfg(feature = "proxy")]
 #[cfg_attr(docsrs, doc(cfg(feature = "proxy")))]
 pub mod proxy;

@@ -13,11 +13,12 @@ fn main() {
 /// absent. After the installation of a program: `touch build.rs`.
 fn look_for_programs() {
     println!("cargo::rerun-if-changed=build.rs");
-    for variable in ["PATH", "UTF8_CODEC_GRPCIO", "UTF8_CODEC_REQUIRED"] {
+    for variable in ["PATH", "UTF8_CODEC_GRPCIO", "UTF8_CODEC_PROTOBUF", "UTF8_CODEC_REQUIRED"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     let required = env::var("UTF8_CODEC_REQUIRED").unwrap_or_default();
     let python = env::var("UTF8_CODEC_GRPCIO").unwrap_or("python3".into());
+    let python_protobuf = env::var("UTF8_CODEC_PROTOBUF").unwrap_or("python3".into());
     let has_suites = Path::new("../../../shared/conformance").is_dir();
     for (name, is_present) in [
         ("curl", runs("curl", &["--version"])),
@@ -26,6 +27,7 @@ fn look_for_programs() {
         ("java", runs("java", &["--add-modules", "jdk.compiler", "-version"])),
         ("node", runs("node", &["--version"])),
         ("perl", runs("perl", &["-v"])),
+        ("protobuf", runs(&python_protobuf, &["-c", "import google.protobuf"])),
         ("python3", runs("python3", &["-c", "import email, gzip, smtplib"])),
         ("suites", has_suites),
     ] {

@@ -6,6 +6,8 @@ use core::fmt;
 use http::HeaderName;
 
 use crate::error::{ByteCount, Utf8Error, chain};
+#[cfg(feature = "protobuf")]
+use crate::protobuf::ProtobufError;
 
 /// The error of an inner body or service.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -37,6 +39,10 @@ pub enum Utf8BodyError {
         /// The error. Its offset counts from the start of the body.
         error: Utf8Error,
     },
+    /// A string of a protobuf message is not well-formed, or the message cannot be parsed. The offset counts from the start
+    /// of the body.
+    #[cfg(feature = "protobuf")]
+    Protobuf(ProtobufError),
     /// The value of a trailer field is not well-formed.
     Trailer {
         /// The name of the field.
@@ -113,6 +119,8 @@ impl Utf8BodyError {
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed(error) | Self::Field { error, .. } | Self::Trailer { error, .. } => Some(*error),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => error.utf8_error(),
             _ => None,
         }
     }
@@ -163,6 +171,8 @@ impl fmt::Display for Utf8BodyError {
             Self::IllFormed(error) | Self::Field { error, .. } => error.fmt(f),
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => error.fmt(f),
             Self::UnsupportedCharset { offset } => {
                 write!(f, "the encoding that the body declares at byte {offset} is not UTF-8")
             }
@@ -178,6 +188,8 @@ impl Error for Utf8BodyError {
             Self::IllFormed(error) | Self::Field { error, .. } | Self::Trailer { error, .. } => Some(error),
             Self::Undecodable(error) => Some(error),
             Self::Multipart(error) => Some(error),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => Some(error),
             Self::UnsupportedCharset { .. } => None,
             Self::Inner(error) => Some(error.as_ref()),
         }
@@ -202,6 +214,13 @@ impl From<Utf8BodyError> for std::io::Error {
 impl From<Utf8Error> for Utf8BodyError {
     fn from(error: Utf8Error) -> Self {
         Self::IllFormed(error)
+    }
+}
+
+#[cfg(feature = "protobuf")]
+impl From<ProtobufError> for Utf8BodyError {
+    fn from(error: ProtobufError) -> Self {
+        Self::Protobuf(error)
     }
 }
 

@@ -8,7 +8,8 @@
 //! - [`Utf8Body`] is a body that wraps another body.
 //! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
 //!   By default text that cannot be checked is rejected; each exception is a setting. Other types pass, and so do gRPC and
-//!   Connect, whose messages have a length before them ([`BodyRules::with_length_prefixed`] rejects them).
+//!   Connect, whose messages have a length before them ([`BodyRules::with_length_prefixed`] rejects them). The strings of
+//!   protobuf are checked with a schema (`BodyRules::with_protobuf`).
 //! - [`Rejection`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
@@ -100,6 +101,9 @@ pub(crate) mod observer;
 mod options;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;
+#[cfg(feature = "protobuf")]
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
+pub(crate) mod protobuf;
 pub(crate) mod rejection;
 #[cfg(feature = "http")]
 pub(crate) mod response;

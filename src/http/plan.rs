@@ -6,6 +6,8 @@ use http::{HeaderMap, HeaderValue};
 use super::charset::SourceCharset;
 use super::integrity::{Change, invalidates, remove_invalidated};
 use super::options::OtherCharset;
+#[cfg(feature = "protobuf")]
+use super::protobuf::Protobuf;
 use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
@@ -39,6 +41,9 @@ pub enum BodyKind {
     FormData,
     /// The body is text in another charset and is transcoded to UTF-8.
     Transcode,
+    /// The strings of the body are checked: a protobuf message, or those of gRPC.
+    #[cfg(feature = "protobuf")]
+    Protobuf,
 }
 
 /// A [`BodyKind`] with the data for its check.
@@ -60,6 +65,8 @@ pub(crate) enum Check {
         charset: SourceCharset,
         content_type: HeaderValue,
     },
+    #[cfg(feature = "protobuf")]
+    Protobuf(Box<Protobuf>),
 }
 
 impl BodyPlan {
@@ -80,6 +87,8 @@ impl BodyPlan {
             Check::UrlEncoded => BodyKind::UrlEncoded,
             Check::FormData { .. } => BodyKind::FormData,
             Check::Transcode { .. } => BodyKind::Transcode,
+            #[cfg(feature = "protobuf")]
+            Check::Protobuf(_) => BodyKind::Protobuf,
         }
     }
 
@@ -122,6 +131,10 @@ impl BodyPlan {
         let keeps_bom = matches!(self.decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject);
         match &self.check {
             Check::Pass => Change::Nothing,
+            #[cfg(feature = "protobuf")]
+            Check::Protobuf(_) if policy == ErrorPolicy::Strict => Change::Nothing,
+            #[cfg(feature = "protobuf")]
+            Check::Protobuf(_) => Change::Bytes,
             Check::Document { other, .. } if other.transcodes() => Change::Length,
             Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,
             Check::Text | Check::Document { .. } | Check::FormData { .. }

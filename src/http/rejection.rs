@@ -8,6 +8,8 @@ use http::{HeaderValue, StatusCode};
 use super::error::{FormField, MultipartError, Undecodable, Utf8BodyError};
 use crate::content_type::{ContentTypeError, is_grpc};
 use crate::error::Utf8Error;
+#[cfg(feature = "protobuf")]
+use crate::protobuf::ProtobufError;
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +44,9 @@ pub enum Reason {
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
+    /// A string of a protobuf message is not well-formed, or the message cannot be parsed.
+    #[cfg(feature = "protobuf")]
+    Protobuf(ProtobufError),
     /// The value of a header field is not well-formed. The offset counts from the start of the value.
     Header(HeaderName, Utf8Error),
     /// The value of a trailer field is not well-formed. The offset counts from the start of the value.
@@ -89,6 +94,8 @@ impl Reason {
             | Self::Trailer(_, error)
             | Self::Path(error)
             | Self::Query(error) => Some(*error),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => error.utf8_error(),
             _ => None,
         }
     }
@@ -104,6 +111,8 @@ impl Reason {
             | Self::Query(error) => error.kind.as_str(),
             Self::Undecodable(_) => "Undecodable",
             Self::Multipart(_) => "Multipart",
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => error.kind.as_str(),
             Self::ContentType(_) => "ContentType",
             Self::MissingContentType => "MissingContentType",
             Self::ConflictingCharset => "ConflictingCharset",
@@ -128,6 +137,8 @@ impl Reason {
             Self::Undecodable(error) => Some((error.offset, error.len as u64)),
             Self::DeclaredCharset { offset } => Some((*offset, 0)),
             Self::Multipart(error) => error.offset_and_len(),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => Some((error.offset, error.len as u64)),
             Self::ContentType(error) => Some((error.position as u64, 0)),
             _ => None,
         }
@@ -141,6 +152,8 @@ impl Reason {
             Utf8BodyError::Field { field, error } => Some(Self::Field(field.clone(), *error)),
             Utf8BodyError::Undecodable(error) => Some(Self::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
+            #[cfg(feature = "protobuf")]
+            Utf8BodyError::Protobuf(error) => Some(Self::Protobuf(error.clone())),
             Utf8BodyError::UnsupportedCharset { offset } => Some(Self::DeclaredCharset { offset: *offset }),
             Utf8BodyError::Trailer { name, error } => Some(Self::Trailer(name.clone(), *error)),
             Utf8BodyError::Inner(_) => None,
@@ -154,6 +167,8 @@ impl fmt::Display for Reason {
             Self::Body(error) | Self::Field(_, error) => error.fmt(f),
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => error.fmt(f),
             Self::Header(name, error) => write!(f, "field {name}: {error}"),
             Self::Trailer(name, error) => write!(f, "trailer {name}: {error}"),
             Self::Path(error) => write!(f, "path: {error}"),
@@ -185,6 +200,8 @@ impl core::error::Error for Reason {
             | Self::Query(error) => Some(error),
             Self::Undecodable(error) => Some(error),
             Self::Multipart(error) => Some(error),
+            #[cfg(feature = "protobuf")]
+            Self::Protobuf(error) => Some(error),
             Self::ContentType(error) => Some(error),
             _ => None,
         }
@@ -269,7 +286,8 @@ impl Rejection {
     /// Its members are `type` (`about:blank`), `title` (the reason phrase of the status), `status`, `detail` (a
     /// sentence), `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. For an error in
     /// the text of a field of a form, `field` is the name of the field, and `field_offset` the [position in its
-    /// content](FormField::offset). The document contains nothing of the message except the name of a header field or
+    /// content](FormField::offset). For an error in a protobuf message, `field` is its path by the names of the schema. The
+    /// document contains nothing of the message except the name of a header field or
     /// form field. The name of a form field is left out if it is ill-formed, and truncated if it is long.
     ///
     /// ```
@@ -296,6 +314,10 @@ impl Rejection {
                 let _ = write!(json, r#","field":"{}""#, Escaped(name));
             }
             let _ = write!(json, r#","field_offset":{}"#, field.offset);
+        }
+        #[cfg(feature = "protobuf")]
+        if let Reason::Protobuf(error) = &self.reason {
+            let _ = write!(json, r#","field":"{}""#, error.names());
         }
         json.push('}');
         json

@@ -11,6 +11,8 @@ use super::content_fields::ContentFields;
 use super::error::MultipartError;
 use super::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use super::plan::{BodyPlan, Check, in_ascii};
+#[cfg(feature = "protobuf")]
+use super::protobuf::Protobuf;
 use super::rejection::Reason;
 use crate::content_type::{
     Charset, ContentType, TextKind, is_ascii_label, is_length_prefixed, is_or_extends, is_text_type,
@@ -18,6 +20,8 @@ use crate::content_type::{
 };
 use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
+#[cfg(feature = "protobuf")]
+use crate::protobuf::StringValidator;
 use crate::text::TextDecoder;
 
 /// The rules that determine which bodies are checked, and what happens to the others.
@@ -41,6 +45,7 @@ use crate::text::TextDecoder;
 /// | trailer fields | checked | pass | [`with_trailer_check`](Self::with_trailer_check) |
 /// | `multipart/form-data` | passes | passes | [`with_form_data`](Self::with_form_data) |
 /// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`with_length_prefixed`](Self::with_length_prefixed) |
+/// | protobuf messages, gRPC with protobuf | passes | passes | `with_protobuf` |
 /// | any other type | passes | passes | [`with_text_types`](Self::with_text_types) |
 ///
 /// # Charset
@@ -100,6 +105,8 @@ pub struct BodyRules {
     form_data: bool,
     field_types: Option<Arc<TypePredicate>>,
     trailers: bool,
+    #[cfg(feature = "protobuf")]
+    protobuf: Option<Arc<StringValidator>>,
     decoder: TextDecoder,
 }
 
@@ -127,6 +134,8 @@ impl BodyRules {
             form_data: false,
             field_types: None,
             trailers: true,
+            #[cfg(feature = "protobuf")]
+            protobuf: None,
             decoder: TextDecoder::new(),
         }
     }
@@ -252,6 +261,21 @@ impl BodyRules {
         self
     }
 
+    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. They are
+    /// the bodies with the type `application/protobuf` or `application/x-protobuf`, which are one message, and with
+    /// `application/grpc` or `application/grpc+proto`. Another path has another type, so it needs its own rules;
+    /// [`Schema::method`](crate::protobuf::Schema::method) finds the types for a path of gRPC.
+    ///
+    /// A compressed message of gRPC is rejected or passes like a [content coding](Self::with_content_codings). A rejected
+    /// message that was read in part ends with an error, because its start has been forwarded.
+    #[cfg(feature = "protobuf")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
+    #[must_use]
+    pub fn with_protobuf(mut self, message: StringValidator) -> Self {
+        self.protobuf = Some(Arc::new(message));
+        self
+    }
+
     /// Sets whether the values of the trailer fields of all bodies are checked. An ill-formed value is an error under
     /// every policy and is never repaired.
     #[must_use]
@@ -297,8 +321,14 @@ impl BodyRules {
             }
             Err(reason) => return Err(reason),
         };
+        #[cfg(feature = "protobuf")]
+        let protobuf = content_type.as_ref().zip(self.protobuf.as_deref());
+        #[cfg(feature = "protobuf")]
+        let protobuf = protobuf.and_then(|(given, message)| Protobuf::of(given, message, self.codings));
         let is_form = match &content_type {
             Some(given) if self.form_data && given.is("multipart", "form-data") => true,
+            #[cfg(feature = "protobuf")]
+            Some(_) if protobuf.is_some() => false,
             // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
             Some(given) if is_length_prefixed(given) => match self.length_prefixed {
                 UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
@@ -320,6 +350,11 @@ impl BodyRules {
         }
         if fields.is_coded() || fields.is_range() {
             return Ok(self.plan(Check::Pass));
+        }
+        #[cfg(feature = "protobuf")]
+        if let Some(protobuf) = protobuf {
+            let decoder = *protobuf.decoder();
+            return Ok(BodyPlan::new(Check::Protobuf(Box::new(protobuf)), decoder));
         }
         Ok(self.plan(match &content_type {
             Some(form) if is_form => Check::FormData { boundary: boundary(form).map_err(Reason::Multipart)? },

@@ -153,7 +153,7 @@ impl TextDecoder {
     }
 
     /// Returns the offset up to which the text is validated, without the pending bytes.
-    #[cfg(any(feature = "proxy", feature = "std"))]
+    #[cfg(any(feature = "protobuf", feature = "proxy", feature = "std"))]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
@@ -167,7 +167,7 @@ impl TextDecoder {
             && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
     }
 
-    #[cfg(feature = "http-rules")]
+    #[cfg(any(feature = "http-rules", feature = "protobuf"))]
     pub(crate) const fn has_subset(&self) -> bool {
         self.policies.subset.is_some()
     }
@@ -214,7 +214,7 @@ impl TextDecoder {
 
     /// Moves to a character boundary at another offset of the same stream. Pending bytes are discarded, and no policy
     /// is applied to skipped bytes. After this the BOM policy no longer applies, unless the offset did not change.
-    #[cfg(any(feature = "proxy", feature = "std"))]
+    #[cfg(any(feature = "protobuf", feature = "proxy", feature = "std"))]
     #[inline(always)]
     pub(crate) fn seek(&mut self, offset: u64) {
         if self.policies.is_at_start() && offset != self.valid_up_to() {

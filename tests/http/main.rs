@@ -10,6 +10,8 @@ mod documents;
 mod forms;
 #[cfg(feature = "http")]
 mod multipart;
+#[cfg(all(feature = "http", feature = "protobuf"))]
+mod protobuf;
 #[cfg(feature = "http")]
 mod urlencoded;
 

@@ -17,6 +17,8 @@ pub mod oracle;
 #[cfg(feature = "std")]
 pub mod outcomes;
 mod partitions;
+#[cfg(feature = "protobuf")]
+pub mod protobuf;
 #[cfg(feature = "relay")]
 pub mod relay;
 #[path = "../../src/rng.rs"]

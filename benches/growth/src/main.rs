@@ -11,6 +11,7 @@ mod bodies;
 mod codecs;
 mod inputs;
 mod mail;
+mod protobuf;
 mod text;
 
 use inputs::Input;
@@ -76,7 +77,9 @@ fn main() {
         }
     }
     let mut number = 0;
-    for row in [text::rows(), codecs::rows(), bodies::rows(), mail::rows()].into_iter().flatten() {
+    for row in
+        [text::rows(), codecs::rows(), bodies::rows(), mail::rows(), protobuf::rows()].into_iter().flatten()
+    {
         let cuts = [("whole", usize::MAX, SIZE), ("by byte", 1, SIZE_BY_BYTE)];
         let cuts = if row.by_byte { &cuts[..] } else { &cuts[..1] };
         for input in &row.inputs {

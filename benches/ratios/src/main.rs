@@ -21,6 +21,7 @@ mod rows_of_events;
 mod rows_of_frames;
 mod rows_of_lines;
 mod rows_of_mail;
+mod rows_of_protobuf;
 mod rows_of_repair;
 mod rows_of_short;
 mod rows_of_text;

@@ -145,6 +145,7 @@ impl Bench {
         self.mail();
         self.conversions();
         self.text();
+        self.protobuf();
     }
 
     fn streaming(&self, corpus: Corpus, len: usize, chunk: usize) -> (usize, Race) {

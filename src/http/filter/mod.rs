@@ -7,6 +7,8 @@ mod frames;
 pub(super) mod kind;
 mod multipart;
 mod part;
+#[cfg(feature = "protobuf")]
+mod protobuf;
 mod text;
 mod urlencoded;
 
@@ -83,6 +85,8 @@ enum Kind {
     Form(Box<FormFilter>),
     UrlEncoded(Box<UrlEncodedFilter>),
     Charset(Box<CharsetDecoder>),
+    #[cfg(feature = "protobuf")]
+    Protobuf(Box<protobuf::ProtobufFilter>),
 }
 
 /// Calls a method of the filter of a [`Kind`].
@@ -95,6 +99,8 @@ macro_rules! call {
             Kind::Form(filter) => filter.$method($($argument),*),
             Kind::UrlEncoded(filter) => filter.$method($($argument),*),
             Kind::Charset(filter) => filter.$method($($argument),*),
+            #[cfg(feature = "protobuf")]
+            Kind::Protobuf(filter) => filter.$method($($argument),*),
         }
     };
 }
@@ -114,6 +120,10 @@ impl BodyFilter {
             }
             Check::Transcode { charset, .. } => {
                 Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder)))
+            }
+            #[cfg(feature = "protobuf")]
+            Check::Protobuf(validator) => {
+                Self::of(Kind::Protobuf(Box::new(protobuf::ProtobufFilter::new((**validator).clone()))))
             }
         }
     }

@@ -6,6 +6,9 @@
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
+#[path = "../../../../tests/support/protobuf/encoder.rs"]
+mod encoder;
+
 mod tests {
     use ::redis::FromRedisValue;
     use ::reqwest::Client;
@@ -135,6 +138,19 @@ mod tests {
         let reason = "user-bin: ill-formed UTF-8 at byte 2 (AboveMax, 1 byte)".to_owned();
         assert_eq!(check(b"gr\xFCn"), Err(reason));
         assert!(super::tonic_interceptor::check_user(::tonic::Request::new(())).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_log_record_is_repaired_in_place() {
+        use super::encoder::{STRING, descriptor, field, file, message, schema_of};
+        use http_body_util::{BodyExt, Full};
+        let package = "opentelemetry.proto.collector.logs.v1";
+        let request = descriptor("ExportLogsServiceRequest", &[field("text", 1, STRING, "")]);
+        let rules = super::otlp_gateway::rules_of_logs(&schema_of(&file("proto3", package, &[request])));
+        let request = http::Request::post("/v1/logs").header("content-type", "application/x-protobuf");
+        let request = request.body(Full::new(Bytes::from(message([(1, &b"gr\xFCn"[..])])))).unwrap();
+        let repaired = super::otlp_gateway::repaired(&rules.unwrap(), request).unwrap();
+        assert_eq!(repaired.collect().await.unwrap().to_bytes(), message([(1, &b"gr?n"[..])]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Comparisons with other programs: Python, Java, Perl, Node, a shell. The tests of a program that is not installed are
+//! Comparisons with other programs: Python, Java, Perl, Node, a shell; and with prost. The tests of a program that is not installed are
 //! ignored.
 #![allow(missing_docs)]
 
@@ -9,6 +9,8 @@ mod child_process;
 mod mail;
 mod mail_headers;
 mod mail_obsolete;
+mod prost;
+mod protobuf;
 mod smtplib;
 mod transcode;
 

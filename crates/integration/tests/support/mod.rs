@@ -13,6 +13,8 @@ pub mod messages;
 pub mod oracle;
 #[path = "../../../../tests/support/partitions.rs"]
 mod partitions;
+#[path = "../../../../tests/support/protobuf/mod.rs"]
+pub mod protobuf;
 #[path = "../../../../src/rng.rs"]
 mod rng;
 #[path = "../../../../tests/support/rows.rs"]

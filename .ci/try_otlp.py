@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Runs the example `otlp_gateway` between the real exporters of OpenTelemetry and a receiver that uses Python's protobuf.
+
+    .ci/try_otlp.py EXAMPLES
+
+A batch has 1,000 spans. A proxy before the gateway makes one attribute of one of them ill-formed, because a `str` cannot be.
+Without the gateway the receiver rejects the batch. The step `clients` of .ci/run installs the packages.
+"""
+
+import contextlib
+import http.server
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+from google.protobuf import descriptor_pb2
+from google.protobuf.message import DecodeError
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as HttpExporter
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as service
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+EXAMPLES = sys.argv[1]
+SPANS, BROKEN = 1000, 617
+# The `#` becomes an ill-formed byte.
+MARK, ILL_FORMED = b"caf#-broken", b"caf\xe9-broken"
+METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+
+
+def descriptor_set():
+    files = {}
+
+    def add(file):
+        for dependency in file.dependencies:
+            add(dependency)
+        files[file.name] = file.serialized_pb
+
+    add(service.DESCRIPTOR)
+    result = descriptor_pb2.FileDescriptorSet()
+    for serialized in files.values():
+        result.file.add().ParseFromString(serialized)
+    return result.SerializeToString()
+
+
+def batch():
+    memory = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(memory))
+    tracer = provider.get_tracer("try_otlp")
+    for index in range(SPANS):
+        text = MARK.decode() if index == BROKEN else f"naïve 🦀 {index}"
+        with tracer.start_as_current_span(f"span {index}", attributes={"text": text, "index": index}):
+            pass
+    return memory.get_finished_spans()
+
+
+class Receiver:
+    """A receiver for HTTP and gRPC. A request is the list of its texts, or `None` if it cannot be parsed."""
+
+    def __init__(self):
+        self.requests = []
+        receiver = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                is_ok = receiver.receive(self.body())
+                self.send_response(200 if is_ok else 400)
+                self.send_header("Content-Type", "application/x-protobuf")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def body(self):
+                if "Content-Length" in self.headers:
+                    return self.rfile.read(int(self.headers["Content-Length"]))
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+                self.rfile.readline()
+                return body
+
+            def log_message(self, *_):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+        class Service(grpc.GenericRpcHandler):
+            def service(self, details):
+                if details.method == METHOD:
+                    return grpc.unary_unary_rpc_method_handler(self.export)
+
+            def export(self, request, context):
+                if not receiver.receive(request):
+                    context.abort(grpc.StatusCode.INVALID_ARGUMENT, "cannot be parsed")
+                return b""
+
+        self.grpc = grpc.server(ThreadPoolExecutor(2), handlers=[Service()])
+        self.grpc_port = self.grpc.add_insecure_port("127.0.0.1:0")
+        self.grpc.start()
+
+    def receive(self, body):
+        request = service.ExportTraceServiceRequest()
+        try:
+            request.ParseFromString(body)
+        except DecodeError:
+            self.requests.append(None)
+            return False
+        spans = [span for a in request.resource_spans for b in a.scope_spans for span in b.spans]
+        texts = {}
+        for span in spans:
+            values = {attribute.key: attribute.value for attribute in span.attributes}
+            texts[values["index"].int_value] = values["text"].string_value
+        self.requests.append(texts)
+        return True
+
+
+def breaking_proxy(port):
+    """Returns the port of a proxy that makes the marked text ill-formed."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def pump(source, target, replaces):
+        held = b""
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                data = (held + data).replace(MARK, ILL_FORMED) if replaces else data
+                # The start of a mark at the end waits for the rest.
+                length = max(n for n in range(len(MARK)) if data.endswith(MARK[:n])) if replaces else 0
+                held = data[len(data) - length :]
+                target.sendall(data[: len(data) - length])
+            target.shutdown(socket.SHUT_WR)
+
+    def accept():
+        while True:
+            client, _ = listener.accept()
+            server = socket.create_connection(("127.0.0.1", port))
+            for pair in ((client, server, True), (server, client, False)):
+                threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return listener.getsockname()[1]
+
+
+@contextlib.contextmanager
+def gateway(schema, upstream):
+    command = [os.path.join(EXAMPLES, "otlp_gateway"), "--listen", "127.0.0.1:0"]
+    command += ["--upstream", f"127.0.0.1:{upstream}", "--schema", schema]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("listening on "), line
+        yield int(line.rpartition(":")[2])
+    finally:
+        process.kill()
+        process.wait()
+
+
+def main():
+    spans, receiver = batch(), Receiver()
+    expected = {index: f"naïve 🦀 {index}" for index in range(SPANS)} | {BROKEN: "caf?-broken"}
+    exporters = {
+        "http": (lambda port: HttpExporter(f"http://127.0.0.1:{port}/v1/traces"), receiver.http.server_port),
+        "grpc": (lambda port: GrpcExporter(f"http://127.0.0.1:{port}", insecure=True), receiver.grpc_port),
+    }
+    with tempfile.NamedTemporaryFile() as schema:
+        schema.write(descriptor_set())
+        schema.flush()
+        for name, (exporter, upstream) in exporters.items():
+            assert exporter(breaking_proxy(upstream)).export(spans) is SpanExportResult.FAILURE
+            assert receiver.requests == [None], "without the gateway the batch is lost"
+            receiver.requests.clear()
+            with gateway(schema.name, upstream) as port:
+                assert exporter(breaking_proxy(port)).export(spans) is SpanExportResult.SUCCESS
+            assert receiver.requests == [expected], receiver.requests
+            receiver.requests.clear()
+            print(f"{name}: 1 of {SPANS} spans repaired, the others unchanged")
+
+
+main()

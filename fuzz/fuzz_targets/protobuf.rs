@@ -1,0 +1,57 @@
+//! `StringValidator` and `GrpcValidator`: the model, for every partition; and a descriptor set of any bytes.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::protobuf::{CompressedMessages, Edit, GrpcValidator, ProtobufError, Schema, StringValidator};
+use utf8_codec_fuzz::Input;
+use utf8_codec_fuzz::support::protobuf::{Kind, Model, schema_of};
+
+fuzz_target!(|data: &[u8]| {
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
+    let _ = Schema::from_descriptor_set(input.bytes);
+
+    use Kind::{Group, Message, Number, String};
+    let model = Model { messages: vec![vec![(1, String), (2, Message(0)), (3, Group(0)), (4, Number), (100, String)]] };
+    let schema = schema_of(&model.file());
+    let validator = StringValidator::with_decoder(&schema, "test.M0", input.decoder()).expect("the message");
+    let chunks = input.chunks();
+
+    let mut strict = StringValidator::new(&schema, "test.M0").expect("the message");
+    let verdict = feed(&chunks, |chunk| strict.validate(chunk)).and_then(|()| strict.finish());
+    let found = model.walk(input.bytes);
+    let texts = found.texts.iter().map(|(_, offset, kind, _)| (*offset, *kind));
+    let malformed = found.malformed.iter().map(|(_, offset, kind)| (*offset, *kind));
+    assert_eq!(verdict.err().map(|error| (error.offset, error.kind)), texts.chain(malformed).next());
+
+    let message = |chunks: &[&[u8]]| {
+        let (mut validator, mut out) = (validator.clone(), Vec::new());
+        let fed = feed(chunks, |chunk| validator.feed_with(chunk, |edit| apply(edit, chunk, &mut out)));
+        (fed.and_then(|()| validator.finish()), validator.counters(), out)
+    };
+    assert_eq!(message(&chunks), message(&[input.bytes]));
+
+    let compressed = input.pick(5, &[CompressedMessages::Reject, CompressedMessages::Pass]);
+    let grpc = |chunks: &[&[u8]]| {
+        let mut body = GrpcValidator::new(validator.clone()).with_compressed_messages(compressed);
+        let mut out = Vec::new();
+        let fed = feed(chunks, |chunk| body.feed_with(chunk, |edit| apply(edit, chunk, &mut out)));
+        (fed.and_then(|()| body.finish()), body.counters(), out)
+    };
+    assert_eq!(grpc(&chunks), grpc(&[input.bytes]));
+});
+
+fn feed(
+    chunks: &[&[u8]],
+    feed: impl FnMut(&&[u8]) -> Result<(), ProtobufError>,
+) -> Result<(), ProtobufError> {
+    chunks.iter().try_for_each(feed)
+}
+
+fn apply(edit: Edit<'_>, chunk: &[u8], out: &mut Vec<u8>) {
+    match edit {
+        Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
+        Edit::Insert(bytes) => out.extend_from_slice(bytes),
+        _ => {}
+    }
+}

@@ -1,0 +1,102 @@
+//! Serialized protobuf: one message, or the messages of gRPC with their lengths.
+
+use bytes::Bytes;
+
+use super::frames::FrameQueue;
+use super::kind::{KindFilter, repaired};
+use crate::http::error::Utf8BodyError;
+use crate::http::protobuf::Protobuf;
+use crate::protobuf::{Edit, ProtobufError};
+
+/// Filters the strings of a message. Its policy keeps the length.
+///
+/// The last byte of what was fed is held while the message is not complete. A reader that counts bytes would otherwise not
+/// see the error of a truncated message.
+#[derive(Debug)]
+pub(super) struct ProtobufFilter {
+    validator: Protobuf,
+    offset: u64,
+    out: FrameQueue,
+    /// The last byte, if it is held.
+    last: Vec<u8>,
+    error: Option<ProtobufError>,
+}
+
+impl ProtobufFilter {
+    pub(super) fn new(validator: Protobuf) -> Self {
+        Self { validator, offset: 0, out: FrameQueue::new(), last: Vec::new(), error: None }
+    }
+
+    fn is_complete(&self) -> bool {
+        match &self.validator {
+            Protobuf::Message(validator) => validator.is_complete(),
+            Protobuf::Grpc(validator) => validator.is_complete(),
+        }
+    }
+}
+
+impl KindFilter for ProtobufFilter {
+    fn feed(&mut self, chunk: Bytes) {
+        let out = &mut self.out;
+        out.copy(&chunk, &self.last);
+        self.last.clear();
+        let edit = |edit: Edit<'_>| match edit {
+            Edit::Pass(range) => out.span(&chunk, range),
+            Edit::Insert(bytes) => out.copy(&chunk, bytes),
+            Edit::IllFormed(..) => {}
+        };
+        let result = match &mut self.validator {
+            Protobuf::Message(validator) => validator.feed_with(&chunk, edit),
+            Protobuf::Grpc(validator) => validator.feed_with(&chunk, edit),
+        };
+        self.error = result.err();
+        self.out.end_chunk(&chunk);
+        if self.error.is_none() && !self.is_complete() {
+            self.out.take_last(false, &mut self.last);
+        }
+        self.offset += chunk.len() as u64;
+    }
+
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        match self.out.pop() {
+            Some(frame) => Some(Ok(frame)),
+            None => self.error.take().map(|error| Err(error.into())),
+        }
+    }
+
+    fn finish(&mut self) {
+        let result = match &mut self.validator {
+            Protobuf::Message(validator) => validator.finish(),
+            Protobuf::Grpc(validator) => validator.finish(),
+        };
+        self.error = result.err();
+    }
+
+    fn is_clean(&self) -> bool {
+        self.is_complete() && self.out.is_empty() && self.error.is_none()
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn repaired(&self) -> u64 {
+        repaired(self.validator.decoder())
+    }
+
+    fn held(&self) -> u64 {
+        (self.validator.decoder().pending().len() + self.last.len()) as u64
+    }
+
+    fn queued(&self) -> (u64, bool) {
+        (self.out.queued(), self.error.is_some())
+    }
+
+    fn min_output(&self, bytes: u64) -> u64 {
+        bytes
+    }
+
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        Some(bytes)
+    }
+}

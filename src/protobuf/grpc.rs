@@ -1,0 +1,203 @@
+//! The messages of a gRPC stream, each with its length before it.
+
+use core::fmt;
+
+use super::edit::{Edit, Edits};
+use super::error::{ProtobufError, ProtobufErrorKind};
+use super::validator::StringValidator;
+use crate::policy::Counters;
+#[cfg(feature = "http-rules")]
+use crate::text::TextDecoder;
+
+/// Validates the strings of a gRPC stream: of all messages of one request or response ("gRPC over HTTP/2",
+/// `Length-Prefixed-Message`).
+///
+/// It is a [`StringValidator`] for the body of `application/grpc` or `application/grpc+proto`. Offsets count from the
+/// start of the body.
+///
+/// ```
+/// # // message M { string s = 1; } in a file with the syntax proto3
+/// # let bytes = b"\x0A\x1C\x0A\x01f\x22\x0F\x0A\x01M\x12\x0A\x0A\x01s\x18\x01\x20\x01\x28\x09b\x06proto3";
+/// use utf8_codec::protobuf::{GrpcValidator, Schema, StringValidator};
+///
+/// let schema = Schema::from_descriptor_set(bytes)?;
+/// let mut body = GrpcValidator::new(StringValidator::new(&schema, "M")?);
+/// body.validate(b"\0\0\0\0\x04\x0A\x02\xC3\xA9\0\0\0\0\x03\x0A")?;
+/// assert_eq!(body.validate(b"\x01\xFF").unwrap_err().offset, 16);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct GrpcValidator {
+    message: StringValidator,
+    compressed: CompressedMessages,
+    state: State,
+    offset: u64,
+    failed: Option<ProtobufError>,
+}
+
+/// What happens to a compressed message, whose strings cannot be checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CompressedMessages {
+    /// It is an error: [`ProtobufErrorKind::Compressed`].
+    #[default]
+    Reject,
+    /// It passes without a check.
+    Pass,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// So many bytes of the prefix were read. Those of the length are in `len`.
+    Prefix {
+        read: u8,
+        is_compressed: bool,
+        len: u32,
+    },
+    Message,
+    /// So many bytes of a compressed message are left.
+    Compressed(u64),
+}
+
+const START: State = State::Prefix { read: 0, is_compressed: false, len: 0 };
+
+impl GrpcValidator {
+    /// Creates a validator for messages that this validator accepts, with its policies. [`Schema::method`] finds their
+    /// type by the path of the request.
+    ///
+    /// [`Schema::method`]: super::Schema::method
+    pub fn new(mut message: StringValidator) -> Self {
+        message.restart(0, u64::MAX);
+        Self { message, compressed: CompressedMessages::Reject, state: START, offset: 0, failed: None }
+    }
+
+    /// Sets what happens to compressed messages.
+    #[must_use]
+    pub const fn with_compressed_messages(mut self, messages: CompressedMessages) -> Self {
+        self.compressed = messages;
+        self
+    }
+
+    /// Validates the next bytes of the body, same as [`StringValidator::validate`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`StringValidator::validate`].
+    #[inline]
+    pub fn validate(&mut self, chunk: &[u8]) -> Result<(), ProtobufError> {
+        self.feed_with(chunk, |_| {})
+    }
+
+    /// Validates the next bytes of the body and calls `edit` for each edit, same as [`StringValidator::feed_with`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`StringValidator::validate`].
+    pub fn feed_with(&mut self, chunk: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), ProtobufError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let mut edits = Edits::new(chunk, edit);
+        let result = self.read(chunk, &mut edits);
+        match &result {
+            Ok(()) => edits.end(),
+            Err(error) => (self.offset, self.failed) = (error.offset, Some(error.clone())),
+        }
+        result
+    }
+
+    fn read<F: FnMut(Edit<'_>)>(
+        &mut self,
+        chunk: &[u8],
+        edits: &mut Edits<'_, F>,
+    ) -> Result<(), ProtobufError> {
+        let mut at = 0;
+        while at < chunk.len() {
+            let start = at;
+            self.state = match self.state {
+                State::Prefix { read: 0, .. } => {
+                    let flag = chunk[at];
+                    let kind = match (flag, self.compressed) {
+                        (0, _) | (1, CompressedMessages::Pass) => None,
+                        (1, CompressedMessages::Reject) => Some(ProtobufErrorKind::Compressed),
+                        _ => Some(ProtobufErrorKind::InvalidFlag),
+                    };
+                    if let Some(kind) = kind {
+                        edits.pass_up_to(at);
+                        return Err(self.message.error(self.offset, kind));
+                    }
+                    at += 1;
+                    State::Prefix { read: 1, is_compressed: flag == 1, len: 0 }
+                }
+                State::Prefix { read, is_compressed, len } => {
+                    let (read, len) = (read + 1, len << 8 | u32::from(chunk[at]));
+                    at += 1;
+                    let offset = self.offset + 1;
+                    self.message.restart(offset, offset + u64::from(len));
+                    match (read, is_compressed) {
+                        (..5, _) => State::Prefix { read, is_compressed, len },
+                        (_, _) if len == 0 => START,
+                        (_, true) => State::Compressed(len.into()),
+                        (_, false) => State::Message,
+                    }
+                }
+                State::Message => {
+                    at = self.message.walk(chunk, at, edits)?;
+                    if self.message.is_at_end() { START } else { State::Message }
+                }
+                State::Compressed(left) => {
+                    let taken = left.min((chunk.len() - at) as u64);
+                    at += taken as usize;
+                    if taken == left { START } else { State::Compressed(left - taken) }
+                }
+            };
+            self.offset += (at - start) as u64;
+        }
+        Ok(())
+    }
+
+    /// Ends the body. The next bytes start another one at offset 0, and the counters are kept.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the body if there was one, or [`Truncated`](ProtobufErrorKind::Truncated) if it ends inside a
+    /// message.
+    pub fn finish(&mut self) -> Result<(), ProtobufError> {
+        let result = match (self.failed.take(), self.state) {
+            (Some(error), _) => Err(error),
+            (None, State::Prefix { read: 0, .. }) => Ok(()),
+            (None, State::Message) => Err(self.message.truncated()),
+            (None, _) => Err(self.message.error(self.offset, ProtobufErrorKind::Truncated)),
+        };
+        self.message.restart(0, u64::MAX);
+        (self.state, self.offset) = (START, 0);
+        result
+    }
+
+    /// Returns the number of bytes of the body that were read. After an error it is the offset of the error.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Returns the number of errors in strings so far, by kind.
+    pub const fn counters(&self) -> Counters {
+        self.message.counters()
+    }
+
+    #[cfg(feature = "http-rules")]
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
+        self.message.decoder()
+    }
+
+    /// Whether the body may end here.
+    #[cfg(feature = "http-rules")]
+    pub(crate) const fn is_complete(&self) -> bool {
+        matches!(self.state, State::Prefix { read: 0, .. })
+    }
+}
+
+impl fmt::Debug for GrpcValidator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GrpcValidator").field("offset", &self.offset).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,90 @@
+//! `GrpcValidator`: messages with their flag and length before them.
+
+use utf8_codec::protobuf::{CompressedMessages, Edit, GrpcValidator, ProtobufErrorKind, StringValidator};
+use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
+
+use crate::support::protobuf::{Found, Kind, Model, schema_of};
+use crate::support::{Rng, every_partition, some_partitions};
+
+fn model() -> Model {
+    Model { messages: vec![vec![(1, Kind::String), (2, Kind::Message(0))]] }
+}
+
+fn prefixed(flag: u8, message: &[u8]) -> Vec<u8> {
+    [&[flag][..], &(message.len() as u32).to_be_bytes(), message].concat()
+}
+
+fn verdict(mut body: GrpcValidator, chunks: &[&[u8]]) -> Option<(u64, ProtobufErrorKind)> {
+    let fed = chunks.iter().try_for_each(|chunk| body.validate(chunk));
+    let finished = body.finish();
+    assert!(fed.is_ok() || fed == finished);
+    finished.err().map(|error| (error.offset, error.kind))
+}
+
+#[test]
+fn each_message_is_repaired_in_place() {
+    let mut rng = Rng::new(3);
+    let schema = schema_of(&model().file());
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+    for _ in 0..100 {
+        let (mut input, mut expected) = (Vec::new(), Vec::new());
+        for _ in 0..rng.below(4) {
+            let message = model().message(&mut rng, 0, 30, 2);
+            let Found { substituted, malformed: None, .. } = model().walk(&message) else { unreachable!() };
+            input.extend(prefixed(0, &message));
+            expected.extend(prefixed(0, &substituted));
+        }
+        some_partitions(&input, 5, |chunks| {
+            let mut out = Vec::new();
+            let mut body =
+                GrpcValidator::new(StringValidator::with_decoder(&schema, "test.M0", decoder).unwrap());
+            for chunk in chunks {
+                let edit = |edit: Edit<'_>| match edit {
+                    Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
+                    Edit::Insert(bytes) => out.extend_from_slice(bytes),
+                    _ => {}
+                };
+                body.feed_with(chunk, edit).unwrap();
+            }
+            body.finish().unwrap();
+            assert_eq!(out, expected);
+        });
+    }
+}
+
+#[test]
+fn the_length_of_a_message_is_its_end() {
+    let schema = schema_of(&model().file());
+    use ProtobufErrorKind::*;
+    for (input, expected) in [
+        (&b""[..], None),
+        (b"\0\0\0\0\0", None),
+        (b"\0\0\0\0\0\0\0\0\0\0", None),
+        (b"\0\0\0\0\x01\x0A", Some((5, InvalidLength))), // a tag without its length
+        (b"\0\0\0\0\x02\x0A\x01", Some((6, InvalidLength))), // a string after the end
+        (b"\0\0\0\0\x02\x12\x80", Some((6, InvalidLength))), // an unfinished length
+        (b"\0\0\0\0\x01\x23", Some((6, UnpairedGroup))),
+        (b"\0\0\0\0\x03\x0A\x01\xFF", Some((7, Text(ErrorKind::InvalidLead)))),
+        (b"\0\0\0\0\x03\x0A\x01", Some((7, Truncated))),
+        (b"\0\0\0\0\x03", Some((5, Truncated))),
+        (b"\0\0\0", Some((3, Truncated))),
+        (b"\x01\0\0", Some((0, Compressed))),
+        (b"\0\0\0\0\0\x02", Some((5, InvalidFlag))),
+    ] {
+        every_partition(input, |chunks| {
+            let body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
+            assert_eq!(verdict(body, chunks), expected, "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn compressed_messages_pass_by_choice() {
+    let schema = schema_of(&model().file());
+    let input = [prefixed(1, b"\xFF\xFF"), prefixed(1, b""), prefixed(0, b"\x0A\x01\xFF")].concat();
+    some_partitions(&input, 20, |chunks| {
+        let body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
+        let body = body.with_compressed_messages(CompressedMessages::Pass);
+        assert_eq!(verdict(body, chunks), Some((19, ProtobufErrorKind::Text(ErrorKind::InvalidLead))));
+    });
+}

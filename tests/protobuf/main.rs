@@ -1,0 +1,9 @@
+//! Serialized protobuf messages.
+#![allow(missing_docs)]
+
+mod grpc;
+mod messages;
+mod schema;
+
+#[path = "../support/mod.rs"]
+mod support;
