@@ -70,7 +70,6 @@ impl Utf8Decoder {
     }
 
     /// Moves the decoder to a character boundary at `offset`. The prediction is kept.
-    #[cfg(any(feature = "proxy", feature = "std", feature = "transcode"))]
     #[inline(always)]
     pub(crate) fn seek(&mut self, offset: u64) {
         *self = Self { offset, state: self.state.without_carry() };

@@ -24,7 +24,6 @@ use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
-#[cfg(feature = "codec")]
 use crate::kernels::{
     arch::portable::positions::{find_all_with, write_positions},
     functions::{BLOCK, CAPACITY, Found},
@@ -51,7 +50,6 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 }
 
 /// A safe [`find_all`](crate::kernels::functions::Functions).
-#[cfg(feature = "codec")]
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = u8x16_splat(byte);
     let equal_bits = |block: &[u8; BLOCK]| {
