@@ -1,7 +1,6 @@
 //! The decoder with its policies.
 
 use super::pieces::{TextPiece, TextPieces, repair};
-#[cfg(feature = "alloc")]
 use crate::boundary::floor_boundary;
 use crate::decoder::Utf8Decoder;
 use crate::error::{ErrorKind, Utf8Error};
@@ -97,7 +96,6 @@ impl TextDecoder {
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded. This is for adapters,
     /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::with_subset) long text is returned in several
     /// pieces, all of them borrowed.
-    #[cfg(feature = "alloc")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         let before = self.offset();
         let window = match self.policies.subset {
@@ -153,7 +151,6 @@ impl TextDecoder {
     }
 
     /// Returns the offset up to which the text is validated, without the pending bytes.
-    #[cfg(any(feature = "proxy", feature = "std"))]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
@@ -178,6 +175,11 @@ impl TextDecoder {
     #[inline(always)]
     pub(crate) const fn is_at_start(&self) -> bool {
         self.policies.is_at_start()
+    }
+
+    /// Counts an error in the text that this decoder returned.
+    pub(crate) fn count(&mut self, error: Utf8Error) {
+        self.policies.count(error);
     }
 
     /// Whether an ill-formed sequence is an error.
@@ -208,7 +210,6 @@ impl TextDecoder {
 
     /// Moves to a character boundary at another offset of the same stream. Pending bytes are discarded, and no policy
     /// is applied to skipped bytes. After this the BOM policy no longer applies, unless the offset did not change.
-    #[cfg(any(feature = "proxy", feature = "std"))]
     #[inline(always)]
     pub(crate) fn seek(&mut self, offset: u64) {
         if self.policies.is_at_start() && offset != self.valid_up_to() {
@@ -227,5 +228,4 @@ impl TextDecoder {
 
 /// The maximum number of bytes that are validated at a time under a subset. Validated text is searched for characters
 /// outside the subset, and the rest may be validated again after each of them, so this number is small.
-#[cfg(feature = "alloc")]
 pub(super) const VALIDATED_FOR_SUBSET: usize = 4 * 1024;

@@ -4,6 +4,8 @@
 #[cfg(feature = "alloc")]
 mod collect;
 mod decoder;
+#[cfg(feature = "std")]
+mod json;
 mod locate;
 #[cfg(feature = "alloc")]
 mod push;
