@@ -149,6 +149,14 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
         self.decoder.valid_up_to().wrapping_sub((self.text.len() - position) as u64)
     }
 
+    /// Whether the next byte, if it is known, is no part of the unfinished `\u`. The errors of the bytes after it are not
+    /// counted before it.
+    fn has_end(&self) -> bool {
+        let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u');
+        let is_next_part = self.rest.first().map_or(!self.is_end, is_part);
+        self.escapes.pending().len() > 1 && !(self.decoder.pending().is_empty() && is_next_part)
+    }
+
     /// Returns the next piece of `text`.
     fn next_of_text(&mut self) -> Option<TextPiece<'c>> {
         let bytes = self.text.as_bytes();
@@ -203,6 +211,8 @@ impl<'c> Iterator for JsonPieces<'_, 'c> {
                 self.escapes.next_waiting(self.decoder)
             } else if self.returned < self.text.len() {
                 self.next_of_text()
+            } else if self.has_end() {
+                self.escapes.end(self.decoder)
             } else if !self.rest.is_empty() {
                 let (piece, taken) = self.decoder.take_piece(self.rest);
                 self.rest = self.rest.get(taken..).unwrap_or_default();

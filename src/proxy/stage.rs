@@ -66,7 +66,7 @@ impl Stage {
     pub(super) fn held(&self) -> usize {
         match self {
             Self::Untouched => 0,
-            Self::Text(filter) => filter.pending().len(),
+            Self::Text(filter) => filter.held(),
             Self::Lines(filter) => filter.held(),
         }
     }
