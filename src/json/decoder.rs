@@ -5,6 +5,8 @@ use core::iter::FusedIterator;
 use super::escape::Escape;
 use super::pending::Escapes;
 use super::strings::JsonStrings;
+#[cfg(feature = "http-rules")]
+use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
 use crate::kernels::Positions;
 use crate::policy::Counters;
@@ -105,6 +107,26 @@ impl JsonDecoder {
         self.escapes.strings()
     }
 }
+
+#[cfg(feature = "http-rules")]
+impl Escapes {
+    /// Decodes the first piece of a chunk, same as `TextDecoder::take_piece`. Long text is returned in several pieces, because
+    /// the rest of it is decoded again after an error.
+    pub(crate) fn take_piece<'c>(
+        &mut self,
+        decoder: &mut TextDecoder,
+        chunk: &'c [u8],
+    ) -> (Option<TextPiece<'c>>, usize) {
+        let before = decoder.offset();
+        let window = &chunk[..floor_boundary(chunk, WINDOW)];
+        let piece = JsonPieces::new(decoder, self, window, false).next();
+        (piece, decoder.offset().wrapping_sub(before) as usize)
+    }
+}
+
+/// The maximum number of bytes that `take_piece` decodes at a time.
+#[cfg(feature = "http-rules")]
+const WINDOW: usize = 4 * 1024;
 
 /// The pieces of a chunk, returned by [`JsonDecoder::feed`] and [`JsonDecoder::finish`].
 #[derive(Debug)]

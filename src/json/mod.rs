@@ -56,6 +56,6 @@ mod pending;
 mod strings;
 
 pub use decoder::{JsonDecoder, JsonPieces};
-#[cfg(any(feature = "http-rules", feature = "proxy"))]
+#[cfg(any(feature = "codec", feature = "http-rules", feature = "proxy"))]
 pub(crate) use pending::Escapes;
 pub use strings::{EscapePolicy, JsonStrings};

@@ -3,6 +3,8 @@
 use super::escape::{self, Escape, MAX_LEN};
 use super::strings::{EscapePolicy, JsonStrings};
 use crate::error::{ErrorKind, Utf8Error};
+#[cfg(feature = "codec")]
+use crate::kernels::Positions;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
 
@@ -40,6 +42,12 @@ impl Escapes {
         self.pending.get(..self.len).unwrap_or_default()
     }
 
+    /// Whether a piece of an earlier chunk is left. The next call of `take_piece` returns it.
+    #[cfg(feature = "http-rules")]
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// Discards the unfinished escape.
     #[cfg(feature = "proxy")]
     pub(crate) const fn clear(&mut self) {
@@ -56,6 +64,20 @@ impl Escapes {
     #[inline]
     pub(super) fn read(&self, bytes: &[u8]) -> Escape {
         escape::read(bytes, self.strings.subset())
+    }
+
+    /// Whether all escapes of a text are accepted. An unfinished one is not.
+    #[cfg(feature = "codec")]
+    pub(crate) fn accept(&self, text: &[u8]) -> bool {
+        let (mut backslashes, mut searched) = (Positions::START, 0);
+        while let Some(at) = backslashes.next(text, b'\\') {
+            if at < searched {
+                continue;
+            }
+            let Escape::Whole(len) = self.read(text.get(at..).unwrap_or_default()) else { return false };
+            searched = at + len;
+        }
+        true
     }
 
     /// Keeps an unfinished escape, which ends at the offset `end`.
