@@ -17,6 +17,7 @@ use super::binary;
 use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
+use super::escapes::Escapes;
 use super::mojibake::{self, Survey, first_len, long_segments};
 use super::rules::Rule;
 use super::scan::{Checks, scan};
@@ -83,6 +84,8 @@ struct Plan<'c> {
     kind: Option<DocumentKind>,
     /// The evidence for text that was encoded twice. `None` if it is kept.
     survey: Option<&'c Survey>,
+    /// Whether halves of surrogate pairs are replaced in the escapes of JSON.
+    replaces_escapes: bool,
 }
 
 /// How the old content is decoded.
@@ -143,7 +146,7 @@ impl FixArgs {
         opened.file.rewind()?;
         let fixed = match plan {
             Ok(plan) if self.dry_run => preview(&input.path, &opened, plan, show).map(|()| None),
-            Ok(plan) => self.rewrite(input, &opened, plan, &checks).map(Some),
+            Ok(plan) => self.rewrite(input, &opened, plan, &checks, summary.errors).map(Some),
             Err(failed) => Err(failed),
         };
         if matches!(fixed, Ok(Some(_))) {
@@ -183,7 +186,9 @@ impl FixArgs {
         }
         let is_ill_formed = summary.has(ILL_FORMED);
         let has_fix = |rule: &Rule| summary.has(rule.name());
-        if !is_ill_formed && ![Rule::Bom, Rule::Editorconfig, Rule::Mojibake].iter().any(has_fix) {
+        if !is_ill_formed
+            && ![Rule::Bom, Rule::Editorconfig, Rule::JsonEscapes, Rule::Mojibake].iter().any(has_fix)
+        {
             return Err(Failed::NoFix("none of the violated rules has a fix".to_owned()));
         }
         let source = match (&summary.declared, is_ill_formed) {
@@ -198,7 +203,8 @@ impl FixArgs {
         let survey = checks.needs_survey().then_some(&checks.survey);
         let is_named = matches!(self.from, Some(From::Charset(_)));
         let is_declared = summary.declared.is_some() && is_ill_formed && !is_named;
-        Ok(Plan { source, is_declared, bom: checks.bom, kind: checks.kind, survey })
+        let replaces_escapes = checks.rules.contains(&Rule::JsonEscapes);
+        Ok(Plan { source, is_declared, bom: checks.bom, kind: checks.kind, survey, replaces_escapes })
     }
 
     /// Returns how to decode a file that is not UTF-8, or why that cannot be decided.
@@ -255,19 +261,23 @@ impl FixArgs {
         }
     }
 
-    /// Rewrites a file. Returns the new content and its summary.
+    /// Rewrites a file with this number of errors. Returns the new content and its summary.
     fn rewrite(
         &self,
         input: &Input,
         opened: &Opened,
         plan: Plan<'_>,
         checks: &Checks,
+        errors: u64,
     ) -> Result<(Summary, Replacement), Failed> {
         let mut replacement = Replacement::of_input(input, opened)?;
         let mut content = Fingerprinted::new(&opened.file);
         plan.apply(&mut content, &mut |bytes| replacement.write(bytes))?;
         let checks = &Checks { survey: checks.survey.after_fix(), ..checks.clone() };
         let left = scan(&mut replacement.new_content()?, checks, false, &mut |_| {})?;
+        if plan.replaces_escapes && left.errors == errors {
+            return Err(Failed::NoFix(r"what a `\u` without four digits stands for is not known".to_owned()));
+        }
         replacement.commit_content(content.fingerprint(), self.backup.as_deref())?;
         Ok((left, replacement))
     }
@@ -359,6 +369,11 @@ impl Plan<'_> {
             }
             write(bytes)
         };
+        let mut escapes = self.replaces_escapes.then(Escapes::new);
+        let write_escaped = &mut |bytes: &[u8]| match &mut escapes {
+            Some(escapes) => escapes.fix(Some(bytes), write),
+            None => write(bytes),
+        };
         let mut text = String::new();
         let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
         if self.is_single_byte() && filled < BUFFER && binary::is_noise(&buffer[..filled]) {
@@ -381,13 +396,13 @@ impl Plan<'_> {
                 self.declare(&mut text).map_err(Failed::Declared)?;
             }
             let complete = complete_lines(&text);
-            self.write(&text[..complete], &mut is_line_start, write)?;
+            self.write(&text[..complete], &mut is_line_start, write_escaped)?;
             text.drain(..complete);
             filled = read(&mut &mut *input, &mut buffer)?;
         }
         transcoder.finish_into(&mut text).map_err(ill_formed)?;
-        self.write(&text, &mut is_line_start, write)?;
-        Ok(())
+        self.write(&text, &mut is_line_start, write_escaped)?;
+        escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
 
     /// The encoding of text that is not UTF-8.
