@@ -5,7 +5,6 @@ use core::iter::FusedIterator;
 use super::escape::Escape;
 use super::pending::Escapes;
 use super::strings::JsonStrings;
-#[cfg(feature = "http-rules")]
 use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
 use crate::kernels::Positions;
@@ -62,8 +61,8 @@ impl JsonDecoder {
         Self { decoder: self.decoder, escapes: Escapes::new(strings) }
     }
 
-    /// Decodes the next chunk and returns its text piece by piece. As with [`TextDecoder::feed`], a piece is decoded when
-    /// the iterator is advanced.
+    /// Decodes the next chunk and returns its text piece by piece, at most 4 KiB at a time. As with
+    /// [`TextDecoder::feed`], a piece is decoded when the iterator is advanced.
     ///
     /// A [`TextPiece::Seam`] is a character or an escape whose bytes came in different chunks. Under
     /// [`EscapePolicy::Keep`](super::EscapePolicy::Keep) the text of a [`TextPiece::Repaired`] is the escape itself.
@@ -110,22 +109,20 @@ impl JsonDecoder {
 
 #[cfg(feature = "http-rules")]
 impl Escapes {
-    /// Decodes the first piece of a chunk, same as `TextDecoder::take_piece`. Long text is returned in several pieces, because
-    /// the rest of it is decoded again after an error.
+    /// Decodes the first piece of a chunk, same as `TextDecoder::take_piece`.
     pub(crate) fn take_piece<'c>(
         &mut self,
         decoder: &mut TextDecoder,
         chunk: &'c [u8],
     ) -> (Option<TextPiece<'c>>, usize) {
         let before = decoder.offset();
-        let window = &chunk[..floor_boundary(chunk, WINDOW)];
-        let piece = JsonPieces::new(decoder, self, window, false).next();
+        let piece = JsonPieces::new(decoder, self, chunk, false).next();
         (piece, decoder.offset().wrapping_sub(before) as usize)
     }
 }
 
-/// The maximum number of bytes that `take_piece` decodes at a time.
-#[cfg(feature = "http-rules")]
+/// The maximum number of bytes that are decoded at a time. If the iterator is dropped after an error, the rest of them is
+/// decoded again, so this number is small.
 const WINDOW: usize = 4 * 1024;
 
 /// The pieces of a chunk, returned by [`JsonDecoder::feed`] and [`JsonDecoder::finish`].
@@ -236,7 +233,8 @@ impl<'c> Iterator for JsonPieces<'_, 'c> {
             } else if self.has_end() {
                 self.escapes.end(self.decoder)
             } else if !self.rest.is_empty() {
-                let (piece, taken) = self.decoder.take_piece(self.rest);
+                let window = &self.rest[..floor_boundary(self.rest, WINDOW)];
+                let (piece, taken) = self.decoder.take_piece(window);
                 self.rest = self.rest.get(taken..).unwrap_or_default();
                 match piece {
                     Some(TextPiece::Text(text)) => {

@@ -78,7 +78,8 @@ impl Filter {
     }
 
     /// Also checks the escapes in the strings of [JSON](crate::json). An unfinished escape, at most 11 bytes, is held.
-    /// The lengths of the edits are those of the input. With `None` the stream is not JSON.
+    /// An escape that is replaced keeps its length. With `None` the stream is not JSON. Text passes in ranges of at most
+    /// 4 KiB.
     ///
     /// ```
     /// use utf8_codec::json::{EscapePolicy, JsonStrings};
