@@ -18,6 +18,7 @@ mod rows;
 mod rows_of_conversions;
 mod rows_of_counts;
 mod rows_of_events;
+mod rows_of_json;
 mod rows_of_lines;
 mod rows_of_mail;
 mod rows_of_repair;
