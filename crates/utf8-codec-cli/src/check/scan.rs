@@ -393,7 +393,9 @@ impl Scan<'_> {
             }
             let Columns { bytes, characters, utf16, .. } = &mut location.columns;
             // An escape is ASCII, and is in one line.
-            [bytes, characters, utf16].map(|column| *column = column.saturating_sub(before));
+            for column in [bytes, characters, utf16] {
+                *column = column.saturating_sub(before);
+            }
             let width = match text.get(at..at + len) {
                 Some(text) if before == 0 => Columns::of(text),
                 _ => Columns::of(&"u".repeat(len)),
