@@ -2,12 +2,25 @@
 //! `debug_assertions` is independent of it. The cfg selects faster functions for such builds; no result depends on it.
 //! `RUSTFLAGS='--cfg utf8_codec_kernel="std"'` sets it, too, so that the tests can run with these functions. With another
 //! value that kernel is used at every level.
+//!
+//! Sets `cfg(utf8_codec_vectors)` for the targets that have a vector kernel: see `src/kernels/arch/mod.rs`.
 
 use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(utf8_codec_unoptimized)");
+    println!("cargo::rustc-check-cfg=cfg(utf8_codec_unoptimized, utf8_codec_vectors)");
+    let target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
+    let has = |feature: &str| target("FEATURE").split(',').any(|it| it == feature);
+    let has_vectors = match target("ARCH").as_str() {
+        "aarch64" => has("neon") && target("ENDIAN") == "little",
+        "wasm32" => has("simd128"),
+        "x86_64" => has("sse2"),
+        _ => false,
+    };
+    if has_vectors {
+        println!("cargo::rustc-cfg=utf8_codec_vectors");
+    }
     let is_unoptimized = match env::var("CARGO_CFG_UTF8_CODEC_KERNEL") {
         Ok(kernel) => kernel == "std",
         Err(_) => env::var("OPT_LEVEL").is_ok_and(|level| level == "0"),

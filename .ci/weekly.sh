@@ -3,8 +3,8 @@
 needs+=(
     [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
     [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat'
-    [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user' [program]='chromium systemd-analyze=systemd'
-    [unoptimized]=valgrind [wasm]='node=nodejs'
+    [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
+    [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [unoptimized]=valgrind [wasm]='node=nodejs'
 )
 
 # Installs packages of Python in `target/python`.
@@ -115,15 +115,18 @@ step_pingora() {
 }
 
 # The installed program as its users meet it: on a terminal, in SARIF, completions, manual pages and pre-commit hooks, on its admin
-# page in Chromium, as a systemd unit.
+# page in Chromium, as a systemd unit, beside HAProxy and Prometheus. Its picture in docs/check.svg is current.
 step_program() {
     CARGO_TARGET_DIR=target cargo install --locked --path crates/utf8-codec-cli --root target/installed --force
     local program=$PWD/target/installed/bin/utf8-codec unit=docs/deploy/utf8-codec-proxy.service
     python3 .ci/try_terminal.py "$program"
     python3 .ci/try_admin_page.py "$program"
+    python3 .ci/try_operating.py "$program"
+    python3 .ci/screenshot.py "$program" --check
     grep -q '^ExecStart=/usr/local/bin/utf8-codec ' "$unit"
     sed "s|/usr/local/bin/utf8-codec|$program|" "$unit" >target/utf8-codec-proxy.service
-    systemd-analyze verify target/utf8-codec-proxy.service
+    cp "${unit%service}socket" target/
+    systemd-analyze verify target/utf8-codec-proxy.service target/utf8-codec-proxy.socket
     # The crate contains the schema of SARIF.
     mkdir -p target/sarif/src
     touch target/sarif/src/lib.rs

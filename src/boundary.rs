@@ -7,6 +7,7 @@
 //! | a buffer, and an index at which to split it | [`floor_boundary`], [`ceil_boundary`], [`unfinished_len`] |
 //! | a field with a maximum length in bytes (a WebSocket close reason, an IRC line) | [`truncate`]; [`Truncator`] for text in chunks |
 //! | messages with a maximum length in bytes | [`Splitter`] |
+//! | a maximum length in UTF-16 code units or characters (Telegram, Discord, a database column) | both, with a [`Unit`] |
 //! | a stream that you join in the middle (a ring buffer, a `Content-Range`, a rotated log) | [`Resync`] |
 //!
 //! ```
@@ -33,13 +34,15 @@
 //! # Cost
 //!
 //! UTF-8 is self-synchronizing (RFC 3629 §1): the nearest boundary is at most 3 bytes away from any index, and finding
-//! it does not need the bytes before it. Every function reads a constant number of bytes, and none allocates.
+//! it does not need the bytes before it. Every function reads a constant number of bytes, except that lengths in other
+//! units than bytes are counted, by a kernel. None allocates.
 //!
 //! # Feature
 //!
 //! None, `no_std`.
 
 use crate::encoding::{Sequence, UTF_8, is_continuation};
+use crate::kernels::count;
 
 /// The maximum number of continuation bytes of a character.
 const MAX_CONTINUATIONS: usize = 3;
@@ -111,37 +114,91 @@ fn split(text: &str, max: usize) -> (&str, &str) {
     text.split_at_checked(floor_boundary(text.as_bytes(), max)).unwrap_or((text, ""))
 }
 
+/// What the maximum length of a [`Truncator`] or a [`Splitter`] counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Bytes of UTF-8.
+    #[default]
+    Bytes,
+    /// UTF-16 code units: two for a character after U+FFFF, and one for another. The length of a string of JavaScript,
+    /// Java or .NET.
+    Utf16,
+    /// Characters: Unicode scalar values.
+    Characters,
+}
+
+impl Unit {
+    fn len_of(self, text: &str) -> usize {
+        match self {
+            Self::Bytes => text.len(),
+            Self::Utf16 => count::characters(text) + count::supplementary(text),
+            Self::Characters => count::characters(text),
+        }
+    }
+
+    /// Returns the longest prefix of at most `*left` units and the rest, and subtracts the length of the prefix.
+    fn split<'t>(self, text: &'t str, left: &mut usize) -> (&'t str, &'t str) {
+        let mut rest = text;
+        loop {
+            // A text has at most as many units as bytes, so a prefix of `left` bytes fits.
+            let (mut fits, mut after) = split(rest, *left);
+            if fits.is_empty() {
+                (fits, after) = split(rest, rest.chars().next().map_or(0, char::len_utf8));
+            }
+            let len = self.len_of(fits);
+            if fits.is_empty() || len > *left {
+                return split(text, text.len() - rest.len());
+            }
+            *left -= len;
+            rest = after;
+        }
+    }
+}
+
 /// Truncates text that arrives in chunks, as [`truncate`] does for a single string.
 ///
 /// ```
-/// use utf8_codec::boundary::Truncator;
+/// use utf8_codec::boundary::{Truncator, Unit};
 ///
 /// let mut truncator = Truncator::new(4);
 /// let kept: String = ["na", "ïve"].into_iter().map(|chunk| truncator.truncate(chunk)).collect();
 /// assert_eq!(kept, "naï");
+///
+/// assert_eq!(Truncator::new(5).with_unit(Unit::Utf16).truncate("🦀🦀🦀"), "🦀🦀");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncator {
+    unit: Unit,
     left: usize,
 }
 
 impl Truncator {
     /// Creates a truncator that keeps at most `max` bytes.
     pub const fn new(max: usize) -> Self {
-        Self { left: max }
+        Self { unit: Unit::Bytes, left: max }
+    }
+
+    /// Sets what the maximum counts.
+    #[must_use]
+    pub const fn with_unit(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        self
     }
 
     /// Returns the part of the next chunk that is kept: a prefix of it. After a character that did not fit, nothing
     /// more is kept, so the kept text is always a prefix of the whole text.
     #[must_use = "only the returned part is kept"]
     pub fn truncate<'t>(&mut self, chunk: &'t str) -> &'t str {
-        let kept = truncate(chunk, self.left);
-        self.left = if kept.len() == chunk.len() { self.left - kept.len() } else { 0 };
+        let (kept, rest) = self.unit.split(chunk, &mut self.left);
+        if !rest.is_empty() {
+            self.left = 0;
+        }
         kept
     }
 }
 
-/// Splits text that arrives in chunks into messages of a maximum length in bytes. Each message contains whole
+/// Splits text that arrives in chunks into messages of a maximum length, by default in bytes. Each message contains whole
 /// characters and is as long as possible. The messages depend only on the text, not on the chunks.
 ///
 /// ```
@@ -162,7 +219,8 @@ impl Truncator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splitter {
     max: usize,
-    /// The number of bytes that still fit in the current message.
+    unit: Unit,
+    /// The number of units that still fit in the current message.
     left: usize,
 }
 
@@ -170,7 +228,14 @@ impl Splitter {
     /// Creates a splitter for messages of at most `max` bytes. Returns `None` if `max` is less than 4, because some
     /// characters would not fit in a message.
     pub const fn new(max: usize) -> Option<Self> {
-        if max > MAX_CONTINUATIONS { Some(Self { max, left: 0 }) } else { None }
+        if max > MAX_CONTINUATIONS { Some(Self { max, unit: Unit::Bytes, left: 0 }) } else { None }
+    }
+
+    /// Sets what the maximum counts. Call it before the first chunk.
+    #[must_use]
+    pub const fn with_unit(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        self
     }
 
     /// Splits the next chunk as the iterator advances.
@@ -208,15 +273,18 @@ impl<'t> Iterator for Parts<'_, 't> {
         if self.rest.is_empty() {
             return None;
         }
-        let continued = split(self.rest, self.splitter.left);
-        let starts_message = continued.0.is_empty();
+        let Splitter { max, unit, ref mut left } = *self.splitter;
+        let (mut text, mut rest) = unit.split(self.rest, left);
+        let starts_message = text.is_empty();
         if starts_message {
-            self.splitter.left = self.splitter.max;
+            *left = max;
+            (text, rest) = unit.split(self.rest, left);
         }
-        let (text, rest) = if starts_message { split(self.rest, self.splitter.max) } else { continued };
         self.rest = rest;
         // A character that does not fit ends the message, even if the message has room for a shorter character.
-        self.splitter.left = if self.rest.is_empty() { self.splitter.left - text.len() } else { 0 };
+        if !rest.is_empty() {
+            *left = 0;
+        }
         Some(Part { starts_message, text })
     }
 }

@@ -43,8 +43,6 @@
 mod html;
 mod labels;
 mod lines;
-#[cfg(test)]
-mod tests;
 
 use core::ops::Range;
 
@@ -246,16 +244,10 @@ fn declaration(prefix: &[u8], range: Range<usize>) -> Declaration<'_> {
 impl Declaration<'_> {
     /// Returns the declaration of a document whose declaration was read as ASCII. UTF-16 is then UTF-8.
     fn read_as_ascii(self) -> Self {
+        #[rustfmt::skip]
         const UTF_16: [&[u8]; 9] = [
-            b"utf-16",
-            b"utf-16le",
-            b"utf-16be",
-            b"csunicode",
-            b"iso-10646-ucs-2",
-            b"ucs-2",
-            b"unicode",
-            b"unicodefeff",
-            b"unicodefffe",
+            b"utf-16", b"utf-16le", b"utf-16be", b"csunicode", b"iso-10646-ucs-2", b"ucs-2", b"unicode",
+            b"unicodefeff", b"unicodefffe",
         ];
         let is_utf16 = UTF_16.iter().any(|label| self.label.eq_ignore_ascii_case(label));
         if is_utf16 { Self { label: b"UTF-8", ..self } } else { self }

@@ -152,19 +152,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_boundary_is_1_to_70_printable_bytes() {
-        for valid in [&b"b"[..], b"a b", b"--", b"=_1/2:3?", &[b'x'; 70]] {
-            assert_eq!(
-                Boundary::new(valid).map(|boundary| boundary.dashed[2..].to_vec()),
-                Some(valid.to_vec())
-            );
-        }
-        for invalid in [&b""[..], b"b ", b"b\t", b"\xC3\xA9", b"a\0", b"a\rb", &[b'x'; 71]] {
-            assert_eq!(Boundary::new(invalid), None, "{invalid:?}");
-        }
-    }
-
-    #[test]
     fn boundaries_that_differ_are_none() {
         for (value, expected) in [
             (&b"multipart/mixed; boundary=b"[..], true),
@@ -198,30 +185,8 @@ mod tests {
         assert_eq!(read(b" \t\r\n"), Some((Delimiter::Part, LineBreak::CrLf)));
         assert_eq!(read(b"--\r\n"), Some((Delimiter::Close, LineBreak::CrLf)));
         assert_eq!(read(b"--\t \n"), Some((Delimiter::Close, LineBreak::Lf)));
-        for invalid in [
-            &b"-\n"[..],
-            b"--x\n",
-            b"x\n",
-            b" --\n",
-            b"\x0C\n",
-            b"\x0B\n",
-            b"\r\r\n",
-            b"\r",
-            b"---\n",
-            b"\0\n",
-        ] {
-            assert_eq!(read(invalid), None, "{}", invalid.escape_ascii());
-        }
-    }
-
-    #[cfg(feature = "mime")]
-    #[test]
-    fn the_line_break_may_be_missing_at_the_end_of_the_body() {
-        let boundary = Boundary::new(b"b").unwrap();
-        assert_eq!(boundary.delimiter(b"--b"), Some(Delimiter::Part));
-        assert_eq!(boundary.delimiter(b"--b-- \t"), Some(Delimiter::Close));
-        for invalid in [&b"--b-"[..], b"--bb", b"--b x", b"-b", b"x--b", b"--b\r"] {
-            assert_eq!(boundary.delimiter(invalid), None, "{}", invalid.escape_ascii());
+        for invalid in ["-\n", "--x\n", "x\n", " --\n", "\x0C\n", "\x0B\n", "\r\r\n", "\r", "---\n", "\0\n"] {
+            assert_eq!(read(invalid.as_bytes()), None, "{invalid:?}");
         }
     }
 }

@@ -6,113 +6,57 @@ use core::str::FromStr;
 
 use crate::encoding::names::Encoding;
 
-/// Why a sequence is an error.
-///
-/// The names follow the Unicode Standard and RFC 3629. [`fmt::Display`] writes the name of the variant, so logs,
-/// protocol replies and this page use the same words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum ErrorKind {
-    /// A byte that starts no sequence: `FE` and `FF` in every encoding, `F0..=F4` in CESU-8 and Modified UTF-8, `00` in
-    /// Modified UTF-8.
-    InvalidLead,
-    /// A continuation byte, `80..=BF`, at the start of a sequence.
-    UnexpectedContinuation,
-    /// A sequence that is interrupted by a byte that is not a continuation byte. The interrupting byte is not part of
-    /// the error.
-    MissingContinuation,
-    /// A sequence that is longer than necessary for its character: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629
-    /// §3); with sequences of up to 6 bytes (RFC 2279) also `F8 80..=87`, `FC 80..=83`. `C0 80` is U+0000 in Modified
-    /// UTF-8.
-    Overlong,
-    /// Half of a UTF-16 surrogate pair: `ED A0..=BF` (RFC 3629 §3), or the code unit in UTF-32. A whole pair in WTF-8, if
-    /// pairs are rejected.
-    Surrogate,
-    /// A code point above U+10FFFF: `F4 90..=BF`, `F5..=FD` (RFC 3629 §3). In UTF-32, which is read as UCS-4, a value
-    /// above 7FFFFFFF.
-    AboveMax,
-    /// The stream ended inside a sequence.
-    Truncated,
-    /// The stream does not start with a BOM, but [`BomPolicy::Require`](crate::BomPolicy) is set.
-    MissingBom,
-    /// The stream starts with a BOM, but [`BomPolicy::Reject`](crate::BomPolicy) is set.
-    UnexpectedBom,
-    /// A surrogate without the other half of its pair, in an encoding that has surrogate pairs: UTF-16, CESU-8,
-    /// Modified UTF-8, and the escapes of JSON.
-    UnpairedSurrogate,
-    /// U+FFFE or U+FFFF, where they are not allowed (ISO/IEC 10646-1 Annex R, Note 3).
-    Noncharacter,
-    /// A code point that the target encoding does not have.
-    Unmappable,
-    /// A character outside the [adopted subset](crate::Subset).
-    OutsideSubset,
-    /// A character of which some bytes are percent-encoded and others are not, in a urlencoded form. Some programs decode
-    /// the text before the escapes, so they find ill-formed bytes.
-    PartlyEscaped,
-    /// `\u` without four hexadecimal digits, in [JSON](crate::json).
-    IncompleteEscape,
-}
-
-impl ErrorKind {
-    /// Every kind, in declaration order.
-    pub const ALL: &'static [Self] = &[
-        Self::InvalidLead,
-        Self::UnexpectedContinuation,
-        Self::MissingContinuation,
-        Self::Overlong,
-        Self::Surrogate,
-        Self::AboveMax,
-        Self::Truncated,
-        Self::MissingBom,
-        Self::UnexpectedBom,
-        Self::UnpairedSurrogate,
-        Self::Noncharacter,
-        Self::Unmappable,
-        Self::OutsideSubset,
-        Self::PartlyEscaped,
-        Self::IncompleteEscape,
-    ];
-
-    /// Returns the name of the variant, for logs and protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidLead => "InvalidLead",
-            Self::UnexpectedContinuation => "UnexpectedContinuation",
-            Self::MissingContinuation => "MissingContinuation",
-            Self::Overlong => "Overlong",
-            Self::Surrogate => "Surrogate",
-            Self::AboveMax => "AboveMax",
-            Self::Truncated => "Truncated",
-            Self::MissingBom => "MissingBom",
-            Self::UnexpectedBom => "UnexpectedBom",
-            Self::UnpairedSurrogate => "UnpairedSurrogate",
-            Self::Noncharacter => "Noncharacter",
-            Self::Unmappable => "Unmappable",
-            Self::OutsideSubset => "OutsideSubset",
-            Self::PartlyEscaped => "PartlyEscaped",
-            Self::IncompleteEscape => "IncompleteEscape",
-        }
+kinds! {
+    /// Why a sequence is an error.
+    ///
+    /// The names follow the Unicode Standard and RFC 3629. [`fmt::Display`] writes the name of the variant, so logs,
+    /// protocol replies and this page use the same words.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    #[repr(u8)]
+    pub enum ErrorKind {
+        /// A byte that starts no sequence: `FE` and `FF` in every encoding, `F0..=F4` in CESU-8 and Modified UTF-8,
+        /// `00` in Modified UTF-8.
+        InvalidLead,
+        /// A continuation byte, `80..=BF`, at the start of a sequence.
+        UnexpectedContinuation,
+        /// A sequence that is interrupted by a byte that is not a continuation byte. The interrupting byte is not part
+        /// of the error.
+        MissingContinuation,
+        /// A sequence that is longer than necessary for its character: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629
+        /// §3); with sequences of up to 6 bytes (RFC 2279) also `F8 80..=87`, `FC 80..=83`. `C0 80` is U+0000 in
+        /// Modified UTF-8.
+        Overlong,
+        /// Half of a UTF-16 surrogate pair: `ED A0..=BF` (RFC 3629 §3), or the code unit in UTF-32. A whole pair in
+        /// WTF-8, if pairs are rejected.
+        Surrogate,
+        /// A code point above U+10FFFF: `F4 90..=BF`, `F5..=FD` (RFC 3629 §3). In UTF-32, which is read as UCS-4, a
+        /// value above 7FFFFFFF.
+        AboveMax,
+        /// The stream ended inside a sequence.
+        Truncated,
+        /// The stream does not start with a BOM, but [`BomPolicy::Require`](crate::BomPolicy) is set.
+        MissingBom,
+        /// The stream starts with a BOM, but [`BomPolicy::Reject`](crate::BomPolicy) is set.
+        UnexpectedBom,
+        /// A surrogate without the other half of its pair, in an encoding that has surrogate pairs: UTF-16, CESU-8,
+        /// Modified UTF-8, and the escapes of JSON.
+        UnpairedSurrogate,
+        /// U+FFFE or U+FFFF, where they are not allowed (ISO/IEC 10646-1 Annex R, Note 3).
+        Noncharacter,
+        /// A code point that the target encoding does not have.
+        Unmappable,
+        /// A character outside the [adopted subset](crate::Subset).
+        OutsideSubset,
+        /// A character of which some bytes are percent-encoded and others are not, in a urlencoded form. Some programs
+        /// decode the text before the escapes, so they find ill-formed bytes.
+        PartlyEscaped,
+        /// `\u` without four hexadecimal digits, in [JSON](crate::json).
+        IncompleteEscape,
     }
 }
 
-/// The names of all kinds.
-const KIND_NAMES: [&str; ErrorKind::ALL.len()] = {
-    let mut names = [""; ErrorKind::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = ErrorKind::ALL[i].as_str();
-        i += 1;
-    }
-    names
-};
-
-impl fmt::Display for ErrorKind {
-    /// Writes the name of the variant. [`FromStr`] parses it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+const KIND_NAMES: [&str; ErrorKind::ALL.len()] = names_of!(ErrorKind, as_str);
 
 impl FromStr for ErrorKind {
     type Err = UnknownName;
@@ -181,9 +125,7 @@ pub struct Utf8Error {
     pub len: u8,
     /// Whether the sequence is an escape of JSON.
     pub(crate) is_escaped: bool,
-    /// The encoding of the input.
     pub(crate) from: Encoding,
-    /// The encoding of the output.
     pub(crate) to: Encoding,
 }
 

@@ -29,7 +29,6 @@ pub(crate) enum Frame {
 pub(crate) trait Chunk {
     fn len(&self) -> usize;
 
-    /// Appends a span to the copy.
     fn append_to(&self, copy: &mut BytesMut, span: Range<usize>);
 }
 

@@ -77,6 +77,8 @@ mod pages {
 }
 
 #[macro_use]
+mod macros;
+#[macro_use]
 mod trace;
 
 pub mod boundary;

@@ -45,16 +45,7 @@ pub enum LineEnding {
 #[cfg(feature = "codec")]
 pub(crate) const MAX_TERMINATOR: usize = 2;
 
-/// The names of all terminators.
-const NAMES: [&str; LineEnding::ALL.len()] = {
-    let mut names = [""; LineEnding::ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = LineEnding::ALL[i].name();
-        i += 1;
-    }
-    names
-};
+const NAMES: [&str; LineEnding::ALL.len()] = names_of!(LineEnding, name);
 
 impl LineEnding {
     /// A terminator of each kind, in declaration order. The byte of [`Ascii`](Self::Ascii) is NUL.

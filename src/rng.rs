@@ -32,29 +32,11 @@ impl Rng {
     /// Returns bytes that are mostly UTF-8: whole characters of every length, their prefixes, and stray bytes of every
     /// class.
     pub fn dirty_text(&mut self, len: usize) -> Vec<u8> {
+        #[rustfmt::skip]
         const PARTS: &[&[u8]] = &[
-            b"a",
-            b"\n",
-            b"hello",
-            b"\xC3\xA9",
-            b"\xE2\x82\xAC",
-            b"\xEF\xBB\xBF",
-            b"\xF0\x9F\x92\xA9",
-            b"\xF4\x8F\xBF\xBF",
-            b"\xED\x9F\xBF",
-            b"\xE2\x82",
-            b"\xF0\x9F\x92",
-            b"\xC3",
-            b"\x80",
-            b"\xBF",
-            b"\xC0\xAF",
-            b"\xE0\x80",
-            b"\xED\xA0\x80",
-            b"\xF0\x8F",
-            b"\xF4\x90",
-            b"\xF5",
-            b"\xFE",
-            b"\xFF",
+            b"a", b"\n", b"hello", b"\xC3\xA9", b"\xE2\x82\xAC", b"\xEF\xBB\xBF", b"\xF0\x9F\x92\xA9",
+            b"\xF4\x8F\xBF\xBF", b"\xED\x9F\xBF", b"\xE2\x82", b"\xF0\x9F\x92", b"\xC3", b"\x80", b"\xBF",
+            b"\xC0\xAF", b"\xE0\x80", b"\xED\xA0\x80", b"\xF0\x8F", b"\xF4\x90", b"\xF5", b"\xFE", b"\xFF",
         ];
         let mut out = Vec::new();
         while out.len() < len {

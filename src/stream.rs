@@ -153,24 +153,16 @@ impl<S> Utf8Stream<S> {
         self.chunks.decoder()
     }
 
-    /// Returns the inner stream.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// Returns the inner stream. A chunk that is taken from it directly is missing in the text.
-    pub const fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    inner_accessors!(
+        inner: S,
+        "inner stream",
+        "A chunk that is taken from it directly is missing in the text.",
+        "The rest of the current chunk is lost."
+    );
 
     /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the text.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
-    }
-
-    /// Returns the inner stream. The rest of the current chunk is lost.
-    pub fn into_inner(self) -> S {
-        self.inner
     }
 }
 

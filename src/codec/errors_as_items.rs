@@ -43,20 +43,7 @@ impl<C> ErrorsAsItems<C> {
         Self { codec }
     }
 
-    /// Returns a reference to the inner codec.
-    pub const fn get_ref(&self) -> &C {
-        &self.codec
-    }
-
-    /// Returns a mutable reference to the inner codec.
-    pub const fn get_mut(&mut self) -> &mut C {
-        &mut self.codec
-    }
-
-    /// Consumes this codec and returns the inner codec.
-    pub fn into_inner(self) -> C {
-        self.codec
-    }
+    inner_accessors!(codec: C, "inner codec");
 }
 
 fn as_item<T, E: Recoverable>(decoded: Result<Option<T>, E>) -> Result<Option<Result<T, E>>, E> {

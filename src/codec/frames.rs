@@ -85,20 +85,7 @@ impl<C> Utf8FramesCodec<C> {
         }
     }
 
-    /// Returns a reference to the byte codec.
-    pub const fn get_ref(&self) -> &C {
-        &self.codec
-    }
-
-    /// Returns a mutable reference to the byte codec.
-    pub const fn get_mut(&mut self) -> &mut C {
-        &mut self.codec
-    }
-
-    /// Consumes this codec and returns the byte codec.
-    pub fn into_inner(self) -> C {
-        self.codec
-    }
+    inner_accessors!(codec: C, "byte codec");
 
     /// Returns the number of ill-formed sequences so far. In a rejected frame only the first one is counted.
     pub const fn counters(&self) -> Counters {
@@ -219,20 +206,7 @@ impl<T> Fragment<T> {
 }
 
 impl<C> Utf8FragmentsCodec<C> {
-    /// Returns a reference to the byte codec.
-    pub const fn get_ref(&self) -> &C {
-        &self.codec
-    }
-
-    /// Returns a mutable reference to the byte codec.
-    pub const fn get_mut(&mut self) -> &mut C {
-        &mut self.codec
-    }
-
-    /// Consumes this codec and returns the byte codec.
-    pub fn into_inner(self) -> C {
-        self.codec
-    }
+    inner_accessors!(codec: C, "byte codec");
 
     /// Returns the number of ill-formed sequences in messages that have ended. In a rejected message only the first one
     /// is counted.

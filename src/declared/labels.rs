@@ -6,7 +6,6 @@ pub(super) fn is_known(label: &[u8]) -> bool {
     LABELS.binary_search_by(|known| known.bytes().cmp(in_lower_case())).is_ok()
 }
 
-/// The labels, sorted.
 #[rustfmt::skip]
 const LABELS: [&str; 228] = [
     "866", "ansi_x3.4-1968", "arabic", "ascii", "asmo-708", "big5", "big5-hkscs", "chinese", "cn-big5",

@@ -101,7 +101,6 @@ pub(super) fn gettext(prefix: &[u8], is_whole: bool) -> Found<'_> {
     }
 }
 
-/// Returns the value of `charset=` in a line that starts at `start`.
 fn charset<'p>(prefix: &'p [u8], start: usize, line: &[u8]) -> Option<Declaration<'p>> {
     let position = line.windows(8).position(|window| window.eq_ignore_ascii_case(b"charset="))? + 8;
     let len = line[position..].iter().take_while(|byte| is_label(**byte) || **byte == b':').count();

@@ -13,7 +13,6 @@ pub enum Sniff {
     Absent,
 }
 
-/// The encodings with a BOM.
 const WITH_BOM: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
 /// The longest BOM, that of UTF-32LE, and the code unit after it, which tells it from the BOM of UTF-16LE and U+0000.

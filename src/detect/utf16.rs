@@ -206,38 +206,6 @@ const fn is_unusual(unit: u16) -> bool {
 mod tests {
     use super::*;
 
-    /// A prefix that ends with a chunk without evidence must have the same result as one that is examined unit by unit.
-    #[test]
-    fn a_prefix_with_little_evidence_has_the_same_result_for_every_split() {
-        let candidates = [0x00, 0x01, 0x02, 0x0C, 0xFF, 0x30];
-        let others = [b"plain text\n".as_slice(), "žluťoučký".as_bytes(), &[0x03, 0x0B, 0x0D, 0x30, 0xFF]];
-        for other in others {
-            for count in 0..12 {
-                for step in [1, 2, 7, 301] {
-                    let mut bytes: Vec<u8> =
-                        other.iter().copied().cycle().take(PREFIX as usize + 10).collect();
-                    for i in 0..count {
-                        bytes[(i * step + 9) % PREFIX as usize] = candidates[(i + count * step) % 6];
-                    }
-                    let result = |cuts: &[usize]| {
-                        let (mut prefix, mut from) = (Prefix::EMPTY, 0);
-                        for &cut in cuts.iter().chain([&bytes.len()]) {
-                            prefix.feed(&bytes[from..cut]);
-                            from = cut;
-                        }
-                        assert!(prefix.is_full());
-                        [prefix.evidence(false), prefix.evidence(true)]
-                    };
-                    let one_by_one: Vec<_> = (1..bytes.len()).collect();
-                    let expected = result(&one_by_one);
-                    for cuts in [&[][..], &[1], &[9], &[10, 11], &[4095], &[2048, 4000], &[4096]] {
-                        assert_eq!(result(cuts), expected, "{other:?} {count} {step} {cuts:?}");
-                    }
-                }
-            }
-        }
-    }
-
     #[test]
     fn the_table_agrees_with_the_definition_for_every_unit() {
         for unit in 0..=u16::MAX {

@@ -27,7 +27,6 @@ pub(crate) struct RejectedBytes {
 /// Any continuation byte: `UTF8-tail` in the ABNF.
 pub(super) const TAIL: (u8, u8) = (0x80, 0xBF);
 
-/// Whether the byte is a continuation byte.
 pub(crate) const fn is_continuation(byte: u8) -> bool {
     TAIL.0 <= byte && byte <= TAIL.1
 }
@@ -150,7 +149,6 @@ impl Machine {
         Self { next }
     }
 
-    /// Returns the step for one byte.
     #[inline]
     pub(crate) fn step(&self, state: State, byte: u8) -> Step {
         // Every state is below `MAX_STATES`. The modulo removes the bounds check.
@@ -255,17 +253,5 @@ const fn fill(table: &mut [u8; 256], range: (u8, u8), value: u8) {
         assert!(matches!(table[byte], NO_LEAD | NO_CONTINUATION), "a byte is in two ranges");
         table[byte] = value;
         byte += 1;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_numbered_in_order() {
-        for (i, &kind) in ErrorKind::ALL.iter().enumerate() {
-            assert_eq!(kind as usize, i);
-        }
     }
 }

@@ -62,19 +62,10 @@ pub enum Encoding {
 
 impl Encoding {
     /// Every encoding, in declaration order.
+    #[rustfmt::skip]
     pub const ALL: &'static [Self] = &[
-        Self::Utf8,
-        Self::Utf8Ucs4,
-        Self::Cesu8,
-        Self::ModifiedUtf8,
-        Self::Wtf8,
-        Self::Utf8b,
-        Self::Utf16Le,
-        Self::Utf16Be,
-        Self::Utf32Le,
-        Self::Utf32Be,
-        Self::Latin1,
-        Self::Windows1252,
+        Self::Utf8, Self::Utf8Ucs4, Self::Cesu8, Self::ModifiedUtf8, Self::Wtf8, Self::Utf8b, Self::Utf16Le,
+        Self::Utf16Be, Self::Utf32Le, Self::Utf32Be, Self::Latin1, Self::Windows1252,
     ];
 
     /// Returns the name that the command line and `Display` use.

@@ -142,24 +142,16 @@ impl<B> Utf8Body<B> {
         Self { observer, ..self }
     }
 
-    /// Returns the inner body.
-    pub const fn get_ref(&self) -> &B {
-        &self.inner
-    }
-
-    /// Returns the inner body. Bytes that are read from it directly are neither checked nor counted.
-    pub const fn get_mut(&mut self) -> &mut B {
-        &mut self.inner
-    }
+    inner_accessors!(
+        inner: B,
+        "inner body",
+        "Bytes that are read from it directly are neither checked nor counted.",
+        "Pending bytes are discarded."
+    );
 
     /// Returns the inner body, pinned. Bytes that are read from it directly are neither checked nor counted.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut B> {
         self.project().inner
-    }
-
-    /// Returns the inner body. Pending bytes are discarded.
-    pub fn into_inner(self) -> B {
-        self.inner
     }
 
     /// Returns the number of bytes read from the inner body so far.

@@ -28,7 +28,6 @@ pub(crate) fn invalidates(name: &str, value: &[u8], change: Change) -> bool {
     }
 }
 
-/// Removes the fields that the change invalidates.
 pub(crate) fn remove_invalidated(headers: &mut HeaderMap, change: Change) {
     let untrue = |(name, value): (&HeaderName, &http::HeaderValue)| {
         invalidates(name.as_str(), value.as_bytes(), change).then(|| name.clone())

@@ -61,7 +61,6 @@ pub enum UncheckablePolicy {
 }
 
 impl OtherCharset {
-    /// Whether text is transcoded.
     pub(crate) const fn transcodes(self) -> bool {
         !matches!(self, Self::Pass | Self::Reject)
     }

@@ -8,7 +8,6 @@ use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
 use super::reading::{ReadSource, Reading};
 use super::writer::Utf8Writer;
 
-/// Reads from `inner` into the buffer of `text`.
 fn fill<R: Read>(text: &mut Reading, inner: &mut R) -> io::Result<()> {
     let bytes = inner.read(text.space())?;
     text.filled(bytes)

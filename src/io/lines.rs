@@ -53,20 +53,12 @@ impl<R> BoundedLines<R> {
         from_utf8(&self.line).unwrap_or_default()
     }
 
-    /// Returns the reader.
-    pub const fn get_ref(&self) -> &R {
-        &self.reader
-    }
-
-    /// Returns the reader. Bytes that are read from it directly are missing in the lines.
-    pub const fn get_mut(&mut self) -> &mut R {
-        &mut self.reader
-    }
-
-    /// Returns the reader. The [`partial`](Self::partial) line is lost.
-    pub fn into_inner(self) -> R {
-        self.reader
-    }
+    inner_accessors!(
+        reader: R,
+        "reader",
+        "Bytes that are read from it directly are missing in the lines.",
+        "The [`partial`](Self::partial) line is lost."
+    );
 
     /// Returns the line without its terminator.
     fn take_line(&mut self) -> io::Result<String> {

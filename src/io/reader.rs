@@ -116,18 +116,10 @@ impl<R, B> Utf8Reader<R, B> {
         self.text.decoder()
     }
 
-    /// Returns the inner reader.
-    pub const fn get_ref(&self) -> &R {
-        &self.inner
-    }
-
-    /// Returns the inner reader. Bytes that are read from it directly are missing in the text.
-    pub const fn get_mut(&mut self) -> &mut R {
-        &mut self.inner
-    }
-
-    /// Returns the inner reader. Bytes that were read from it but not returned are lost.
-    pub fn into_inner(self) -> R {
-        self.inner
-    }
+    inner_accessors!(
+        inner: R,
+        "inner reader",
+        "Bytes that are read from it directly are missing in the text.",
+        "Bytes that were read from it but not returned are lost."
+    );
 }

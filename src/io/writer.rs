@@ -78,19 +78,10 @@ impl<W> Utf8Writer<W> {
         self.text.decoder()
     }
 
-    /// Returns the inner writer.
-    pub const fn get_ref(&self) -> &W {
-        &self.inner
-    }
-
-    /// Returns the inner writer. Bytes that are written to the inner writer directly may be inserted inside a
-    /// character.
-    pub const fn get_mut(&mut self) -> &mut W {
-        &mut self.inner
-    }
-
-    /// Returns the inner writer. Bytes that were not forwarded yet are lost.
-    pub fn into_inner(self) -> W {
-        self.inner
-    }
+    inner_accessors!(
+        inner: W,
+        "inner writer",
+        "Bytes that are written to it directly may be inserted inside a character.",
+        "Bytes that were not forwarded yet are lost."
+    );
 }

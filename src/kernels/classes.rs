@@ -81,8 +81,10 @@ mod tests {
                     if byte == filler || !filler.is_ascii() {
                         continue;
                     }
-                    for (len, at) in
-                        (0..3 * ASCII_GROUP).map(|at| (3 * ASCII_GROUP + 7, at)).chain([(255, 9)])
+                    for (len, at) in (usize::from(byte) % 11..3 * ASCII_GROUP)
+                        .step_by(11)
+                        .map(|at| (3 * ASCII_GROUP + 7, at))
+                        .chain([(255, 9)])
                     {
                         let mut bytes = vec![filler; len];
                         assert_eq!(kernel.ascii_without(&bytes, &one), len / ASCII_GROUP * ASCII_GROUP);
@@ -155,7 +157,10 @@ mod tests {
             .with_seconds(0xE2, 0x81, 0x82)
             .with_seconds(0xE2, 0xBF, 0xBF);
         for kernel in Kernel::available() {
-            for first in 0..=u8::MAX {
+            // The second bytes matter after the lead bytes of the class. Of the others some are tested.
+            for first in (0..=u8::MAX)
+                .filter(|byte| matches!(byte, 0xC0..=0xC4 | 0xE0..=0xE4 | 0xFE..) || byte % 16 == 9)
+            {
                 for second in 0..=u8::MAX {
                     // Longer than a group of blocks, because some kernels test a group at once.
                     let mut bytes = [b'a'; 300];

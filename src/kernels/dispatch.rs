@@ -4,8 +4,9 @@
 //!
 //! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"simd128"`, `"std"`) selects
 //! that kernel if the CPU supports it, and the portable one otherwise. The whole test suite can run on each kernel this
-//! way. With `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither cfg
-//! is part of the stable interface.
+//! way. With `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks, and with
+//! `--cfg utf8_codec_kernel="environment"` and feature `std` the variable `UTF8_CODEC_KERNEL` contains the name, so that
+//! one build serves for the tests of all kernels. No cfg is part of the stable interface.
 
 use core::fmt;
 use core::ptr;
@@ -57,7 +58,13 @@ impl Kernel {
 
     #[cold]
     fn choose_best() -> Self {
-        let is_wanted = |kernel: &Self| FORCED.is_none_or(|name| name == kernel.name());
+        #[cfg(utf8_codec_kernel = "environment")]
+        let variable = std::env::var("UTF8_CODEC_KERNEL").ok();
+        #[cfg(utf8_codec_kernel = "environment")]
+        let wanted = variable.as_deref();
+        #[cfg(not(utf8_codec_kernel = "environment"))]
+        let wanted = FORCED;
+        let is_wanted = |kernel: &Self| wanted.is_none_or(|name| name == kernel.name());
         // SAFETY: every CPU supports the portable kernel.
         let portable = unsafe { Self::new(&arch::PORTABLE) };
         let best = Self::available().find(is_wanted).unwrap_or(portable);

@@ -62,7 +62,6 @@ functions! {
     functions {
         /// Counts how often a byte occurs.
         count(bytes: &[u8], wanted: u8) -> usize;
-        /// Returns the number of bytes in a range.
         count_range(bytes: &[u8], range: Range) -> usize;
         /// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is
         /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the

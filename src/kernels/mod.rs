@@ -11,7 +11,7 @@
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back through UTF-16 |
 //! | `ascii.rs` | a copy of ASCII or of text of the BMP, up to the first other byte |
 //! | `copy.rs` | a copy of any bytes |
-//! | `units.rs` | UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
+//! | `conversions.rs` | selects one of these; UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
 //! | `classes.rs` | the positions of all bytes of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
@@ -56,7 +56,7 @@
 //! | single bytes to UTF-8 | 121, 7,348 | 2.8 to 12 | 61, 12,846 | 2.1 to 4.5 | |
 //! | base64 | 110, 2,770 | 5 to 8 | 93, 2,829 | 3.6 to 4.6 | 86 |
 //! | quoted-printable | that of AVX2 | 0.9 to 5 | 127, 2,592 | 0.9 to 4.3 | |
-//! | `units.rs`: portable loops, compiled again | | 1.2 to 2.4 | | 1.3 to 2.1 | |
+//! | `portable/units.rs`: loops, compiled again | | 1.2 to 2.4 | | 1.3 to 2.1 | |
 
 mod arch;
 #[cfg(feature = "transcode")]
@@ -65,6 +65,8 @@ pub(crate) mod ascii;
 pub(crate) mod base64;
 mod class;
 pub(crate) mod classes;
+#[cfg(feature = "transcode")]
+pub(crate) mod conversions;
 #[cfg(any(feature = "alloc", feature = "transcode"))]
 pub(crate) mod copy;
 pub(crate) mod count;
@@ -73,7 +75,7 @@ mod dispatch;
 mod formula;
 mod functions;
 #[cfg(feature = "transcode")]
-pub(crate) mod latin;
+mod latin;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
 mod positions;
@@ -85,11 +87,9 @@ mod state;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "transcode")]
-pub(crate) mod units;
+mod utf16;
 #[cfg(feature = "transcode")]
-pub(crate) mod utf16;
-#[cfg(feature = "transcode")]
-pub(crate) mod utf32;
+mod utf32;
 mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;

@@ -35,7 +35,6 @@ pub(crate) struct Positions {
 impl Positions {
     pub(crate) const START: Self = Self { found: [0; CAPACITY], next: 0, count: 0, base: 0, searched: 0 };
 
-    /// Returns the next position of `byte` in `bytes`.
     #[inline]
     pub(crate) fn next(&mut self, bytes: &[u8], byte: u8) -> Option<usize> {
         if self.next == self.count && !self.find_more(bytes, byte) {

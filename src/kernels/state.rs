@@ -120,11 +120,7 @@ impl Prediction {
 }
 
 /// Methods for the vector kernels, which have a faster formula for text without sequences of 4 bytes.
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(utf8_codec_vectors)]
 impl Prediction {
     #[inline]
     pub(super) const fn expects_four_bytes(self) -> bool {
@@ -145,11 +141,7 @@ impl Prediction {
 }
 
 /// Methods of the carry for the vector kernels.
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(utf8_codec_vectors)]
 impl Carry {
     /// Creates a carry from a word. The last byte is the most significant.
     #[inline]

@@ -34,106 +34,81 @@ impl fmt::Display for MimeLayer {
     }
 }
 
-/// The kind of an error in the headers and delimiters of a message.
-///
-/// Some of the kinds are violations of a standard. The others are syntax that mail readers parse differently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum StructureErrorKind {
-    /// A line of a header that is not a field. The header ends before it, as for most readers.
-    MalformedHeader,
-    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of the header is
-    /// read as a part of the body, and the body is not checked.
-    HeaderTooLarge,
-    /// A malformed `Content-Type` (RFC 2045 §5.1). The part before the malformed byte is used.
-    MalformedContentType,
-    /// `charset` parameters that differ. Readers differ in which one they use. The text is not checked.
-    ConflictingCharset,
-    /// A `Content-Type` or `Content-Transfer-Encoding` that readers without the full grammar parse differently: with a
-    /// comment (except after a type without parts), with white space inside the type, or with a `boundary` or `charset`
-    /// in sections or in percent-encoding (RFC 2231). The result of the full grammar is used. This is also the error
-    /// for a subtype of `message` that is not registered, because some readers open it as a message.
+kinds! {
+    /// The kind of an error in the headers and delimiters of a message.
     ///
-    /// Also a [`ByteOrderMark`](Self::ByteOrderMark) or a [`SpaceBeforeColon`](Self::SpaceBeforeColon) after which some
-    /// readers show a body as text that is ill-formed, or that was not checked. The offset is that of the warning.
-    AmbiguousHeader,
-    /// A second `Content-Type` or `Content-Transfer-Encoding` with a different value. The first one is used.
-    ConflictingHeader,
-    /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of
-    /// printable ASCII without a space at the end (RFC 2046 §5.1.1). Its body is not checked.
-    InvalidBoundary,
-    /// A `multipart` body that ended before its first delimiter. It has no parts.
-    MissingFirstBoundary,
-    /// A `multipart` body that ended without its closing delimiter. Parts may be missing.
-    MissingFinalBoundary,
-    /// The boundary of an open `multipart` in a position that readers treat differently: in the middle of a line, after
-    /// a bare CR, followed by bytes other than padding, in the delimiter of another `multipart`, or with a line break
-    /// other than the one of the first delimiter. If it is a delimiter by RFC 2046 §5.1.1, it is treated as one;
-    /// otherwise it is content.
-    AmbiguousDelimiter,
-    /// A header that ends at a delimiter, without the empty line. Some readers parse the delimiter as a field.
-    MissingHeaderEnd,
-    /// A message that is the whole body of an attached message. Some readers lose the parts after it.
-    NestedMessage,
-    /// A `multipart` or `message/rfc822` in a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as if no
-    /// encoding were declared.
-    EncodedStructure,
-    /// More levels of parts than [`MimeLimits::depth`](crate::mime::MimeLimits). The body is not checked.
-    TooDeep,
-    /// More parts than [`MimeLimits::parts`](crate::mime::MimeLimits). The rest of the message is not checked.
-    TooManyParts,
-    /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::mime::MimeLimits).
-    HeaderLineTooLong,
-    /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), reported once for each line. Some readers end the line or
-    /// the text there, and find fields that others do not find.
-    HeaderControl,
-    /// A warning: text with bytes above `7F` in a part that declares no transfer encoding. Without a declaration the
-    /// encoding is `7bit`.
-    UndeclaredEightBit,
-    /// A warning: an encoded word of more than 75 bytes (RFC 2047 §2).
-    LongEncodedWord,
-    /// A warning: a BOM at the start of the message, which editors write into files. It is skipped. Some readers find no
-    /// header after it ([`AmbiguousHeader`](Self::AmbiguousHeader) if their text is not well-formed).
-    ByteOrderMark,
-    /// A warning: white space between the name of a field and the colon. The syntax is obsolete, but must be accepted
-    /// (RFC 5322 §4.5). Some readers end the header before the field ([`AmbiguousHeader`](Self::AmbiguousHeader) if their
-    /// text is not well-formed).
-    SpaceBeforeColon,
-    /// A warning: a `Content-Type` that is empty or has no subtype, such as `text`, or an empty `charset`. It is read as
-    /// `text/plain`, or as if there were no `charset` (RFC 2045 §5.2). `multipart` and `message` without a subtype are a
-    /// [`MalformedContentType`](Self::MalformedContentType), because some readers open their parts.
-    IncompleteContentType,
+    /// Some of the kinds are violations of a standard. The others are syntax that mail readers parse differently.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum StructureErrorKind {
+        /// A line of a header that is not a field. The header ends before it, as for most readers.
+        MalformedHeader,
+        /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of the header
+        /// is read as a part of the body, and the body is not checked.
+        HeaderTooLarge,
+        /// A malformed `Content-Type` (RFC 2045 §5.1). The part before the malformed byte is used.
+        MalformedContentType,
+        /// `charset` parameters that differ. Readers differ in which one they use. The text is not checked.
+        ConflictingCharset,
+        /// A `Content-Type` or `Content-Transfer-Encoding` that readers without the full grammar parse differently:
+        /// with a comment (except after a type without parts), with white space inside the type, or with a `boundary`
+        /// or `charset` in sections or in percent-encoding (RFC 2231). The result of the full grammar is used. This is
+        /// also the error for a subtype of `message` that is not registered, because some readers open it as a message.
+        ///
+        /// Also a [`ByteOrderMark`](Self::ByteOrderMark) or a [`SpaceBeforeColon`](Self::SpaceBeforeColon) after which
+        /// some readers show a body as text that is ill-formed, or that was not checked. The offset is that of the
+        /// warning.
+        AmbiguousHeader,
+        /// A second `Content-Type` or `Content-Transfer-Encoding` with a different value. The first one is used.
+        ConflictingHeader,
+        /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of
+        /// printable ASCII without a space at the end (RFC 2046 §5.1.1). Its body is not checked.
+        InvalidBoundary,
+        /// A `multipart` body that ended before its first delimiter. It has no parts.
+        MissingFirstBoundary,
+        /// A `multipart` body that ended without its closing delimiter. Parts may be missing.
+        MissingFinalBoundary,
+        /// The boundary of an open `multipart` in a position that readers treat differently: in the middle of a line,
+        /// after a bare CR, followed by bytes other than padding, in the delimiter of another `multipart`, or with a
+        /// line break other than the one of the first delimiter. If it is a delimiter by RFC 2046 §5.1.1, it is treated
+        /// as one; otherwise it is content.
+        AmbiguousDelimiter,
+        /// A header that ends at a delimiter, without the empty line. Some readers parse the delimiter as a field.
+        MissingHeaderEnd,
+        /// A message that is the whole body of an attached message. Some readers lose the parts after it.
+        NestedMessage,
+        /// A `multipart` or `message/rfc822` in a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as
+        /// if no encoding were declared.
+        EncodedStructure,
+        /// More levels of parts than [`MimeLimits::depth`](crate::mime::MimeLimits). The body is not checked.
+        TooDeep,
+        /// More parts than [`MimeLimits::parts`](crate::mime::MimeLimits). The rest of the message is not checked.
+        TooManyParts,
+        /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::mime::MimeLimits).
+        HeaderLineTooLong,
+        /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), reported once for each line. Some readers end the
+        /// line or the text there, and find fields that others do not find.
+        HeaderControl,
+        /// A warning: text with bytes above `7F` in a part that declares no transfer encoding. Without a declaration
+        /// the encoding is `7bit`.
+        UndeclaredEightBit,
+        /// A warning: an encoded word of more than 75 bytes (RFC 2047 §2).
+        LongEncodedWord,
+        /// A warning: a BOM at the start of the message, which editors write into files. It is skipped. Some readers
+        /// find no header after it ([`AmbiguousHeader`](Self::AmbiguousHeader) if their text is not well-formed).
+        ByteOrderMark,
+        /// A warning: white space between the name of a field and the colon. The syntax is obsolete, but must be
+        /// accepted (RFC 5322 §4.5). Some readers end the header before the field
+        /// ([`AmbiguousHeader`](Self::AmbiguousHeader) if their text is not well-formed).
+        SpaceBeforeColon,
+        /// A warning: a `Content-Type` that is empty or has no subtype, such as `text`, or an empty `charset`. It is
+        /// read as `text/plain`, or as if there were no `charset` (RFC 2045 §5.2). `multipart` and `message` without a
+        /// subtype are a [`MalformedContentType`](Self::MalformedContentType), because some readers open their parts.
+        IncompleteContentType,
+    }
 }
 
 impl StructureErrorKind {
-    /// Returns the name of the variant, for logs and protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MalformedHeader => "MalformedHeader",
-            Self::HeaderTooLarge => "HeaderTooLarge",
-            Self::MalformedContentType => "MalformedContentType",
-            Self::ConflictingCharset => "ConflictingCharset",
-            Self::AmbiguousHeader => "AmbiguousHeader",
-            Self::ConflictingHeader => "ConflictingHeader",
-            Self::InvalidBoundary => "InvalidBoundary",
-            Self::MissingFirstBoundary => "MissingFirstBoundary",
-            Self::MissingFinalBoundary => "MissingFinalBoundary",
-            Self::AmbiguousDelimiter => "AmbiguousDelimiter",
-            Self::MissingHeaderEnd => "MissingHeaderEnd",
-            Self::NestedMessage => "NestedMessage",
-            Self::EncodedStructure => "EncodedStructure",
-            Self::TooDeep => "TooDeep",
-            Self::TooManyParts => "TooManyParts",
-            Self::HeaderLineTooLong => "HeaderLineTooLong",
-            Self::HeaderControl => "HeaderControl",
-            Self::UndeclaredEightBit => "UndeclaredEightBit",
-            Self::LongEncodedWord => "LongEncodedWord",
-            Self::ByteOrderMark => "ByteOrderMark",
-            Self::SpaceBeforeColon => "SpaceBeforeColon",
-            Self::IncompleteContentType => "IncompleteContentType",
-        }
-    }
-
     /// Whether this is a warning: a rule for writers is violated, but no reader shows text that was not checked.
     pub const fn is_warning(self) -> bool {
         matches!(
@@ -144,12 +119,6 @@ impl StructureErrorKind {
                 | Self::SpaceBeforeColon
                 | Self::IncompleteContentType
         )
-    }
-}
-
-impl fmt::Display for StructureErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

@@ -86,7 +86,6 @@ impl<'v> Section<'v> {
         head[..charset].trim_ascii().is_empty() || labels::is_checked(&head[..charset])
     }
 
-    /// Decodes the text into `decoded`.
     fn decode(&self, offset: u64, decoded: &mut EscapedText, each: &mut impl FnMut(MimeError)) {
         let mut at = 0;
         while let Some((byte, len)) = percent::first_byte(&self.text[at..]) {

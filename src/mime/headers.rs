@@ -14,7 +14,6 @@ use super::verdict::{MimeLimits, MimeReports};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
 
-/// The BOM in UTF-8.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// A field that describes the body.

@@ -48,7 +48,6 @@ impl Entity {
 /// The properties of a part that are known before its body.
 pub(super) struct Description {
     pub(super) verdict: PartVerdict,
-    /// The boundary of a multipart.
     pub(super) boundary: Option<Boundary>,
     pub(super) digest: bool,
     /// Whether a text may declare its encoding as XML does.

@@ -216,7 +216,6 @@ impl MessageValidator {
         }
     }
 
-    /// Processes content at `offset`.
     fn content(&mut self, bytes: &[u8], offset: u64) {
         let max = self.limits.errors;
         if let Some(raw) = &mut self.raw
@@ -332,7 +331,6 @@ impl MessageValidator {
         self.push(line);
     }
 
-    /// Starts the body at the offset `offset`.
     fn begin_body(&mut self, offset: u64) {
         let declared = self.header.declared();
         let Reading::Header(entity) = core::mem::replace(&mut self.reading, Reading::Other) else { return };

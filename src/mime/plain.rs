@@ -80,34 +80,3 @@ fn parameter(segment: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     }
     Some((name, text))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn comments_and_rfc_2231_are_parsed_differently() {
-        for (value, expected) in [
-            (&b"text/plain"[..], true),
-            (b" TEXT/plain ; Charset = \"utf-8\"; ", true),
-            (b"multipart/mixed;\r\n\tboundary=\"a;b=\\\"c\"", true),
-            (b"multipart/mixed; boundary=----=_Part", true),
-            (b"text/plain; name=\"a\\\";charset=utf-8\"", true),
-            (b"text/plain; name*0*=utf-8''a; name*1*=b", true),
-            (b"text/plain; charset=utf-8; charset=utf-8", true),
-            (b"text/plain; charset=\"utf\\-8\"", false),
-            (b"text/plain (a comment)", true),
-            (b"message/rfc822 (a comment)", false),
-            (b"multipart/mixed (a comment); boundary=b", false),
-            (b"text/plain; charset=utf-8 (a comment)", false),
-            (b"text / plain", false),
-            (b"multipart/mixed; boundary*0=a; boundary*1=b", false),
-            (b"multipart/mixed; boundary*=us-ascii''b", false),
-            (b"multipart/mixed; boundary=\"a\r\n b\"", false),
-            (b"text/plain (; charset=latin1)", false),
-        ] {
-            let content_type = ContentType::parse_mail(value).unwrap();
-            assert_eq!(reads_alike(value, &content_type), expected, "{}", value.escape_ascii());
-        }
-    }
-}

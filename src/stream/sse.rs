@@ -102,15 +102,7 @@ impl<S> SseStream<S> {
         &self.codec
     }
 
-    /// Returns the inner stream.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
-    }
-
-    /// Returns the inner stream. A chunk that is taken from it directly is missing in the events.
-    pub const fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    inner_accessors!(inner: S, "inner stream", "A chunk that is taken from it directly is missing in the events.");
 
     /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the events.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {

@@ -164,7 +164,6 @@ impl TextDecoder {
             && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
     }
 
-    /// Whether a subset is adopted.
     #[cfg(feature = "http-rules")]
     pub(crate) const fn has_subset(&self) -> bool {
         self.policies.subset.is_some()

@@ -24,7 +24,6 @@ use crate::http::plan::BodyKind;
 use crate::http::rejection::{MessageKind, Reason, Rejection};
 use crate::http::rules::BodyRules;
 
-/// The settings of a layer.
 #[derive(Clone)]
 pub(crate) struct LayerConfig {
     pub(crate) message: MessageKind,

@@ -16,7 +16,6 @@ use crate::http::error::{BoxError, Utf8BodyError};
 /// A future that completes after some time.
 pub(crate) type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
-/// Starts a [`Sleep`].
 pub(crate) type Timer = Arc<dyn Fn() -> Sleep + Send + Sync>;
 
 /// Reads and drops the rest of a body, so that its sender can read the response. A server that closes a connection with

@@ -1,4 +1,4 @@
-//! Macros for the methods that both layers or both services have.
+//! A macro for the methods that both layers have.
 
 /// The settings that both layers have, for a struct with `config: Arc<LayerConfig>`.
 macro_rules! shared_settings {
@@ -55,26 +55,6 @@ macro_rules! shared_settings {
             self.with(|config| {
                 config.on_rejection = Some(Arc::new(move |rejection| respond(rejection).map(Into::into)))
             })
-        }
-    };
-}
-
-/// The accessors of a service with `inner`.
-macro_rules! inner_service_accessors {
-    () => {
-        /// Returns the inner service.
-        pub const fn get_ref(&self) -> &S {
-            &self.inner
-        }
-
-        /// Returns the inner service.
-        pub const fn get_mut(&mut self) -> &mut S {
-            &mut self.inner
-        }
-
-        /// Returns the inner service.
-        pub fn into_inner(self) -> S {
-            self.inner
         }
     };
 }

@@ -12,7 +12,7 @@ use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
 use crate::kernels::ascii::AsciiCopy;
 use crate::kernels::copy::copy_in_pieces;
-use crate::kernels::{self, latin, units, utf16, utf32};
+use crate::kernels::{self, conversions::convert};
 use crate::subset::Subset;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
@@ -30,38 +30,19 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
         ((true, true), Encoding::ModifiedUtf8, _) => pairs::join::<true, true>(src, dst),
         ((_, true), Encoding::Cesu8, _) => pairs::join::<false, false>(src, dst),
         ((true, true), ..) => same(src, dst),
-        ((true, _), _, Encoding::Utf16Le) => utf16::encode::<false>(src, dst),
-        ((true, _), _, Encoding::Utf16Be) => utf16::encode::<true>(src, dst),
-        ((_, true), Encoding::Utf16Le, _) => utf16::decode::<false>(src, dst),
-        ((_, true), Encoding::Utf16Be, _) => utf16::decode::<true>(src, dst),
         ((true, _), _, Encoding::Cesu8) => pairs::split::<false>(src, dst),
         ((true, _), _, Encoding::ModifiedUtf8) => pairs::split::<true>(src, dst),
-        ((true, _), _, Encoding::Utf32Le) => utf32::encode::<false>(src, dst),
-        ((true, _), _, Encoding::Utf32Be) => utf32::encode::<true>(src, dst),
-        ((_, true), Encoding::Utf32Le, _) => utf32::decode::<false>(src, dst),
-        ((_, true), Encoding::Utf32Be, _) => utf32::decode::<true>(src, dst),
-        (_, Encoding::Utf16Le, Encoding::Utf32Le) => utf32::from_utf16::<false, false>(src, dst),
-        (_, Encoding::Utf16Le, Encoding::Utf32Be) => utf32::from_utf16::<false, true>(src, dst),
-        (_, Encoding::Utf16Be, Encoding::Utf32Le) => utf32::from_utf16::<true, false>(src, dst),
-        (_, Encoding::Utf16Be, Encoding::Utf32Be) => utf32::from_utf16::<true, true>(src, dst),
-        (_, Encoding::Utf32Le, Encoding::Utf16Le) => utf32::to_utf16::<false, false>(src, dst),
-        (_, Encoding::Utf32Le, Encoding::Utf16Be) => utf32::to_utf16::<false, true>(src, dst),
-        (_, Encoding::Utf32Be, Encoding::Utf16Le) => utf32::to_utf16::<true, false>(src, dst),
-        (_, Encoding::Utf32Be, Encoding::Utf16Be) => utf32::to_utf16::<true, true>(src, dst),
-        ((_, true), Encoding::Latin1, _) => latin::decode::<false>(src, dst),
-        ((_, true), Encoding::Windows1252, _) => latin::decode::<true>(src, dst),
-        ((true, _), _, Encoding::Latin1) => latin::encode::<false>(src, dst),
-        ((true, _), _, Encoding::Windows1252) => latin::encode::<true>(src, dst),
         ((false, false), Encoding::Cesu8 | Encoding::ModifiedUtf8, to) if to != Encoding::Utf8Ucs4 => {
             through_utf_8(source, target, src, dst)
         }
         ((false, false), from, Encoding::Cesu8 | Encoding::ModifiedUtf8) if from != Encoding::Utf8Ucs4 => {
             through_utf_8(source, target, src, dst)
         }
-        (_, from, to) => match units::Conversion::new(from, to) {
-            Some(conversion) => conversion.run(src, dst),
-            None => one_by_one(source, target, src, dst),
-        },
+        ((reads_utf_8, writes_utf_8), from, to) => {
+            let from = if reads_utf_8 { Encoding::Utf8 } else { from };
+            let to = if writes_utf_8 { Encoding::Utf8 } else { to };
+            convert(from, to, src, dst).unwrap_or_else(|| one_by_one(source, target, src, dst))
+        }
     }
 }
 
@@ -206,33 +187,23 @@ const BLOCK_UNITS: usize = 16;
 /// Converts blocks of ASCII.
 fn ascii(from: Encoding, to: Encoding, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let nul = from != Encoding::ModifiedUtf8 && to != Encoding::ModifiedUtf8;
-    // (bytes in a unit, index of the byte that is the ASCII character)
-    match (unit(from), unit(to)) {
-        ((1, _), (1, _)) => blocks::<1, 0, 1, 0>(src, dst, nul),
-        ((1, _), (2, 0)) => blocks::<1, 0, 2, 0>(src, dst, nul),
-        ((1, _), (2, _)) => blocks::<1, 0, 2, 1>(src, dst, nul),
-        ((1, _), (4, 0)) => blocks::<1, 0, 4, 0>(src, dst, nul),
-        ((1, _), (_, _)) => blocks::<1, 0, 4, 3>(src, dst, nul),
-        ((2, 0), (1, _)) => blocks::<2, 0, 1, 0>(src, dst, nul),
-        ((2, 0), (2, 0)) => blocks::<2, 0, 2, 0>(src, dst, nul),
-        ((2, 0), (2, _)) => blocks::<2, 0, 2, 1>(src, dst, nul),
-        ((2, 0), (4, 0)) => blocks::<2, 0, 4, 0>(src, dst, nul),
-        ((2, 0), (_, _)) => blocks::<2, 0, 4, 3>(src, dst, nul),
-        ((2, _), (1, _)) => blocks::<2, 1, 1, 0>(src, dst, nul),
-        ((2, _), (2, 0)) => blocks::<2, 1, 2, 0>(src, dst, nul),
-        ((2, _), (2, _)) => blocks::<2, 1, 2, 1>(src, dst, nul),
-        ((2, _), (4, 0)) => blocks::<2, 1, 4, 0>(src, dst, nul),
-        ((2, _), (_, _)) => blocks::<2, 1, 4, 3>(src, dst, nul),
-        ((_, 0), (1, _)) => blocks::<4, 0, 1, 0>(src, dst, nul),
-        ((_, 0), (2, 0)) => blocks::<4, 0, 2, 0>(src, dst, nul),
-        ((_, 0), (2, _)) => blocks::<4, 0, 2, 1>(src, dst, nul),
-        ((_, 0), (4, 0)) => blocks::<4, 0, 4, 0>(src, dst, nul),
-        ((_, 0), (_, _)) => blocks::<4, 0, 4, 3>(src, dst, nul),
-        ((_, _), (1, _)) => blocks::<4, 3, 1, 0>(src, dst, nul),
-        ((_, _), (2, 0)) => blocks::<4, 3, 2, 0>(src, dst, nul),
-        ((_, _), (2, _)) => blocks::<4, 3, 2, 1>(src, dst, nul),
-        ((_, _), (4, 0)) => blocks::<4, 3, 4, 0>(src, dst, nul),
-        ((_, _), (_, _)) => blocks::<4, 3, 4, 3>(src, dst, nul),
+    macro_rules! to {
+        ($size:literal, $at:literal) => {
+            match unit(to) {
+                (1, _) => blocks::<$size, $at, 1, 0>(src, dst, nul),
+                (2, 0) => blocks::<$size, $at, 2, 0>(src, dst, nul),
+                (2, _) => blocks::<$size, $at, 2, 1>(src, dst, nul),
+                (_, 0) => blocks::<$size, $at, 4, 0>(src, dst, nul),
+                (_, _) => blocks::<$size, $at, 4, 3>(src, dst, nul),
+            }
+        };
+    }
+    match unit(from) {
+        (1, _) => to!(1, 0),
+        (2, 0) => to!(2, 0),
+        (2, _) => to!(2, 1),
+        (_, 0) => to!(4, 0),
+        (_, _) => to!(4, 3),
     }
 }
 

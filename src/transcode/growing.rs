@@ -215,28 +215,3 @@ impl Transcoder {
         result
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::encoding::Encoding;
-
-    #[test]
-    fn a_string_accepts_only_utf_8() {
-        for &to in Encoding::ALL {
-            let mut text = String::new();
-            let fed = Transcoder::new(Encoding::Latin1, to).feed_into(b"\xE9", &mut text);
-            if to == Encoding::Utf8 {
-                assert_eq!((fed, text.as_str()), (Ok(()), "é"));
-            } else {
-                let error = fed.unwrap_err();
-                assert_eq!((error.kind, error.len), (ErrorKind::Unmappable, 0));
-                assert!(
-                    error.to_string().ends_with(" cannot be written to a String, only to a Vec<u8>"),
-                    "{error}"
-                );
-                assert_eq!(text, "");
-            }
-        }
-    }
-}

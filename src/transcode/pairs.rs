@@ -273,38 +273,4 @@ mod tests {
             assert_eq!((pair_of(four), joined(six)), (six, four), "{value:X}");
         }
     }
-
-    /// Runs of ASCII, of U+0000 and of pairs, which different functions of a kernel convert.
-    #[cfg(feature = "alloc")]
-    #[test]
-    fn long_runs_are_converted_in_chunks_of_any_length() {
-        use crate::encoding::Encoding;
-        use crate::transcode::Transcoder;
-
-        let ascii = "a".repeat(300);
-        let text = [&ascii, "\0", "💩", &"é漢".repeat(40), &ascii, &"💩\0".repeat(50), &ascii].concat();
-        for (encoding, nul) in [(Encoding::Cesu8, &b"\0"[..]), (Encoding::ModifiedUtf8, b"\xC0\x80")] {
-            let mut expected = Vec::new();
-            for character in text.chars() {
-                match character.encode_utf8(&mut [0; 4]).as_bytes() {
-                    [0] => expected.extend(nul),
-                    &[a, b, c, d] => expected.extend(pair_of([a, b, c, d])),
-                    other => expected.extend(other),
-                }
-            }
-            for (from, to, input, output) in [
-                (Encoding::Utf8, encoding, text.as_bytes(), &expected[..]),
-                (encoding, Encoding::Utf8, &expected, text.as_bytes()),
-            ] {
-                for len in [1, 7, 64, 299, 1_000, input.len()] {
-                    let (mut transcoder, mut out) = (Transcoder::new(from, to), Vec::new());
-                    for chunk in input.chunks(len) {
-                        transcoder.feed_into(chunk, &mut out).expect("well-formed");
-                    }
-                    transcoder.finish_into(&mut out).expect("complete");
-                    assert!(out == output, "{from} to {to} in chunks of {len}");
-                }
-            }
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! In well-formed text the boundaries are those of `str`. In other bytes a boundary is at most 3 bytes away.
 
 use utf8_codec::boundary::{
-    Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
+    Resync, Splitter, Truncator, Unit, ceil_boundary, floor_boundary, truncate, unfinished_len,
 };
 use utf8_codec::{ErrorKind, Utf8Decoder};
 
@@ -50,32 +50,46 @@ fn the_unfinished_end_equals_the_pending_bytes() {
     }
 }
 
+const UNITS: [Unit; 3] = [Unit::Bytes, Unit::Utf16, Unit::Characters];
+
+/// Splits the whole text into messages.
+fn messages(text: &str, max: usize, unit: Unit) -> Vec<String> {
+    let len_of = |text: &str| match unit {
+        Unit::Bytes => text.len(),
+        Unit::Utf16 => text.encode_utf16().count(),
+        _ => text.chars().count(),
+    };
+    let mut messages = vec![String::new()];
+    for character in text.chars() {
+        let mut longer = messages.last().unwrap().clone();
+        longer.push(character);
+        if len_of(&longer) <= max {
+            *messages.last_mut().unwrap() = longer;
+        } else {
+            messages.push(character.to_string());
+        }
+    }
+    messages
+}
+
 #[test]
 fn a_truncated_text_is_the_same_for_every_partition() {
-    for max in 0..=12 {
-        let text = "a\u{E9}\u{20AC}\u{1F980}zz";
+    let text = "a\u{E9}\u{20AC}\u{1F980}zz";
+    for (max, unit) in (0..=12).flat_map(|max| UNITS.map(|unit| (max, unit))) {
+        let expected = &messages(text, max, unit)[0];
+        if unit == Unit::Bytes {
+            assert_eq!(truncate(text, max), expected);
+        }
         every_partition(text.as_bytes(), |chunks| {
             let Some(chunks) = chunks.iter().map(|c| str::from_utf8(c).ok()).collect::<Option<Vec<_>>>()
             else {
                 return;
             };
-            let mut truncator = Truncator::new(max);
+            let mut truncator = Truncator::new(max).with_unit(unit);
             let kept: String = chunks.iter().map(|chunk| truncator.truncate(chunk)).collect();
-            assert_eq!(kept, truncate(text, max), "{chunks:?}");
+            assert_eq!(&kept, expected, "{max} {unit:?} {chunks:?}");
         });
     }
-}
-
-/// Splits the whole text into messages.
-fn messages(text: &str, max: usize) -> Vec<String> {
-    let mut messages = vec![String::new()];
-    for character in text.chars() {
-        if messages.last().unwrap().len() + character.len_utf8() > max {
-            messages.push(String::new());
-        }
-        messages.last_mut().unwrap().push(character);
-    }
-    messages
 }
 
 #[test]
@@ -83,10 +97,10 @@ fn messages_have_the_maximum_length_for_every_partition() {
     let mut rng = Rng::new(512);
     for round in 0..300 {
         let text = random_text(&mut rng, 1 + round % 30);
-        for max in [4, 5, 7, 10, 510] {
-            let expected = messages(&text, max);
+        for (max, unit) in [4, 5, 7, 10, 510].into_iter().flat_map(|max| UNITS.map(|unit| (max, unit))) {
+            let expected = messages(&text, max, unit);
             some_partitions(text.as_bytes(), 5, |chunks| {
-                let mut splitter = Splitter::new(max).unwrap();
+                let mut splitter = Splitter::new(max).unwrap().with_unit(unit);
                 let mut got: Vec<String> = Vec::new();
                 let mut decoder = Utf8Decoder::new();
                 for chunk in chunks {
@@ -106,7 +120,7 @@ fn messages_have_the_maximum_length_for_every_partition() {
                         }
                     }
                 }
-                assert_eq!(got, expected, "{max} {chunks:02X?}");
+                assert_eq!(got, expected, "{max} {unit:?} {chunks:02X?}");
             });
         }
     }

@@ -217,3 +217,27 @@ fn utf_16_is_decided_by_the_first_4_kib() {
     detector.push(b"\xFE\xFFa");
     assert!(detector.is_final());
 }
+
+/// A prefix that ends with a chunk without evidence is not examined unit by unit.
+#[test]
+fn a_prefix_with_little_evidence_has_the_same_result_for_every_split() {
+    let candidates = [0x00, 0x01, 0x02, 0x0C, 0xFF, 0x30];
+    let others = [b"plain text\n".as_slice(), "žluťoučký".as_bytes(), &[0x03, 0x0B, 0x0D, 0x30, 0xFF]];
+    for other in others {
+        for count in 0..12 {
+            for step in [1, 2, 7, 301] {
+                let mut bytes: Vec<u8> = other.iter().copied().cycle().take(4096 + 10).collect();
+                for i in 0..count {
+                    bytes[(i * step + 9) % 4096] = candidates[(i + count * step) % 6];
+                }
+                let expected = detect(&bytes.chunks(1).collect::<Vec<_>>());
+                for cuts in [&[][..], &[1], &[9], &[10, 11], &[4095], &[2048, 4000], &[4096]] {
+                    let ends = cuts.iter().copied().chain([bytes.len()]);
+                    let starts = [0].into_iter().chain(cuts.iter().copied());
+                    let chunks: Vec<_> = starts.zip(ends).map(|(start, end)| &bytes[start..end]).collect();
+                    assert_eq!(detect(&chunks), expected, "{other:?} {count} {step} {cuts:?}");
+                }
+            }
+        }
+    }
+}

@@ -30,7 +30,17 @@ fn every_label_of_utf_8_is_recognized() {
 /// case and punctuation.
 #[test]
 fn the_labels_of_iana_and_python_are_recognized() {
-    for label in ["utf_8", "csUTF8", "cp65001", "U8", "UTF", "utf-8-sig", "utf8_ucs4", "X-unicode20utf8"] {
+    for label in [
+        "utf_8",
+        "csUTF8",
+        "cp65001",
+        "U8",
+        "UTF",
+        "utf-8-sig",
+        "utf8_ucs4",
+        "X-unicode20utf8",
+        "unicode-1-1-utf-8",
+    ] {
         assert_eq!(Charset::for_label(label.as_bytes()), Charset::Utf8, "{label}");
         let value = format!("text/plain; charset={label}");
         for parse in [ContentType::parse, ContentType::parse_mail] {
@@ -38,13 +48,32 @@ fn the_labels_of_iana_and_python_are_recognized() {
         }
         assert!(!is_ascii_label(label.as_bytes()), "{label}");
     }
+    for label in [" UTF8 ", "utf 8", "'utf-8'", "utf-8;", "utf\r\n -8"] {
+        assert_eq!(Charset::for_label(label.as_bytes()), Charset::Utf8, "{label}");
+    }
     for label in
-        ["646", "ansi_x3_4_1968", "ANSI_X3.4-1968", "us_ascii", "us ascii", "ISO_646.irv:1991", "csASCII"]
+        "646 ansi_x3_4_1968 ANSI_X3.4-1968 ANSI_X3.4-1986 us-ascii us_ascii US_ASCII us ASCII iso-ir-6 \
+        ISO_646.irv:1991 ISO646-US IBM367 cp367 csASCII"
+            .split(' ')
+            .chain(["us ascii"])
     {
         assert!(is_ascii_label(label.as_bytes()), "{label}");
         assert_eq!(Charset::for_label(label.as_bytes()), Charset::Other(label.as_bytes()));
     }
-    for label in ["", "-", "utf-7", "utf-16", "u-8", "utf-8-x", "iso-8859-1", "ascii-8", "us-646"] {
+    for label in [
+        "",
+        " ",
+        "-",
+        "utf-7",
+        "utf-16",
+        "u-8",
+        "utf-8-x",
+        "x-utf-8",
+        "iso-8859-1",
+        "ascii-8",
+        "us-646",
+        "u\u{fc}8",
+    ] {
         assert!(!is_ascii_label(label.as_bytes()), "{label}");
         assert_eq!(Charset::for_label(label.as_bytes()), Charset::Other(label.as_bytes()));
     }

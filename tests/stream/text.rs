@@ -103,6 +103,17 @@ fn well_formed_spans_are_slices_of_the_incoming_chunk() {
 }
 
 #[test]
+fn a_decoded_chunk_is_released() {
+    let chunk = Bytes::from(b"long text that ends in a lead\xE2".to_vec());
+    let inner = stream::iter([Ok::<_, Infallible>(chunk.clone())]).chain(stream::pending());
+    let mut text = inner.utf8();
+    assert!(text.next().now_or_never().is_some());
+    assert!(text.next().now_or_never().is_none());
+    assert!(chunk.is_unique());
+    assert_eq!(text.decoder().pending(), b"\xE2");
+}
+
+#[test]
 fn chunks_of_any_type_that_converts_into_bytes_are_accepted() {
     fn text<B: Into<Bytes>>(chunks: Vec<B>) -> String {
         let inner = stream::iter(chunks).map(Ok::<_, Infallible>);

@@ -406,7 +406,7 @@ fn an_edited_index_is_that_of_the_edited_document() {
     let mut rng = Rng::new(2);
     for ending in ALL {
         // Short documents, and some that are longer than a leaf of the index.
-        for (rounds, most, step) in [(150, 12, 1), (20, 900, 97)] {
+        for (rounds, most, step) in [(40, 12, 1), (40, 12, 1), (40, 12, 1), (12, 900, 97)] {
             let (mut index, mut document) = (LineIndex::new(ending), String::new());
             for _ in 0..rounds {
                 let characters = ["a", "\r", "\n", "\r\n", "é", "€", "💩", "a long line of ASCII, "];
@@ -456,5 +456,37 @@ fn an_edit_joins_and_separates_a_cr_and_an_lf() {
         #[allow(clippy::reversed_empty_ranges, reason = "a range that ends before it starts is empty")]
         index.splice(cr + 2..0, "y");
         assert_eq!(index.line(1), Some(cr + 1..cr + 3));
+    }
+}
+
+/// The blocks and groups in which the last terminator is searched have 1,024 and 32 bytes.
+#[test]
+fn the_last_line_starts_at_every_distance_from_the_end() {
+    for len in [1, 2, 31, 32, 33, 100, 1023, 1024, 1025, 2 * 1024 + 32] {
+        for at in (0..len).filter(|at| len - at <= 128 || at % 251 == 0) {
+            for terminator in ["\n", "\r", "\r\n"] {
+                for last in ["a", "\n", "\r"] {
+                    let mut text = "a".repeat(len - 1) + last;
+                    let end = len.min(at + terminator.len());
+                    text.replace_range(at..end, &terminator[..end - at]);
+                    for ending in
+                        [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, CR, LineEnding::Any]
+                    {
+                        for before in ["", "\r"] {
+                            let mut locator = Locator::new().with_line_ending(ending);
+                            locator.push(before);
+                            locator.push(&text);
+                            let whole = [before, &text].concat();
+                            let expected = by_hand(&whole, ending).0.pop();
+                            assert_eq!(
+                                Some(position(&locator)),
+                                expected,
+                                "{ending:?} {before:?} {len} {at} {last:?}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,12 +1,14 @@
-//! Floor 2: `TextDecoder` and its policies, subsets, positions in lines and columns.
+//! Floor 2: `TextDecoder` and its policies, subsets, positions in lines and columns, declared encodings.
 #![allow(missing_docs)]
 
 #[cfg(feature = "alloc")]
 mod collect;
+mod declared;
 mod decoder;
 #[cfg(feature = "std")]
 mod json;
 mod locate;
+mod names;
 #[cfg(feature = "alloc")]
 mod push;
 #[cfg(feature = "transcode")]

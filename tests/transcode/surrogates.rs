@@ -3,7 +3,7 @@
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{ErrorKind, ErrorPolicy, Subset};
 
-use crate::support::encodings::by_feed;
+use crate::support::encodings::{self, Open, by_feed};
 use crate::support::{every_partition, some_partitions};
 
 #[test]
@@ -101,6 +101,45 @@ fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
             assert_eq!(out, b"\xED\xA0\xBDb", "{transcoder:?} {room} {chunk}");
             let counters = transcoder.counters();
             assert_eq!((counters.of(skipped), counters.of(ErrorKind::Unmappable)), (1, lows));
+        }
+    }
+}
+
+/// Runs of ASCII, of U+0000 and of pairs, which different functions of a kernel convert.
+#[test]
+fn long_runs_are_converted_in_chunks_of_any_length() {
+    let ascii = "a".repeat(300);
+    let text = [&ascii, "\0", "💩", &"é漢".repeat(40), &ascii, &"💩\0".repeat(50), &ascii].concat();
+    for encoding in [Encoding::Cesu8, Encoding::ModifiedUtf8] {
+        let encoded: Vec<u8> = text
+            .chars()
+            .flat_map(|it| encodings::encode(encoding, Open::default(), it.into()).expect("a character"))
+            .collect();
+        for (from, to, input, output) in [
+            (Encoding::Utf8, encoding, text.as_bytes(), &encoded[..]),
+            (encoding, Encoding::Utf8, &encoded, text.as_bytes()),
+        ] {
+            for len in [1, 7, 64, 299, 1_000, input.len()] {
+                let chunks: Vec<_> = input.chunks(len).collect();
+                let (out, errors) = by_feed(Transcoder::new(from, to), &chunks);
+                assert!(out == output && errors.is_empty(), "{from} to {to} in chunks of {len}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_string_accepts_only_utf_8() {
+    for &to in Encoding::ALL {
+        let mut text = String::new();
+        let fed = Transcoder::new(Encoding::Latin1, to).feed_into(b"\xE9", &mut text);
+        if to == Encoding::Utf8 {
+            assert_eq!((fed, text.as_str()), (Ok(()), "é"));
+        } else {
+            let error = fed.unwrap_err();
+            assert_eq!((error.kind, error.len, &*text), (ErrorKind::Unmappable, 0, ""));
+            let reason = " cannot be written to a String, only to a Vec<u8>";
+            assert!(error.to_string().ends_with(reason), "{error}");
         }
     }
 }

@@ -41,6 +41,25 @@ impl FromStr for Address {
     }
 }
 
+/// Where a listener comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ListenAddress {
+    Bind(Address),
+    /// `systemd`: the next socket that the service manager passes.
+    Passed,
+}
+
+impl FromStr for ListenAddress {
+    type Err = &'static str;
+
+    fn from_str(value: &str) -> Result<Self, Self::Err> {
+        match value {
+            "systemd" if cfg!(unix) => Ok(Self::Passed),
+            _ => value.parse().map(Self::Bind),
+        }
+    }
+}
+
 /// Parses the address of a server. Port 0 cannot be connected to.
 pub(super) fn server(value: &str) -> Result<Address, &'static str> {
     match value.parse()? {

@@ -27,6 +27,7 @@ mod outcome;
 mod output;
 mod progress;
 mod proxy;
+mod proxy_protocol;
 mod replacement;
 mod serve;
 mod server;

@@ -21,8 +21,18 @@ use crate::net::Peer;
 const LAST_REJECTIONS: usize = 20;
 
 /// The values of the label `end`.
-const ENDS: [&str; 9] =
-    ["closed", "rejected", "failed", "idle", "too_slow", "too_long", "too_many", "unreachable", "cut"];
+const ENDS: [&str; 10] = [
+    "closed",
+    "rejected",
+    "failed",
+    "idle",
+    "too_slow",
+    "too_long",
+    "too_many",
+    "no_header",
+    "unreachable",
+    "cut",
+];
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
 
@@ -180,9 +190,9 @@ impl Metrics {
         self.connections.get_or_create(&[("end", end)]).inc();
     }
 
-    /// Records a connection that was reset because there are too many from its source. It was never open.
-    pub(super) fn too_many(&self) {
-        self.connections.get_or_create(&[("end", "too_many")]).inc();
+    /// Records a connection that was reset before it was open. `end` is the label for the reason.
+    pub(super) fn not_opened(&self, end: &'static str) {
+        self.connections.get_or_create(&[("end", end)]).inc();
     }
 
     pub(super) fn read(&self, direction: Direction, bytes: usize) {

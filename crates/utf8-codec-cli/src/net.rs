@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream, lookup_host};
 
 use crate::address::Address;
 use crate::sockets;
-use crate::unix_socket::{self, FileId, UnixListener, UnixStream};
+use crate::unix_socket::{self, FileId, PassedSocket, PassedSockets, UnixListener, UnixStream};
 
 /// A bound listener. Dropping a listener on a Unix socket removes the socket file.
 #[derive(Debug)]
@@ -38,6 +38,14 @@ impl Listener {
             }
         }
         Err(last)
+    }
+
+    /// Takes the next socket that the service manager passes.
+    pub(super) fn take(passed: &mut PassedSockets) -> io::Result<Self> {
+        Ok(match passed.take()? {
+            PassedSocket::Tcp(listener) => Self::Tcp(listener),
+            PassedSocket::Unix(listener) => Self::Unix(listener),
+        })
     }
 
     /// Accepts a connection.
@@ -147,6 +155,14 @@ pub(super) enum Socket {
 }
 
 impl Socket {
+    /// Returns the address of this end. The clients of a Unix socket have none.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// Turns off Nagle's algorithm. Unix sockets do not have it.
     pub(super) fn set_nodelay(&self) -> io::Result<()> {
         match self {

@@ -4,9 +4,11 @@ use core::error::Error;
 use core::future::pending;
 use core::num::NonZeroUsize;
 use core::time::Duration;
+use std::io;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info, warn};
@@ -17,16 +19,18 @@ use utf8_codec::proxy::{
 };
 use utf8_codec::{ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
-use crate::address::{self, Address};
+use crate::address::{self, Address, ListenAddress};
 use crate::admin;
 use crate::args::{PolicyArgs, at_least_one, escape_policy, seconds, whole_number};
 use crate::log::DroppedLines;
 use crate::metrics::Metrics;
-use crate::net::Peer;
+use crate::net::{Peer, Socket};
 use crate::outcome::CommandResult;
+use crate::proxy_protocol::{Endpoints, Sender, Version};
 use crate::serve::LineServer;
 use crate::server::{Capacity, Connection, ConnectionReports, Service, announce};
 use crate::signals::Signals;
+use crate::unix_socket::PassedSockets;
 use crate::upstream::Upstream;
 
 /// Forward TCP connections to a server, but only well-formed UTF-8
@@ -35,12 +39,15 @@ use crate::upstream::Upstream;
 /// sequence are delivered, then both sides are reset, and the error and its offset are logged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Address to accept connections on, or unix:PATH; port 0 selects a free port
+    /// Address to accept connections on, unix:PATH, or systemd for a socket that it passes; port 0 selects a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
-    listen: Address,
+    listen: ListenAddress,
     /// Server to forward to, or unix:PATH; by default a line server (`serve`) is started on a loopback port
     #[arg(long, value_name = "HOST:PORT", value_parser = address::server)]
     upstream: Option<Address>,
+    /// Send a header of the PROXY protocol with the address of the client to the server
+    #[arg(long, value_name = "VERSION")]
+    send_proxy_protocol: Option<Version>,
     /// Directions to filter: from clients, from the server, or both
     #[arg(long, value_name = "DIRECTION", default_value = "both")]
     direction: Directions,
@@ -83,10 +90,10 @@ pub(super) struct Args {
     /// Maximum duration of a connection; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
     max_session: Duration,
-    /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address or unix:PATH, without
-    /// authentication
+    /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address, unix:PATH, or the next socket of
+    /// systemd, without authentication
     #[arg(long, value_name = "HOST:PORT")]
-    admin: Option<Address>,
+    admin: Option<ListenAddress>,
     #[command(flatten)]
     service: Service,
 }
@@ -139,12 +146,17 @@ impl Args {
         if self.answer.is_some() && self.framing == Framing::Stream {
             return Err("--answer needs --framing lines".into());
         }
-        self.service.run(async |dropped| self.serve(dropped).await)
+        self.service.run(async |dropped, passed| self.serve(dropped, passed).await)
     }
 
-    async fn serve(&self, dropped: DroppedLines) -> Result<(), Box<dyn Error>> {
+    async fn serve(&self, dropped: DroppedLines, mut passed: PassedSockets) -> Result<(), Box<dyn Error>> {
         let mut signals = Signals::new()?;
-        let listener = self.service.bind(&self.listen).await?;
+        let listener = self.service.listen(&self.listen, &mut passed).await?;
+        let admin = match &self.admin {
+            Some(address) => Some(self.service.listen(address, &mut passed).await?),
+            None => None,
+        };
+        passed.all_taken()?;
         let (upstream, embedded) = match &self.upstream {
             Some(upstream) => (upstream.clone(), None),
             None => {
@@ -164,9 +176,8 @@ impl Args {
         let repairs = (self.policies.on_error() != ErrorPolicy::Strict || replaces_escapes)
             && self.mode == Mode::Enforce;
         let metrics = Arc::new(Metrics::new(dropped, repairs));
-        let admin = match &self.admin {
-            Some(address) => {
-                let admin = self.service.bind(address).await?;
+        let admin = match admin {
+            Some(admin) => {
                 info!(address = %admin.address()?, "admin");
                 Some(tokio::spawn(admin::serve(admin, Arc::clone(&metrics))))
             }
@@ -191,7 +202,8 @@ impl Args {
                     logs_connections: false,
                 };
                 // The proxy is the only client of the embedded server, and it limits the connections.
-                let capacity = Capacity { connections: usize::MAX, from_one_source: 0 };
+                let senders = self.send_proxy_protocol.map(|_| Sender::LOOPBACK).into_iter().collect();
+                let capacity = Capacity { connections: usize::MAX, from_one_source: 0, senders };
                 server.run(&self.service, embedded, capacity, pending).await;
             }
             pending::<()>().await
@@ -200,6 +212,7 @@ impl Args {
         let filter = Arc::new(FilterProxy {
             relay: self.relay(),
             upstream,
+            send_proxy_protocol: self.send_proxy_protocol,
             answer: self.answer.clone(),
             report_only: self.mode == Mode::Report,
             delivery_timeout: self.service.idle_timeout().unwrap_or(Duration::MAX),
@@ -208,11 +221,12 @@ impl Args {
             metrics,
             cut: cut.clone(),
         });
-        let session = |connection| Arc::clone(&filter).session(connection);
-        let too_many = || filter.metrics.too_many();
+        let metrics = Arc::clone(&filter.metrics);
+        let rejected = move |end| metrics.not_opened(end);
+        let session = move |connection| Arc::clone(&filter).session(connection);
         let signal = async || signals.next().await;
         tokio::select! {
-            () = self.service.accept(listener, capacity, signal, cut, session, too_many) => {}
+            () = self.service.accept(listener, capacity, signal, cut, session, rejected) => {}
             () = line_server => {}
         }
         if let Some(admin) = admin {
@@ -269,6 +283,7 @@ impl Args {
 struct FilterProxy {
     relay: Relay,
     upstream: Upstream,
+    send_proxy_protocol: Option<Version>,
     answer: Option<String>,
     report_only: bool,
     /// How long a reset waits for a peer that does not read.
@@ -286,10 +301,12 @@ impl FilterProxy {
         let mut open = Open { metrics: &self.metrics, end: "cut" };
         open.metrics.opened();
         let reports = ConnectionReports::of(&connection);
+        let header =
+            self.send_proxy_protocol.map(|version| Endpoints::encode(connection.endpoints(), version));
         let Connection { stream: mut client, peer, number: connection, .. } = connection;
         // Boxed, so that its memory is freed before the relay starts.
         let connected = tokio::select! {
-            connected = Box::pin(self.upstream.connect()) => connected,
+            connected = Box::pin(self.connect(header)) => connected,
             () = self.cut.cancelled() => return client.reset(),
         };
         let mut upstream = match connected {
@@ -339,6 +356,15 @@ impl FilterProxy {
             client.reset();
             upstream.reset();
         }
+    }
+
+    /// Connects to the server, and sends the header.
+    async fn connect(&self, header: Option<Vec<u8>>) -> io::Result<Socket> {
+        let mut upstream = self.upstream.connect().await?;
+        if let Some(header) = header {
+            upstream.write_all(&header).await?;
+        }
+        Ok(upstream)
     }
 
     /// Returns the line to send in response to a rejected line.

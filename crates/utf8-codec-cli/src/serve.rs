@@ -16,7 +16,7 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
 use utf8_codec::{LineEnding, TextDecoder};
 
-use crate::address::Address;
+use crate::address::ListenAddress;
 use crate::args::{PolicyArgs, whole_number};
 use crate::net::Listener;
 use crate::outcome::CommandResult;
@@ -29,9 +29,9 @@ use crate::signals::Signals;
 /// UTF-8 at byte OFFSET (KIND, LEN bytes)`; OFFSET counts from the start of the connection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Address to accept connections on, or unix:PATH; port 0 selects a free port
+    /// Address to accept connections on, unix:PATH, or systemd for a socket that it passes; port 0 selects a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007")]
-    listen: Address,
+    listen: ListenAddress,
     /// Maximum bytes of a line; a longer line is reported once and skipped
     #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH, value_parser = whole_number::<usize>)]
     max_line: usize,
@@ -43,9 +43,10 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> CommandResult {
-        self.service.run(async |_| {
+        self.service.run(async |_, mut passed| {
             let mut signals = Signals::new()?;
-            let listener = self.service.bind(&self.listen).await?;
+            let listener = self.service.listen(&self.listen, &mut passed).await?;
+            passed.all_taken()?;
             announce(&listener)?;
             let (decoder, max_line) = (self.policies.decoder(), self.max_line);
             let server = LineServer { decoder, max_line, logs_connections: true };
@@ -76,8 +77,9 @@ impl LineServer {
         let cut = CancellationToken::new();
         // A timeout of `Duration::MAX` never elapses.
         let idle_timeout = service.idle_timeout().unwrap_or(Duration::MAX);
-        let session = |connection: Connection| {
-            let cut = cut.clone();
+        let token = cut.clone();
+        let session = move |connection: Connection| {
+            let cut = token.clone();
             async move {
                 let (number, peer, log) = (connection.number, connection.peer, Arc::clone(&connection.log));
                 let end = tokio::select! {
@@ -94,7 +96,7 @@ impl LineServer {
                 }
             }
         };
-        service.accept(listener, capacity, signal, cut.clone(), session, || {}).await;
+        service.accept(listener, capacity, signal, cut, session, |_| {}).await;
     }
 
     /// Responds until the peer has no more lines. Reading stops while the peer does not read the responses.

@@ -15,13 +15,15 @@ use tracing::{Level, error, info, warn};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
-use crate::address::Address;
+use crate::address::{Address, ListenAddress};
 use crate::args::{at_least_one, file_mode, seconds, whole_number};
-use crate::limits::{HELD_BACK_INTERVAL, LogLimit, Sources};
+use crate::limits::{HELD_BACK_INTERVAL, LogLimit, SourceSlot, Sources};
 use crate::log::{DroppedLines, LogArgs};
 use crate::net::{Listener, Peer, Socket};
 use crate::outcome::{CommandResult, CommandStatus, cannot_write};
+use crate::proxy_protocol::{self, Endpoints, Sender};
 use crate::sockets::{descriptor_limit, notify};
+use crate::unix_socket::PassedSockets;
 
 /// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset. Also how
 /// long cancelled sessions may take to end.
@@ -50,6 +52,10 @@ pub(super) struct Service {
     /// Maximum concurrent connections per address (per /64 for IPv6); 0 is no limit; further ones are reset
     #[arg(long, value_name = "N", default_value = "0", value_parser = whole_number::<usize>)]
     max_connections_per_source: usize,
+    /// Peers that send a header of the PROXY protocol, version 1 or 2, before the first byte: networks, addresses, or
+    /// unix; their connections without a valid header are reset
+    #[arg(long, value_name = "PEERS", value_delimiter = ',')]
+    accept_proxy_protocol: Vec<Sender>,
     /// Maximum length of the listen queue; the kernel may use a lower limit
     #[arg(long, value_name = "N", default_value = "4096", value_parser = whole_number::<u32>)]
     backlog: u32,
@@ -73,12 +79,14 @@ impl Service {
     /// Starts the log and a runtime, and runs `service` on it.
     pub(super) fn run(
         &self,
-        service: impl AsyncFnOnce(DroppedLines) -> Result<(), Box<dyn Error>>,
+        service: impl AsyncFnOnce(DroppedLines, PassedSockets) -> Result<(), Box<dyn Error>>,
     ) -> CommandResult {
+        // Before the first thread starts.
+        let passed = PassedSockets::from_env();
         let log = self.log.start()?;
         let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
         runtime.spawn(log.dropped().keep_reporting());
-        let ended = runtime.block_on(service(log.dropped()));
+        let ended = runtime.block_on(service(log.dropped(), passed));
         // This does not wait for a DNS lookup that is still running on a blocking thread.
         runtime.shutdown_background();
         ended.map(|()| CommandStatus::Success)
@@ -94,6 +102,20 @@ impl Service {
         bound.map_err(|error| format!("cannot listen on {address}: {error}"))
     }
 
+    /// Binds a listener, or takes the next socket that the service manager passes.
+    pub(super) async fn listen(
+        &self,
+        address: &ListenAddress,
+        passed: &mut PassedSockets,
+    ) -> Result<Listener, String> {
+        match address {
+            ListenAddress::Bind(address) => self.bind(address).await,
+            ListenAddress::Passed => {
+                Listener::take(passed).map_err(|error| format!("cannot listen on systemd: {error}"))
+            }
+        }
+    }
+
     /// Returns the number of connections that can be served at the same time if each needs `descriptors` descriptors.
     /// It is less than configured if the limit of open files is too low.
     pub(super) fn capacity(&self, descriptors: usize) -> Capacity {
@@ -107,20 +129,24 @@ impl Service {
                 "fewer connections are served at a time: the limit of open files is too low (ulimit -n)"
             );
         }
-        Capacity { connections: possible.min(wanted), from_one_source: self.max_connections_per_source }
+        Capacity {
+            connections: possible.min(wanted),
+            from_one_source: self.max_connections_per_source,
+            senders: self.accept_proxy_protocol.clone(),
+        }
     }
 
     /// Accepts connections and runs `session` for each until [`QUEUE_TIME`] after a signal, then drains them within the
     /// grace period. After the grace period, or on a second signal, `cut` is cancelled, and the sessions must end.
-    /// `too_many` is called for each connection that is reset because of the limit for its source.
+    /// `rejected` is called for each connection that is reset before its session, with the reason for the metrics.
     pub(super) async fn accept<S>(
         &self,
         listener: Listener,
         capacity: Capacity,
         mut signal: impl AsyncFnMut(),
         cut: CancellationToken,
-        session: impl Fn(Connection) -> S,
-        too_many: impl Fn(),
+        session: impl Fn(Connection) -> S + Clone + Send + 'static,
+        rejected: impl Fn(&'static str) + Clone + Send + 'static,
     ) where
         S: Future<Output = ()> + Send + 'static,
     {
@@ -144,19 +170,15 @@ impl Service {
                 Some(ended) = sessions.join_next() => log_panic(ended),
                 (stream, peer) = next_connection(&listener), if sessions.len() < capacity.connections => {
                     number += 1;
-                    let Some(source) = sources.enter(peer.ip()) else {
-                        log.line(Level::WARN, peer.ip(), |held_back| {
-                            warn!(connection = number, %peer, held_back, "too many connections from one address");
-                        });
-                        stream.reset();
-                        too_many();
-                        continue;
-                    };
-                    let log = Arc::clone(&log);
-                    let session = session(Connection { stream, peer, number, log });
+                    let has_header = capacity.senders.iter().any(|sender| sender.is(peer));
+                    let connection = Connection { stream, peer, endpoints: None, number, log: Arc::clone(&log) };
+                    let (sources, cut) = (sources.clone(), cut.clone());
+                    let (session, rejected) = (session.clone(), rejected.clone());
                     sessions.spawn(async move {
-                        session.await;
-                        drop(source);
+                        match connection.admit(has_header, &sources, &cut).await {
+                            Ok((connection, _source)) => session(connection).await,
+                            Err(end) => rejected(end),
+                        }
                     });
                     let max_connections = capacity.connections;
                     if sessions.len() == max_connections
@@ -193,11 +215,13 @@ impl Service {
 }
 
 /// The number of connections that are served at the same time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Capacity {
     pub(super) connections: usize,
     /// The maximum number from one source; 0 means no limit.
     pub(super) from_one_source: usize,
+    /// The peers whose connections begin with a header of the PROXY protocol.
+    pub(super) senders: Vec<Sender>,
 }
 
 fn log_panic(ended: Result<(), JoinError>) {
@@ -210,10 +234,64 @@ fn log_panic(ended: Result<(), JoinError>) {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: Socket,
+    /// The client, after a header of the PROXY protocol the one that it names.
     pub(super) peer: Peer,
+    /// What a header of the PROXY protocol says.
+    endpoints: Option<Endpoints>,
     /// The number of the connection, counted from 1 and logged as `connection`.
     pub(super) number: u64,
     pub(super) log: Arc<LogLimit>,
+}
+
+impl Connection {
+    /// Returns the addresses of the client and of the server that it connected to, if both are known.
+    pub(super) fn endpoints(&self) -> Option<Endpoints> {
+        let Peer::Tcp(client) = self.peer else { return None };
+        self.endpoints.or_else(|| Endpoints::new(client, self.stream.address()?))
+    }
+
+    /// Reads the header of the PROXY protocol if there must be one, and reserves a connection of the client. Otherwise
+    /// resets the connection, and returns the reason for the metrics.
+    async fn admit(
+        mut self,
+        has_header: bool,
+        sources: &Sources,
+        cut: &CancellationToken,
+    ) -> Result<(Self, SourceSlot), &'static str> {
+        let connection = self.number;
+        if has_header {
+            let header = tokio::select! {
+                header = proxy_protocol::read(&mut self.stream) => header,
+                () = cut.cancelled() => {
+                    self.stream.reset();
+                    return Err("cut");
+                }
+            };
+            match header {
+                Ok(endpoints) => {
+                    self.endpoints = endpoints;
+                    self.peer = endpoints.map_or(self.peer, |endpoints| Peer::Tcp(endpoints.client));
+                }
+                Err(reason) => {
+                    let peer = self.peer;
+                    self.log.line(Level::WARN, peer.ip(), |held_back| {
+                        warn!(connection, %peer, held_back, "no valid PROXY protocol header: {reason}");
+                    });
+                    self.stream.reset();
+                    return Err("no_header");
+                }
+            }
+        }
+        let peer = self.peer;
+        let Some(source) = sources.enter(peer.ip()) else {
+            self.log.line(Level::WARN, peer.ip(), |held_back| {
+                warn!(connection, %peer, held_back, "too many connections from one address");
+            });
+            self.stream.reset();
+            return Err("too_many");
+        };
+        Ok((self, source))
+    }
 }
 
 /// Returns the next connection. An error does not end the server: it concerns one connection that is already closed, or

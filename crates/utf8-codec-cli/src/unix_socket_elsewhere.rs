@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpListener;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId(Infallible);
@@ -36,6 +37,29 @@ impl UnixListener {
 
 pub(super) fn bind(_: &Path, _: u32, _: Option<u32>) -> io::Result<UnixListener> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// `ListenAddress` does not parse `systemd` there.
+pub(super) struct PassedSockets;
+
+#[allow(dead_code)]
+pub(super) enum PassedSocket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl PassedSockets {
+    pub(super) fn from_env() -> Self {
+        Self
+    }
+
+    pub(super) fn all_taken(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    pub(super) fn take(&mut self) -> io::Result<PassedSocket> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 pub(super) fn credentials(stream: &UnixStream) -> (Option<u32>, Option<i32>) {

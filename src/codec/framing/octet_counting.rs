@@ -94,7 +94,6 @@ impl OctetCountingCodec {
         self.reader.offset()
     }
 
-    /// Removes and returns a line of `length` bytes and its trailer.
     fn take_line(&mut self, src: &mut BytesMut, length: usize, trailer: usize) -> Bytes {
         self.searched = 0;
         self.reader.take(src, length, trailer)

@@ -17,11 +17,7 @@ mod portable;
 ))]
 mod shuffles;
 mod std;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(utf8_codec_vectors)]
 pub(super) mod vector;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm32;
@@ -35,11 +31,7 @@ use wasm32 as native;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use x86_64 as native;
 
-#[cfg(not(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-)))]
+#[cfg(not(utf8_codec_vectors))]
 mod native {
     use super::super::functions::Functions;
 
@@ -50,14 +42,7 @@ mod native {
 #[cfg(feature = "codec")]
 pub(super) use self::std::find_byte as find_byte_by_std;
 pub(super) use self::std::{STD, validate as validate_by_std};
-#[cfg(all(
-    test,
-    any(
-        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-        all(target_arch = "wasm32", target_feature = "simd128"),
-        all(target_arch = "x86_64", target_feature = "sse2")
-    )
-))]
+#[cfg(all(test, utf8_codec_vectors))]
 pub(super) use native::check_lanes;
 pub(super) use native::{KERNELS, KNOWN};
 #[cfg(feature = "mime")]

@@ -1,20 +1,12 @@
 //! Memory whose end, or start, cannot be crossed: an access outside a slice ends the test.
 
-#[cfg(miri)]
+#[cfg(not(all(unix, feature = "codec", not(miri))))]
 pub(in crate::kernels) use exact::Guarded;
-#[cfg(not(miri))]
+#[cfg(all(unix, feature = "codec", not(miri)))]
 pub(in crate::kernels) use pages::Guarded;
 
-/// Returns every length below `end`, with both values of `at_end`. Under Miri, which is slow, these are a few lengths near the
-/// edges of vectors and groups.
-pub(in crate::kernels) fn slices(end: usize) -> impl Iterator<Item = (usize, bool)> {
-    let is_tested = |len: &usize| !cfg!(miri) || matches!(len, 0 | 1 | 33 | 65 | 131 | 261);
-    let ends: &[bool] = if cfg!(miri) { &[true] } else { &[false, true] };
-    (0..end).filter(is_tested).flat_map(|len| ends.iter().map(move |&at_end| (len, at_end)))
-}
-
 /// Slices between two pages that cannot be accessed.
-#[cfg(not(miri))]
+#[cfg(all(unix, feature = "codec", not(miri)))]
 mod pages {
     use core::{ptr, slice};
 
@@ -63,11 +55,8 @@ mod pages {
 }
 
 /// Allocations of exactly the length of a slice. Miri ends the test at any access outside.
-#[cfg(miri)]
+#[cfg(not(all(unix, feature = "codec", not(miri))))]
 mod exact {
-    use alloc::boxed::Box;
-    use alloc::vec;
-
     pub(in crate::kernels) struct Guarded(Box<[u8]>);
 
     impl Guarded {

@@ -4,7 +4,8 @@
 use crate::encoding::{State, Step, UTF_8};
 use crate::kernels::arch::check_lanes;
 use crate::kernels::arch::vector::Vector;
-use crate::kernels::formula::is_never_a_lead;
+pub(in crate::kernels) use crate::kernels::formula::is_wrong as by_due_bytes;
+use crate::kernels::formula::{is_forbidden, is_never_a_lead};
 
 /// A bit for each byte `x`, set if it is wrong.
 type Row = [u64; 4];
@@ -28,23 +29,9 @@ fn is_continuation(byte: u8) -> bool {
     (0x80..=0xBF).contains(&byte)
 }
 
-/// Whether the lead byte does not allow `x` as its second byte, or allows no second byte.
-fn is_forbidden(lead: u8, x: u8) -> bool {
-    match UTF_8.step(State::BOUNDARY, lead) {
-        Step::To(state) => matches!(UTF_8.step(state, x), Step::Rejected(_)),
-        Step::Rejected(_) => true,
-    }
-}
-
 /// Whether `x` after `p1` is wrong by a formula. `due` is whether a lead byte 2 or 3 bytes before `x` requires that `x`
 /// is a continuation byte. All definitions agree if the bytes before `x` are well-formed.
 pub(in crate::kernels) type Statement = fn(due: bool, p1: u8, x: u8) -> bool;
-
-/// The definition of the [formula](crate::kernels::formula): whether a continuation byte must follow, and whether the
-/// second byte is allowed.
-pub(in crate::kernels) fn by_due_bytes(due: bool, p1: u8, x: u8) -> bool {
-    (due || p1 >= 0xC0) != is_continuation(x) || p1 >= 0xC0 && is_forbidden(p1, x)
-}
 
 /// The definition of Keiser and Lemire's algorithm: a pair is wrong by itself, or it is two continuation bytes,
 /// which are correct if and only if a longer sequence requires them.

@@ -1,29 +1,27 @@
 //! Compares every kernel of this CPU with the standard library, the grammar, and the formula for one byte.
 
 mod chunks;
-#[cfg(all(unix, feature = "codec", feature = "transcode"))]
+#[cfg(feature = "transcode")]
+mod conversions;
+#[cfg(any(feature = "mime", feature = "transcode"))]
 pub(super) mod guarded;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(utf8_codec_vectors)]
 pub(super) mod lanes;
 mod pairs;
 mod streams;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(utf8_codec_vectors)]
 mod tiny;
 mod within;
 
-use super::dispatch::{FORCED, Kernel};
+#[cfg(not(utf8_codec_kernel = "environment"))]
+use super::dispatch::FORCED;
+use super::dispatch::Kernel;
 use super::formula;
 use super::functions::Index;
 use super::state::{Carry, Prediction, ScanState};
 use super::validation::validate_few;
+use crate::encoding::{Step, UTF_8};
+use crate::rng::Rng;
 
 /// Validates a chunk of any length. The kernel is used if the chunk is long enough.
 fn validate_by(kernel: Kernel, state: &mut ScanState, chunk: &[u8]) -> Result<(), usize> {
@@ -77,6 +75,18 @@ fn assert_found(kernel: Kernel, carry: Carry, chunk: &[u8], context: &dyn Fn() -
     assert!(is_right, "{kernel:?} finds {found:?}, not {expected}: {}", context());
 }
 
+/// Returns the index of the first byte that the grammar rejects after an unfinished sequence.
+fn first_rejected(begun: &[u8], bytes: &[u8]) -> Option<usize> {
+    let mut state = UTF_8.state_after(begun);
+    bytes.iter().position(|&byte| match UTF_8.step(state, byte) {
+        Step::To(next) => {
+            state = next;
+            false
+        }
+        Step::Rejected(_) => true,
+    })
+}
+
 /// A chunk at a selected address.
 struct Placed {
     memory: Vec<u8>,
@@ -104,6 +114,23 @@ impl Placed {
     }
 }
 
+/// Splits bytes into chunks of random lengths, each from `least` to what `longest` returns.
+fn split<'b>(
+    bytes: &'b [u8],
+    rng: &mut Rng,
+    least: usize,
+    mut longest: impl FnMut(&mut Rng) -> usize,
+) -> Vec<&'b [u8]> {
+    let (mut chunks, mut rest) = (Vec::new(), bytes);
+    while !rest.is_empty() {
+        let most = rest.len().min(longest(rng));
+        let (chunk, after) = rest.split_at(least + rng.below(most + 1 - least));
+        chunks.push(chunk);
+        rest = after;
+    }
+    chunks
+}
+
 /// Returns text of this length in characters of the alphabet, filled up with ASCII.
 fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
     let mut text = Vec::new();
@@ -122,7 +149,7 @@ fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
 /// Returns texts with one character that is not U+0000, so that a block of a conversion has no other bits. The
 /// character has one bit, or all bits below one, or one bit and the lowest.
 #[cfg(feature = "transcode")]
-pub(super) fn characters_among_zeros() -> impl Iterator<Item = String> {
+fn characters_among_zeros() -> impl Iterator<Item = String> {
     let values = (0..21).flat_map(|bit: u32| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
     values.filter_map(char::from_u32).flat_map(|character| {
         [0, 1, 2, 3, 7, 15, 16, 31, 64, 127].map(|before| {
@@ -142,62 +169,31 @@ const ALPHABETS: [&[&str]; 6] = [
 ];
 
 /// Ill-formed sequences of every kind, and well-formed sequences at the limits of every range.
+#[rustfmt::skip]
 const CRITICAL: [&[u8]; 32] = [
-    b"\x80",
-    b"\xBF",
-    b"\xC0",
-    b"\xC1\x80",
-    b"\xC2",
-    b"\xC2\x7F",
-    b"\xC2\x80",
-    b"\xC2\xC0",
-    b"\xDF\xBF\x80",
-    b"\xE0",
-    b"\xE0\x9F\xBF",
-    b"\xE0\xA0\x80",
-    b"\xE0\xA0\x7F",
-    b"\xE1\x80",
-    b"\xE1\x80\xC2",
-    b"\xED\x9F\xBF",
-    b"\xED\xA0\x80",
-    b"\xEF\xBF\xBF\xBF",
-    b"\xF0\x8F\xBF\xBF",
-    b"\xF0\x90\x80\x80",
-    b"\xF0\x90\x80",
-    b"\xF0\x90\x80a",
-    b"\xF0\x90\xE0",
-    b"\xF1\x80",
-    b"\xF3\xBF\xBF\xBF",
-    b"\xF3\xBF\xBF\xBF\xBF",
-    b"\xF4\x8F\xBF\xBF",
-    b"\xF4\x90\x80\x80",
-    b"\xF5\x80\x80\x80",
-    b"\xF8\x88\x80\x80\x80",
-    b"\xFE",
-    b"\xFF",
+    b"\x80", b"\xBF", b"\xC0", b"\xC1\x80", b"\xC2", b"\xC2\x7F", b"\xC2\x80", b"\xC2\xC0", b"\xDF\xBF\x80",
+    b"\xE0", b"\xE0\x9F\xBF", b"\xE0\xA0\x80", b"\xE0\xA0\x7F", b"\xE1\x80", b"\xE1\x80\xC2", b"\xED\x9F\xBF",
+    b"\xED\xA0\x80", b"\xEF\xBF\xBF\xBF", b"\xF0\x8F\xBF\xBF", b"\xF0\x90\x80\x80", b"\xF0\x90\x80",
+    b"\xF0\x90\x80a", b"\xF0\x90\xE0", b"\xF1\x80", b"\xF3\xBF\xBF\xBF", b"\xF3\xBF\xBF\xBF\xBF",
+    b"\xF4\x8F\xBF\xBF", b"\xF4\x90\x80\x80", b"\xF5\x80\x80\x80", b"\xF8\x88\x80\x80\x80", b"\xFE", b"\xFF",
 ];
 
 /// Ends of a stream, for every state.
+#[rustfmt::skip]
 const ENDS: [&[u8]; 14] = [
-    b"",
-    b"abcd",
-    b"\xC3\xA9",
-    b"\xC2",
-    b"\xDF",
-    b"\xE0",
-    b"\xE1",
-    b"\xED",
-    b"\xE2\x82",
-    b"\xF0",
-    b"\xF4",
-    b"\xF1\x80",
-    b"\xF0\x9F\x92",
-    b"\xF0\x9F\x92\xA9",
+    b"", b"abcd", b"\xC3\xA9", b"\xC2", b"\xDF", b"\xE0", b"\xE1", b"\xED", b"\xE2\x82", b"\xF0", b"\xF4",
+    b"\xF1\x80", b"\xF0\x9F\x92", b"\xF0\x9F\x92\xA9",
 ];
 
 #[test]
 fn the_kernel_of_the_cfg_is_in_use() {
-    if let Some(name) = FORCED {
+    #[cfg(utf8_codec_kernel = "environment")]
+    let variable = std::env::var("UTF8_CODEC_KERNEL").ok();
+    #[cfg(utf8_codec_kernel = "environment")]
+    let required = variable.as_deref();
+    #[cfg(not(utf8_codec_kernel = "environment"))]
+    let required = FORCED;
+    if let Some(name) = required {
         let kernel = Kernel::in_use().name();
         assert!(kernel == name, "{name} is required, but this CPU has only {kernel}");
     }

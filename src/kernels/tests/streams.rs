@@ -1,6 +1,6 @@
 //! Compares streams in chunks with the standard library on the whole stream.
 
-use super::{ALPHABETS, CRITICAL, found_by, text, validate_by};
+use super::{ALPHABETS, CRITICAL, found_by, split, text, validate_by};
 use crate::encoding::{Sequence, UTF_8};
 use crate::kernels::dispatch::Kernel;
 use crate::kernels::state::ScanState;
@@ -29,14 +29,7 @@ fn random_bytes_have_one_verdict_for_every_split_into_chunks() {
         for kernel in Kernel::available() {
             assert_eq!(kernel.is_text(&bytes), is_text, "{kernel:?}, round {round}: {bytes:02X?}");
             assert_eq!(verdict(kernel, &[&bytes]), expected, "{kernel:?}, round {round}: {bytes:02X?}");
-            let mut chunks = Vec::new();
-            let mut rest = &bytes[..];
-            while !rest.is_empty() {
-                let longest = rest.len().min([3, 20, 70, 400][round % 4]);
-                let (chunk, after) = rest.split_at(rng.below(longest + 1));
-                chunks.push(chunk);
-                rest = after;
-            }
+            let chunks = split(&bytes, &mut rng, 0, |_| [3, 20, 70, 400][round % 4]);
             assert_eq!(verdict(kernel, &chunks), expected, "{kernel:?}, round {round}: {chunks:02X?}");
         }
     }
@@ -110,14 +103,7 @@ fn long_streams_have_one_verdict_with_their_own_predictions() {
             bytes[at] = [0x80, 0xBF, 0xC1, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF, b'a'][rng.below(10)];
         }
         let expected = verdict_of_std(&bytes);
-        let mut chunks = Vec::new();
-        let mut rest = &bytes[..];
-        while !rest.is_empty() {
-            let longest = rest.len().min([20, 300, 700, 3_000][rng.below(4)]);
-            let (chunk, after) = rest.split_at(1 + rng.below(longest));
-            chunks.push(chunk);
-            rest = after;
-        }
+        let chunks = split(&bytes, &mut rng, 1, |rng| [20, 300, 700, 3_000][rng.below(4)]);
         for kernel in Kernel::available() {
             let found = verdict_by(&chunks, |state, chunk| validate_by(kernel, state, chunk));
             let lens: Vec<usize> = chunks.iter().map(|chunk| chunk.len()).collect();

@@ -14,7 +14,6 @@ pub(super) type Tree = Option<Box<Node>>;
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) leaf: Leaf,
-    /// The sums of the leaf.
     own: Sums,
     /// The sums of the leaf and of both subtrees.
     all: Sums,
@@ -69,7 +68,6 @@ pub(super) fn split(tree: Tree, offset: u64) -> (Tree, Tree) {
     }
 }
 
-/// Splits off the first leaf.
 pub(super) fn split_first(tree: Tree) -> (Option<Leaf>, Tree) {
     let Some(mut first) = tree.as_ref() else { return (None, None) };
     while let Some(left) = &first.left {
@@ -80,7 +78,6 @@ pub(super) fn split_first(tree: Tree) -> (Option<Leaf>, Tree) {
     (first.map(|node| node.leaf), rest)
 }
 
-/// Splits off the last leaf.
 pub(super) fn split_last(tree: Tree) -> (Tree, Option<Leaf>) {
     let all_but_one_byte = sums(&tree).bytes.saturating_sub(1);
     let (rest, last) = split(tree, all_but_one_byte);

@@ -4,71 +4,49 @@ use core::fmt;
 
 use crate::error::ByteCount;
 
-/// The kind of an error in an encoded body, independent of the decoded text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum TransferErrorKind {
-    /// A byte above `7F` in `7bit`, `quoted-printable` or `base64`. It is decoded as itself, except in base64, where it
-    /// is skipped.
-    EightBit,
-    /// A NUL in `7bit` or `8bit` (RFC 2045 §2.7, §2.8).
-    Nul,
-    /// A line that is longer than the limit, by default 998 bytes without its line break (RFC 5322 §2.1.1), in `7bit`,
-    /// `8bit` or `quoted-printable`. If a transport splits such a line, the line break becomes part of the text.
-    LineTooLong,
-    /// A warning: a line of more than 76 bytes in `quoted-printable` or `base64`.
-    LongLine,
-    /// `quoted-printable`: a `=` without two hexadecimal digits or a line break after it. It is decoded as itself.
-    InvalidEscape,
-    /// `quoted-printable`: a control character that is neither a tab nor part of a line break (RFC 2045 §6.7). It is
-    /// decoded as itself.
-    ControlCharacter,
-    /// `base64`: a byte that is neither in the alphabet nor white space. It is skipped (RFC 2045 §6.8).
-    InvalidSymbol,
-    /// `base64`: a group of two or three symbols that is not padded with `=`.
-    MissingPadding,
-    /// `base64`: a `=` that no group needs as padding.
-    UnexpectedPadding,
-    /// `base64`: symbols after the padding that ends the data. They are decoded as new data. Some readers stop at the
-    /// padding.
-    DataAfterPadding,
-    /// `base64`: the unused bits of the last symbol are not zero (RFC 4648 §3.5).
-    NonZeroBits,
-    /// The body ended after the first digit of an escape, or after the first symbol of a group.
-    Truncated,
-    /// The declared transfer encoding is not one of RFC 2045. The body is not decoded.
-    UnknownEncoding,
+kinds! {
+    /// The kind of an error in an encoded body, independent of the decoded text.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum TransferErrorKind {
+        /// A byte above `7F` in `7bit`, `quoted-printable` or `base64`. It is decoded as itself, except in base64,
+        /// where it is skipped.
+        EightBit,
+        /// A NUL in `7bit` or `8bit` (RFC 2045 §2.7, §2.8).
+        Nul,
+        /// A line that is longer than the limit, by default 998 bytes without its line break (RFC 5322 §2.1.1), in
+        /// `7bit`, `8bit` or `quoted-printable`. If a transport splits such a line, the line break becomes part of the
+        /// text.
+        LineTooLong,
+        /// A warning: a line of more than 76 bytes in `quoted-printable` or `base64`.
+        LongLine,
+        /// `quoted-printable`: a `=` without two hexadecimal digits or a line break after it. It is decoded as itself.
+        InvalidEscape,
+        /// `quoted-printable`: a control character that is neither a tab nor part of a line break (RFC 2045 §6.7). It
+        /// is decoded as itself.
+        ControlCharacter,
+        /// `base64`: a byte that is neither in the alphabet nor white space. It is skipped (RFC 2045 §6.8).
+        InvalidSymbol,
+        /// `base64`: a group of two or three symbols that is not padded with `=`.
+        MissingPadding,
+        /// `base64`: a `=` that no group needs as padding.
+        UnexpectedPadding,
+        /// `base64`: symbols after the padding that ends the data. They are decoded as new data. Some readers stop at
+        /// the padding.
+        DataAfterPadding,
+        /// `base64`: the unused bits of the last symbol are not zero (RFC 4648 §3.5).
+        NonZeroBits,
+        /// The body ended after the first digit of an escape, or after the first symbol of a group.
+        Truncated,
+        /// The declared transfer encoding is not one of RFC 2045. The body is not decoded.
+        UnknownEncoding,
+    }
 }
 
 impl TransferErrorKind {
-    /// Returns the name of the variant, for logs and protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::EightBit => "EightBit",
-            Self::Nul => "Nul",
-            Self::LineTooLong => "LineTooLong",
-            Self::LongLine => "LongLine",
-            Self::InvalidEscape => "InvalidEscape",
-            Self::ControlCharacter => "ControlCharacter",
-            Self::InvalidSymbol => "InvalidSymbol",
-            Self::MissingPadding => "MissingPadding",
-            Self::UnexpectedPadding => "UnexpectedPadding",
-            Self::DataAfterPadding => "DataAfterPadding",
-            Self::NonZeroBits => "NonZeroBits",
-            Self::Truncated => "Truncated",
-            Self::UnknownEncoding => "UnknownEncoding",
-        }
-    }
-
     /// Whether this is a warning: a rule for writers is violated, but all readers decode the same text.
     pub const fn is_warning(self) -> bool {
         matches!(self, Self::LongLine)
-    }
-}
-
-impl fmt::Display for TransferErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

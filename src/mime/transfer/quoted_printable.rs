@@ -50,7 +50,6 @@ pub(super) struct QuotedPrintable {
     escape: u64,
     /// White space that may end a line.
     pending: Vec<u8>,
-    /// The offset of `pending`.
     pending_at: u64,
     lines: LineMeter,
     /// Bytes before this offset are not given to the kernel, which has stopped at one of them.

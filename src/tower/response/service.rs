@@ -25,7 +25,7 @@ impl<S> ValidateUtf8Response<S> {
         Self { inner, config }
     }
 
-    inner_service_accessors!();
+    inner_accessors!(inner: S, "inner service");
 }
 
 impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for ValidateUtf8Response<S>

@@ -59,7 +59,7 @@ fn forms_that_readers_parse_differently_are_errors() {
             assert_eq!(format!("{cut:?}"), format!("{:?}", Some(whole)), "{what}");
         }
     }
-    for boundary in [&b""[..], b"a\r\n", b"a ", "é".as_bytes(), &[b'a'; 71]] {
+    for boundary in [&b""[..], b"a\r\n", b"a ", b"a\t", b"a\0", b"a\rb", "é".as_bytes(), &[b'a'; 71]] {
         let body = Script::of(&[], EndHint::Nothing);
         assert_eq!(
             Utf8Body::form_data(body, boundary, &BodyRules::new()).err(),

@@ -2,7 +2,7 @@
 //! pages; this program compiles and runs it.
 #![allow(dead_code, missing_debug_implementations, missing_docs, unreachable_pub)]
 // The pages show what a reader writes.
-#![allow(clippy::new_without_default)]
+#![allow(clippy::new_without_default, clippy::std_instead_of_core)]
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
@@ -16,22 +16,31 @@ mod tests {
     use tokio::net::TcpListener;
     use utf8_codec::ErrorKind;
 
-    /// Serves one response in chunks that are split inside a character.
-    async fn serve(listener: TcpListener, chunks: &[&[u8]]) -> std::io::Result<()> {
+    /// Serves one response in chunks that are split inside a character. Returns the request.
+    async fn serve(
+        listener: &TcpListener,
+        status: &str,
+        chunks: &[&[u8]],
+        end: &[u8],
+    ) -> std::io::Result<String> {
         let (mut socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") {
             request.push(socket.read_u8().await?);
         }
-        socket.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").await?;
+        let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n");
+        socket.write_all(head.as_bytes()).await?;
         for chunk in chunks {
             socket.write_all(format!("{:x}\r\n", chunk.len()).as_bytes()).await?;
             socket.write_all(chunk).await?;
             socket.write_all(b"\r\n").await?;
         }
-        socket.write_all(b"0\r\n\r\n").await
+        socket.write_all(end).await?;
+        Ok(String::from_utf8_lossy(&request).into_owned())
     }
+
+    const END: &[u8] = b"0\r\n\r\n";
 
     async fn fetch(chunks: &[&[u8]]) -> (String, Option<u64>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -41,7 +50,7 @@ mod tests {
             let response = Client::builder().no_proxy().build().expect("a client").get(url).send().await;
             super::reqwest::show(response.expect("a response"), |text| shown.push_str(text)).await
         };
-        let (served, result) = tokio::join!(serve(listener, chunks), client);
+        let (served, result) = tokio::join!(serve(&listener, "200 OK", chunks, END), client);
         served.expect("a whole response");
         (shown, result.err().map(|error| error.utf8_error().expect("ill-formed").offset))
     }
@@ -50,6 +59,67 @@ mod tests {
     async fn a_reqwest_stream_returns_whole_characters() {
         assert_eq!(fetch(&[b"gr\xC3", b"\xBCn ", b"\xF0\x9F", b"\xA6\x80"]).await, ("grün 🦀".into(), None));
         assert_eq!(fetch(&[b"gr\xC3", b"\xBCn\xFF"]).await, ("grün".into(), Some(5)));
+    }
+
+    #[tokio::test]
+    async fn a_client_of_events_continues_after_the_last_whole_event() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}/", listener.local_addr().expect("bound"));
+        let mut ids = Vec::new();
+        let server = async {
+            let cut: [&[u8]; 2] = [b"retry: 1\nid: 1\ndata: gr\xC3", b"\xBCn\n\nid: 2\ndata: bl\xC3"];
+            for (status, chunks, end) in [
+                ("200 OK", &cut[..], &b""[..]),
+                ("503 Service Unavailable", &[], END),
+                ("200 OK", &[b"id: \xC3", b"\xA42\ndata: blau\n\n"], END),
+                ("204 No Content", &[], b""),
+            ] {
+                let request = serve(&listener, status, chunks, end).await.expect("a client");
+                ids.push(
+                    request.lines().find_map(|line| Some(line.strip_prefix("last-event-id: ")?.to_owned())),
+                );
+            }
+        };
+        let mut data = Vec::new();
+        let client = Client::builder().no_proxy().build().expect("a client");
+        let client = super::reconnecting_client::follow(&client, &url, |event| data.push(event.data));
+        let ((), followed) = tokio::join!(server, client);
+        followed.expect("204 ends it");
+        assert_eq!(data, ["gr\u{FC}n", "blau"]);
+        assert_eq!(ids, [None, Some("1".to_owned()), Some("1".to_owned()), Some("\u{E4}2".to_owned())]);
+    }
+
+    #[test]
+    fn a_client_of_events_waits_longer_after_each_failure() {
+        let wait = |retry, failures| super::reconnecting_client::wait(retry, failures).as_millis();
+        let retry = Some(core::time::Duration::from_millis(5));
+        assert_eq!([0, 1, 2].map(|failures| wait(retry, failures)), [5, 10, 20]);
+        assert_eq!(wait(Some(core::time::Duration::MAX), 0), 60_000);
+        assert_eq!([0, u32::MAX].map(|failures| wait(None, failures)), [3_000, 60_000]);
+    }
+
+    #[test]
+    fn tokens_become_text_however_they_split_characters() {
+        let text = "a \u{1F980}\n\u{AD}na\u{EF}ve\u{7F}";
+        // The table that GPT-2 published: visible bytes are themselves, the others follow from U+0100 on.
+        let visible = |byte: &u8| matches!(byte, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+        let mut characters: Vec<char> = (0..=255).map(char::from).collect();
+        for (byte, other) in (0..=255).filter(|byte| !visible(byte)).zip('\u{100}'..) {
+            characters[usize::from(byte)] = other;
+        }
+        assert_eq!((characters[usize::from(b' ')], characters[usize::from(b'\n')]), ('\u{120}', '\u{10A}'));
+        let tokens: Vec<String> = text.bytes().map(|byte| characters[usize::from(byte)].into()).collect();
+        let mut decoder = super::detokenizer::Detokenizer::new();
+        for length in 1..=tokens.len() {
+            let mut shown = String::new();
+            for token in tokens.chunks(length) {
+                shown += &decoder.push(&token.concat()).expect("replaced");
+            }
+            shown += &decoder.push("<|\u{65E5}|>").expect("replaced");
+            shown += &decoder.push(&tokens[2]).expect("replaced");
+            shown += &decoder.finish().expect("replaced");
+            assert_eq!(shown, format!("{text}<|\u{65E5}|>\u{FFFD}"));
+        }
     }
 
     #[test]

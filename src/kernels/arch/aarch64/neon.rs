@@ -5,75 +5,19 @@
 
 use core::arch::aarch64::*;
 
-use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector, words_of_short};
+use crate::kernels::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods, words_of_short};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
-use crate::kernels::functions::Index;
-use crate::kernels::state::{Carry, ScanState};
-#[cfg(test)]
-use crate::kernels::tests::lanes;
-
-/// Implements [`Validate`](crate::kernels::functions::Validate).
-///
-/// # Safety
-///
-/// The chunk has at least 4 bytes.
-#[target_feature(enable = "neon")]
-pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::validate::<Neon>(chunk, state) }
-}
-
-/// Implements [`IsText`](crate::kernels::functions::IsText).
-///
-/// # Safety
-///
-/// There are at least 4 bytes.
-#[target_feature(enable = "neon")]
-pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::is_text::<Neon>(bytes) }
-}
+use crate::kernels::state::Carry;
 
 /// Implements [`ascii_len`](crate::kernels::functions::Functions).
 #[cfg(feature = "transcode")]
 #[target_feature(enable = "neon")]
 pub(super) fn ascii_len(bytes: &[u8]) -> usize {
     // SAFETY: the features are enabled here.
-    unsafe { vector::ascii_len::<Neon>(bytes) }
+    unsafe { crate::kernels::arch::vector::ascii_len::<Neon>(bytes) }
 }
 
-/// Calls [`vector::validate_large`]. It is not inlined, so that short chunks do not save its registers.
-///
-/// # Safety
-///
-/// The chunk is longer than a vector.
-#[target_feature(enable = "neon")]
-#[inline(never)]
-unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::validate_large::<Neon>(chunk, state) }
-}
-
-/// Calls [`vector::find`]. It is not inlined, because the loops call it only at an error.
-///
-/// # Safety
-///
-/// The range is one that [`vector::find`] allows.
-#[target_feature(enable = "neon")]
-#[cold]
-#[inline(never)]
-unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-    // SAFETY: the features are enabled here; the caller guarantees the range.
-    unsafe { vector::find::<Neon>(chunk, at, end) }
-}
-
-/// Compares every lane of the vector code with the scalar definition of its formula.
-#[cfg(test)]
-#[target_feature(enable = "neon")]
-pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
-    // SAFETY: the features are enabled here.
-    unsafe { lanes::check::<Neon>(pairs, lanes::by_due_bytes) }
-}
+entries!(Neon, by_due_bytes, "neon");
 
 #[derive(Clone, Copy)]
 pub(super) struct Neon(pub(super) uint8x16_t);
@@ -198,15 +142,5 @@ impl Vector for Neon {
         lanes.iter().rev().fold(0, |bits, lane| bits << 1 | u64::from(lane >> 7))
     }
 
-    #[inline(always)]
-    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { validate_large(chunk, state) }
-    }
-
-    #[inline(always)]
-    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { find(chunk, at, end) }
-    }
+    entry_methods!();
 }

@@ -73,7 +73,6 @@ pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut 
     count
 }
 
-/// Returns the first position of a byte.
 #[cfg(all(feature = "alloc", feature = "transcode"))]
 pub(crate) fn first_position(bytes: &[u8], byte: u8) -> Option<usize> {
     let (blocks, rest) = bytes.as_chunks();

@@ -12,7 +12,6 @@ const STARTS: u32 = 62;
 pub(in crate::kernels) struct Window {
     /// `=`
     pub(in crate::kernels) signs: u64,
-    /// Hexadecimal digits.
     pub(in crate::kernels) digits: u64,
     pub(in crate::kernels) crs: u64,
     pub(in crate::kernels) lfs: u64,

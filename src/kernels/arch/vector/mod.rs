@@ -3,10 +3,12 @@
 //! The functions here are `#[inline(always)]`. Each architecture inlines them into its own functions, which have the
 //! `#[target_feature]` attribute for its vector type.
 
+mod entries;
 mod large;
 mod short;
 mod small;
 
+pub(super) use entries::{entries, entry_methods};
 #[cfg(feature = "transcode")]
 pub(super) use large::ascii_len;
 pub(in crate::kernels) use large::{find, validate_large};
@@ -117,7 +119,6 @@ pub(in crate::kernels) trait Vector: Copy {
     /// Returns the index of the first mark if it is less than `len`.
     fn first_mark_before(self, len: usize) -> Option<usize>;
 
-    /// Returns a bit for each mark.
     #[cfg(test)]
     fn mark_bits(self) -> u64;
 

@@ -19,35 +19,12 @@
 
 use core::arch::wasm32::*;
 
-use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector, words_of_short};
-use crate::kernels::functions::Index;
-use crate::kernels::state::{Carry, ScanState};
-#[cfg(test)]
-use crate::kernels::tests::lanes;
+use crate::kernels::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods, words_of_short};
+use crate::kernels::state::Carry;
 use crate::kernels::{
     arch::portable::positions::{find_all_with, write_positions},
     functions::{BLOCK, CAPACITY, Found},
 };
-
-/// Implements [`Validate`](crate::kernels::functions::Validate).
-///
-/// # Safety
-///
-/// The chunk has at least 4 bytes.
-pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the target has `simd128`; the caller guarantees the length.
-    unsafe { vector::validate::<Lanes>(chunk, state) }
-}
-
-/// Implements [`IsText`](crate::kernels::functions::IsText).
-///
-/// # Safety
-///
-/// There are at least 4 bytes.
-pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the target has `simd128`; the caller guarantees the length.
-    unsafe { vector::is_text::<Lanes>(bytes) }
-}
 
 /// A safe [`find_all`](crate::kernels::functions::Functions).
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
@@ -67,41 +44,7 @@ pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) 
 #[cfg(feature = "transcode")]
 pub(super) fn ascii_len(bytes: &[u8]) -> usize {
     // SAFETY: the target has `simd128`.
-    unsafe { vector::ascii_len::<Lanes>(bytes) }
-}
-
-/// Calls [`vector::validate_large`]. It is not inlined, so that short chunks do not save its registers.
-///
-/// # Safety
-///
-/// The chunk is longer than a vector.
-#[inline(never)]
-unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the target has `simd128`; the caller guarantees the length.
-    unsafe { vector::validate_large::<Lanes>(chunk, state) }
-}
-
-/// Calls [`vector::find`]. It is not inlined, because the loops call it only at an error.
-///
-/// # Safety
-///
-/// The range is one that [`vector::find`] allows.
-#[cold]
-#[inline(never)]
-unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-    // SAFETY: the target has `simd128`; the caller guarantees the range.
-    unsafe { vector::find::<Lanes>(chunk, at, end) }
-}
-
-/// Compares every lane of the vector code with the scalar definition of its formula.
-///
-/// # Safety
-///
-/// The target has `simd128`.
-#[cfg(test)]
-pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
-    // SAFETY: the target has `simd128`.
-    unsafe { lanes::check::<Lanes>(pairs, lanes::by_due_bytes) }
+    unsafe { crate::kernels::arch::vector::ascii_len::<Lanes>(bytes) }
 }
 
 /// The bit of `x - 20` that must not be set after the lead byte of a 3-byte sequence, by the low 4 bits of the lead
@@ -117,6 +60,8 @@ const WRONG_AFTER_4: v128 = {
     let (below_90, from_90, any) = (1 << 6, 1 << 7, 3 << 6);
     u8x16(below_90, 0, 0, 0, from_90, any, any, any, any, any, any, any, any, any, any, any)
 };
+
+entries!(Lanes, by_due_bytes);
 
 /// A vector of bytes, or marks. In a vector of bytes the fields for marks are constant, and the compiler removes them.
 #[derive(Clone, Copy)]
@@ -265,15 +210,5 @@ impl Vector for Lanes {
         u64::from(!u8x16_bitmask(u8x16_eq(self.marks(), u8x16_splat(0))))
     }
 
-    #[inline(always)]
-    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { validate_large(chunk, state) }
-    }
-
-    #[inline(always)]
-    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { find(chunk, at, end) }
-    }
+    entry_methods!();
 }

@@ -1,27 +1,46 @@
 //! The kernels for x86-64.
 
+/// The methods of a [`Vector`](super::vector::Vector) that prefetch.
+macro_rules! prefetches {
+    () => {
+        #[inline(always)]
+        fn prefetch(from: *const u8) {
+            // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+        }
+
+        #[inline(always)]
+        fn prefetches_ascii() -> bool {
+            crate::kernels::arch::x86_64::vendor::prefetches_ascii()
+        }
+
+        #[inline(always)]
+        fn prefetch_far(from: *const u8) {
+            // SAFETY: same as for `prefetch`.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+        }
+    };
+}
+
 mod avx2;
 mod avx512;
+#[cfg(any(test, not(feature = "std")))]
+mod detect;
 mod vendor;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
 use crate::kernels::functions::Utf16;
 
-/// Whether the CPU has the features, detected at run time.
-#[cfg(feature = "std")]
+/// Whether the CPU has the features of the compilation target, or all of these, detected at run time.
 macro_rules! has {
-    ($($feature:tt)*) => {
-        true $(&& std::arch::is_x86_feature_detected!($feature))*
-    };
-}
-
-/// Without the standard library there is no detection. Only the features of the compilation target are used.
-#[cfg(not(feature = "std"))]
-macro_rules! has {
-    ($($feature:tt)*) => {
-        cfg!(all($(target_feature = $feature),*))
-    };
+    ($by_cpuid:path; $($feature:tt)*) => {{
+        #[cfg(feature = "std")]
+        let detected = true $(&& std::arch::is_x86_feature_detected!($feature))*;
+        #[cfg(not(feature = "std"))]
+        let detected = cfg!(all($(target_feature = $feature),*)) || $by_cpuid();
+        detected
+    }};
 }
 
 /// The kernels of this target, the best first.
@@ -94,10 +113,10 @@ macro_rules! functions {
 static AVX512: Functions = functions!(
     avx512,
     "avx512",
-    || has!("avx2" "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt")
+    || has!(detect::has_avx512; "avx2" "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt")
 );
 
-static AVX2: Functions = functions!(avx2, "avx2", || has!("avx2" "bmi1" "popcnt"));
+static AVX2: Functions = functions!(avx2, "avx2", || has!(detect::has_avx2; "avx2" "bmi1" "popcnt"));
 
 /// Compares the lanes of every vector type of this CPU with the scalar definition of its formula.
 #[cfg(test)]
@@ -109,5 +128,23 @@ pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() 
     if (AVX2.is_supported)() {
         // SAFETY: the CPU has the features.
         unsafe { avx2::check_lanes(pairs()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::arch::is_x86_feature_detected as std_has;
+
+    use super::detect;
+
+    // Miri has no `cpuid`, and the features of the compilation target.
+    #[cfg_attr(miri, ignore)]
+    #[test]
+    fn detection_without_std_agrees_with_std() {
+        assert_eq!(detect::has_avx2(), std_has!("avx2") && std_has!("bmi1") && std_has!("popcnt"));
+        let avx512 =
+            std_has!("avx512f") && std_has!("avx512bw") && std_has!("avx512vl") && std_has!("avx512vbmi");
+        let others = std_has!("avx512vbmi2") && std_has!("bmi1") && std_has!("bmi2") && std_has!("popcnt");
+        assert_eq!(detect::has_avx512(), avx512 && others);
     }
 }

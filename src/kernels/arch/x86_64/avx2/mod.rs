@@ -24,12 +24,8 @@ pub(super) mod utf16;
 
 use core::arch::x86_64::*;
 
-use super::vendor::prefetches_ascii;
-use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector};
-use crate::kernels::functions::Index;
-use crate::kernels::state::{Carry, ScanState};
-#[cfg(test)]
-use crate::kernels::tests::lanes;
+use crate::kernels::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods};
+use crate::kernels::state::Carry;
 #[cfg(feature = "transcode")]
 use crate::kernels::{
     arch::portable::units::units,
@@ -41,61 +37,6 @@ pub(super) const ENCODE_UTF32: Option<[Encode; 2]> = None;
 
 #[cfg(feature = "transcode")]
 pub(super) static UNITS: Units = units!("avx2,bmi1,popcnt");
-
-/// Implements [`Validate`](crate::kernels::functions::Validate).
-///
-/// # Safety
-///
-/// The chunk has at least 4 bytes.
-#[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::validate::<Ymm>(chunk, state) }
-}
-
-/// Implements [`IsText`](crate::kernels::functions::IsText).
-///
-/// # Safety
-///
-/// There are at least 4 bytes.
-#[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::is_text::<Ymm>(bytes) }
-}
-
-/// Calls [`vector::validate_large`]. It is not inlined, so that short chunks do not save its registers.
-///
-/// # Safety
-///
-/// The chunk is longer than a vector.
-#[target_feature(enable = "avx2,bmi1")]
-#[inline(never)]
-unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::validate_large::<Ymm>(chunk, state) }
-}
-
-/// Calls [`vector::find`]. It is not inlined, because the loops call it only at an error.
-///
-/// # Safety
-///
-/// The range is one that [`vector::find`] allows.
-#[target_feature(enable = "avx2,bmi1")]
-#[cold]
-#[inline(never)]
-unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-    // SAFETY: the features are enabled here; the caller guarantees the range.
-    unsafe { vector::find::<Ymm>(chunk, at, end) }
-}
-
-/// Compares every lane of the vector code with the scalar definition of its formula.
-#[cfg(test)]
-#[target_feature(enable = "avx2,bmi1")]
-pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
-    // SAFETY: the features are enabled here.
-    unsafe { lanes::check::<Ymm>(pairs, lanes::by_pairs) }
-}
 
 /// A lead byte without a continuation byte after it.
 const TOO_SHORT: u8 = 1 << 0;
@@ -173,6 +114,8 @@ const fn or_too_large(mut table: [u8; 16]) -> [u8; 16] {
 
 /// Masks for a load. The 8 words from index `8 - n` on select the first `n` double words of a vector.
 static FIRST_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+
+entries!(Ymm, by_pairs, "avx2,bmi1");
 
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
@@ -357,32 +300,7 @@ impl Vector for Ymm {
         }
     }
 
-    #[inline(always)]
-    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { validate_large(chunk, state) }
-    }
+    entry_methods!();
 
-    #[inline(always)]
-    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { find(chunk, at, end) }
-    }
-
-    #[inline(always)]
-    fn prefetch(from: *const u8) {
-        // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
-    }
-
-    #[inline(always)]
-    fn prefetches_ascii() -> bool {
-        prefetches_ascii()
-    }
-
-    #[inline(always)]
-    fn prefetch_far(from: *const u8) {
-        // SAFETY: same as for `prefetch`.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
-    }
+    prefetches!();
 }

@@ -20,13 +20,9 @@ pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 
-use super::vendor::prefetches_ascii;
-use crate::kernels::arch::vector::{self, Vector};
+use crate::kernels::arch::vector::{Vector, entries, entry_methods};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
-use crate::kernels::functions::Index;
-use crate::kernels::state::{Carry, ScanState};
-#[cfg(test)]
-use crate::kernels::tests::lanes;
+use crate::kernels::state::Carry;
 #[cfg(feature = "transcode")]
 use crate::kernels::{
     arch::portable::units::units,
@@ -47,60 +43,7 @@ pub(super) static UNITS: Units = Units {
     ..units!("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")
 };
 
-/// Implements [`Validate`](crate::kernels::functions::Validate).
-///
-/// # Safety
-///
-/// The chunk has at least 4 bytes.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::validate::<Zmm>(chunk, state) }
-}
-
-/// Implements [`IsText`](crate::kernels::functions::IsText).
-///
-/// # Safety
-///
-/// There are at least 4 bytes.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::is_text::<Zmm>(bytes) }
-}
-
-/// Calls [`vector::validate_large`]. It is not inlined, so that short chunks do not save its registers.
-///
-/// # Safety
-///
-/// The chunk is longer than a vector.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-#[inline(never)]
-unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the caller guarantees the length.
-    unsafe { vector::validate_large::<Zmm>(chunk, state) }
-}
-
-/// Calls [`vector::find`]. It is not inlined, because the loops call it only at an error.
-///
-/// # Safety
-///
-/// The range is one that [`vector::find`] allows.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-#[cold]
-#[inline(never)]
-unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-    // SAFETY: the features are enabled here; the caller guarantees the range.
-    unsafe { vector::find::<Zmm>(chunk, at, end) }
-}
-
-/// Compares every lane of the vector code with the scalar definition of its formula.
-#[cfg(test)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
-    // SAFETY: the features are enabled here.
-    unsafe { lanes::check::<Zmm>(pairs, lanes::by_due_bytes) }
-}
+entries!(Zmm, by_due_bytes, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2");
 
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
@@ -213,32 +156,7 @@ impl Vector for Zmm {
         unsafe { _mm512_movepi8_mask(self.0) }
     }
 
-    #[inline(always)]
-    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { validate_large(chunk, state) }
-    }
+    entry_methods!();
 
-    #[inline(always)]
-    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { find(chunk, at, end) }
-    }
-
-    #[inline(always)]
-    fn prefetch(from: *const u8) {
-        // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
-    }
-
-    #[inline(always)]
-    fn prefetches_ascii() -> bool {
-        prefetches_ascii()
-    }
-
-    #[inline(always)]
-    fn prefetch_far(from: *const u8) {
-        // SAFETY: same as for `prefetch`.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
-    }
+    prefetches!();
 }

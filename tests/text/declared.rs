@@ -1,4 +1,8 @@
-use super::*;
+//! Encodings that documents declare inside themselves.
+
+use core::ops::Range;
+
+use utf8_codec::declared::{DocumentKind, Search, find};
 
 /// Checks that every prefix gives the result of the whole document, or needs more.
 fn label(kind: DocumentKind, document: &[u8]) -> Option<(Vec<u8>, Range<usize>)> {

@@ -1,0 +1,70 @@
+//! Macros for what many types have: names, and accessors of the inner value.
+
+/// Declares an enum of kinds with their names.
+macro_rules! kinds {
+    ($(#[$meta:meta])* pub enum $type:ident { $($(#[$doc:meta])* $variant:ident,)* }) => {
+        $(#[$meta])*
+        pub enum $type {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $type {
+            /// Every kind, in declaration order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Returns the name of the variant, for logs and protocols.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($variant),)*
+                }
+            }
+        }
+
+        impl core::fmt::Display for $type {
+            /// Writes the name of the variant.
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+/// Returns the names of all values of a type.
+macro_rules! names_of {
+    ($type:ident, $name:ident) => {{
+        let mut names = [""; $type::ALL.len()];
+        let mut i = 0;
+        while i < names.len() {
+            names[i] = $type::ALL[i].$name();
+            i += 1;
+        }
+        names
+    }};
+}
+
+/// The accessors of an inner value. The sentences, if any, say what a caller of `get_mut` and of `into_inner` has to know.
+#[allow(unused_macros, reason = "for adapters, which are features")]
+macro_rules! inner_accessors {
+    ($inner:ident: $type:ident, $what:literal) => {
+        inner_accessors!($inner: $type, $what, "", "");
+    };
+    ($inner:ident: $type:ident, $what:literal, $of_mut:literal, $of_into:literal) => {
+        inner_accessors!($inner: $type, $what, $of_mut);
+
+        #[doc = concat!("Returns the ", $what, ". ", $of_into)]
+        pub fn into_inner(self) -> $type {
+            self.$inner
+        }
+    };
+    ($inner:ident: $type:ident, $what:literal, $of_mut:literal) => {
+        #[doc = concat!("Returns the ", $what, ".")]
+        pub const fn get_ref(&self) -> &$type {
+            &self.$inner
+        }
+
+        #[doc = concat!("Returns the ", $what, ". ", $of_mut)]
+        pub const fn get_mut(&mut self) -> &mut $type {
+            &mut self.$inner
+        }
+    };
+}
