@@ -8,6 +8,7 @@ use super::strings::JsonStrings;
 use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
 use crate::kernels::Positions;
+use crate::kernels::classes::Class;
 use crate::policy::Counters;
 use crate::text::{TextDecoder, TextPiece};
 
@@ -125,6 +126,8 @@ impl Escapes {
 /// decoded again, so this number is small.
 const WINDOW: usize = 4 * 1024;
 
+const BACKSLASH: Class = Class::EMPTY.with(b'\\', b'\\');
+
 /// The pieces of a chunk, returned by [`JsonDecoder::feed`] and [`JsonDecoder::finish`].
 #[derive(Debug)]
 pub struct JsonPieces<'d, 'c> {
@@ -234,12 +237,12 @@ impl<'c> Iterator for JsonPieces<'_, 'c> {
                 self.escapes.end(self.decoder)
             } else if !self.rest.is_empty() {
                 let window = &self.rest[..floor_boundary(self.rest, WINDOW)];
-                let (piece, taken) = self.decoder.take_piece(window);
+                let (piece, taken, inside) = self.decoder.take_piece_within(window, &BACKSLASH);
                 self.rest = self.rest.get(taken..).unwrap_or_default();
                 match piece {
                     Some(TextPiece::Text(text)) => {
                         (self.text, self.returned, self.searched) = (text, 0, 0);
-                        self.backslashes = Positions::START;
+                        self.backslashes = Positions::after(inside);
                     }
                     Some(TextPiece::Seam(it)) => self.escapes.waiting = Some(TextPiece::Seam(it)),
                     Some(TextPiece::Repaired(it, error)) => {
