@@ -4,10 +4,10 @@
 //! The frames are read by `FrameReader`. tungstenite computes the key of the handshake and is the client. Without arguments
 //! the example runs a server and a client; with `--listen ADDR` it only serves.
 
+use core::convert::Infallible;
 use core::error::Error;
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::convert::Infallible;
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};

@@ -40,7 +40,7 @@ kinds! {
         /// The stream starts with a BOM, but [`BomPolicy::Reject`](crate::BomPolicy) is set.
         UnexpectedBom,
         /// A surrogate without the other half of its pair, in an encoding that has surrogate pairs: UTF-16, CESU-8,
-        /// Modified UTF-8.
+        /// Modified UTF-8, and the escapes of JSON.
         UnpairedSurrogate,
         /// U+FFFE or U+FFFF, where they are not allowed (ISO/IEC 10646-1 Annex R, Note 3).
         Noncharacter,
@@ -51,6 +51,8 @@ kinds! {
         /// A character of which some bytes are percent-encoded and others are not, in a urlencoded form. Some programs
         /// decode the text before the escapes, so they find ill-formed bytes.
         PartlyEscaped,
+        /// `\u` without four hexadecimal digits, in [JSON](crate::json).
+        IncompleteEscape,
     }
 }
 
@@ -118,8 +120,11 @@ pub struct Utf8Error {
     /// because the next sequence starts with it.
     ///
     /// It is 0 for [`ErrorKind::MissingBom`] before well-formed text. It is up to 8 for a whole character that is
-    /// rejected ([`ErrorKind::OutsideSubset`], [`ErrorKind::Unmappable`]), and for encodings other than UTF-8.
+    /// rejected ([`ErrorKind::OutsideSubset`], [`ErrorKind::Unmappable`]), and for encodings other than UTF-8. For escapes
+    /// of JSON it is the length of the escapes, up to 12.
     pub len: u8,
+    /// Whether the sequence is an escape of JSON.
+    pub(crate) is_escaped: bool,
     pub(crate) from: Encoding,
     pub(crate) to: Encoding,
 }
@@ -129,7 +134,13 @@ const _: () = assert!(size_of::<Utf8Error>() <= 16);
 impl Utf8Error {
     /// Creates an error in UTF-8 at an absolute offset.
     pub const fn new(offset: u64, kind: ErrorKind, len: u8) -> Self {
-        Self { offset, kind, len, from: Encoding::Utf8, to: Encoding::Utf8 }
+        Self { offset, kind, len, is_escaped: false, from: Encoding::Utf8, to: Encoding::Utf8 }
+    }
+
+    /// Whether the sequence is an escape in [JSON](crate::json), such as `\uD800`, in text that is well-formed. The offset is
+    /// that of its backslash.
+    pub const fn is_escaped(&self) -> bool {
+        self.is_escaped
     }
 
     /// Returns the error with the encodings of a conversion.
@@ -216,9 +227,11 @@ impl fmt::Display for ByteCount {
 
 impl fmt::Display for Utf8Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offset, kind, len, from, to } = *self;
+        let Self { offset, kind, len, is_escaped, from, to } = *self;
         let (from, to, len) = (from.title(), to.title(), ByteCount(len.into()));
         match kind {
+            ErrorKind::OutsideSubset if is_escaped => write!(f, "escape of a character outside the subset")?,
+            _ if is_escaped => return write!(f, "ill-formed escape at byte {offset} ({kind}, {len})"),
             // The error of `Output` for `String`. It is not about a character.
             ErrorKind::Unmappable if self.len == 0 => {
                 return write!(f, "{to} cannot be written to a String, only to a Vec<u8>");
@@ -229,7 +242,8 @@ impl fmt::Display for Utf8Error {
             ErrorKind::UnexpectedBom => write!(f, "BOM")?,
             _ => return write!(f, "ill-formed {from} at byte {offset} ({kind}, {len})"),
         }
-        write!(f, " at byte {offset} ({kind}, {len} of {from})")
+        let of = if is_escaped { format_args!("") } else { format_args!(" of {from}") };
+        write!(f, " at byte {offset} ({kind}, {len}{of})")
     }
 }
 

@@ -21,6 +21,7 @@
 //! | chunks in memory | [`Utf8Decoder`], [`TextDecoder`], [`from_utf8`], [`validate_many`] | none (`no_std`) |
 //! | positions in a buffer or text | [`boundary`], [`locate`] | none (`no_std`) |
 //! | the start of an XML, HTML, CSS, Python or gettext file | [`declared`] | none (`no_std`) |
+//! | escapes in the strings of JSON | [`json`] | none (`no_std`) |
 //! | WebSocket messages | [`validator`] | none (`no_std`) |
 //! | WebSocket frames | [`websocket`] | `websocket` |
 //! | a tokio `Framed` | [`codec`], [`codec::framing`], [`codec::sse`] | `codec` (default) |
@@ -120,6 +121,7 @@ pub mod http;
 pub mod io;
 #[cfg(any(feature = "http-rules", feature = "proxy"))]
 mod joiner;
+pub mod json;
 #[allow(unsafe_code)]
 mod kernels;
 mod line_ending;

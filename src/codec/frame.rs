@@ -5,6 +5,7 @@ use bytestring::ByteString;
 
 use crate::chunks::text_of;
 use crate::error::Utf8Error;
+use crate::json::{Escapes, JsonPieces, JsonStrings};
 use crate::text::{TextDecoder, TextPiece};
 
 /// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved to the end of the frame. A
@@ -48,5 +49,35 @@ pub(super) fn decode_frame(
     match error {
         Some(error) => Err((error, frame.slice(..payload))),
         None => Ok(out.into()),
+    }
+}
+
+/// Same as [`decode_frame`], for a text in JSON.
+#[cold]
+pub(super) fn decode_json_frame(
+    text: &mut TextDecoder,
+    strings: JsonStrings,
+    frame: Bytes,
+    terminator: usize,
+) -> Result<ByteString, (Utf8Error, Bytes)> {
+    let end = text.offset().wrapping_add(frame.len() as u64);
+    let (payload, after) = frame.split_at(frame.len() - terminator);
+    let mut escapes = Escapes::new(strings);
+    let mut out = String::with_capacity(frame.len());
+    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
+    let mut decoded = JsonPieces::new(text, &mut escapes, payload, false).try_for_each(&mut take);
+    if decoded.is_ok() && !text.pending().is_empty() {
+        // The terminator is a piece that borrows it.
+        decoded = JsonPieces::new(text, &mut escapes, after, false)
+            .take_while(|piece| !matches!(piece, TextPiece::Text(_)))
+            .try_for_each(&mut take);
+    }
+    if decoded.is_ok() {
+        decoded = JsonPieces::new(text, &mut escapes, &[], true).try_for_each(&mut take);
+    }
+    text.seek(end);
+    match decoded {
+        Ok(()) => Ok(out.into()),
+        Err(error) => Err((error, frame.slice(..frame.len() - terminator))),
     }
 }

@@ -7,8 +7,9 @@ use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
 
 use super::error::{CodecError, LineStart};
-use super::frame::{decode_frame, is_unchanged};
+use super::frame::{decode_frame, decode_json_frame, is_unchanged};
 use crate::chunks::text_of;
+use crate::json::{Escapes, JsonStrings};
 use crate::line_ending::LineEnding;
 use crate::text::TextDecoder;
 
@@ -21,6 +22,8 @@ pub(super) const NDJSON_MAX_LENGTH: usize = 1024 * 1024;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineReader {
     pub(super) text: TextDecoder,
+    /// Set if the lines are JSON.
+    pub(super) json: Option<JsonStrings>,
     pub(super) ending: LineEnding,
     pub(super) max_length: usize,
     /// The limit of the text of a line. A policy may make it longer than the line.
@@ -49,6 +52,7 @@ impl LineReader {
     pub(super) const fn new(text: TextDecoder) -> Self {
         Self {
             text,
+            json: None,
             ending: LineEnding::LfOrCrLf,
             max_length: DEFAULT_MAX_LENGTH,
             max_text_length: usize::MAX,
@@ -195,7 +199,18 @@ impl LineReader {
     fn end_line(&mut self, line: &[u8], length: usize) -> bool {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
         self.end_lines(line, 1);
-        length <= self.max_unchanged_length() && is_unchanged(&mut self.text, line)
+        length <= self.max_unchanged_length()
+            && is_unchanged(&mut self.text, line)
+            && (self.json.is_none() || self.has_only_accepted_escapes(line, length))
+    }
+
+    /// Whether the escapes in a line of JSON are accepted. If not, moves the decoder back to its start.
+    fn has_only_accepted_escapes(&mut self, line: &[u8], length: usize) -> bool {
+        let is_accepted = self.json.is_none_or(|strings| Escapes::new(strings).accept(&line[..length]));
+        if !is_accepted {
+            self.text.seek(self.text.offset().wrapping_sub(line.len() as u64));
+        }
+        is_accepted
     }
 
     /// Removes and returns a line from the front of `src`, after [`end_line`](Self::end_line). The result is always
@@ -234,7 +249,12 @@ impl LineReader {
             self.discard(src, length + terminator);
             return Err(Self::too_long(line, self.max_length));
         }
-        match decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator) {
+        let frame = src.split_to(length + terminator).freeze();
+        let decoded = match self.json {
+            Some(strings) => decode_json_frame(&mut self.text, strings, frame, terminator),
+            None => decode_frame(&mut self.text, frame, terminator),
+        };
+        match decoded {
             Ok(text) if text.len() > self.max_text_length => Err(Self::too_long(line, self.max_text_length)),
             Ok(text) => Ok(text),
             Err((error, rejected)) => Err(CodecError::ill_formed(error, rejected, Some(line))),

@@ -6,6 +6,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
+use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::text::{Counters, TextDecoder};
 
@@ -120,6 +121,28 @@ impl Utf8LinesCodec {
     #[must_use]
     pub const fn with_max_text_length(mut self, bytes: usize) -> Self {
         self.reader.max_text_length = bytes;
+        self
+    }
+
+    /// Also checks the escapes in the strings of [JSON](crate::json), in lines (NDJSON). A line with an escape that is not
+    /// accepted is ill-formed, or is copied if the policy replaces it.
+    ///
+    /// ```
+    /// use utf8_codec::codec::Utf8LinesCodec;
+    /// use utf8_codec::json::JsonStrings;
+    /// # use bytes::BytesMut;
+    /// # use tokio_util::codec::Decoder;
+    ///
+    /// let mut codec = Utf8LinesCodec::ndjson().with_json_strings(JsonStrings::new());
+    /// let mut buffer = BytesMut::from("{\"a\":\"\\uD83D\\uDE00\"}\n{\"a\":\"\\uD83D\"}\n");
+    /// assert!(codec.decode(&mut buffer)?.is_some());
+    /// let error = codec.decode(&mut buffer).unwrap_err();
+    /// assert_eq!(error.to_string(), "line 2, column 7: ill-formed escape at byte 27 (UnpairedSurrogate, 6 bytes)");
+    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// ```
+    #[must_use]
+    pub const fn with_json_strings(mut self, strings: JsonStrings) -> Self {
+        self.reader.json = Some(strings);
         self
     }
 

@@ -14,6 +14,8 @@ pub(crate) enum TextKind {
     Charset,
     /// The standard of the type requires UTF-8 and defines no `charset` parameter. A parameter has no effect.
     Utf8,
+    /// The same, for JSON texts, lines and sequences of them.
+    Json,
     /// By a BOM, the `charset` parameter, or the XML declaration, in this order (RFC 7303 §3).
     Xml,
     /// By a BOM, the `charset` parameter, or a `meta` element (HTML §13.2.3).
@@ -22,25 +24,25 @@ pub(crate) enum TextKind {
     Css,
 }
 
-use TextKind::{Charset, Css, Html, Utf8, Xml};
+use TextKind::{Charset, Css, Html, Json, Utf8, Xml};
 
 /// Subtypes of `application`.
 const APPLICATION: [(&str, TextKind); 55] = [
     // JSON and sequences of JSON texts: RFC 8259 §8.1 and §11, RFC 7464, CSP Level 3 §5.3.
-    ("json", Utf8),
-    ("json-seq", Utf8),
-    ("csp-report", Utf8),
+    ("json", Json),
+    ("json-seq", Json),
+    ("csp-report", Json),
     ("hjson", Utf8),
     ("json5", Utf8),
-    ("jsonl", Utf8),
-    ("jsonlines", Utf8),
-    ("ndjson", Utf8),
-    ("x-json", Utf8),
-    ("x-json-stream", Utf8),
-    ("x-jsonl", Utf8),
-    ("x-jsonlines", Utf8),
-    ("x-ndjson", Utf8),
-    ("x-ldjson", Utf8),
+    ("jsonl", Json),
+    ("jsonlines", Json),
+    ("ndjson", Json),
+    ("x-json", Json),
+    ("x-json-stream", Json),
+    ("x-jsonl", Json),
+    ("x-jsonlines", Json),
+    ("x-ndjson", Json),
+    ("x-ldjson", Json),
     // XML: RFC 7303 §9.
     ("xml", Xml),
     ("xml-dtd", Xml),
@@ -103,14 +105,14 @@ const TEXT: [(&str, TextKind); 12] = [
     ("event-stream", Utf8),
     ("cache-manifest", Utf8),
     ("vtt", Utf8),
-    ("json", Utf8),
-    ("x-json", Utf8),
+    ("json", Json),
+    ("x-json", Json),
     ("yaml", Utf8),
 ];
 
 /// Structured syntax suffixes (RFC 6839, RFC 7303, RFC 8091, RFC 9512, RFC 8417 §7.2).
 const SUFFIXES: [(&str, TextKind); 5] =
-    [("json", Utf8), ("json-seq", Utf8), ("xml", Xml), ("yaml", Utf8), ("jwt", Utf8)];
+    [("json", Json), ("json-seq", Json), ("xml", Xml), ("yaml", Utf8), ("jwt", Utf8)];
 
 /// Types whose messages have a binary prefix of five bytes, or are base64 of it: gRPC, gRPC-Web, and the streams of
 /// Connect. The suffix is the format of the messages, not that of the body.

@@ -10,6 +10,7 @@ use super::options::OtherCharset;
 use super::protobuf::Protobuf;
 use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
+use crate::json::{EscapePolicy, JsonStrings};
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::subset::Subset;
 use crate::text::TextDecoder;
@@ -32,6 +33,8 @@ pub enum BodyKind {
     Pass,
     /// The body is checked as UTF-8.
     Text,
+    /// The body is JSON. It is checked as UTF-8, and so are the escapes in its strings ([`BodyPlan::json_strings`]).
+    Json,
     /// The body is XML, HTML or CSS without a `charset` parameter. It is checked as UTF-8 unless it declares another
     /// encoding at its start.
     Document,
@@ -51,6 +54,7 @@ pub enum BodyKind {
 pub(crate) enum Check {
     Pass,
     Text,
+    Json(JsonStrings),
     /// `content_type` is set if the text is transcoded to UTF-8. It is known before the body is.
     Document {
         kind: DocumentKind,
@@ -83,6 +87,7 @@ impl BodyPlan {
         match self.check {
             Check::Pass => BodyKind::Pass,
             Check::Text => BodyKind::Text,
+            Check::Json(_) => BodyKind::Json,
             Check::Document { .. } => BodyKind::Document,
             Check::UrlEncoded => BodyKind::UrlEncoded,
             Check::FormData { .. } => BodyKind::FormData,
@@ -95,6 +100,15 @@ impl BodyPlan {
     /// Returns a decoder with the policies for ill-formed text and for the BOM.
     pub const fn decoder(&self) -> &TextDecoder {
         &self.decoder
+    }
+
+    /// Returns which escapes are accepted, if the body is JSON. An engine with buffers of its own passes them to
+    /// `proxy::Filter::with_json_strings`, with the [`decoder`](Self::decoder).
+    pub const fn json_strings(&self) -> Option<JsonStrings> {
+        match &self.check {
+            Check::Json(strings) => Some(*strings),
+            _ => None,
+        }
     }
 
     /// Returns the new `Content-Type` if the body is transcoded.
@@ -137,12 +151,19 @@ impl BodyPlan {
             Check::Protobuf(_) => Change::Bytes,
             Check::Document { other, .. } if other.transcodes() => Change::Length,
             Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,
-            Check::Text | Check::Document { .. } | Check::FormData { .. }
+            Check::Json(strings)
+                if keeps_bom
+                    && policy == ErrorPolicy::Strict
+                    && strings.escape_policy() == EscapePolicy::Replace =>
+            {
+                Change::Bytes
+            }
+            Check::Text | Check::Json(_) | Check::Document { .. } | Check::FormData { .. }
                 if keeps_bom && policy == ErrorPolicy::Strict =>
             {
                 Change::Nothing
             }
-            Check::Text | Check::Document { .. } | Check::FormData { .. }
+            Check::Text | Check::Json(_) | Check::Document { .. } | Check::FormData { .. }
                 if keeps_bom && policy.keeps_len() =>
             {
                 Change::Bytes

@@ -20,6 +20,7 @@ use crate::content_type::{
 };
 use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
+use crate::json::JsonStrings;
 #[cfg(feature = "protobuf")]
 use crate::protobuf::StringValidator;
 use crate::text::TextDecoder;
@@ -45,6 +46,7 @@ use crate::text::TextDecoder;
 /// | trailer fields | checked | pass | [`with_trailer_check`](Self::with_trailer_check) |
 /// | `multipart/form-data` | passes | passes | [`with_form_data`](Self::with_form_data) |
 /// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`with_length_prefixed`](Self::with_length_prefixed) |
+/// | JSON in UTF-8, its strings | not checked | not checked | [`with_json_strings`](Self::with_json_strings) |
 /// | protobuf messages, gRPC with protobuf | passes | passes | `with_protobuf` |
 /// | any other type | passes | passes | [`with_text_types`](Self::with_text_types) |
 ///
@@ -105,6 +107,8 @@ pub struct BodyRules {
     form_data: bool,
     field_types: Option<Arc<TypePredicate>>,
     trailers: bool,
+    json_strings: Option<JsonStrings>,
+    json_event_streams: bool,
     #[cfg(feature = "protobuf")]
     protobuf: Option<Arc<StringValidator>>,
     decoder: TextDecoder,
@@ -134,6 +138,8 @@ impl BodyRules {
             form_data: false,
             field_types: None,
             trailers: true,
+            json_strings: None,
+            json_event_streams: false,
             #[cfg(feature = "protobuf")]
             protobuf: None,
             decoder: TextDecoder::new(),
@@ -284,6 +290,38 @@ impl BodyRules {
         self
     }
 
+    /// Sets which escapes are accepted in the strings of [JSON](crate::json). By default, and with `None`, they are not
+    /// checked.
+    ///
+    /// It applies to `application/json`, the suffix `+json`, lines of JSON (`application/x-ndjson`, `application/jsonl` and
+    /// others) and JSON sequences (`application/json-seq`, `+json-seq`). An unfinished escape, at most 11 bytes, is held.
+    /// The length of the body does not change, so `Content-Length` is kept.
+    ///
+    /// ```
+    /// use utf8_codec::Subset;
+    /// use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Reason};
+    /// use utf8_codec::json::JsonStrings;
+    ///
+    /// let rules = BodyRules::new().with_json_strings(JsonStrings::new().with_subset(&Subset::NO_NUL));
+    /// let mut fields = ContentFields::new();
+    /// fields.add("content-type", b"application/problem+json");
+    /// assert_eq!(rules.decide(&fields)?.kind(), BodyKind::Json);
+    /// # Ok::<(), Reason>(())
+    /// ```
+    #[must_use]
+    pub fn with_json_strings(mut self, strings: impl Into<Option<JsonStrings>>) -> Self {
+        self.json_strings = strings.into();
+        self
+    }
+
+    /// Sets whether [`with_json_strings`](Self::with_json_strings) also applies to `text/event-stream`, for services whose
+    /// events have data in JSON. The default is `false`, because the data may be any text.
+    #[must_use]
+    pub const fn with_json_event_streams(mut self, check: bool) -> Self {
+        self.json_event_streams = check;
+        self
+    }
+
     /// Sets the policies for ill-formed text and for the BOM. The offset and the counters of the decoder are not used.
     ///
     /// A document in another encoding is not repaired if it [declares](Self#charset) the encoding where it is searched: in
@@ -399,13 +437,19 @@ impl BodyRules {
     fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, Reason> {
         let is_url_encoded = content_type.is("application", "x-www-form-urlencoded");
         let kind = text_kind(content_type).unwrap_or(TextKind::Charset);
-        let utf8 = || if is_url_encoded { Check::UrlEncoded } else { Check::Text };
+        let is_json =
+            kind == TextKind::Json || self.json_event_streams && content_type.is("text", "event-stream");
+        let utf8 = || match self.json_strings {
+            _ if is_url_encoded => Check::UrlEncoded,
+            Some(strings) if is_json => Check::Json(strings),
+            _ => Check::Text,
+        };
         let check = match content_type.charset() {
             Charset::Conflicting => return Err(Reason::ConflictingCharset),
             Charset::Utf8 => utf8(),
             Charset::Missing if self.missing == MissingCharset::Pass => Check::Pass,
             // The parameter has no effect.
-            Charset::Missing | Charset::Other(_) if kind == TextKind::Utf8 => utf8(),
+            Charset::Missing | Charset::Other(_) if matches!(kind, TextKind::Utf8 | TextKind::Json) => utf8(),
             Charset::Missing if self.missing == MissingCharset::Reject && !is_url_encoded => {
                 return Err(Reason::MissingCharset);
             }
@@ -481,6 +525,8 @@ impl fmt::Debug for BodyRules {
             .field("length_prefixed", &self.length_prefixed)
             .field("form_data", &self.form_data)
             .field("trailers", &self.trailers)
+            .field("json_strings", &self.json_strings)
+            .field("json_event_streams", &self.json_event_streams)
             .field("decoder", &self.decoder)
             .finish_non_exhaustive()
     }
@@ -509,7 +555,7 @@ const fn document(kind: TextKind) -> Option<DocumentKind> {
         TextKind::Xml => Some(DocumentKind::Xml),
         TextKind::Html => Some(DocumentKind::Html),
         TextKind::Css => Some(DocumentKind::Css),
-        TextKind::Charset | TextKind::Utf8 => None,
+        TextKind::Charset | TextKind::Utf8 | TextKind::Json => None,
     }
 }
 

@@ -82,7 +82,6 @@ functions! {
         #[cfg(feature = "mime")]
         decode_base64_lines(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
         /// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
-        #[cfg(feature = "codec")]
         find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
         /// Writes the positions of the bytes of a class in order. The first [`Found::searched`] bytes are searched. A lead
         /// byte matches if the byte after it is a second byte of the class, or if there is no byte after it.

@@ -79,7 +79,6 @@ mod functions;
 mod latin;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
-#[cfg(feature = "codec")]
 mod positions;
 mod prefixes;
 #[cfg(feature = "mime")]
@@ -101,7 +100,8 @@ pub(crate) mod words;
 pub(crate) use arch::first_position;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
+pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
-pub(crate) use positions::{Positions, find_byte};
+pub(crate) use positions::find_byte;
 pub(crate) use state::{AtBoundary, ScanState};
 pub(crate) use validation::{TextEnd, prefix, prefix_within, short_ascii, text, validate};

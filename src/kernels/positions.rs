@@ -4,12 +4,14 @@
 //! For lines of fifty bytes this costs more than the comparison of the bytes. Here a block of 64 bytes is compared at
 //! once, and its 64 result bits are converted to positions almost without branches.
 
+#[cfg(feature = "codec")]
 use super::arch;
 use super::dispatch::Kernel;
 use super::functions::CAPACITY;
 
 /// Returns the first position of a byte. It is found by the crate `memchr`. If this crate and `memchr` are compiled
 /// without optimizations, it is found by a library that is always compiled with them.
+#[cfg(feature = "codec")]
 #[inline]
 pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     if cfg!(utf8_codec_unoptimized) {
@@ -33,6 +35,11 @@ pub(crate) struct Positions {
 impl Positions {
     pub(crate) const START: Self = Self { found: [0; CAPACITY], next: 0, count: 0, base: 0, searched: 0 };
 
+    /// Starts after the first `searched` bytes, which are known to have no position.
+    pub(crate) const fn after(searched: usize) -> Self {
+        Self { searched, ..Self::START }
+    }
+
     #[inline]
     pub(crate) fn next(&mut self, bytes: &[u8], byte: u8) -> Option<usize> {
         if self.next == self.count && !self.find_more(bytes, byte) {
@@ -45,6 +52,7 @@ impl Positions {
 
     /// Returns all positions of `byte` in `bytes` that are found and not returned yet, relative to the first value. There is
     /// at least one.
+    #[cfg(feature = "codec")]
     #[inline]
     pub(crate) fn next_found(&mut self, bytes: &[u8], byte: u8) -> Option<(usize, &[u16])> {
         if self.next == self.count && !self.find_more(bytes, byte) {
@@ -75,7 +83,7 @@ impl Positions {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "codec"))]
 mod tests {
     use super::*;
     use crate::rng::Rng;

@@ -240,7 +240,6 @@ impl ScanState {
     }
 
     /// Returns the state between characters, with the same prediction.
-    #[cfg(any(feature = "protobuf", feature = "proxy", feature = "std", feature = "transcode"))]
     #[inline]
     pub(crate) const fn without_carry(self) -> Self {
         Self((u64::from_le_bytes(self.0) >> 32 << 32).to_le_bytes())

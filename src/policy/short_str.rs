@@ -26,9 +26,8 @@ impl ShortStr {
         self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
     }
 
-    /// Returns this text, the repair of a sequence, followed by one more piece. Both fit: in UTF-8 the longest sequence has
-    /// 3 bytes and its escape 12, and the piece has at most 4.
-    #[cfg(feature = "std")]
+    /// Returns this text, the repair of a sequence or nothing, followed by one more piece. Both fit: in UTF-8 the longest
+    /// sequence has 4 bytes and its escape 16, and the piece has at most as many.
     pub(crate) fn followed_by(mut self, next: &str) -> Self {
         for character in next.chars() {
             if usize::from(self.len) + character.len_utf8() <= self.bytes.len() {

@@ -4,6 +4,7 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::error::Utf8Error;
+use crate::json::{Escapes, JsonPieces};
 use crate::text::{Sink, TextDecoder, put};
 
 /// A change to the buffer that contains the slice. Edits are in stream order.
@@ -78,15 +79,19 @@ pub(super) trait Edits: Sink {
     }
 }
 
-/// Decodes `slice[start..]`. If the policy does not repair an error, returns it, and the bytes after it are not
-/// consumed.
+/// Decodes `slice[start..]`, and its escapes if it is JSON. If the policy does not repair an error, returns it, and the
+/// bytes after it are not consumed.
 pub(super) fn decode(
     decoder: &mut TextDecoder,
+    escapes: Option<&mut Escapes>,
     slice: &[u8],
     start: usize,
     edits: &mut impl Edits,
 ) -> Result<(), Utf8Error> {
     let rest = &slice[start..];
+    if let Some(escapes) = escapes {
+        return JsonPieces::new(decoder, escapes, rest, false).try_for_each(|piece| put(piece, edits));
+    }
     if !decoder.is_past_start() {
         return decode_rest(decoder, rest, edits);
     }
@@ -115,6 +120,18 @@ pub(super) fn decode(
             put(decoder.apply_policy(error, bytes), edits)?;
             decode_rest(decoder, &rest[taken..], edits)
         }
+    }
+}
+
+/// Ends the stream.
+pub(super) fn finish(
+    decoder: &mut TextDecoder,
+    escapes: Option<&mut Escapes>,
+    edits: &mut impl Edits,
+) -> Result<(), Utf8Error> {
+    match escapes {
+        Some(escapes) => JsonPieces::new(decoder, escapes, &[], true).try_for_each(|piece| put(piece, edits)),
+        None => decoder.finish().map_or(Ok(()), |piece| put(piece, edits)),
     }
 }
 

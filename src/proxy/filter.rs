@@ -6,8 +6,9 @@ use bytes::Bytes;
 
 use crate::error::Utf8Error;
 use crate::joiner::Joiner;
-use crate::proxy::edit::{Edit, Edits, decode, position};
-use crate::text::{Counters, Sink, TextDecoder, put};
+use crate::json::{Escapes, JsonStrings};
+use crate::proxy::edit::{self, Edit, Edits, position};
+use crate::text::{Counters, Sink, TextDecoder};
 
 /// A filter for one direction of a proxied stream. The input is slices of an engine's buffer, the output is edits of
 /// that buffer.
@@ -48,6 +49,7 @@ use crate::text::{Counters, Sink, TextDecoder, put};
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     decoder: TextDecoder,
+    escapes: Option<Escapes>,
     rejected: Option<Utf8Error>,
 }
 
@@ -57,7 +59,7 @@ pub struct Filter {
 pub enum Verdict {
     /// The slice is well-formed.
     Pass,
-    /// The slice had ill-formed sequences, which were all repaired. This is the first one.
+    /// The slice had ill-formed sequences, which were all repaired, or escapes that are kept. This is the first one.
     Repaired(Utf8Error),
     /// The stream is ill-formed after the bytes that pass. Forward those bytes, then close the stream. Every later
     /// slice is rejected with the same error.
@@ -72,7 +74,26 @@ impl Filter {
 
     /// Creates a filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
-        Self { decoder, rejected: None }
+        Self { decoder, escapes: None, rejected: None }
+    }
+
+    /// Also checks the escapes in the strings of [JSON](crate::json). An unfinished escape, at most 11 bytes, is held.
+    /// An escape that is replaced keeps its length. With `None` the stream is not JSON. Text passes in ranges of at most
+    /// 4 KiB.
+    ///
+    /// ```
+    /// use utf8_codec::json::{EscapePolicy, JsonStrings};
+    /// use utf8_codec::proxy::Filter;
+    ///
+    /// let strings = JsonStrings::new().with_escape_policy(EscapePolicy::Replace);
+    /// let mut filter = Filter::new().with_json_strings(strings);
+    /// let mut body = Some(r#"["\uD83D"]"#.into());
+    /// let _ = filter.rewrite(&mut body, true);
+    /// assert_eq!(body, Some(r#"["\uFFFD"]"#.into()));
+    /// ```
+    #[must_use]
+    pub fn with_json_strings(self, strings: impl Into<Option<JsonStrings>>) -> Self {
+        Self { escapes: strings.into().map(Escapes::new), ..self }
     }
 
     /// Filters the next slice of the stream and calls `edit` for each edit.
@@ -84,7 +105,7 @@ impl Filter {
             return Verdict::Reject(error);
         }
         let mut edits = PlainEdits { slice, edit, first_error: None };
-        let result = decode(&mut self.decoder, slice, 0, &mut edits);
+        let result = edit::decode(&mut self.decoder, self.escapes.as_mut(), slice, 0, &mut edits);
         self.verdict(edits.first_error, result)
     }
 
@@ -94,10 +115,7 @@ impl Filter {
             return Verdict::Reject(error);
         }
         let mut edits = PlainEdits { slice: &[], edit, first_error: None };
-        let result = match self.decoder.finish() {
-            Some(piece) => put(piece, &mut edits),
-            None => Ok(()),
-        };
+        let result = edit::finish(&mut self.decoder, self.escapes.as_mut(), &mut edits);
         self.verdict(edits.first_error, result)
     }
 
@@ -105,6 +123,11 @@ impl Filter {
         match (result, first_error) {
             (Err(error), _) => {
                 self.rejected = Some(error);
+                if let Some(escapes) = &mut self.escapes {
+                    // The character after an escape may have been decoded with it.
+                    self.decoder.seek(error.offset.wrapping_add(error.len.into()));
+                    escapes.clear();
+                }
                 Verdict::Reject(error)
             }
             (Ok(()), Some(error)) => Verdict::Repaired(error),
@@ -177,6 +200,12 @@ impl Filter {
     /// Returns the bytes of an incomplete character, at most 3.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
+    }
+
+    /// Returns the number of held bytes: of an incomplete character, and of an unfinished escape.
+    #[cfg(feature = "relay")]
+    pub(super) fn held(&self) -> usize {
+        self.pending().len() + self.escapes.as_ref().map_or(0, |escapes| escapes.pending().len())
     }
 
     /// Returns the number of errors so far, by kind.

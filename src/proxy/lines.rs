@@ -4,10 +4,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::error::Utf8Error;
+use crate::json::{EscapePolicy, Escapes, JsonStrings};
 use crate::line_ending::LineEnding;
 use crate::policy::ErrorPolicy;
-use crate::proxy::edit::{Edit, Edits, LineError, RejectedLine, decode, position};
-use crate::text::{Sink, TextDecoder, put};
+use crate::proxy::edit::{self, Edit, Edits, LineError, RejectedLine, position};
+use crate::text::{Sink, TextDecoder};
 
 /// A [`Filter`](crate::proxy::Filter) for line protocols, such as IRC, syslog, NDJSON or SMTP. Only whole lines are
 /// forwarded, and an ill-formed line does not end the stream.
@@ -40,6 +41,7 @@ use crate::text::{Sink, TextDecoder, put};
 #[derive(Clone, Debug)]
 pub struct LineFilter {
     decoder: TextDecoder,
+    escapes: Option<Escapes>,
     ending: LineEnding,
     max_length: usize,
     stops: bool,
@@ -84,14 +86,16 @@ impl LineFilter {
     /// Returns a new filter with the same settings, for the start of another stream.
     #[cfg(feature = "relay")]
     pub(super) fn restarted(self) -> Self {
-        let Self { decoder, ending, max_length, stops, .. } = self;
-        Self { ending, max_length, stops, ..Self::with_decoder(decoder.restarted_at(0)) }
+        let Self { decoder, escapes, ending, max_length, stops, .. } = self;
+        let escapes = escapes.map(Escapes::restarted);
+        Self { escapes, ending, max_length, stops, ..Self::with_decoder(decoder.restarted_at(0)) }
     }
 
     /// Creates a filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         Self {
             decoder,
+            escapes: None,
             ending: LineEnding::LfOrCrLf,
             max_length: Self::DEFAULT_MAX_LENGTH,
             stops: false,
@@ -120,6 +124,13 @@ impl LineFilter {
         self.ending
     }
 
+    /// Also checks the escapes in the strings of [JSON](crate::json), in lines (NDJSON). With `None` the lines are not
+    /// JSON.
+    #[must_use]
+    pub fn with_json_strings(self, strings: impl Into<Option<JsonStrings>>) -> Self {
+        Self { escapes: strings.into().map(Escapes::new), ..self }
+    }
+
     /// Sets the maximum number of bytes of a line before its terminator. Without a limit a peer that sends
     /// no terminator could exhaust the memory.
     #[must_use]
@@ -141,13 +152,14 @@ impl LineFilter {
     /// before it are valid. Every later call returns the same error.
     pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;
+        let first_error_only = self.first_error_only();
         let mut edits = LineEdits {
             slice,
             edit,
             line: &mut self.line,
             ending: self.ending,
             max_length: self.max_length,
-            first_error_only: self.decoder.error_policy() == ErrorPolicy::Strict,
+            first_error_only,
             stops: self.stops,
             tail: 0..0,
             rejected: None,
@@ -155,10 +167,12 @@ impl LineFilter {
         while taken < slice.len() && self.rejected.is_none() {
             if edits.line.skipped && edits.first_error_only {
                 // The rest of a rejected line is not decoded, because each line has at most one error.
-                edits.line.after_cr &= self.decoder.pending().is_empty();
+                let escape = self.escapes.as_ref().map_or(&[][..], Escapes::pending);
+                edits.line.after_cr &= self.decoder.pending().is_empty() && escape.is_empty();
                 let end = edits.first_end(slice, taken);
                 let skip = end.map_or(slice.len(), |end| end.after) - taken;
                 self.decoder.skip(skip);
+                self.escapes.as_mut().map(Escapes::clear);
                 taken += skip;
                 edits.line.after_cr = slice[taken - 1] == b'\r';
                 if end.is_some() {
@@ -168,7 +182,7 @@ impl LineFilter {
                 continue;
             }
             let start = self.decoder.offset();
-            let result = decode(&mut self.decoder, slice, taken, &mut edits);
+            let result = edit::decode(&mut self.decoder, self.escapes.as_mut(), slice, taken, &mut edits);
             taken += self.decoder.offset().wrapping_sub(start) as usize;
             if let Err(error) = result {
                 edits.reject_ill_formed(error);
@@ -191,8 +205,7 @@ impl LineFilter {
         if let Some(rejected) = self.rejected {
             return Err(rejected);
         }
-        let first_error_only = self.decoder.error_policy() == ErrorPolicy::Strict;
-        let (piece, skipped) = (self.decoder.finish(), self.line.skipped);
+        let first_error_only = self.first_error_only();
         let mut edits = LineEdits {
             slice: &[],
             edit,
@@ -204,9 +217,11 @@ impl LineFilter {
             tail: 0..0,
             rejected: None,
         };
-        if let Some(piece) = piece.filter(|_| !(skipped && first_error_only))
-            && let Err(error) = put(piece, &mut edits)
-        {
+        if edits.line.skipped && first_error_only {
+            // It is not text, and its end is no error.
+            let _ = self.decoder.finish();
+            self.escapes.as_mut().map(Escapes::clear);
+        } else if let Err(error) = edit::finish(&mut self.decoder, self.escapes.as_mut(), &mut edits) {
             edits.reject_ill_formed(error);
         }
         edits.end();
@@ -218,7 +233,14 @@ impl LineFilter {
 
     /// Returns the number of held bytes of the incomplete line.
     pub fn held(&self) -> usize {
-        self.line.held.len() + self.decoder.pending().len()
+        let escape = self.escapes.as_ref().map_or(0, |escapes| escapes.pending().len());
+        self.line.held.len() + escape + self.decoder.pending().len()
+    }
+
+    /// Whether a line has at most one error, because the rest of it is not decoded.
+    fn first_error_only(&self) -> bool {
+        let is_strict = |escapes: &Escapes| escapes.strings().escape_policy() == EscapePolicy::Strict;
+        self.decoder.error_policy() == ErrorPolicy::Strict || self.escapes.as_ref().is_some_and(is_strict)
     }
 
     /// Returns the number of bytes consumed so far, including held bytes.

@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
+use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::proxy::deadline::{Deadline, Limits};
 use crate::proxy::filter::Filter;
@@ -128,6 +129,16 @@ impl Relay {
         self.responses.ending = filter.line_ending();
         self.requests.stage = Stage::Lines(filter.clone());
         self.responses.stage = Stage::Lines(filter);
+        self
+    }
+
+    /// Also checks the escapes in the strings of JSON, in both directions: see [`Filter::with_json_strings`]. Call it after
+    /// [`with_line_filter`](Self::with_line_filter), which has a setting of its own.
+    #[must_use]
+    pub fn with_json_strings(mut self, strings: impl Into<Option<JsonStrings>>) -> Self {
+        let strings = strings.into();
+        self.requests.stage = self.requests.stage.with_json_strings(strings);
+        self.responses.stage = self.responses.stage.with_json_strings(strings);
         self
     }
 

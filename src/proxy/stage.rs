@@ -6,6 +6,7 @@ use bytes::BytesMut;
 
 use crate::error::Utf8Error;
 use crate::joiner::{Chunk, Joiner};
+use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::proxy::edit::{Edit, RejectedLine};
 use crate::proxy::filter::{Filter, Verdict};
@@ -30,6 +31,14 @@ pub(super) enum StageError {
 const PIECE: usize = 4 * 1024;
 
 impl Stage {
+    pub(super) fn with_json_strings(self, strings: Option<JsonStrings>) -> Self {
+        match self {
+            Self::Untouched => Self::Untouched,
+            Self::Text(filter) => Self::Text(filter.with_json_strings(strings)),
+            Self::Lines(filter) => Self::Lines(filter.with_json_strings(strings)),
+        }
+    }
+
     /// Returns the length of the first piece of a slice: lines of [`PIECE`] bytes in total, or one longer line.
     pub(super) fn piece_len(&self, slice: &[u8]) -> usize {
         let Self::Lines(filter) = self else { return slice.len() };
@@ -66,7 +75,7 @@ impl Stage {
     pub(super) fn held(&self) -> usize {
         match self {
             Self::Untouched => 0,
-            Self::Text(filter) => filter.pending().len(),
+            Self::Text(filter) => filter.held(),
             Self::Lines(filter) => filter.held(),
         }
     }

@@ -1,10 +1,10 @@
 //! The decoder with its policies.
 
 use super::pieces::{TextPiece, TextPieces, repair};
-#[cfg(feature = "alloc")]
 use crate::boundary::floor_boundary;
-use crate::decoder::Utf8Decoder;
+use crate::decoder::{Piece, Utf8Decoder};
 use crate::error::{ErrorKind, Utf8Error};
+use crate::kernels::classes::Class;
 use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
 use crate::subset::Subset;
 
@@ -97,7 +97,6 @@ impl TextDecoder {
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded. This is for adapters,
     /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::with_subset) long text is returned in several
     /// pieces, all of them borrowed.
-    #[cfg(feature = "alloc")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         let before = self.offset();
         let window = match self.policies.subset {
@@ -106,6 +105,29 @@ impl TextDecoder {
         };
         let piece = self.feed(window).next();
         (piece, self.offset().wrapping_sub(before) as usize)
+    }
+
+    /// Same as [`take_piece`](Self::take_piece). Also returns the number of bytes at the start of the text that are known to
+    /// have no byte of the class, which is ASCII.
+    pub(crate) fn take_piece_within<'c>(
+        &mut self,
+        chunk: &'c [u8],
+        class: &Class,
+    ) -> (Option<TextPiece<'c>>, usize, usize) {
+        if self.policies.subset.is_some() || self.policies.is_at_start() {
+            let (piece, taken) = self.take_piece(chunk);
+            return (piece, taken, 0);
+        }
+        let before = self.offset();
+        let mut pieces = self.decoder.feed(chunk);
+        let found = pieces.next_within(class);
+        let inside = found.as_ref().map_or(0, |(_, inside)| *inside);
+        let piece = found.map(|(piece, _)| match piece {
+            Piece::Text(text) => TextPiece::Text(text),
+            Piece::Seam(character) => TextPiece::Seam(character.into()),
+            Piece::IllFormed(error) => repair(&mut self.policies, error, pieces.rejected()),
+        });
+        (piece, self.offset().wrapping_sub(before) as usize, inside)
     }
 
     /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error. If it is empty and
@@ -153,7 +175,6 @@ impl TextDecoder {
     }
 
     /// Returns the offset up to which the text is validated, without the pending bytes.
-    #[cfg(any(feature = "protobuf", feature = "proxy", feature = "std"))]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
@@ -177,6 +198,11 @@ impl TextDecoder {
     #[inline(always)]
     pub(crate) const fn is_at_start(&self) -> bool {
         self.policies.is_at_start()
+    }
+
+    /// Counts an error in the text that this decoder returned.
+    pub(crate) fn count(&mut self, error: Utf8Error) {
+        self.policies.count(error);
     }
 
     /// Whether an ill-formed sequence is an error.
@@ -214,7 +240,6 @@ impl TextDecoder {
 
     /// Moves to a character boundary at another offset of the same stream. Pending bytes are discarded, and no policy
     /// is applied to skipped bytes. After this the BOM policy no longer applies, unless the offset did not change.
-    #[cfg(any(feature = "protobuf", feature = "proxy", feature = "std"))]
     #[inline(always)]
     pub(crate) fn seek(&mut self, offset: u64) {
         if self.policies.is_at_start() && offset != self.valid_up_to() {
@@ -233,5 +258,4 @@ impl TextDecoder {
 
 /// The maximum number of bytes that are validated at a time under a subset. Validated text is searched for characters
 /// outside the subset, and the rest may be validated again after each of them, so this number is small.
-#[cfg(feature = "alloc")]
 pub(super) const VALIDATED_FOR_SUBSET: usize = 4 * 1024;

@@ -5,6 +5,7 @@ mod batches;
 mod framed;
 mod frames;
 mod framing;
+mod json;
 mod line_encoder;
 mod reports;
 mod sse;

@@ -28,7 +28,7 @@ fn every_kind_is_parsed_from_its_name() {
     }
     let error = "Bad".parse::<ErrorKind>().unwrap_err().to_string();
     assert!(error.starts_with("unknown kind of error; known are InvalidLead, "), "{error}");
-    assert!(error.ends_with(", PartlyEscaped"), "{error}");
+    assert!(error.ends_with(", IncompleteEscape"), "{error}");
 }
 
 #[test]

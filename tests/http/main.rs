@@ -9,6 +9,8 @@ mod documents;
 #[cfg(feature = "http")]
 mod forms;
 #[cfg(feature = "http")]
+mod json;
+#[cfg(feature = "http")]
 mod multipart;
 #[cfg(all(feature = "http", feature = "protobuf"))]
 mod protobuf;

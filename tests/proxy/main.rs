@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod filter;
+mod json;
 mod line_filter;
 #[cfg(feature = "relay")]
 mod relay;

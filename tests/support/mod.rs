@@ -7,6 +7,7 @@ pub mod cases;
 #[cfg(feature = "transcode")]
 pub mod encodings;
 pub mod hostile;
+pub mod json;
 #[cfg(feature = "transcode")]
 pub mod languages;
 #[cfg(feature = "tower")]

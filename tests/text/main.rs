@@ -5,6 +5,8 @@
 mod collect;
 mod declared;
 mod decoder;
+#[cfg(feature = "std")]
+mod json;
 mod locate;
 mod names;
 #[cfg(feature = "alloc")]

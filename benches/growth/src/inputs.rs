@@ -51,6 +51,10 @@ repeated! {
     BOMS: "BOM" = b"\xEF\xBB\xBF";
     SURROGATES: "D8 00" = b"\xD8\x00";
     ZEROS: "00" = b"\0";
+    BACKSLASHES: "backslash" = b"\\";
+    HALF_PAIRS: "half of a pair" = br"\uD83D";
+    SHORT_ESCAPES: "short escape" = br"\u12";
+    PAIRS: "pair" = br"\uD83D\uDE00";
     ESCAPES: "ESC %" = b"\x1B%";
     FRAMES: "frames of 3 bytes" = b"\0\0\0\x03a\xFFb";
     EMPTY_FRAMES: "empty frames" = b"\0\0\0\0";
@@ -130,6 +134,9 @@ const LONG_MESSAGE: Input = Input {
 /// Frames of a WebSocket server.
 pub(crate) const FRAMES_OF_WEBSOCKET: [Input; 6] =
     [PINGS, EMPTY_MESSAGES, EMPTY_FRAGMENTS, ILL_FORMED_MESSAGES, SPLIT_CHARACTERS, LONG_MESSAGE];
+
+/// Escapes of JSON.
+pub(crate) const JSON: [Input; 4] = [BACKSLASHES, HALF_PAIRS, SHORT_ESCAPES, PAIRS];
 
 /// Text, well-formed and ill-formed.
 pub(crate) const TEXT: [Input; 7] =

@@ -7,6 +7,7 @@ use utf8_codec::content_type::ContentType;
 use utf8_codec::detect::{
     BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
 };
+use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
@@ -92,6 +93,23 @@ pub(crate) fn rows() -> Vec<Row> {
         })
         .whole_only(),
     ];
+    for &policy in EscapePolicy::ALL {
+        let strings = JsonStrings::new().with_escape_policy(policy).with_subset(&NOT_A);
+        let decoder = JsonDecoder::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
+        let inputs = TEXT.into_iter().chain(JSON);
+        rows.push(Row::new(format!("JsonDecoder, {policy}"), inputs, move |bytes, chunk| {
+            let mut decoder = decoder.with_strings(strings);
+            for mut chunk in bytes.chunks(chunk) {
+                // Every iterator is dropped after some pieces.
+                while !chunk.is_empty() {
+                    let before = decoder.offset();
+                    decoder.feed(chunk).take(9).for_each(sink);
+                    chunk = &chunk[(decoder.offset() - before) as usize..];
+                }
+            }
+            decoder.finish().for_each(sink);
+        }));
+    }
     for scope in [Scope::Line, Scope::Frame, Scope::Sequence] {
         let inputs = LINES_OF_ALL_KINDS;
         rows.push(Row::new(format!("FallbackDecoder, {scope:?}"), inputs, move |bytes, chunk| {

@@ -139,6 +139,7 @@ impl Bench {
         self.framed_text();
         self.loopback();
         self.lines();
+        self.json();
         self.encoder();
         self.events();
         self.counts();

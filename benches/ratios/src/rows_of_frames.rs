@@ -39,7 +39,10 @@ impl Bench {
             let contenders = vec![
                 Contender::new("FrameFilter", move || {
                     let mut filter = FrameFilter::new(Sender::Client);
-                    u64::from(filter.feed_with(black_box(stream), |edit| drop(black_box(edit))) == FrameVerdict::Pass)
+                    u64::from(
+                        filter.feed_with(black_box(stream), |edit| drop(black_box(edit)))
+                            == FrameVerdict::Pass,
+                    )
                 }),
                 Contender::new("validator", move || {
                     let mut validator = Utf8Validator::new();
@@ -94,7 +97,10 @@ impl Bench {
                 Contender::new("fastwebsockets", move || {
                     block_on(async {
                         let mut socket = fastwebsockets::FragmentCollector::new(
-                            fastwebsockets::WebSocket::after_handshake(Connection(stream), fastwebsockets::Role::Server),
+                            fastwebsockets::WebSocket::after_handshake(
+                                Connection(stream),
+                                fastwebsockets::Role::Server,
+                            ),
                         );
                         let mut text = 0;
                         while let Ok(frame) = socket.read_frame().await {
@@ -146,7 +152,11 @@ impl Write for Connection<'_> {
 }
 
 impl AsyncRead for Connection<'_> {
-    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let (now, later) = self.0.split_at(self.0.len().min(buffer.remaining()).min(READ));
         buffer.put_slice(now);
         self.0 = later;

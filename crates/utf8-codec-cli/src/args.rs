@@ -5,6 +5,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use utf8_codec::json::EscapePolicy;
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 
 /// The policies for ill-formed input and for the BOM. They are flattened into `convert`, `proxy` and `serve`.
@@ -46,6 +47,12 @@ fn error_policy() -> impl TypedValueParser<Value = ErrorPolicy> {
 /// Parses the name of a [`BomPolicy`].
 pub(super) fn bom_policy() -> impl TypedValueParser<Value = BomPolicy> {
     let names = BomPolicy::ALL.iter().map(|policy| PossibleValue::new(policy.name()).help(policy.summary()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
+}
+
+/// Parses the name of an [`EscapePolicy`].
+pub(super) fn escape_policy() -> impl TypedValueParser<Value = EscapePolicy> {
+    let names = EscapePolicy::ALL.iter().map(|policy| PossibleValue::new(policy.name()));
     PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 

@@ -13,14 +13,15 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
+use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::proxy::{
     Direction, End, LineError, LineFilter, Observer, Outcome as Relayed, RejectedLine, RejectionPolicy, Relay,
 };
-use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::{ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 use crate::address::{self, Address, ListenAddress};
 use crate::admin;
-use crate::args::{PolicyArgs, at_least_one, seconds, whole_number};
+use crate::args::{PolicyArgs, at_least_one, escape_policy, seconds, whole_number};
 use crate::log::DroppedLines;
 use crate::metrics::Metrics;
 use crate::net::{Peer, Socket};
@@ -52,6 +53,12 @@ pub(super) struct Args {
     direction: Directions,
     #[command(flatten)]
     policies: PolicyArgs,
+    /// Also check the escapes in the strings of JSON, such as \uD83D: what to do with one that is no character
+    #[arg(long, value_name = "POLICY", value_parser = escape_policy())]
+    json_strings: Option<EscapePolicy>,
+    /// Escaped characters to accept in JSON: without U+0000, or those of I-JSON (RFC 7493)
+    #[arg(long, value_name = "SUBSET", requires = "json_strings")]
+    json_subset: Option<JsonSubset>,
     /// Enforce the policies, or forward every byte and only log what would be rejected or repaired
     #[arg(long, value_name = "MODE", default_value = "enforce")]
     mode: Mode,
@@ -96,6 +103,12 @@ enum Directions {
     Both,
     Requests,
     Responses,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum JsonSubset {
+    NoNul,
+    IJson,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -159,7 +172,9 @@ impl Args {
             () = signals.next() => return Ok(()),
         }
         let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
-        let repairs = self.policies.on_error() != ErrorPolicy::Strict && self.mode == Mode::Enforce;
+        let replaces_escapes = self.json_strings == Some(EscapePolicy::Replace);
+        let repairs = (self.policies.on_error() != ErrorPolicy::Strict || replaces_escapes)
+            && self.mode == Mode::Enforce;
         let metrics = Arc::new(Metrics::new(dropped, repairs));
         let admin = match admin {
             Some(admin) => {
@@ -222,6 +237,15 @@ impl Args {
         Ok(())
     }
 
+    fn json_strings(&self) -> Option<JsonStrings> {
+        let strings = JsonStrings::new().with_escape_policy(self.json_strings?);
+        Some(match self.json_subset {
+            None => strings,
+            Some(JsonSubset::NoNul) => strings.with_subset(&Subset::NO_NUL),
+            Some(JsonSubset::IJson) => strings.with_subset(&Subset::I_JSON),
+        })
+    }
+
     fn relay(&self) -> Relay {
         let mut relay = Relay::with_decoder(self.policies.decoder())
             .with_linger(self.linger)
@@ -232,6 +256,7 @@ impl Args {
             (Framing::Stream, Hold::Lines) => relay.with_line_filter(lines.with_stop_at_error(true)),
             (Framing::Stream, Hold::Characters) => relay,
         };
+        relay = relay.with_json_strings(self.json_strings());
         if let Some(idle_timeout) = self.service.idle_timeout() {
             relay = relay.with_idle_timeout(idle_timeout);
         }

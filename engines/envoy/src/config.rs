@@ -20,6 +20,7 @@ use utf8_codec::content_type::ContentType;
 use utf8_codec::http::{
     BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy,
 };
+use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
@@ -35,6 +36,7 @@ pub enum FilterKind {
 #[derive(Clone, Debug)]
 pub struct Settings {
     decoder: TextDecoder,
+    json_strings: Option<JsonStrings>,
     direction: Sides,
     headers: Sides,
     trailers: Sides,
@@ -65,6 +67,9 @@ struct Document {
     #[serde(deserialize_with = "name")]
     bom: BomPolicy,
     subset: Option<String>,
+    #[serde(deserialize_with = "some_name")]
+    json_strings: Option<EscapePolicy>,
+    json_subset: Option<String>,
     direction: Option<Sides>,
     action: Action,
     // Settings of the HTTP filter.
@@ -79,6 +84,7 @@ struct Document {
     content_ranges: Option<Other>,
     length_prefixed: Option<Other>,
     form_data: Option<bool>,
+    json_event_streams: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -175,6 +181,12 @@ impl Settings {
         self.decoder
     }
 
+    /// Returns which escapes are accepted in the strings of JSON, if they are checked. For connections; the rules for
+    /// bodies have the same.
+    pub const fn json_strings(&self) -> Option<JsonStrings> {
+        self.json_strings
+    }
+
     /// Returns the rules for bodies.
     pub const fn rules(&self, message: MessageKind) -> &BodyRules {
         match message {
@@ -210,6 +222,7 @@ impl Document {
             ("content_ranges", self.content_ranges.is_some()),
             ("length_prefixed", self.length_prefixed.is_some()),
             ("form_data", self.form_data.is_some()),
+            ("json_event_streams", self.json_event_streams.is_some()),
         ]
         .into_iter()
         .find_map(|(key, is_set)| is_set.then_some(key))
@@ -225,6 +238,7 @@ impl Document {
         if let Some(name) = &self.subset {
             decoder = decoder.with_subset(subset(name)?);
         }
+        let json_strings = self.json_strings()?;
         let direction = match self.direction {
             Some(Sides::None) => {
                 return Err(ConfigError("`direction` is `request`, `response` or `both`".into()));
@@ -239,19 +253,46 @@ impl Document {
         };
         Ok(Settings {
             decoder,
+            json_strings,
             direction,
             headers: self.headers.unwrap_or(Sides::Request),
             trailers: self.trailers.unwrap_or(Sides::Request),
             is_buffered: self.mode == Some(Mode::Buffered),
             only_reports: self.action == Action::Report,
-            request_rules: self.rules(BodyRules::new(), decoder, types.as_deref()),
-            response_rules: self.rules(BodyRules::for_responses(), decoder, types.as_deref()),
+            request_rules: self.rules(BodyRules::new(), decoder, json_strings, types.as_deref()),
+            response_rules: self.rules(BodyRules::for_responses(), decoder, json_strings, types.as_deref()),
         })
     }
 
+    /// Returns which escapes are accepted. As for bytes, errors that are only reported are not repaired.
+    fn json_strings(&self) -> Result<Option<JsonStrings>, ConfigError> {
+        let Some(policy) = self.json_strings else {
+            return match self.json_subset {
+                Some(_) => Err(ConfigError("`json_subset` needs `json_strings`".into())),
+                None => Ok(None),
+            };
+        };
+        let policy = if self.action == Action::Report { EscapePolicy::Strict } else { policy };
+        let mut strings = JsonStrings::new().with_escape_policy(policy);
+        if let Some(name) = &self.json_subset {
+            strings = strings.with_subset(subset(name)?);
+        }
+        Ok(Some(strings))
+    }
+
     /// Returns the rules with the settings of the document.
-    fn rules(&self, rules: BodyRules, decoder: TextDecoder, types: Option<&[TypePattern]>) -> BodyRules {
-        let mut rules = rules.with_decoder(decoder).with_form_data(self.form_data.unwrap_or_default());
+    fn rules(
+        &self,
+        rules: BodyRules,
+        decoder: TextDecoder,
+        json_strings: Option<JsonStrings>,
+        types: Option<&[TypePattern]>,
+    ) -> BodyRules {
+        let mut rules = rules
+            .with_decoder(decoder)
+            .with_json_strings(json_strings)
+            .with_json_event_streams(self.json_event_streams.unwrap_or_default())
+            .with_form_data(self.form_data.unwrap_or_default());
         if let Some(types) = types {
             let types = types.to_vec();
             rules = rules.with_text_types(move |given| types.iter().any(|pattern| pattern.matches(given)));
@@ -297,6 +338,13 @@ impl Document {
 fn name<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(deserializer: D) -> Result<T, D::Error> {
     let name = String::deserialize(deserializer)?;
     name.parse().map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
+}
+
+/// Same for a key that may be missing.
+fn some_name<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    name(deserializer).map(Some)
 }
 
 fn subset(name: &str) -> Result<&'static Subset, ConfigError> {
@@ -391,6 +439,9 @@ mod tests {
             (r#"{"bom": "kep"}"#, "`kep`: unknown policy; known are keep, "),
             (r#"{"on_error": 1}"#, "expected"),
             (r#"{"subset": "klingon"}"#, "unknown `subset`, expected one of ascii"),
+            (r#"{"json_strings": "drop"}"#, "`drop`: unknown policy for escapes; known are strict, "),
+            (r#"{"json_strings": "keep", "json_subset": "nul"}"#, "unknown `subset`"),
+            (r#"{"json_subset": "no-nul"}"#, "`json_subset` needs `json_strings`"),
             (r#"{"direction": "none"}"#, "`direction` is"),
             (r#"{"content_types": ["text"]}"#, "`content_types`"),
             (r#"{"mode": "fast"}"#, "unknown variant `fast`"),

@@ -73,7 +73,8 @@ impl Filter {
         let Shared { settings, counters } = &*self.shared;
         let mut check = match direction.take() {
             Direction::Start if settings.covers(message) => {
-                Box::new(Check::text(settings.decoder(), settings.only_reports()))
+                let check = Check::text(settings.decoder(), settings.only_reports());
+                Box::new(check.with_json_strings(settings.json_strings()))
             }
             Direction::Checked(check) => check,
             Direction::Start | Direction::Unchecked => {

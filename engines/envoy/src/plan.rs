@@ -20,6 +20,7 @@ use utf8_codec::content_type;
 use utf8_codec::http::{
     BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason, Utf8BodyError, check_field,
 };
+use utf8_codec::json::JsonStrings;
 use utf8_codec::proxy::{self, Edit, Filter};
 use utf8_codec::{TextDecoder, from_utf8};
 
@@ -74,10 +75,10 @@ pub enum Verdict {
     Rejected(Reason),
 }
 
-/// Up to 8 bytes.
+/// Up to 16 bytes: a character or an escape that came in several slices.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head {
-    bytes: [u8; 8],
+    bytes: [u8; 16],
     len: usize,
 }
 
@@ -114,11 +115,22 @@ impl Check {
         Self { kind: Kind::Text(Filter::with_decoder(decoder)), only_reports, repair: None }
     }
 
+    /// Also checks the escapes in the strings of JSON, in text.
+    #[must_use]
+    pub fn with_json_strings(self, strings: Option<JsonStrings>) -> Self {
+        match self.kind {
+            Kind::Text(filter) => Self { kind: Kind::Text(filter.with_json_strings(strings)), ..self },
+            kind => Self { kind, ..self },
+        }
+    }
+
     /// Creates the check of a body from its plan.
     pub fn body(plan: &BodyPlan, rules: &BodyRules, only_reports: bool) -> Self {
         let kind = match plan.kind() {
             BodyKind::Pass => return Self::pass(),
-            BodyKind::Text => Kind::Text(Filter::with_decoder(*plan.decoder())),
+            BodyKind::Text | BodyKind::Json => {
+                Kind::Text(Filter::with_decoder(*plan.decoder()).with_json_strings(plan.json_strings()))
+            }
             _ => Kind::Body(Box::new(BodyFilter::new(plan, rules))),
         };
         let may_change = !only_reports && plan.invalidates("content-digest", b"");

@@ -269,6 +269,23 @@ fn a_response_is_a_tunnel_only_by_its_status() {
 }
 
 #[test]
+fn the_escapes_of_json_are_the_same_for_every_partition() {
+    let json: Field<'_> = (b"content-type", b"application/json");
+    let settings = settings(r#"{"json_strings": "replace", "json_subset": "no-nul"}"#);
+    for (body, expected) in [(br#""\uD83D\n""#, br#""\uFFFD\n""#), (br#""\u0000\\""#, br#""\uFFFD\\""#)] {
+        for calls in partitions(body) {
+            let body = decide(&settings, MessageKind::Request, [json].into_iter(), Content::Body).unwrap();
+            let connection =
+                Check::text(settings.decoder(), false).with_json_strings(settings.json_strings());
+            for mut check in [body.check, connection] {
+                let (forwarded, verdict) = forward(&mut check, &calls);
+                assert_eq!((&forwarded[..], verdict), (&expected[..], Verdict::Pass), "{calls:02X?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_report_is_of_the_first_error_whatever_the_policy() {
     let policies = ["strict", "replace", "substitute", "escape", "latin1", "windows-1252", "skip"];
     for policy in policies {

@@ -113,6 +113,9 @@ impl BodyFilter {
         match plan.check() {
             Check::Pass => Self { is_checked: false, ..Self::of(Kind::Pass(PassFilter::at(0))) },
             Check::Text => Self::with_decoder(decoder),
+            Check::Json(strings) => {
+                Self::of(Kind::Text(TextFilter::new(decoder).with_json_strings(*strings)))
+            }
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary } => Self::of_form(boundary, rules),
             Check::Document { kind, other, .. } => {
@@ -264,14 +267,15 @@ impl BodyFilter {
         self.fed
     }
 
-    /// Returns the decoder with its state, if the rest of the body is plain UTF-8 text and nothing is left to return.
+    /// Returns the decoder with its state, if the rest of the body is plain UTF-8 text, not
+    /// [JSON](super::BodyKind::Json), and nothing is left to return.
     ///
     /// An engine can then go on with a [`proxy::Filter`](crate::proxy::Filter), which needs no copies: after the start
     /// of a [document](super::BodyKind::Document).
     pub fn text_decoder(&self) -> Option<TextDecoder> {
         match &self.kind {
             Kind::Text(filter) if !self.has_failed && self.untaken() == 0 && filter.is_idle() => {
-                Some(*filter.decoder())
+                filter.text_decoder()
             }
             _ => None,
         }

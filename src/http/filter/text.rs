@@ -7,12 +7,14 @@ use super::kind::{KindFilter, min_text_output, repaired};
 use crate::error::Utf8Error;
 use crate::http::error::Utf8BodyError;
 use crate::joiner::Joiner;
+use crate::json::{Escapes, JsonPieces, JsonStrings};
 use crate::text::{TextDecoder, TextPiece};
 
-/// Filters text with a [`TextDecoder`].
+/// Filters text with a [`TextDecoder`], and the escapes of JSON.
 #[derive(Debug)]
 pub(super) struct TextFilter {
     decoder: TextDecoder,
+    escapes: Option<Box<Escapes>>,
     chunk: Bytes,
     /// The number of bytes of the chunk that were decoded.
     taken: usize,
@@ -27,6 +29,7 @@ impl TextFilter {
     pub(super) const fn new(decoder: TextDecoder) -> Self {
         Self {
             decoder,
+            escapes: None,
             chunk: Bytes::new(),
             taken: 0,
             joiner: Joiner::new(SHORT),
@@ -35,19 +38,34 @@ impl TextFilter {
         }
     }
 
+    pub(super) fn with_json_strings(self, strings: JsonStrings) -> Self {
+        Self { escapes: Some(Box::new(Escapes::new(strings))), ..self }
+    }
+
     pub(super) const fn is_idle(&self) -> bool {
         self.chunk.is_empty() && self.end.is_empty() && self.error.is_none()
     }
 
-    pub(super) const fn decoder(&self) -> &TextDecoder {
-        &self.decoder
+    /// Returns the decoder, unless the text is JSON.
+    pub(super) const fn text_decoder(&self) -> Option<TextDecoder> {
+        if self.escapes.is_some() { None } else { Some(self.decoder) }
+    }
+
+    /// Returns the bytes of an unfinished escape.
+    fn held_escape(&self) -> &[u8] {
+        self.escapes.as_deref().map_or(&[], Escapes::pending)
     }
 
     /// Decodes up to the end of the next frame, and returns it or the error after it.
     fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        while self.error.is_none() && self.taken < self.chunk.len() {
+        let is_waiting =
+            |escapes: &Option<Box<Escapes>>| escapes.as_ref().is_some_and(|escapes| escapes.is_waiting());
+        while self.error.is_none() && (self.taken < self.chunk.len() || is_waiting(&self.escapes)) {
             let rest = &self.chunk[self.taken..];
-            let (piece, taken) = self.decoder.take_piece(rest);
+            let (piece, taken) = match &mut self.escapes {
+                Some(escapes) => escapes.take_piece(&mut self.decoder, rest),
+                None => self.decoder.take_piece(rest),
+            };
             let frame = match piece {
                 Some(TextPiece::Text(text)) => {
                     let start = text.as_ptr().addr() - self.chunk.as_ptr().addr();
@@ -94,6 +112,15 @@ impl KindFilter for TextFilter {
     }
 
     fn finish(&mut self) {
+        if let Some(escapes) = &mut self.escapes {
+            let mut end = Vec::new();
+            let pieces = JsonPieces::new(&mut self.decoder, escapes, &[], true);
+            let mut take =
+                |piece: TextPiece<'_>| piece.text().map(|text| end.extend_from_slice(text.as_bytes()));
+            self.error = pieces.map(&mut take).find_map(Result::err);
+            self.end = end.into();
+            return;
+        }
         match self.decoder.finish().map(|end| end.text().map(|text| Bytes::copy_from_slice(text.as_bytes())))
         {
             Some(Ok(text)) => self.end = text,
@@ -104,7 +131,7 @@ impl KindFilter for TextFilter {
 
     fn is_clean(&self) -> bool {
         let mut probe = self.decoder;
-        self.is_idle() && probe.finish().is_none()
+        self.is_idle() && self.held_escape().is_empty() && probe.finish().is_none()
     }
 
     fn offset(&self) -> u64 {
@@ -113,11 +140,12 @@ impl KindFilter for TextFilter {
 
     #[inline]
     fn repaired(&self) -> u64 {
-        repaired(&self.decoder)
+        let (wrong, replaced) = self.escapes.as_deref().map_or((0, 0), Escapes::wrong_and_replaced);
+        repaired(&self.decoder).saturating_sub(wrong) + replaced
     }
 
     fn held(&self) -> u64 {
-        self.decoder.pending().len() as u64
+        (self.held_escape().len() + self.decoder.pending().len()) as u64
     }
 
     fn queued(&self) -> (u64, bool) {

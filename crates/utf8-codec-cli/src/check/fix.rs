@@ -179,7 +179,16 @@ impl FixArgs {
         let is_named = matches!(self.from, Some(From::Charset(_)));
         let is_declared = summary.declared.is_some() && is_ill_formed && !is_named;
         let removes_marks = checks.rules.contains(&Rule::Invisible);
-        Ok(Plan { source, is_declared, bom: checks.bom, kind: checks.kind, survey, removes_marks })
+        let replaces_escapes = checks.rules.contains(&Rule::JsonEscapes);
+        Ok(Plan {
+            source,
+            is_declared,
+            bom: checks.bom,
+            kind: checks.kind,
+            survey,
+            removes_marks,
+            replaces_escapes,
+        })
     }
 
     /// Returns how to decode a file that is not UTF-8, or why that cannot be decided.

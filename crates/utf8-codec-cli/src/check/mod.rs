@@ -6,6 +6,7 @@ mod declaration;
 mod detect;
 mod diagnostic;
 mod diff;
+mod escapes;
 mod fix;
 mod invisible;
 mod legacy;
@@ -278,8 +279,10 @@ impl Args {
         let start = Start::of(&file);
         let is_text =
             start.is_ok_and(|start| start == Start::Text || (start == Start::Binary && input.is_named));
-        // What such a rule finds in a line depends on the whole line.
-        let needs_lines = settings.of(&input.path).is_ok_and(|checks| checks.needs_words());
+        // What such a rule, or `json-escapes`, finds in a line depends on the whole line.
+        let needs_lines = settings
+            .of(&input.path)
+            .is_ok_and(|checks| checks.needs_words() || checks.rules.contains(&Rule::JsonEscapes));
         let parts = if is_text { split::parts(&mut file, len, needs_lines) } else { Ok(Vec::new()) };
         let survey = file.rewind().and_then(|()| match settings.of(&input.path) {
             Ok(checks) => Ok(checks.surveyed(&mut file)?.survey),

@@ -32,6 +32,8 @@ pub(super) enum Rule {
     /// A BOM before `#!` or that the type of the file forbids (.json, .sh, .bat, .php), or a missing BOM in a file of
     /// PowerShell with characters beyond ASCII and without `#!`
     Bom,
+    /// Escapes in the strings of JSON files that are no character: `\uD83D` alone, `\u` without four digits
+    JsonEscapes,
     /// The `charset` of .editorconfig: utf-8, utf-8-bom, utf-16le, utf-16be or latin1
     Editorconfig,
 }
@@ -49,6 +51,7 @@ impl Rule {
             Self::Xml => "xml",
             Self::Assignable => "assignable",
             Self::Bom => "bom",
+            Self::JsonEscapes => "json-escapes",
             Self::Editorconfig => "editorconfig",
         }
     }
@@ -60,12 +63,12 @@ impl Rule {
 
     /// Whether `--fix` fixes some violations of the rule.
     pub(super) fn has_fix(self) -> bool {
-        matches!(self, Self::Mojibake | Self::Invisible | Self::Bom | Self::Editorconfig)
+        matches!(self, Self::Mojibake | Self::Invisible | Self::Bom | Self::JsonEscapes | Self::Editorconfig)
     }
 
     /// Calls `found` with the position, the length and a message for each violation of the rule in a text. `Bom` and
-    /// `Editorconfig` are not checked here, but at the start of a scan. `survey` is that of the file, and `is_line_start` is whether the text
-    /// is at the start of a line.
+    /// `Editorconfig` are not checked here, but at the start of a scan, and `JsonEscapes` by the scan. `survey` is that of
+    /// the file, and `is_line_start` is whether the text is at the start of a line.
     pub(super) fn check(
         self,
         text: &str,
@@ -101,7 +104,7 @@ impl Rule {
         let is_noncharacter =
             matches!(character, '\u{FDD0}'..='\u{FDEF}') || u32::from(character) & 0xFFFE == 0xFFFE;
         match self {
-            Self::Mojibake | Self::Invisible | Self::Bom | Self::Editorconfig => false,
+            Self::Mojibake | Self::Invisible | Self::Bom | Self::JsonEscapes | Self::Editorconfig => false,
             Self::ReplacementCharacter => character == '\u{FFFD}',
             Self::Control => character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\u{C}'),
             Self::Bidi => matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'),

@@ -15,6 +15,7 @@ use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder};
 use super::binary::PREFIX;
 use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Problem, Summary};
+use super::escapes::{Escapes, Violation};
 use super::invisible::MARK;
 use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
@@ -113,6 +114,7 @@ pub(super) fn scan_part(
         checks,
         part,
         is_line_start: true,
+        escapes: checks.rules.contains(&Rule::JsonEscapes).then(Escapes::new),
         report,
         buffer,
         base: from,
@@ -154,6 +156,8 @@ struct Scan<'s> {
     part: FilePart,
     /// Whether the next text is at the start of a line.
     is_line_start: bool,
+    /// The escapes of JSON, if their rule is checked.
+    escapes: Option<Escapes>,
     report: &'s mut dyn FnMut(Diagnostic),
     buffer: Vec<u8>,
     /// The offset of the first byte of the buffer.
@@ -331,6 +335,7 @@ impl Scan<'_> {
             }
             Decoder::Other(transcoder) => self.transcode(transcoder, None, &buffer),
         }
+        self.end_escape(&buffer);
         self.buffer = buffer;
     }
 
@@ -378,30 +383,50 @@ impl Scan<'_> {
             let is_bom = rule == Rule::Invisible && is_file_start && text.starts_with(MARK);
             let start = if is_bom { MARK.len_utf8() } else { 0 };
             rule.check(&text[start..], &self.checks.survey, self.is_line_start, |at, len, message| {
-                found.push((start + at, rule, len, message));
+                found.push((rule, Violation { at: start + at, before: 0, len, message }));
             });
         }
         self.is_line_start = text.ends_with('\n');
-        if !found.is_empty() {
-            found.sort_by_key(|&(at, ..)| at);
-            let (mut locator, mut from) = (self.locator, 0);
-            for (at, rule, len, message) in found {
-                locator.push(&text[from..at]);
-                from = at;
-                let mut location = locator.location();
-                location.offset += self.part.start;
-                if self.is_allowed(rule, self.position(location.offset), buffer) {
-                    continue;
-                }
-                let width = Columns::of(&text[at..at + len]);
-                self.found(Problem::Rule(rule), location, len as u64, width, buffer, || message);
-            }
-        }
+        let escapes = self.escapes.as_mut().map(|escapes| escapes.check(Some(text))).unwrap_or_default();
+        found.extend(escapes.into_iter().map(|escape| (Rule::JsonEscapes, escape)));
+        self.violations(found, text, buffer);
         if self.checks.wants_counts {
             self.count(text);
         }
         self.evidence.text(text);
         self.locator.push(text);
+    }
+
+    /// Reports what violates a rule in a text.
+    fn violations(&mut self, mut found: Vec<(Rule, Violation)>, text: &str, buffer: &[u8]) {
+        found.sort_by_key(|(_, violation)| violation.at);
+        let (mut locator, mut from) = (self.locator, 0);
+        for (rule, Violation { at, before, len, message }) in found {
+            locator.push(&text[from..at]);
+            from = at;
+            let mut location = locator.location();
+            location.offset = location.offset + self.part.start - before;
+            // JSON has no comments.
+            if rule != Rule::JsonEscapes && self.is_allowed(rule, self.position(location.offset), buffer) {
+                continue;
+            }
+            let Columns { bytes, characters, utf16, .. } = &mut location.columns;
+            // An escape is ASCII, and is in one line.
+            for column in [bytes, characters, utf16] {
+                *column = column.saturating_sub(before);
+            }
+            let width = match text.get(at..at + len) {
+                Some(text) if before == 0 => Columns::of(text),
+                _ => Columns::of(&"u".repeat(len)),
+            };
+            self.found(Problem::Rule(rule), location, len as u64, width, buffer, || message);
+        }
+    }
+
+    /// Ends an escape that the text does not continue.
+    fn end_escape(&mut self, buffer: &[u8]) {
+        let wrong = self.escapes.as_mut().map(|escapes| escapes.check(None)).unwrap_or_default();
+        self.violations(wrong.into_iter().map(|escape| (Rule::JsonEscapes, escape)).collect(), "", buffer);
     }
 
     fn count(&mut self, text: &str) {

@@ -14,6 +14,7 @@ use utf8_codec::transcode::Encoding;
 
 use super::config::{Config, Configs, Options};
 use super::declaration::kind_of;
+use super::escapes::is_json;
 use super::rules::Rule;
 use super::scan::Checks;
 use crate::args::bom_policy;
@@ -116,6 +117,9 @@ impl Settings {
             (true, Some(rules)) => rules,
             _ => self.args.rules.clone(),
         };
+        if !is_json(path) {
+            checks.rules.retain(|rule| *rule != Rule::JsonEscapes);
+        }
         let (mut expected, mut policy) = (Encoding::Utf8.into(), BomPolicy::Keep);
         if checks.rules.contains(&Rule::Bom) {
             policy = by_type(path);

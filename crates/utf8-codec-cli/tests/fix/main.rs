@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 
 mod cases;
+mod escapes;
 mod files;
 mod mojibake;
 mod races;

@@ -43,6 +43,27 @@ fn strict_delivers_the_prefix_and_reports_once() {
 }
 
 #[test]
+fn the_escapes_of_json_are_replaced_or_rejected() {
+    for (options, answer) in [
+        (&["--json-strings", "replace"][..], r#"line 1: 19 characters: ["\uFFFD","\u0000"]"#),
+        (
+            &["--json-strings", "keep", "--json-subset", "no-nul"],
+            r#"line 1: 19 characters: ["\uD83D","\u0000"]"#,
+        ),
+        (&["--json-strings", "strict"], ""),
+    ] {
+        let proxy = Server::start(&[&["proxy"], options].concat());
+        let mut client = proxy.connect();
+        for part in [&br#"["\u"#[..], br#"D83D","\u00"#, b"00\"]\n"] {
+            client.write_all(part).unwrap();
+        }
+        let line = if answer.is_empty() { read_to_reset(&mut client) } else { read_line(&mut client) };
+        assert_eq!(line.trim_end(), answer, "{options:?}");
+        assert_eq!(facts(&proxy.reports()[0]), (2, "UnpairedSurrogate", 6), "{options:?}");
+    }
+}
+
+#[test]
 fn every_policy_has_the_documented_result() {
     for (policy, text) in [
         ("replace", "a\u{FFFD}b\u{FFFD}c"),

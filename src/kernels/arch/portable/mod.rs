@@ -45,7 +45,6 @@ const FUNCTIONS: Functions = Functions {
     },
     #[cfg(feature = "mime")]
     decode_quoted: None,
-    #[cfg(feature = "codec")]
     find_all: positions::find_all,
     find_class: classes::find_class,
     ascii_without: |_, _| 0,

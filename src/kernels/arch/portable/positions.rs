@@ -1,23 +1,19 @@
 //! Finds every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
 
 use crate::kernels::functions::BLOCK;
-#[cfg(feature = "codec")]
 use crate::kernels::functions::{CAPACITY, Found};
 
-#[cfg(feature = "codec")]
 /// The maximum number of bytes that one call searches.
 pub(in crate::kernels) const STRETCH: usize = 4096;
 
 /// The number of positions that are written without a test of the count. Most blocks have no more.
 const FEW: usize = 4;
 
-#[cfg(feature = "codec")]
 /// A safe [`find_all`](crate::kernels::functions::Functions).
 pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     find_all_with(bytes, positions, |block| equal_bits(block, byte), write_positions)
 }
 
-#[cfg(feature = "codec")]
 /// The loop over blocks. `equal_bits` returns a bit for each byte of a block, set if the byte is the one that is
 /// searched for. `write` takes these bits, the index of the block, and the space for the positions. It writes the
 /// positions and returns their number.
@@ -31,7 +27,6 @@ pub(in crate::kernels) fn find_all_with(
     find_more_with(Found { count: 0, searched: 0 }, bytes, positions, equal_bits, write)
 }
 
-#[cfg(feature = "codec")]
 /// Same as [`find_all_with`], for a search that has already `found` some positions. `rest` starts after the bytes that
 /// were searched, which are a number of blocks.
 #[inline(always)]
@@ -90,7 +85,6 @@ pub(crate) fn first_position(bytes: &[u8], byte: u8) -> Option<usize> {
     rest.iter().position(|&other| other == byte).map(|at| blocks.len() * BLOCK + at)
 }
 
-#[cfg(any(feature = "codec", all(feature = "alloc", feature = "transcode")))]
 /// Returns a bit for each byte of a block, set if the byte is equal to `byte`.
 #[inline]
 pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
@@ -106,7 +100,7 @@ pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     })
 }
 
-#[cfg(all(test, any(feature = "codec", all(feature = "alloc", feature = "transcode"))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -15,7 +15,6 @@ static SIMD128: Functions = Functions {
     is_text: simd128::is_text,
     #[cfg(feature = "transcode")]
     ascii_len: simd128::ascii_len,
-    #[cfg(feature = "codec")]
     find_all: simd128::find_all,
     ..super::portable::extended("simd128", || true)
 };

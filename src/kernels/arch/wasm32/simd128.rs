@@ -21,14 +21,12 @@ use core::arch::wasm32::*;
 
 use crate::kernels::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods, words_of_short};
 use crate::kernels::state::Carry;
-#[cfg(feature = "codec")]
 use crate::kernels::{
     arch::portable::positions::{find_all_with, write_positions},
     functions::{BLOCK, CAPACITY, Found},
 };
 
 /// A safe [`find_all`](crate::kernels::functions::Functions).
-#[cfg(feature = "codec")]
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = u8x16_splat(byte);
     let equal_bits = |block: &[u8; BLOCK]| {

@@ -82,7 +82,6 @@ macro_rules! functions {
             decode_base64_lines: $kernel::base64::decode_lines,
             #[cfg(feature = "mime")]
             decode_quoted: Some(avx2::quoted::decode_segments),
-            #[cfg(feature = "codec")]
             find_all: $kernel::positions::find_all,
             find_class: $kernel::classes::find_class,
             ascii_without: $kernel::classes::ascii_without,

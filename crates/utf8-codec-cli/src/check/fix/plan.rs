@@ -11,6 +11,7 @@ use crate::charset::NamedEncoding;
 use crate::check::binary;
 use crate::check::declaration;
 use crate::check::diagnostic::{ILL_FORMED, Summary};
+use crate::check::escapes::Escapes;
 use crate::check::invisible::MARK;
 use crate::check::mojibake::{self, Survey, first_len, long_segments};
 use crate::check::report::counted;
@@ -33,6 +34,8 @@ pub(super) struct Plan<'c> {
     pub(super) survey: Option<&'c Survey>,
     /// Whether U+FEFF at the start of a line is removed.
     pub(super) removes_marks: bool,
+    /// Whether halves of surrogate pairs are replaced in the escapes of JSON.
+    pub(super) replaces_escapes: bool,
 }
 
 /// How the old content is decoded.
@@ -111,6 +114,11 @@ impl Plan<'_> {
             }
             write(bytes)
         };
+        let mut escapes = self.replaces_escapes.then(Escapes::new);
+        let write_escaped = &mut |bytes: &[u8]| match &mut escapes {
+            Some(escapes) => escapes.fix(Some(bytes), write),
+            None => write(bytes),
+        };
         let mut text = String::new();
         let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
         if self.is_single_byte() && filled < BUFFER && binary::is_noise(&buffer[..filled]) {
@@ -132,18 +140,18 @@ impl Plan<'_> {
             if core::mem::take(&mut is_start) {
                 self.declare(&mut text).map_err(Failed::Declared)?;
                 if self.removes_marks && self.bom == BomPolicy::Keep && text.starts_with(MARK) {
-                    write(bom)?;
+                    write_escaped(bom)?;
                     text.drain(..bom.len());
                 }
             }
             let complete = complete_lines(&text);
-            self.write(&text[..complete], &mut is_line_start, write)?;
+            self.write(&text[..complete], &mut is_line_start, write_escaped)?;
             text.drain(..complete);
             filled = read(&mut &mut *input, &mut buffer)?;
         }
         transcoder.finish_into(&mut text).map_err(ill_formed)?;
-        self.write(&text, &mut is_line_start, write)?;
-        Ok(())
+        self.write(&text, &mut is_line_start, write_escaped)?;
+        escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
 
     /// Returns the text of the old content, which was decoded before, in an unnamed file.
@@ -182,7 +190,11 @@ impl Plan<'_> {
         if fixed(Rule::Bom.name()) + fixed(Rule::Editorconfig.name()) > 0 {
             changes.push(if self.bom == BomPolicy::Require { "BOM added" } else { "BOM removed" }.to_owned());
         }
-        for (rule, noun) in [(Rule::Mojibake, "text encoded twice"), (Rule::Invisible, "U+FEFF removed")] {
+        for (rule, noun) in [
+            (Rule::Mojibake, "text encoded twice"),
+            (Rule::Invisible, "U+FEFF removed"),
+            (Rule::JsonEscapes, "half of a surrogate pair replaced"),
+        ] {
             match fixed(rule.name()) {
                 0 => {}
                 1 => changes.push(noun.to_owned()),

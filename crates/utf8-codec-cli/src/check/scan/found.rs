@@ -68,6 +68,7 @@ impl Scan<'_> {
     }
 
     pub(super) fn error(&mut self, error: Utf8Error, buffer: &[u8]) {
+        self.end_escape(buffer);
         let offset = self.part.start + self.not_decoded + error.offset;
         let error = Utf8Error::new(offset, error.kind, error.len);
         tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");

@@ -14,7 +14,6 @@ pub(super) mod copy;
 pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
-#[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "mime")]
 pub(super) mod quoted;

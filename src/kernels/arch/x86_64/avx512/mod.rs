@@ -10,7 +10,6 @@ pub(super) mod copy;
 pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
-#[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "transcode")]
 pub(super) use utf16 as to_utf16;

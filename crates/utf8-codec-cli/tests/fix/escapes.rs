@@ -1,0 +1,54 @@
+//! The rule `json-escapes` and its fix.
+
+use crate::support::program::{Directory, program, run, stdout};
+
+fn check(directory: &Directory, args: &[&str]) -> (Option<i32>, String) {
+    let args = [&["check", "--rule", "json-escapes"], args].concat();
+    let output = run(program(&args).current_dir(directory.root()), b"");
+    (output.status.code(), stdout(&output))
+}
+
+#[test]
+fn half_of_a_pair_is_reported_and_replaced() {
+    let directory = Directory::new();
+    directory.write("a.json", "{\"a\":\"\\\\uD83D\",\n\"b\":\"\\uD83D\\uDE00\\uDE00\"}\n");
+    let (code, report) = check(&directory, &["a.json"]);
+    assert_eq!(code, Some(1));
+    assert!(report.contains("a.json:2:18") && report.contains("json-escapes"), "{report}");
+    assert_eq!(check(&directory, &["--fix", "a.json"]).0, Some(0));
+    let fixed = String::from_utf8(directory.read("a.json")).expect("UTF-8");
+    assert_eq!(fixed, "{\"a\":\"\\\\uD83D\",\n\"b\":\"\\uD83D\\uDE00\\uFFFD\"}\n");
+}
+
+#[test]
+fn an_escape_without_digits_is_reported_and_kept() {
+    let directory = Directory::new();
+    let text = "{\"path\":\"C:\\users\"}\n";
+    directory.write("a.ndjson", text);
+    let (code, report) = check(&directory, &["--fix", "a.ndjson"]);
+    assert_eq!(code, Some(1));
+    assert!(report.contains("a.ndjson:1:12"), "{report}");
+    assert_eq!(directory.read("a.ndjson"), text.as_bytes());
+}
+
+#[test]
+fn only_files_of_json_are_checked() {
+    let directory = Directory::new();
+    directory.write("a.rs", "\"\\uD83D\"\n");
+    assert_eq!(check(&directory, &["."]).0, Some(0));
+}
+
+#[test]
+fn an_escape_is_found_wherever_a_long_line_is_split() {
+    let directory = Directory::new();
+    for len in 262_100..262_120 {
+        let text = "x".repeat(len) + &r"\uD83D\uDE00".repeat(30) + r"\uD83D" + &"x".repeat(1000);
+        directory.write("a.json", &text);
+        let (code, report) = check(&directory, &["a.json"]);
+        assert_eq!(code, Some(1), "{len}");
+        assert!(report.contains(&format!("a.json:1:{}", len + 361)), "{len} {report}");
+        assert_eq!(report.matches("json-escapes").count(), 1, "{len} {report}");
+        assert_eq!(check(&directory, &["--fix", "a.json"]).0, Some(0), "{len}");
+        assert_eq!(directory.read("a.json").len(), text.len());
+    }
+}

@@ -1,0 +1,282 @@
+//! The decoder of JSON, and its pieces.
+
+use core::iter::FusedIterator;
+
+use super::escape::Escape;
+use super::pending::Escapes;
+use super::strings::JsonStrings;
+use crate::boundary::floor_boundary;
+use crate::error::ErrorKind;
+use crate::kernels::Positions;
+use crate::kernels::classes::Class;
+use crate::policy::Counters;
+use crate::text::{TextDecoder, TextPiece};
+
+/// A [`TextDecoder`] that also checks the escapes in the strings of JSON. Its output is the text of the decoder, with
+/// every escape that is not accepted replaced by one of the same length.
+///
+/// Like [`TextDecoder`] it accepts chunks of any size, does not allocate and does not panic, and its text, errors and
+/// offsets do not depend on how the stream is split into chunks.
+///
+/// ```
+/// use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
+///
+/// let replace = JsonStrings::new().with_escape_policy(EscapePolicy::Replace);
+/// let mut decoder = JsonDecoder::new().with_strings(replace);
+/// let mut text = String::new();
+/// for chunk in [br#"["\uD83D\uDE"#, &br#"00", "\uD8"#[..], br#"3D"]"#] {
+///     for piece in decoder.feed(chunk) {
+///         text.push_str(piece.text()?);
+///     }
+/// }
+/// assert_eq!(text, r#"["\uD83D\uDE00", "\uFFFD"]"#);
+/// assert!(decoder.finish().next().is_none());
+/// # Ok::<(), utf8_codec::Utf8Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct JsonDecoder {
+    decoder: TextDecoder,
+    escapes: Escapes,
+}
+
+impl Default for JsonDecoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl JsonDecoder {
+    /// Creates a strict decoder that keeps the BOM and accepts every escape of a character.
+    pub const fn new() -> Self {
+        Self::with_decoder(TextDecoder::new())
+    }
+
+    /// Creates a decoder that continues the stream of this one: it uses its policies, and its offset.
+    pub const fn with_decoder(decoder: TextDecoder) -> Self {
+        Self { decoder, escapes: Escapes::new(JsonStrings::new()) }
+    }
+
+    /// Sets which escapes are accepted, and what happens to the others.
+    #[must_use]
+    pub const fn with_strings(self, strings: JsonStrings) -> Self {
+        Self { decoder: self.decoder, escapes: Escapes::new(strings) }
+    }
+
+    /// Decodes the next chunk and returns its text piece by piece, at most 4 KiB at a time. As with
+    /// [`TextDecoder::feed`], a piece is decoded when the iterator is advanced.
+    ///
+    /// A [`TextPiece::Seam`] is a character or an escape whose bytes came in different chunks. Under
+    /// [`EscapePolicy::Keep`](super::EscapePolicy::Keep) the text of a [`TextPiece::Repaired`] is the escape itself.
+    #[must_use = "the chunk is only decoded as the iterator is advanced"]
+    pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> JsonPieces<'d, 'c> {
+        JsonPieces::new(&mut self.decoder, &mut self.escapes, chunk, false)
+    }
+
+    /// Ends the stream, and returns what is pending, or its errors. After the last piece the decoder can be used again,
+    /// and the offset is not reset.
+    ///
+    /// The end ends an escape as any other character does: it is not [`Truncated`](ErrorKind::Truncated).
+    #[must_use = "the end of the stream may be ill-formed"]
+    pub fn finish(&mut self) -> JsonPieces<'_, 'static> {
+        JsonPieces::new(&mut self.decoder, &mut self.escapes, &[], true)
+    }
+
+    /// Returns the absolute offset in the stream: the number of bytes decoded so far, including the pending ones.
+    pub const fn offset(&self) -> u64 {
+        self.decoder.offset()
+    }
+
+    /// Returns the bytes of an unfinished escape, at most 11. The [`decoder`](Self::decoder) has those of an unfinished
+    /// character after it.
+    pub fn pending(&self) -> &[u8] {
+        self.escapes.pending()
+    }
+
+    /// Returns the number of errors so far, by kind, in the bytes and in the escapes.
+    pub const fn counters(&self) -> Counters {
+        self.decoder.counters()
+    }
+
+    /// Returns the decoder of the bytes.
+    pub const fn decoder(&self) -> &TextDecoder {
+        &self.decoder
+    }
+
+    /// Returns which escapes are accepted.
+    pub const fn strings(&self) -> JsonStrings {
+        self.escapes.strings()
+    }
+}
+
+#[cfg(feature = "http-rules")]
+impl Escapes {
+    /// Decodes the first piece of a chunk, same as `TextDecoder::take_piece`.
+    pub(crate) fn take_piece<'c>(
+        &mut self,
+        decoder: &mut TextDecoder,
+        chunk: &'c [u8],
+    ) -> (Option<TextPiece<'c>>, usize) {
+        let before = decoder.offset();
+        let piece = JsonPieces::new(decoder, self, chunk, false).next();
+        (piece, decoder.offset().wrapping_sub(before) as usize)
+    }
+}
+
+/// The maximum number of bytes that are decoded at a time. If the iterator is dropped after an error, the rest of them is
+/// decoded again, so this number is small.
+const WINDOW: usize = 4 * 1024;
+
+const BACKSLASH: Class = Class::EMPTY.with(b'\\', b'\\');
+
+/// The pieces of a chunk, returned by [`JsonDecoder::feed`] and [`JsonDecoder::finish`].
+#[derive(Debug)]
+pub struct JsonPieces<'d, 'c> {
+    decoder: &'d mut TextDecoder,
+    escapes: &'d mut Escapes,
+    /// The bytes of the chunk after `text`.
+    rest: &'c [u8],
+    text: &'c str,
+    /// The number of bytes of `text` that were returned, and that were searched.
+    returned: usize,
+    searched: usize,
+    /// The backslashes of `text`.
+    backslashes: Positions,
+    /// The error at `returned`.
+    wrong: Option<(ErrorKind, usize)>,
+    is_end: bool,
+}
+
+impl<'d, 'c> JsonPieces<'d, 'c> {
+    pub(crate) fn new(
+        decoder: &'d mut TextDecoder,
+        escapes: &'d mut Escapes,
+        chunk: &'c [u8],
+        is_end: bool,
+    ) -> Self {
+        Self {
+            decoder,
+            escapes,
+            rest: chunk,
+            text: "",
+            returned: 0,
+            searched: 0,
+            backslashes: Positions::START,
+            wrong: None,
+            is_end,
+        }
+    }
+
+    /// Returns the offset of a position in `text`.
+    fn offset_of(&self, position: usize) -> u64 {
+        self.decoder.valid_up_to().wrapping_sub((self.text.len() - position) as u64)
+    }
+
+    /// Whether the next byte, if it is known, is no part of the unfinished `\u`. The errors of the bytes after it are not
+    /// counted before it.
+    fn has_end(&self) -> bool {
+        let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u');
+        let is_next_part = self.rest.first().map_or(!self.is_end, is_part);
+        self.escapes.pending().len() > 1 && !(self.decoder.pending().is_empty() && is_next_part)
+    }
+
+    /// Returns the next piece of `text`.
+    fn next_of_text(&mut self) -> Option<TextPiece<'c>> {
+        let bytes = self.text.as_bytes();
+        if !self.escapes.pending().is_empty() {
+            let (piece, taken) = self.escapes.resume(self.decoder, bytes);
+            (self.returned, self.searched) = (taken, taken);
+            if piece.is_none() {
+                self.escapes.end = self.decoder.valid_up_to();
+            }
+            return piece;
+        }
+        if let Some((kind, len)) = self.wrong.take() {
+            let (start, offset) = (self.returned, self.offset_of(self.returned));
+            self.returned += len;
+            let escape = bytes.get(start..self.returned).unwrap_or_default();
+            return Some(self.escapes.report(self.decoder, kind, offset, escape));
+        }
+        let mut end = bytes.len();
+        while let Some(at) = self.backslashes.next(bytes, b'\\') {
+            // The second backslash of two, or that of the second half of a pair.
+            if at < self.searched {
+                continue;
+            }
+            let escape = bytes.get(at..).unwrap_or_default();
+            match self.escapes.read(escape) {
+                Escape::Whole(len) => self.searched = at + len,
+                Escape::Wrong(kind, len) => {
+                    self.searched = at + len;
+                    self.wrong = Some((kind, len));
+                    end = at;
+                    break;
+                }
+                Escape::Unfinished => {
+                    self.escapes.keep(escape, self.decoder.valid_up_to());
+                    end = at;
+                    break;
+                }
+            }
+        }
+        let text = self.text.get(self.returned..end).unwrap_or_default();
+        self.returned = if self.escapes.pending().is_empty() { end } else { bytes.len() };
+        (!text.is_empty()).then_some(TextPiece::Text(text))
+    }
+}
+
+impl<'c> Iterator for JsonPieces<'_, 'c> {
+    type Item = TextPiece<'c>;
+
+    fn next(&mut self) -> Option<TextPiece<'c>> {
+        loop {
+            let piece = if self.escapes.waiting.is_some() {
+                self.escapes.next_waiting(self.decoder)
+            } else if self.returned < self.text.len() {
+                self.next_of_text()
+            } else if self.has_end() {
+                self.escapes.end(self.decoder)
+            } else if !self.rest.is_empty() {
+                let window = &self.rest[..floor_boundary(self.rest, WINDOW)];
+                let (piece, taken, inside) = self.decoder.take_piece_within(window, &BACKSLASH);
+                self.rest = self.rest.get(taken..).unwrap_or_default();
+                match piece {
+                    Some(TextPiece::Text(text)) => {
+                        (self.text, self.returned, self.searched) = (text, 0, 0);
+                        self.backslashes = Positions::after(inside);
+                    }
+                    Some(TextPiece::Seam(it)) => self.escapes.waiting = Some(TextPiece::Seam(it)),
+                    Some(TextPiece::Repaired(it, error)) => {
+                        self.escapes.waiting = Some(TextPiece::Repaired(it, error));
+                    }
+                    Some(TextPiece::IllFormed(error)) => {
+                        self.escapes.waiting = Some(TextPiece::IllFormed(error));
+                    }
+                    None => {}
+                }
+                None
+            } else if !self.is_end {
+                return None;
+            } else if let Some(end) = self.decoder.finish() {
+                self.escapes.waiting = Some(end);
+                None
+            } else {
+                return self.escapes.end(self.decoder);
+            };
+            if piece.is_some() {
+                return piece;
+            }
+        }
+    }
+}
+
+impl FusedIterator for JsonPieces<'_, '_> {}
+
+impl Drop for JsonPieces<'_, '_> {
+    /// Moves the decoder back to the end of the pieces that were returned.
+    fn drop(&mut self) {
+        if self.returned < self.text.len() {
+            let offset = self.offset_of(self.returned);
+            self.decoder.seek(offset);
+        }
+    }
+}

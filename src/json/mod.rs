@@ -1,0 +1,61 @@
+//! Text in the strings of JSON: escapes that are no character.
+//!
+//! For servers, gateways and tools that pass JSON on to a program that decodes it. `{"text":"\uD83D"}` is well-formed
+//! UTF-8, and the next program fails on it, because half of a surrogate pair is no character (RFC 8259 §8.2, RFC 7493
+//! §2.1). `"\u0000"` is a character, and PostgreSQL cannot store it.
+//!
+//! | type | use |
+//! |---|---|
+//! | [`JsonDecoder`] | decodes chunks of JSON as [`TextDecoder`](crate::TextDecoder) does, and checks the escapes |
+//! | [`JsonStrings`] | the escapes that are accepted: of codecs, filters and rules |
+//! | [`EscapePolicy`] | what happens to the others |
+//!
+//! ```
+//! use utf8_codec::json::JsonDecoder;
+//!
+//! let mut decoder = JsonDecoder::new();
+//! let mut pieces = decoder.feed(br#"{"text":"\uD83D"}"#);
+//! assert_eq!(pieces.next().unwrap().text(), Ok(r#"{"text":""#));
+//! let error = pieces.next().unwrap().text().unwrap_err();
+//! assert_eq!(error.to_string(), "ill-formed escape at byte 9 (UnpairedSurrogate, 6 bytes)");
+//! assert!(error.is_escaped());
+//! ```
+//!
+//! # What is checked
+//!
+//! The bytes are decoded first, by a [`TextDecoder`](crate::TextDecoder) with its policies. An escape is a backslash at
+//! an even place of a run of backslashes, followed by `u` and four hexadecimal digits. The errors are
+//!
+//! - [`UnpairedSurrogate`](crate::ErrorKind::UnpairedSurrogate): half of a surrogate pair without the other half next to
+//!   it,
+//! - [`OutsideSubset`](crate::ErrorKind::OutsideSubset): a character outside the
+//!   [subset](JsonStrings::with_subset), in 6 or, for a pair, 12 bytes,
+//! - [`IncompleteEscape`](crate::ErrorKind::IncompleteEscape): `\u` without four digits, and the digits that it has.
+//!
+//! The offset of the error is that of the backslash, and [`is_escaped`](crate::Utf8Error::is_escaped) is true. The grammar
+//! of JSON is not checked, so the same decoder reads JSON texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and
+//! event streams with data in JSON. `\b`, `\f` and the other escapes of two bytes are always accepted.
+//!
+//! # Limits
+//!
+//! At most 11 bytes are pending, as in `\uD83D\uDE0`, besides those of an unfinished character. If a policy of the decoder
+//! replaces bytes after a backslash, the replacement is part of the text that is checked.
+//!
+//! # Cost
+//!
+//! The text is searched for backslashes with vector instructions. Nothing is copied except escapes that are split between
+//! chunks and replacements, and nothing is allocated.
+//!
+//! # Feature
+//!
+//! None: the module is `no_std`.
+
+mod decoder;
+mod escape;
+mod pending;
+mod strings;
+
+pub use decoder::{JsonDecoder, JsonPieces};
+#[cfg(any(feature = "codec", feature = "http-rules", feature = "proxy"))]
+pub(crate) use pending::Escapes;
+pub use strings::{EscapePolicy, JsonStrings};

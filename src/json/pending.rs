@@ -1,0 +1,202 @@
+//! What is kept of the text between chunks: an unfinished escape.
+
+use super::escape::{self, Escape, MAX_LEN};
+use super::strings::{EscapePolicy, JsonStrings};
+use crate::error::{ErrorKind, Utf8Error};
+#[cfg(feature = "codec")]
+use crate::kernels::Positions;
+use crate::policy::ShortStr;
+use crate::text::{TextDecoder, TextPiece};
+
+/// The state of the escapes of a stream: the bytes of an unfinished escape, and how many errors there were.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Escapes {
+    strings: JsonStrings,
+    pending: [u8; MAX_LEN],
+    len: usize,
+    /// The offset of the first pending byte, and the offset after the last one.
+    start: u64,
+    pub(super) end: u64,
+    /// A piece of the decoder that comes after the pending bytes: a seam, a replacement or an error.
+    pub(super) waiting: Option<TextPiece<'static>>,
+    wrong: u64,
+}
+
+impl Escapes {
+    pub(crate) const fn new(strings: JsonStrings) -> Self {
+        Self { strings, pending: [0; MAX_LEN], len: 0, start: 0, end: 0, waiting: None, wrong: 0 }
+    }
+
+    /// Returns the state for another stream.
+    #[cfg(feature = "relay")]
+    pub(crate) const fn restarted(self) -> Self {
+        Self::new(self.strings)
+    }
+
+    pub(crate) const fn strings(&self) -> JsonStrings {
+        self.strings
+    }
+
+    /// Returns the bytes of an unfinished escape.
+    pub(crate) fn pending(&self) -> &[u8] {
+        self.pending.get(..self.len).unwrap_or_default()
+    }
+
+    /// Whether a piece of an earlier chunk is left. The next call of `take_piece` returns it.
+    #[cfg(feature = "http-rules")]
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Discards the unfinished escape.
+    #[cfg(feature = "proxy")]
+    pub(crate) const fn clear(&mut self) {
+        (self.len, self.waiting) = (0, None);
+    }
+
+    /// Returns the number of errors, and of those that were replaced.
+    #[cfg(feature = "http-rules")]
+    pub(crate) fn wrong_and_replaced(&self) -> (u64, u64) {
+        (self.wrong, if self.strings.escape_policy() == EscapePolicy::Replace { self.wrong } else { 0 })
+    }
+
+    /// Reads the escape at the start of `bytes`.
+    #[inline]
+    pub(super) fn read(&self, bytes: &[u8]) -> Escape {
+        escape::read(bytes, self.strings.subset())
+    }
+
+    /// Whether all escapes of a text are accepted. An unfinished one is not.
+    #[cfg(feature = "codec")]
+    pub(crate) fn accept(&self, text: &[u8]) -> bool {
+        let (mut backslashes, mut searched) = (Positions::START, 0);
+        while let Some(at) = backslashes.next(text, b'\\') {
+            if at < searched {
+                continue;
+            }
+            let Escape::Whole(len) = self.read(text.get(at..).unwrap_or_default()) else { return false };
+            searched = at + len;
+        }
+        true
+    }
+
+    /// Keeps an unfinished escape, which ends at the offset `end`.
+    pub(super) fn keep(&mut self, bytes: &[u8], end: u64) {
+        (self.len, self.end) = (0, end);
+        self.start = end.wrapping_sub(bytes.len() as u64);
+        self.append(bytes);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        for (to, byte) in self.pending.iter_mut().skip(self.len).zip(bytes) {
+            *to = *byte;
+            self.len += 1;
+        }
+    }
+
+    /// Applies the policy to an escape that is not accepted.
+    #[cold]
+    pub(super) fn report(
+        &mut self,
+        decoder: &mut TextDecoder,
+        kind: ErrorKind,
+        offset: u64,
+        escape: &[u8],
+    ) -> TextPiece<'static> {
+        let error = Utf8Error { is_escaped: true, ..Utf8Error::new(offset, kind, escape.len() as u8) };
+        decoder.count(error);
+        self.wrong += 1;
+        let text = match self.strings.escape_policy() {
+            EscapePolicy::Strict => return TextPiece::IllFormed(error),
+            EscapePolicy::Replace if kind == ErrorKind::IncompleteEscape => {
+                short("??????".get(..escape.len()).unwrap_or_default().as_bytes())
+            }
+            EscapePolicy::Replace => {
+                short(r"\uFFFD\uFFFD".get(..escape.len()).unwrap_or_default().as_bytes())
+            }
+            EscapePolicy::Keep => short(escape),
+        };
+        TextPiece::Repaired(text, error)
+    }
+
+    /// Returns the first escape of the pending bytes, now that `next` follows them, and the number of bytes of `next` that
+    /// belong to it. Keeps the pending bytes after it. Returns `None` if it is still unfinished: all bytes are pending, and
+    /// the caller sets their `end`.
+    pub(super) fn resume(
+        &mut self,
+        decoder: &mut TextDecoder,
+        next: &[u8],
+    ) -> (Option<TextPiece<'static>>, usize) {
+        let before = self.len;
+        self.append(next);
+        let (bytes, all) = (self.pending, self.len);
+        let bytes = bytes.get(..all).unwrap_or_default();
+        let (piece, len) = match self.read(bytes) {
+            Escape::Unfinished => return (None, all - before),
+            Escape::Whole(len) => (TextPiece::Seam(short(&bytes[..len])), len),
+            Escape::Wrong(kind, len) => (self.report(decoder, kind, self.start, &bytes[..len]), len),
+        };
+        // Bytes of `next` after the escape are not kept.
+        let kept = before.saturating_sub(len);
+        self.len = 0;
+        self.append(&bytes[len..len + kept]);
+        self.start = self.end.wrapping_sub(kept as u64);
+        (Some(piece), len.saturating_sub(before))
+    }
+
+    /// Returns the first escape of the pending bytes, which nothing continues, and removes it.
+    pub(super) fn end(&mut self, decoder: &mut TextDecoder) -> Option<TextPiece<'static>> {
+        if self.len == 0 {
+            return None;
+        }
+        // A quote is no part of an escape.
+        self.resume(decoder, b"\"").0
+    }
+
+    /// Returns the next part of the [`waiting`](Self::waiting) piece and of the pending bytes before it. `None` if all of
+    /// it is pending.
+    ///
+    /// A sequence that is ill-formed or comes in two chunks ends a `\u`. After a backslash its replacement is text like
+    /// any other, so the text that is returned has no escape that was not read.
+    pub(super) fn next_waiting(&mut self, decoder: &mut TextDecoder) -> Option<TextPiece<'static>> {
+        let piece = self.waiting?;
+        if self.len > 1 || self.len == 1 && matches!(piece, TextPiece::IllFormed(_)) {
+            return self.end(decoder);
+        }
+        match piece {
+            TextPiece::Repaired(text, error) if self.len > 0 || text.contains('\\') => {
+                self.waiting = (!text.is_empty()).then_some(TextPiece::Seam(text));
+                if self.len == 0 {
+                    (self.start, self.end) = (error.offset, error.offset);
+                }
+                Some(TextPiece::Repaired(ShortStr::EMPTY, error))
+            }
+            TextPiece::Seam(text) if self.len > 0 || text.contains('\\') => self.next_of_made(decoder, text),
+            piece => {
+                self.waiting = None;
+                Some(piece)
+            }
+        }
+    }
+
+    /// Same for text that is not part of the chunk.
+    fn next_of_made(&mut self, decoder: &mut TextDecoder, text: ShortStr) -> Option<TextPiece<'static>> {
+        let before_escape = if self.len == 0 { text.find('\\').unwrap_or(text.len()) } else { 0 };
+        let (piece, taken) = if before_escape > 0 {
+            (Some(TextPiece::Seam(short(&text.as_bytes()[..before_escape]))), before_escape)
+        } else if self.len > 0 {
+            self.resume(decoder, text.as_bytes())
+        } else {
+            self.append(b"\\");
+            (None, 1)
+        };
+        let rest = text.as_bytes().get(taken..).unwrap_or_default();
+        self.waiting = (!rest.is_empty()).then(|| TextPiece::Seam(short(rest)));
+        piece
+    }
+}
+
+/// Returns short text, which is well-formed.
+fn short(text: &[u8]) -> ShortStr {
+    ShortStr::EMPTY.followed_by(core::str::from_utf8(text).unwrap_or_default())
+}

@@ -1,0 +1,101 @@
+//! What is accepted in the strings of JSON.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::error::UnknownName;
+use crate::subset::Subset;
+
+/// Which escapes are accepted in the strings of JSON, and what happens to the others.
+///
+/// ```
+/// use utf8_codec::Subset;
+/// use utf8_codec::json::{EscapePolicy, JsonStrings};
+///
+/// // Text of `jsonb` in PostgreSQL: without U+0000 and unpaired surrogates.
+/// const JSONB: JsonStrings =
+///     JsonStrings::new().with_subset(&Subset::NO_NUL).with_escape_policy(EscapePolicy::Replace);
+/// assert_eq!(JSONB.escape_policy().to_string(), "replace");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JsonStrings {
+    policy: EscapePolicy,
+    subset: Option<&'static Subset>,
+}
+
+impl JsonStrings {
+    /// Accepts every escape of a character, and rejects the others.
+    pub const fn new() -> Self {
+        Self { policy: EscapePolicy::Strict, subset: None }
+    }
+
+    /// Sets what happens to escapes that are not accepted.
+    #[must_use]
+    pub const fn with_escape_policy(self, policy: EscapePolicy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Sets the characters that are accepted as `\uXXXX`, for example [`Subset::NO_NUL`], [`Subset::I_JSON`] or
+    /// [`Subset::NO_CONTROLS`]. Characters that are not escaped are compared with the
+    /// [subset of the decoder](crate::TextDecoder::with_subset) instead, which must have the white space of JSON.
+    #[must_use]
+    pub const fn with_subset(self, subset: &'static Subset) -> Self {
+        Self { subset: Some(subset), ..self }
+    }
+
+    /// Returns what happens to escapes that are not accepted.
+    pub const fn escape_policy(&self) -> EscapePolicy {
+        self.policy
+    }
+
+    pub(super) const fn subset(&self) -> Option<&'static Subset> {
+        self.subset
+    }
+}
+
+/// What happens to an escape that is not accepted. The length of the text never changes.
+///
+/// `Display` and `FromStr` use the names `strict`, `replace` and `keep`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EscapePolicy {
+    /// The text ends with an error before the escape.
+    #[default]
+    Strict,
+    /// Six bytes become `\uFFFD`, and the twelve bytes of a pair `\uFFFD\uFFFD`. Each byte of a `\u` without four digits
+    /// becomes `?`, because no escape is as short.
+    Replace,
+    /// The escape is left as it is, and is reported.
+    Keep,
+}
+
+impl EscapePolicy {
+    /// Every policy.
+    pub const ALL: &'static [Self] = &[Self::Strict, Self::Replace, Self::Keep];
+
+    /// Returns the name of the policy.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Replace => "replace",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+impl fmt::Display for EscapePolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for EscapePolicy {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        const NAMES: [&str; 3] =
+            [EscapePolicy::Strict.name(), EscapePolicy::Replace.name(), EscapePolicy::Keep.name()];
+        let known = Self::ALL.iter().copied().find(|policy| policy.name() == name);
+        known.ok_or(UnknownName::new("policy for escapes", &NAMES))
+    }
+}

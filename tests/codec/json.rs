@@ -1,0 +1,122 @@
+//! JSON in lines, in sequences and in events: the escapes in its strings are checked.
+
+use bytes::BytesMut;
+use tokio_util::codec::Decoder;
+use utf8_codec::codec::framing::JsonSequenceCodec;
+use utf8_codec::codec::{CodecError, ErrorsAsItems, SseCodec, Utf8LinesCodec};
+use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
+
+use crate::support::json::{self, Error};
+use crate::support::{Rng, every_partition, some_partitions};
+
+const STRINGS: JsonStrings = JsonStrings::new().with_subset(&Subset::NO_NUL);
+
+type Item = Result<String, Error>;
+
+fn read(codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Vec<Item> {
+    let mut codec = ErrorsAsItems::new(codec);
+    let (mut buffer, mut items) = (BytesMut::new(), Vec::new());
+    let mut take = |item: Result<_, CodecError>| match item {
+        Ok(line) => items.push(Ok(String::from(line))),
+        Err(error) => items.push(Err(json::error(error.utf8_error().expect("ill-formed")))),
+    };
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(item) = codec.decode(&mut buffer).expect("every error is an item") {
+            take(item);
+        }
+    }
+    while let Some(item) = codec.decode_eof(&mut buffer).expect("every error is an item") {
+        take(item);
+    }
+    items
+}
+
+/// What a codec returns, computed for each line on its own.
+fn expected(input: &[u8], text: TextDecoder, policy: EscapePolicy) -> Vec<Item> {
+    let mut offset = 0;
+    let line = |line: &[u8]| {
+        let (out, errors) = json::decode(line, text, policy, Some(&Subset::NO_NUL));
+        let is_fatal = |error: &&Error| match error.3 {
+            true => policy == EscapePolicy::Strict,
+            false => text.error_policy() == ErrorPolicy::Strict,
+        };
+        let fatal = errors.iter().find(is_fatal).map(|error| (offset + error.0, error.1, error.2, error.3));
+        offset += line.len() as u64;
+        fatal.map_or_else(|| Ok(out.strip_suffix('\n').unwrap_or(&out).to_owned()), Err)
+    };
+    input.split_inclusive(|&byte| byte == b'\n').map(line).collect()
+}
+
+#[test]
+fn lines_of_json_are_the_same_for_every_partition() {
+    let mut rng = Rng::new(49);
+    for error_policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Escape] {
+        for &policy in EscapePolicy::ALL {
+            for bom in [BomPolicy::Keep, BomPolicy::Strip] {
+                let text = TextDecoder::new().with_error_policy(error_policy).with_bom_policy(bom);
+                let codec =
+                    Utf8LinesCodec::with_decoder(text).with_json_strings(STRINGS.with_escape_policy(policy));
+                for round in 0..12 {
+                    let mut short = json::dirty(&mut rng, 4, round % 3 == 0);
+                    short.truncate(8);
+                    every_partition(&short, |chunks| {
+                        assert_eq!(read(codec, chunks), expected(&short, text, policy), "{chunks:02X?}");
+                    });
+                    let long = json::dirty(&mut rng, 8 + 2 * round, round % 3 == 0);
+                    some_partitions(&long, 3, |chunks| {
+                        assert_eq!(read(codec, chunks), expected(&long, text, policy), "{chunks:02X?}");
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_of_json_without_errors_is_a_slice_of_the_buffer() {
+    let mut codec = Utf8LinesCodec::ndjson().with_json_strings(STRINGS);
+    let mut buffer = BytesMut::from("[\"\\uD83D\\uDE00\", \"\\\\u\"]\r\n");
+    let start = buffer.as_ptr();
+    let line = codec.decode(&mut buffer).expect("well-formed").expect("a line");
+    assert_eq!((&*line, line.as_ptr()), (r#"["\uD83D\uDE00", "\\u"]"#, start));
+    assert_eq!(codec.offset(), 25);
+}
+
+/// The error of a whole text.
+fn error_in(text: &str) -> Option<Error> {
+    let mut decoder = JsonDecoder::new().with_strings(STRINGS);
+    let error = decoder.feed(text.as_bytes()).find_map(|piece| piece.text().err());
+    error.or_else(|| decoder.finish().find_map(|piece| piece.text().err())).map(json::error)
+}
+
+#[test]
+fn a_sequence_of_json_has_the_errors_of_each_text() {
+    let input = b"\x1E[\"\\uD83D\\uDE00\"]\n\x1E[\"\\uD83D\"]\n\x1E[\"\\u0000\"]\n";
+    some_partitions(input, 20, |chunks| {
+        let (mut codec, mut buffer, mut errors) = (JsonSequenceCodec::new(), BytesMut::new(), Vec::new());
+        for chunk in chunks {
+            buffer.extend_from_slice(chunk);
+            while let Some(text) = codec.decode(&mut buffer).expect("a sequence") {
+                errors.push(error_in(core::str::from_utf8(&text).expect("text")).map(|error| error.0));
+            }
+        }
+        assert_eq!(errors, [None, Some(2), Some(2)]);
+    });
+}
+
+#[test]
+fn the_data_of_an_event_has_the_errors_of_its_text() {
+    let input = b"data: {\"a\":\"\\uD83D\\uDE00\"}\n\ndata: {\"a\":\ndata: \"\\uDE00\"}\n\n";
+    some_partitions(input, 20, |chunks| {
+        let (mut codec, mut buffer, mut errors) = (SseCodec::new(), BytesMut::new(), Vec::new());
+        for chunk in chunks {
+            buffer.extend_from_slice(chunk);
+            while let Some(event) = codec.decode(&mut buffer).expect("an event") {
+                errors.push(error_in(&event.data).map(|error| error.0));
+            }
+        }
+        assert_eq!(errors, [None, Some(7)]);
+    });
+}

@@ -1,0 +1,209 @@
+//! `JsonDecoder`: the same text and the same errors for every partition, compared with an oracle and with serde_json.
+
+use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonPieces, JsonStrings};
+use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, Subset, TextDecoder};
+
+use crate::support::json::{self, Error};
+use crate::support::{Rng, every_partition, policies, some_partitions};
+
+fn decode(mut decoder: JsonDecoder, chunks: &[&[u8]]) -> (String, Vec<Error>) {
+    let (mut text, mut errors) = (String::new(), Vec::new());
+    let mut take = |pieces: JsonPieces<'_, '_>| {
+        for piece in pieces {
+            use utf8_codec::TextPiece::{IllFormed, Repaired};
+            if let Repaired(_, error) | IllFormed(error) = piece {
+                errors.push(json::error(error));
+            }
+            text.push_str(piece.text().unwrap_or_default());
+        }
+    };
+    for chunk in chunks {
+        take(decoder.feed(chunk));
+        assert!(decoder.pending().len() <= 11);
+    }
+    take(decoder.finish());
+    assert_eq!(decoder.counters().total(), errors.len() as u64);
+    assert!(decoder.pending().is_empty() && decoder.finish().next().is_none());
+    (text, errors)
+}
+
+/// Every policy for bytes. Some replacements are parts of escapes.
+fn decoders() -> impl Iterator<Item = TextDecoder> {
+    let parts = [b'\\', b'u', b'0'].map(|byte| ErrorPolicy::Substitute(Ascii::new(byte).expect("ASCII")));
+    policies().into_iter().chain(parts).map(|policy| TextDecoder::new().with_error_policy(policy))
+}
+
+fn check(input: &[u8], text: TextDecoder, random: usize) {
+    for subset in [None, Some(&Subset::NO_NUL), Some(&Subset::BMP)] {
+        for &policy in EscapePolicy::ALL {
+            let mut strings = JsonStrings::new().with_escape_policy(policy);
+            if let Some(subset) = subset {
+                strings = strings.with_subset(subset);
+            }
+            let decoder = JsonDecoder::with_decoder(text).with_strings(strings);
+            let expected = json::decode(input, text, policy, subset);
+            let compare = |chunks: &[&[u8]]| {
+                assert_eq!(decode(decoder, chunks), expected, "{text:?} {policy} {chunks:02X?}");
+            };
+            if random == 0 {
+                every_partition(input, compare);
+            } else {
+                some_partitions(input, random, compare);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_partition_of_short_json_agrees_with_the_oracle() {
+    let mut rng = Rng::new(42);
+    for decoder in decoders() {
+        for round in 0..12 {
+            let mut input = json::dirty(&mut rng, 1 + round % 4, true);
+            input.truncate(9);
+            check(&input, decoder, 0);
+        }
+    }
+}
+
+#[test]
+fn every_cut_in_three_of_a_pair_agrees_with_the_oracle() {
+    let input = br#"x\\\uD83D\uDE00\uD83D\u00e9\uDE00\u12\"#;
+    let expected = json::decode(input, TextDecoder::new(), EscapePolicy::Keep, None);
+    assert_eq!(expected.1.len(), 3);
+    let strings = JsonStrings::new().with_escape_policy(EscapePolicy::Keep);
+    for first in 0..=input.len() {
+        for second in first..=input.len() {
+            let chunks = [&input[..first], &input[first..second], &input[second..]];
+            assert_eq!(decode(JsonDecoder::new().with_strings(strings), &chunks), expected);
+        }
+    }
+}
+
+#[test]
+fn random_partitions_of_long_json_agree_with_the_oracle() {
+    let mut rng = Rng::new(43);
+    for decoder in decoders() {
+        for parts in [8, 30, 70] {
+            check(&json::dirty(&mut rng, parts, true), decoder, 4);
+        }
+    }
+    // Longer than what one call of a kernel searches.
+    let mut long = json::dirty(&mut rng, 900, false);
+    long.extend_from_slice("a".repeat(9000).as_bytes());
+    long.extend_from_slice(br"\uD800");
+    let text = TextDecoder::new();
+    let expected = json::decode(&long, text, EscapePolicy::Strict, None);
+    for size in [1, 7, 64, 4096, long.len()] {
+        assert_eq!(decode(JsonDecoder::new(), &long.chunks(size).collect::<Vec<_>>()), expected, "{size}");
+    }
+}
+
+#[test]
+fn an_iterator_dropped_after_each_piece_loses_nothing() {
+    let mut rng = Rng::new(44);
+    for round in 0..300 {
+        let input = json::dirty(&mut rng, 1 + round % 20, round % 2 == 0);
+        for policy in [ErrorPolicy::Strict, ErrorPolicy::Escape] {
+            let text = TextDecoder::new().with_error_policy(policy);
+            let mut decoder = JsonDecoder::with_decoder(text);
+            let (mut out, mut errors) = (String::new(), Vec::new());
+            for mut rest in input.chunks(1 + round % 8) {
+                while !rest.is_empty() {
+                    let before = decoder.offset();
+                    if let Some(piece) = decoder.feed(rest).next() {
+                        out.push_str(piece.text().unwrap_or_default());
+                        errors.extend(piece.text().err().map(json::error));
+                    }
+                    rest = &rest[(decoder.offset() - before) as usize..];
+                }
+            }
+            for piece in decoder.finish() {
+                out.push_str(piece.text().unwrap_or_default());
+                errors.extend(piece.text().err().map(json::error));
+            }
+            let mut expected = json::decode(&input, text, EscapePolicy::Strict, None);
+            expected.1.retain(|error| error.3 || policy == ErrorPolicy::Strict);
+            assert_eq!((out, errors), expected, "{:?}", String::from_utf8_lossy(&input));
+        }
+    }
+}
+
+/// A string without quotes inside, and with all escapes in the grammar or incomplete.
+fn string(rng: &mut Rng) -> String {
+    const PARTS: [&str; 12] = [
+        r"\uD83D\uDE00",
+        r"\uD83D",
+        r"\uDE00",
+        r"\u00E9",
+        r"\u00",
+        r"\\",
+        r"\n",
+        r"\/",
+        "u",
+        "D83D",
+        "\u{E9}",
+        "0",
+    ];
+    let parts: String = (0..rng.below(6)).map(|_| rng.pick(&PARTS)).collect();
+    format!("\"{parts}\"")
+}
+
+#[test]
+fn serde_json_decodes_the_strings_that_are_accepted_and_no_others() {
+    let mut rng = Rng::new(45);
+    let (mut accepted, mut rejected) = (0, 0);
+    for _ in 0..5_000 {
+        let string = string(&mut rng);
+        let errors = decode(JsonDecoder::new(), &[string.as_bytes()]).1;
+        let parsed = serde_json::from_str::<String>(&string);
+        assert_eq!(parsed.is_ok(), errors.is_empty(), "{string} {errors:?} {parsed:?}");
+        *(if errors.is_empty() { &mut accepted } else { &mut rejected }) += 1;
+    }
+    assert!(accepted > 500 && rejected > 500, "{accepted} {rejected}");
+}
+
+#[test]
+fn a_replaced_string_has_the_same_length_and_serde_json_decodes_it() {
+    let strings = JsonStrings::new().with_escape_policy(EscapePolicy::Replace).with_subset(&Subset::NO_NUL);
+    let mut rng = Rng::new(46);
+    for _ in 0..5_000 {
+        let string = string(&mut rng);
+        let (text, errors) = decode(JsonDecoder::new().with_strings(strings), &[string.as_bytes()]);
+        assert_eq!(text.len(), string.len());
+        let replaced: String = serde_json::from_str(&text).expect("every escape is a character");
+        assert!(errors.is_empty() || replaced.contains(['\u{FFFD}', '?']), "{string}");
+    }
+}
+
+#[test]
+fn each_error_has_its_offset_length_and_words() {
+    let strings = JsonStrings::new().with_subset(&Subset::I_JSON).with_escape_policy(EscapePolicy::Keep);
+    let input = br#"["\uDEAD", "\uD83F\uDFFF", "C:\users"]"#;
+    let mut decoder = JsonDecoder::new().with_strings(strings);
+    let words: Vec<String> = decoder
+        .feed(input)
+        .filter_map(|piece| match piece {
+            utf8_codec::TextPiece::Repaired(_, error) => Some(error.to_string()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        words,
+        [
+            "ill-formed escape at byte 2 (UnpairedSurrogate, 6 bytes)",
+            "escape of a character outside the subset at byte 12 (OutsideSubset, 12 bytes)",
+            "ill-formed escape at byte 30 (IncompleteEscape, 2 bytes)",
+        ]
+    );
+    assert_eq!(decoder.counters().of(ErrorKind::IncompleteEscape), 1);
+}
+
+#[test]
+fn the_name_of_each_policy_is_parsed() {
+    for &policy in EscapePolicy::ALL {
+        assert_eq!(policy.to_string().parse(), Ok(policy));
+    }
+    let error = "none".parse::<EscapePolicy>().expect_err("no policy");
+    assert_eq!(error.to_string(), "unknown policy for escapes; known are strict, replace, keep");
+}
