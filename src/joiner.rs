@@ -165,7 +165,7 @@ mod tests {
     const CHUNK: &[u8] = b"0123456789";
 
     fn bytes(frame: Option<Frame>) -> Bytes {
-        frame.unwrap().of(&Bytes::from_static(CHUNK))
+        frame.unwrap().of_last(Bytes::from_static(CHUNK))
     }
 
     #[test]

@@ -12,7 +12,9 @@ fuzz_target!(|data: &[u8]| {
     let _ = Schema::from_descriptor_set(input.bytes);
 
     use Kind::{Group, Message, Number, String};
-    let model = Model { messages: vec![vec![(1, String), (2, Message(0)), (3, Group(0)), (4, Number), (100, String)]] };
+    let model = Model {
+        messages: vec![vec![(1, String), (2, Message(0)), (3, Group(0)), (4, Number), (100, String)]],
+    };
     let schema = schema_of(&model.file());
     let validator = StringValidator::with_decoder(&schema, "test.M0", input.decoder()).expect("the message");
     let chunks = input.chunks();

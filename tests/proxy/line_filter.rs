@@ -337,6 +337,7 @@ fn a_rejected_line_is_an_error_with_its_number_and_reason() {
     let error = Utf8Error::new(9, ErrorKind::Surrogate, 1);
     let ill_formed = RejectedLine { line: 2, reason: LineError::IllFormed(error) };
     assert_eq!(ill_formed.to_string(), format!("line 2: {error}"));
+    #[cfg(feature = "std")]
     assert_eq!(Utf8Error::find(&ill_formed), Some(error));
     let too_long = RejectedLine { line: 3, reason: LineError::TooLong(80) };
     assert_eq!(too_long.to_string(), "line 3: longer than 80 bytes");
