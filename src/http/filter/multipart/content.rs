@@ -9,7 +9,7 @@ use crate::http::error::{MultipartError, Utf8BodyError};
 use crate::http::filter::field::{error_in, shown};
 use crate::http::filter::kind::repaired;
 use crate::http::filter::part::{FormPart, LABEL_LIMIT, PartHeaders, PartHeadersError};
-use crate::http::rules::FieldCheck;
+use crate::http::rules::decision::FieldCheck;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextPiece;
 
