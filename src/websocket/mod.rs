@@ -43,8 +43,8 @@
 //!
 //! # Cost
 //!
-//! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns. A byte of text is validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`]
-//! in a copy of 1 KiB at a time.
+//! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns. A byte of text is
+//! validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`] in a copy of 1 KiB at a time.
 //!
 //! # Feature
 //!
