@@ -1,7 +1,7 @@
 //! Runs `proxy` and `serve`, and communicates with them over sockets.
 
 use core::time::Duration;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
@@ -86,10 +86,15 @@ impl Server {
     }
 
     pub fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(&self.address).unwrap();
-        client.set_nodelay(true).unwrap();
-        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        client
+        self.try_connect().unwrap()
+    }
+
+    /// The connection may be reset before this returns.
+    pub fn try_connect(&self) -> io::Result<TcpStream> {
+        let client = TcpStream::connect(&self.address)?;
+        client.set_nodelay(true)?;
+        client.set_read_timeout(Some(Duration::from_secs(20)))?;
+        Ok(client)
     }
 
     /// Returns the response to these writes and a half-close.
