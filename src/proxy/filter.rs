@@ -1,5 +1,6 @@
 //! The filter of one direction, without I/O.
 
+use alloc::boxed::Box;
 use core::ops::Range;
 
 use bytes::Bytes;
@@ -49,7 +50,7 @@ use crate::text::{Counters, Sink, TextDecoder};
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     decoder: TextDecoder,
-    escapes: Option<Escapes>,
+    escapes: Option<Box<Escapes>>,
     rejected: Option<Utf8Error>,
 }
 
@@ -93,7 +94,7 @@ impl Filter {
     /// ```
     #[must_use]
     pub fn with_json_strings(self, strings: impl Into<Option<JsonStrings>>) -> Self {
-        Self { escapes: strings.into().map(Escapes::new), ..self }
+        Self { escapes: strings.into().map(|strings| Box::new(Escapes::new(strings))), ..self }
     }
 
     /// Filters the next slice of the stream and calls `edit` for each edit.
@@ -105,7 +106,7 @@ impl Filter {
             return Verdict::Reject(error);
         }
         let mut edits = PlainEdits { slice, edit, first_error: None };
-        let result = edit::decode(&mut self.decoder, self.escapes.as_mut(), slice, 0, &mut edits);
+        let result = edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, 0, &mut edits);
         self.verdict(edits.first_error, result)
     }
 
@@ -115,7 +116,7 @@ impl Filter {
             return Verdict::Reject(error);
         }
         let mut edits = PlainEdits { slice: &[], edit, first_error: None };
-        let result = edit::finish(&mut self.decoder, self.escapes.as_mut(), &mut edits);
+        let result = edit::finish(&mut self.decoder, self.escapes.as_deref_mut(), &mut edits);
         self.verdict(edits.first_error, result)
     }
 

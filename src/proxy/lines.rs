@@ -1,5 +1,6 @@
 //! The filter of one direction of a line protocol, without I/O.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -41,7 +42,7 @@ use crate::text::{Sink, TextDecoder};
 #[derive(Clone, Debug)]
 pub struct LineFilter {
     decoder: TextDecoder,
-    escapes: Option<Escapes>,
+    escapes: Option<Box<Escapes>>,
     ending: LineEnding,
     max_length: usize,
     stops: bool,
@@ -87,7 +88,7 @@ impl LineFilter {
     #[cfg(feature = "relay")]
     pub(super) fn restarted(self) -> Self {
         let Self { decoder, escapes, ending, max_length, stops, .. } = self;
-        let escapes = escapes.map(Escapes::restarted);
+        let escapes = escapes.map(|escapes| Box::new(escapes.restarted()));
         Self { escapes, ending, max_length, stops, ..Self::with_decoder(decoder.restarted_at(0)) }
     }
 
@@ -128,7 +129,7 @@ impl LineFilter {
     /// JSON.
     #[must_use]
     pub fn with_json_strings(self, strings: impl Into<Option<JsonStrings>>) -> Self {
-        Self { escapes: strings.into().map(Escapes::new), ..self }
+        Self { escapes: strings.into().map(|strings| Box::new(Escapes::new(strings))), ..self }
     }
 
     /// Sets the maximum number of bytes of a line before its terminator. Without a limit a peer that sends
@@ -167,12 +168,12 @@ impl LineFilter {
         while taken < slice.len() && self.rejected.is_none() {
             if edits.line.skipped && edits.first_error_only {
                 // The rest of a rejected line is not decoded, because each line has at most one error.
-                let escape = self.escapes.as_ref().map_or(&[][..], Escapes::pending);
+                let escape = self.escapes.as_deref().map_or(&[][..], Escapes::pending);
                 edits.line.after_cr &= self.decoder.pending().is_empty() && escape.is_empty();
                 let end = edits.first_end(slice, taken);
                 let skip = end.map_or(slice.len(), |end| end.after) - taken;
                 self.decoder.skip(skip);
-                self.escapes.as_mut().map(Escapes::clear);
+                self.escapes.as_deref_mut().map(Escapes::clear);
                 taken += skip;
                 edits.line.after_cr = slice[taken - 1] == b'\r';
                 if end.is_some() {
@@ -182,7 +183,7 @@ impl LineFilter {
                 continue;
             }
             let start = self.decoder.offset();
-            let result = edit::decode(&mut self.decoder, self.escapes.as_mut(), slice, taken, &mut edits);
+            let result = edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, taken, &mut edits);
             taken += self.decoder.offset().wrapping_sub(start) as usize;
             if let Err(error) = result {
                 edits.reject_ill_formed(error);
@@ -220,8 +221,8 @@ impl LineFilter {
         if edits.line.skipped && first_error_only {
             // It is not text, and its end is no error.
             let _ = self.decoder.finish();
-            self.escapes.as_mut().map(Escapes::clear);
-        } else if let Err(error) = edit::finish(&mut self.decoder, self.escapes.as_mut(), &mut edits) {
+            self.escapes.as_deref_mut().map(Escapes::clear);
+        } else if let Err(error) = edit::finish(&mut self.decoder, self.escapes.as_deref_mut(), &mut edits) {
             edits.reject_ill_formed(error);
         }
         edits.end();
@@ -240,7 +241,7 @@ impl LineFilter {
     /// Whether a line has at most one error, because the rest of it is not decoded.
     fn first_error_only(&self) -> bool {
         let is_strict = |escapes: &Escapes| escapes.strings().escape_policy() == EscapePolicy::Strict;
-        self.decoder.error_policy() == ErrorPolicy::Strict || self.escapes.as_ref().is_some_and(is_strict)
+        self.decoder.error_policy() == ErrorPolicy::Strict || self.escapes.as_deref().is_some_and(is_strict)
     }
 
     /// Returns the number of bytes consumed so far, including held bytes.
