@@ -183,7 +183,8 @@ impl LineFilter {
                 continue;
             }
             let start = self.decoder.offset();
-            let result = edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, taken, &mut edits);
+            let result =
+                edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, taken, &mut edits);
             taken += self.decoder.offset().wrapping_sub(start) as usize;
             if let Err(error) = result {
                 edits.reject_ill_formed(error);
