@@ -13,7 +13,7 @@
 //!
 //! ```
 //! # // message M { string s = 1; } in a file with the syntax proto3
-//! # let bytes = b"\x0A\x1C\x0A\x01f\x22\x0F\x0A\x01M\x12\x0A\x0A\x01s\x18\x01\x20\x01\x28\x09b\x06proto3";
+//! # let bytes = b"\x0A\x1B\x0A\x01f\x22\x0E\x0A\x01M\x12\x09\x0A\x01s\x18\x01\x20\x01\x28\x09b\x06proto3";
 //! use utf8_codec::protobuf::{Edit, Schema, StringValidator};
 //! use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 //!
