@@ -71,7 +71,8 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and `crates/integration` compiles them.
+// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and
+// `crates/integration/recipes` compiles them.
 #[cfg(all(
     doctest,
     feature = "codec",

@@ -103,12 +103,12 @@ impl Endpoints {
             (Version::V2, None) => [SIGNATURE, &[0x21, 0, 0, 0]].concat(),
             (Version::V2, Some(Self { client, server })) => {
                 let ports = [client.port().to_be_bytes(), server.port().to_be_bytes()].concat();
-                let octets = |address: SocketAddr| match address.ip() {
+                let bytes = |address: SocketAddr| match address.ip() {
                     IpAddr::V4(ip) => ip.octets().to_vec(),
                     IpAddr::V6(ip) => ip.octets().to_vec(),
                 };
                 let (family, length) = if client.is_ipv4() { (0x11, 12) } else { (0x21, 36) };
-                [SIGNATURE, &[0x21, family, 0, length], &octets(client), &octets(server), &ports].concat()
+                [SIGNATURE, &[0x21, family, 0, length], &bytes(client), &bytes(server), &ports].concat()
             }
         }
     }

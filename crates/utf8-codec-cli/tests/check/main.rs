@@ -6,6 +6,7 @@ mod cases;
 mod config;
 mod declarations;
 mod files;
+mod formats;
 mod mojibake;
 
 #[path = "../support/mod.rs"]
