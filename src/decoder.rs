@@ -112,6 +112,17 @@ impl Utf8Decoder {
         }
     }
 
+    /// Takes text without a backslash from the start of a chunk: up to the first backslash, the first ill-formed sequence or
+    /// the end of the chunk, with an unfinished sequence there. It is empty if that is not fast.
+    #[inline]
+    pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
+        let Some(start) = self.state.boundary() else { return "" };
+        let (text, state) = kernels::plain_prefix(start, chunk);
+        let taken = text.len() + usize::from(state.pending_len());
+        (self.offset, self.state) = (self.offset.wrapping_add(taken as u64), state);
+        text
+    }
+
     /// Validates a whole text that is contiguous in a buffer. It starts between characters, whatever is pending, and must
     /// end between them. On an error the decoder stays before the text. No bytes are pending afterwards.
     #[cfg(feature = "codec")]

@@ -108,6 +108,8 @@ functions! {
         validate: Validate,
         is_text: IsText,
         /// `None` if the kernel has no vector code for it.
+        validate_plain: Option<ValidatePlain>,
+        /// `None` if the kernel has no vector code for it.
         #[cfg(feature = "mime")]
         decode_quoted: Option<DecodeQuoted>,
         /// `None` if the kernel has only the portable loops.
@@ -143,6 +145,15 @@ impl Kernel {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
         unsafe { (self.0.validate)(chunk, state) }
+    }
+
+    /// Calls the [`ValidatePlain`] function of this kernel. Returns `None` if there is none, or if the chunk is too short for it
+    /// to pay.
+    #[inline]
+    pub(super) fn validate_plain(self, state: &mut ScanState, chunk: &[u8]) -> Option<Result<(), Index>> {
+        let validate = self.0.validate_plain.filter(|_| chunk.len() >= MIN_PLAIN)?;
+        // SAFETY: this CPU supports every `Kernel`; the chunk is longer than a vector.
+        Some(unsafe { validate(chunk, state) })
     }
 
     /// [`IsText`] of this kernel. Returns `false` for fewer than 4 bytes.
@@ -224,6 +235,17 @@ impl fmt::Debug for Index {
 /// - The CPU has the instructions.
 /// - The chunk has at least 4 bytes.
 pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
+
+/// [`Validate`] for a stream in which a backslash is ill-formed.
+///
+/// # Safety
+///
+/// - The CPU has the instructions.
+/// - The chunk has at least [`MIN_PLAIN`] bytes.
+pub(super) type ValidatePlain = Validate;
+
+/// The minimum length of a chunk for [`ValidatePlain`].
+pub(super) const MIN_PLAIN: usize = 512;
 
 /// Whether all bytes are well-formed and the last sequence is complete.
 ///

@@ -31,7 +31,7 @@
 //! |---|---|
 //! | `dispatch.rs` | the selection of a kernel: the functions for the best instruction set that the CPU supports |
 //! | `arch/x86_64/`, `arch/aarch64/`, `arch/wasm32/` | AVX-512, AVX2, NEON and `simd128`: their vector types, and the algorithms that only they have |
-//! | `arch/vector/` | the validation algorithm, generic over the vector type |
+//! | `arch/vector/` | the validation algorithm, generic over the vector type; also with a search for backslashes |
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
 //! | `arch/shuffles.rs` | the tables that AVX2 and NEON share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
@@ -104,4 +104,4 @@ pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
 pub(crate) use positions::find_byte;
 pub(crate) use state::{AtBoundary, ScanState};
-pub(crate) use validation::{TextEnd, prefix, prefix_within, short_ascii, text, validate};
+pub(crate) use validation::{TextEnd, plain_prefix, prefix, prefix_within, short_ascii, text, validate};

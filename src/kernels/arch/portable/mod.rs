@@ -31,6 +31,7 @@ const FUNCTIONS: Functions = Functions {
     is_supported: || true,
     validate: validation::validate,
     is_text: validation::is_text,
+    validate_plain: None,
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,

@@ -25,7 +25,7 @@ pub(super) mod utf16;
 use core::arch::x86_64::*;
 
 use crate::kernels::arch::portable;
-use crate::kernels::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods};
+use crate::kernels::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods, plain_entries};
 use crate::kernels::state::Carry;
 #[cfg(feature = "transcode")]
 use crate::kernels::{
@@ -310,4 +310,29 @@ impl Vector for Ymm {
     entry_methods!();
 
     prefetches!();
+}
+
+plain_entries!(Ymm, "avx2,bmi1", {
+    type Equal = Self;
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> Self {
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
+        unsafe { Self(_mm256_cmpeq_epi8(self.0, _mm256_set1_epi8(byte.cast_signed()))) }
+    }
+
+    #[inline(always)]
+    fn bits(Self(equal): Self) -> u64 {
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
+        u64::from(unsafe { _mm256_movemask_epi8(equal) }.cast_unsigned())
+    }
+});
+
+impl core::ops::BitOr for Ymm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
 }

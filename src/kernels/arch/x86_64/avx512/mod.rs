@@ -21,7 +21,7 @@ pub(super) mod utf32;
 use core::arch::x86_64::*;
 
 use crate::kernels::arch::portable::unmask::unmask_rest;
-use crate::kernels::arch::vector::{Vector, entries, entry_methods};
+use crate::kernels::arch::vector::{Vector, entries, entry_methods, plain_entries};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::state::Carry;
 #[cfg(feature = "transcode")]
@@ -182,3 +182,18 @@ impl Vector for Zmm {
 
     prefetches!();
 }
+
+plain_entries!(Zmm, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2", {
+    type Equal = u64;
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
+        unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn bits(equal: u64) -> u64 {
+        equal
+    }
+});
