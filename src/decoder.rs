@@ -75,10 +75,11 @@ impl Utf8Decoder {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
-    /// Moves the decoder forward to a character boundary, over bytes that are not decoded.
-    #[inline(always)]
-    pub(crate) fn skip(&mut self, bytes: usize) {
-        self.seek(self.offset.wrapping_add(bytes as u64));
+    /// Moves the decoder forward over bytes that were validated elsewhere, and end with `last`.
+    #[inline]
+    pub(crate) fn skip_validated(&mut self, bytes: usize, last: [u8; 4]) {
+        self.offset = self.offset.wrapping_add(bytes as u64);
+        self.state = self.state.after(&last);
     }
 
     /// Decodes the next chunk. The pieces are borrowed from it.

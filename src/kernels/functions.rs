@@ -67,8 +67,9 @@ functions! {
         /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the
         /// number of occurrences.
         count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize);
-        /// Copies the bytes to an output of the same length and removes the mask. Returns whether the output is ASCII.
-        unmask(input: &[u8], output: &mut [u8], key: [u8; 4]) -> bool;
+        /// Returns an index up to which bytes that are masked with the key are well-formed, a number of vectors after `from`.
+        /// Returns `from` if the kernel has no vector code for it.
+        masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize;
         /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
         #[cfg(feature = "transcode")]
         ascii_len(bytes: &[u8]) -> usize;

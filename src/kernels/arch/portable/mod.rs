@@ -11,7 +11,6 @@ pub(in crate::kernels) mod positions;
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
-pub(in crate::kernels) mod unmask;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 mod validation;
@@ -35,7 +34,7 @@ const FUNCTIONS: Functions = Functions {
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
-    unmask: unmask::unmask,
+    masked_text_end: |_, from, _| from,
     #[cfg(feature = "transcode")]
     ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]

@@ -74,7 +74,7 @@ macro_rules! functions {
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,
-            unmask: $kernel::unmask,
+            masked_text_end: $kernel::masked_text_end,
             #[cfg(feature = "transcode")]
             ascii_len: $kernel::count::ascii_len,
             #[cfg(feature = "mime")]
