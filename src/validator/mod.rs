@@ -231,7 +231,11 @@ impl Mask {
             bytes.copy_from_slice(block);
             block.copy_from_slice(&(u128::from_ne_bytes(bytes) ^ wide).to_ne_bytes());
         }
-        for (byte, key) in blocks.into_remainder().iter_mut().zip(self.key.into_iter().cycle()) {
+        let (words, rest) = blocks.into_remainder().as_chunks_mut::<4>();
+        for word in words {
+            *word = (u32::from_ne_bytes(*word) ^ u32::from_ne_bytes(self.key)).to_ne_bytes();
+        }
+        for (byte, key) in rest.iter_mut().zip(self.key) {
             *byte ^= key;
         }
         *self = self.rotated(bytes.len());
