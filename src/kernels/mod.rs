@@ -94,12 +94,12 @@ mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;
 
-#[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) use arch::first_position;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
 pub(crate) use positions::find_byte;
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+pub(crate) use positions::{first_position, last_position};
 pub(crate) use state::{AtBoundary, ScanState};
 pub(crate) use validation::{TextEnd, prefix, prefix_within, short_ascii, text, validate};
