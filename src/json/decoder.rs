@@ -126,7 +126,7 @@ impl Escapes {
 /// decoded again, so this number is small.
 const WINDOW: usize = 4 * 1024;
 
-const BACKSLASH: Class = Class::EMPTY.with(b'\\', b'\\');
+const BACKSLASH: Class = Class::EMPTY.with_ascii(b'\\', b'\\');
 
 /// The pieces of a chunk, returned by [`JsonDecoder::feed`] and [`JsonDecoder::finish`].
 #[derive(Debug)]

@@ -12,7 +12,7 @@
 //! | `ascii.rs` | a copy of ASCII or of text of the BMP, up to the first other byte |
 //! | `copy.rs` | a copy of any bytes |
 //! | `conversions.rs` | selects one of these; UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
-//! | `classes.rs` | the positions of all bytes of a class |
+//! | `classes.rs` | the positions of all characters of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
 //! | `quoted.rs` | bytes from quoted-printable |
@@ -37,7 +37,6 @@
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
 //! | `functions.rs` | the functions that a kernel consists of, and how they are called |
 //! | `class.rs` | a class: the set of characters that a search finds |
-//! | `prefixes.rs` | a set of characters by their first bytes, as tables of nibbles |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
 //!
@@ -80,7 +79,6 @@ mod latin;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
 mod positions;
-mod prefixes;
 #[cfg(feature = "mime")]
 pub(crate) mod quoted;
 mod short;
@@ -96,12 +94,12 @@ mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;
 
-#[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) use arch::first_position;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
 pub(crate) use positions::find_byte;
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+pub(crate) use positions::{first_position, last_position};
 pub(crate) use state::{AtBoundary, ScanState};
 pub(crate) use validation::{TextEnd, prefix, prefix_within, short_ascii, text, validate};
