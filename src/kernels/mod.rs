@@ -19,6 +19,7 @@
 //! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
+//! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
@@ -58,6 +59,8 @@
 //! | quoted-printable | that of AVX2 | 0.9 to 5 | 127, 2,592 | 0.9 to 4.3 | |
 //! | `portable/units.rs`: loops, compiled again | | 1.2 to 2.4 | | 1.3 to 2.1 | |
 
+#[cfg(feature = "codec")]
+mod append;
 mod arch;
 #[cfg(feature = "transcode")]
 pub(crate) mod ascii;
@@ -94,6 +97,8 @@ mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;
 
+#[cfg(feature = "codec")]
+pub(crate) use append::append_line;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
