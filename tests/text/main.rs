@@ -8,6 +8,8 @@ mod decoder;
 #[cfg(feature = "std")]
 mod json;
 mod locate;
+#[cfg(feature = "alloc")]
+mod many;
 mod names;
 #[cfg(feature = "alloc")]
 mod push;
