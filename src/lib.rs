@@ -21,6 +21,7 @@
 //! | chunks in memory | [`Utf8Decoder`], [`TextDecoder`], [`from_utf8`], [`validate_many`], [`repair_many`] | none (`no_std`) |
 //! | positions in a buffer or text | [`boundary`], [`locate`] | none (`no_std`) |
 //! | the start of an XML, HTML, CSS, Python or gettext file | [`declared`] | none (`no_std`) |
+//! | folded lines, stuffed dots, the text of a syslog message | [`unwrap`] | none (`no_std`) |
 //! | escapes in the strings of JSON | [`json`] | none (`no_std`) |
 //! | WebSocket messages | [`validator`] | none (`no_std`) |
 //! | WebSocket frames | [`websocket`] | `websocket` |
@@ -153,6 +154,7 @@ pub mod tower;
 #[cfg(feature = "transcode")]
 #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub mod transcode;
+pub mod unwrap;
 pub mod validator;
 #[cfg(feature = "websocket")]
 #[cfg_attr(docsrs, doc(cfg(feature = "websocket")))]

@@ -64,7 +64,7 @@ use crate::text::TextDecoder;
 /// policy. With a subset it is rejected like another charset.
 ///
 /// The folded lines of `text/calendar` and `text/vcard` are not joined: a character that a fold splits (RFC 5545 §3.1) is
-/// an error.
+/// an error. [`Unfolder`](crate::unwrap::Unfolder) joins them.
 ///
 /// # Codings
 ///

@@ -16,6 +16,7 @@ mod push;
 #[cfg(feature = "transcode")]
 mod reports;
 mod subset;
+mod unwrap;
 
 #[path = "../support/mod.rs"]
 mod support;
