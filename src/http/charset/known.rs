@@ -41,6 +41,8 @@ pub(crate) struct CharsetDecoder {
     rest: Bytes,
     /// Whether the input is complete and its end is not decoded yet.
     is_ended: bool,
+    /// Whether the transcoder has a part of a replacement that did not fit in the output.
+    is_full: bool,
     /// The error after the text decoded so far.
     error: Option<Utf8Error>,
 }
@@ -56,7 +58,7 @@ impl CharsetDecoder {
             None => transcoder,
         };
         let (policy, rest) = (text.error_policy(), Bytes::new());
-        Box::new(Self { transcoder, policy, rest, is_ended: false, error: None })
+        Box::new(Self { transcoder, policy, rest, is_ended: false, is_full: false, error: None })
     }
 }
 
@@ -72,19 +74,23 @@ impl KindFilter for CharsetDecoder {
     fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
         let (mut text, mut filled) = (Vec::new(), 0);
-        while self.error.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.is_ended) {
+        while self.error.is_none()
+            && filled < CHUNK
+            && (!self.rest.is_empty() || self.is_ended || self.is_full)
+        {
             if text.len() < filled + Transcoder::MIN_OUTPUT {
                 // An estimate: 2 bytes of text for each byte of the chunk.
                 let likely = self.rest.len().saturating_mul(2).min(CHUNK);
                 text.resize(CHUNK.min(filled + likely).max(filled + Transcoder::MIN_OUTPUT), 0);
             }
-            let is_end = self.rest.is_empty();
+            let is_end = self.rest.is_empty() && self.is_ended;
             let progress = match is_end {
                 true => self.transcoder.finish_into_slice(&mut text[filled..]),
                 false => self.transcoder.feed_into_slice(&self.rest, &mut text[filled..]),
             };
             self.rest.advance(progress.read);
             filled += progress.written;
+            self.is_full = progress.status == Status::OutputFull;
             match progress.status {
                 Status::InputEmpty if is_end => self.is_ended = false,
                 Status::InputEmpty | Status::OutputFull => {}
@@ -99,7 +105,8 @@ impl KindFilter for CharsetDecoder {
     }
 
     fn is_clean(&self) -> bool {
-        self.rest.is_empty() && !self.is_ended && self.error.is_none() && self.held() == 0
+        let is_decoded = self.rest.is_empty() && !self.is_ended && !self.is_full;
+        is_decoded && self.error.is_none() && self.held() == 0
     }
 
     fn held(&self) -> u64 {
