@@ -76,6 +76,7 @@ mod readme {}
 #[cfg(all(
     doctest,
     feature = "codec",
+    feature = "encoding_rs",
     feature = "mime",
     feature = "stream",
     feature = "tower",
