@@ -123,3 +123,19 @@ def relay():
 def newest(target, name):
     built = [path for profile in ("debug", "release") if (path := target / profile / name).exists()]
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def nginx_module(*features):
+    """Builds the module for nginx. Returns its path."""
+    for path in ("/usr/share/nginx/src/conf_flags", "/usr/lib/nginx/modules/ngx_stream_module.so"):
+        if not Path(path).exists():
+            raise Unavailable(f"{path} is missing: apt install nginx nginx-dev libnginx-mod-stream libclang-dev")
+    command = [ENGINES / "nginx" / "build", "--quiet", *[f"--features={feature}" for feature in features]]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise Unavailable("the module for nginx cannot be built")
+    built = Path(done.stdout.strip())
+    copy = built.with_name("-".join(["utf8_codec_nginx", *features]) + ".copy.so")
+    copy.unlink(missing_ok=True)
+    copy.write_bytes(built.read_bytes())
+    return copy

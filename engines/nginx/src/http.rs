@@ -23,7 +23,7 @@ use crate::exchange::{Answer, Exchange, Request, Variable};
 use crate::ffi::chain::{Chain, Inserted, consume, rewrite, slices};
 use crate::ffi::conf::{block, commands, create, merge, name, set};
 use crate::ffi::fields::{of_request, of_response, remove_of_request, remove_of_response, set_answer};
-use crate::ffi::{AGAIN, DECLINED, DONE, ERROR, OK, find, guard, log, own, set_panic_hook};
+use crate::ffi::{AGAIN, DECLINED, DONE, ERROR, OK, copy, find, guard, log, own, set_panic_hook};
 use crate::settings::{Checked, DIRECTIVES};
 
 /// The context of a request or subrequest in one location.
@@ -547,25 +547,12 @@ unsafe extern "C" fn variable(
         let (_, variable) = Variable::ALL[data];
         // SAFETY: the request is that of the hook.
         unsafe {
-            let text = shared((*r).main, None)?.borrow().0.record.value(variable)?;
-            let copy = ngx_pnalloc((*r).pool, text.len()).cast::<u8>();
-            copy.as_mut()?;
-            ptr::copy_nonoverlapping(text.as_ptr(), copy, text.len());
-            Some((copy, text.len()))
+            let shared = shared((*r).main, None)?.borrow();
+            copy((*r).pool, &shared.0.record.value(variable)?)
         }
     };
-    let text = guard(text, || None);
     // SAFETY: nginx passes the place for the value.
-    let value = unsafe { &mut *value };
-    match text {
-        Some((copy, len)) => {
-            value.data = copy;
-            value.set_len(len as u32);
-            value.set_valid(1);
-            value.set_not_found(0);
-        }
-        None => value.set_not_found(1),
-    }
+    unsafe { crate::ffi::set_value(value, guard(text, || None)) };
     OK
 }
 

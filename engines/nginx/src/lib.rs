@@ -13,6 +13,8 @@ mod ffi;
 #[allow(unsafe_code)]
 mod http;
 mod settings;
+#[allow(unsafe_code)]
+mod stream;
 
 use core::ffi::{CStr, c_char};
 
@@ -42,13 +44,17 @@ const fn names<const N: usize>(texts: [Option<&'static CStr>; N]) -> Names<N> {
 /// The modules of this library.
 #[allow(non_upper_case_globals, unsafe_code)]
 #[unsafe(no_mangle)]
-pub static mut ngx_modules: [*mut ngx_module_t; 2] =
-    [&raw mut http::ngx_http_utf8_codec_module, core::ptr::null_mut()];
+pub static mut ngx_modules: [*mut ngx_module_t; 3] = [
+    &raw mut http::ngx_http_utf8_codec_module,
+    &raw mut stream::ngx_stream_utf8_codec_module,
+    core::ptr::null_mut(),
+];
 
 /// Their names.
 #[allow(non_upper_case_globals, unsafe_code)]
 #[unsafe(no_mangle)]
-pub static ngx_module_names: Names<2> = names([Some(c"ngx_http_utf8_codec_module"), None]);
+pub static ngx_module_names: Names<3> =
+    names([Some(c"ngx_http_utf8_codec_module"), Some(c"ngx_stream_utf8_codec_module"), None]);
 
 /// The modules before which the one of HTTP is inserted. The filters that are later in nginx's list run earlier, so a
 /// response is checked after its decompression and before all filters that change text.

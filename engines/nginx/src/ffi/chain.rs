@@ -157,6 +157,15 @@ impl Chain {
         Some(())
     }
 
+    /// Appends a buffer of the caller unchanged. Returns `None` without memory.
+    ///
+    /// # Safety
+    ///
+    /// The buffer is valid.
+    pub(crate) unsafe fn pass(&mut self, buf: *mut ngx_buf_t) -> Option<()> {
+        self.push(buf)
+    }
+
     /// Appends bytes. Returns `None` without memory.
     pub(crate) fn insert(&mut self, inserted: &mut Inserted, data: Vec<u8>) -> Option<()> {
         if data.is_empty() { Some(()) } else { self.push(inserted.add(data)) }
@@ -246,7 +255,9 @@ pub(crate) unsafe fn rewrite(
             let kept = len.min(left);
             left -= kept;
             buf.last = buf.pos.add(kept);
-            buf.file_last -= (len - kept) as i64;
+            if buf.in_file() != 0 {
+                buf.file_last -= (len - kept) as i64;
+            }
             buf.set_last_buf(0);
             buf.set_last_in_chain(0);
             if kept > 0 {

@@ -10,7 +10,10 @@ use core::ptr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use ngx::ffi::{NGX_ERROR, NGX_OK, ngx_int_t, ngx_log_t, ngx_pool_cleanup_add, ngx_pool_t, ngx_str_t};
+use ngx::ffi::{
+    NGX_ERROR, NGX_OK, ngx_int_t, ngx_log_t, ngx_pnalloc, ngx_pool_cleanup_add, ngx_pool_t, ngx_str_t,
+    ngx_variable_value_t,
+};
 
 pub(crate) const OK: ngx_int_t = NGX_OK as ngx_int_t;
 pub(crate) const ERROR: ngx_int_t = NGX_ERROR as ngx_int_t;
@@ -109,4 +112,38 @@ pub(crate) const unsafe fn bytes<'s>(text: ngx_str_t) -> &'s [u8] {
 /// Returns a string of nginx for text that lives as long as its use.
 pub(crate) const fn string(text: &str) -> ngx_str_t {
     ngx_str_t { len: text.len(), data: text.as_ptr().cast_mut() }
+}
+
+/// Copies text to a pool. Returns `None` without memory.
+///
+/// # Safety
+///
+/// `pool` is a pool of nginx.
+pub(crate) unsafe fn copy(pool: *mut ngx_pool_t, text: &str) -> Option<ngx_str_t> {
+    // SAFETY: `ngx_pnalloc` returns room for the text or a null pointer.
+    unsafe {
+        let data: *mut u8 = ngx_pnalloc(pool, text.len()).cast();
+        data.as_mut()?;
+        data.copy_from_nonoverlapping(text.as_ptr(), text.len());
+        Some(ngx_str_t { len: text.len(), data })
+    }
+}
+
+/// Sets the value of a variable.
+///
+/// # Safety
+///
+/// `value` is the place that nginx passed for it.
+pub(crate) unsafe fn set_value(value: *mut ngx_variable_value_t, text: Option<ngx_str_t>) {
+    // SAFETY: the caller passes a valid place.
+    let value = unsafe { &mut *value };
+    match text {
+        Some(text) => {
+            value.data = text.data;
+            value.set_len(text.len as u32);
+            value.set_valid(1);
+            value.set_not_found(0);
+        }
+        None => value.set_not_found(1),
+    }
 }
