@@ -35,9 +35,10 @@ def directives(settings):
 
 
 def location(settings, port, path="/", more=""):
-    """A location that passes requests to a server."""
+    """A location that passes requests to the server on a port, or to an upstream group."""
     checks = "" if settings is None else directives(settings)
-    forward = f"proxy_http_version 1.1; proxy_read_timeout {e.PATIENCE}s; proxy_pass http://127.0.0.1:{port};"
+    host = f"127.0.0.1:{port}" if isinstance(port, int) else port
+    forward = f"proxy_http_version 1.1; proxy_read_timeout {e.PATIENCE}s; proxy_pass http://{host};"
     upgrade = "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $http_connection;"
     return f"location {path} {{ {checks} {upgrade} {more} {forward} }}\n"
 

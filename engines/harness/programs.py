@@ -97,7 +97,7 @@ def module(*features):
 def wasm(*features):
     """Builds the filter for WebAssembly, with vectors. Returns its path."""
     library = subprocess.run(["rustc", "--print=target-libdir", "--target=wasm32-wasip1"], capture_output=True, text=True)
-    if not Path(library.stdout.strip()).is_dir():
+    if library.returncode != 0 or not Path(library.stdout.strip()).is_dir():
         raise Unavailable("the target wasm32-wasip1 of Rust is not installed")
     crate = ENGINES / "wasm"
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", "wasm32-wasip1"]
@@ -127,14 +127,13 @@ def newest(target, name):
 
 def nginx_module(*features):
     """Builds the module for nginx. Returns its path."""
-    for path in ("/usr/share/nginx/src/conf_flags", "/usr/lib/nginx/modules/ngx_stream_module.so"):
-        if not Path(path).exists():
-            raise Unavailable(f"{path} is missing: apt install nginx nginx-dev libnginx-mod-stream libclang-dev")
+    for pattern in ("share/nginx/src/conf_flags", "lib/nginx/modules/ngx_stream_module.so", "lib/llvm-*/lib/libclang*.so*"):
+        if not any(Path("/usr").glob(pattern)):
+            why = "apt install nginx nginx-dev libnginx-mod-stream libclang-dev"
+            raise Unavailable(f"/usr/{pattern} is missing: {why}")
     command = [ENGINES / "nginx" / "build", "--quiet", *[f"--features={feature}" for feature in features]]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise Unavailable("the module for nginx cannot be built")
-    built = Path(done.stdout.strip())
+    built = Path(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+    # A new file, because a running nginx still uses the old one.
     copy = built.with_name("-".join(["utf8_codec_nginx", *features]) + ".copy.so")
     copy.unlink(missing_ok=True)
     copy.write_bytes(built.read_bytes())

@@ -51,7 +51,7 @@ pub(crate) struct Answer {
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
     /// The fields of the response to a client of gRPC, whose status is 200.
-    pub(crate) grpc: Option<[(&'static str, String); 3]>,
+    pub(crate) grpc: Option<Box<[(&'static str, String); 3]>>,
 }
 
 /// How the body of a request is read.
@@ -124,7 +124,7 @@ impl Exchange {
             status,
             content_type: "application/problem+json",
             body: rejection.problem_json(),
-            grpc: self.is_grpc.then(|| rejection.grpc_fields()),
+            grpc: self.is_grpc.then(|| Box::new(rejection.grpc_fields())),
         }
     }
 
@@ -137,7 +137,7 @@ impl Exchange {
             status: 500,
             content_type: "application/problem+json",
             body: r#"{"type":"about:blank","title":"Internal Server Error","status":500}"#.into(),
-            grpc: self.is_grpc.then(|| grpc().map(|(name, value)| (name, value.into()))),
+            grpc: self.is_grpc.then(|| Box::new(grpc().map(|(name, value)| (name, value.into())))),
         }
     }
 }

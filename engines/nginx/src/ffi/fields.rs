@@ -145,7 +145,7 @@ pub(crate) unsafe fn set_answer(r: *mut ngx_http_request_t, answer: &Answer) -> 
             out.status_line.len = 0;
             out.content_length_n = -1;
             (*r).set_header_only(1);
-            for (name, value) in fields {
+            for (name, value) in fields.iter() {
                 if *name == "content-type" {
                     content_type = value;
                     continue;
