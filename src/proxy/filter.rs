@@ -149,8 +149,8 @@ impl Filter {
         self.verdict(edits.first_error, result)
     }
 
-    /// Whether the forward policy is `Bytes` and has an effect.
-    fn forwards_bytes(&self) -> bool {
+    /// Whether the forward policy is [`ForwardPolicy::Bytes`] and has an effect.
+    pub fn forwards_bytes(&self) -> bool {
         let Self { decoder, escapes, forward, .. } = self;
         *forward == ForwardPolicy::Bytes
             && escapes.is_none()

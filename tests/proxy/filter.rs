@@ -155,7 +155,8 @@ fn possible(input: &[u8]) -> (usize, Option<(u64, ErrorKind, u8)>) {
     let error = oracle::decode(input).1.first().copied();
     // The bytes of the sequence, except one that starts no character.
     let is_start = |at: usize| matches!(input[at], 0xC2..=0xF4);
-    let len = error.map_or(input.len(), |(at, _, len)| at as usize + if is_start(at as usize) { len.into() } else { 0 });
+    let len = error
+        .map_or(input.len(), |(at, _, len)| at as usize + if is_start(at as usize) { len.into() } else { 0 });
     (len, error)
 }
 
@@ -211,7 +212,11 @@ fn characters_are_held_where_they_could_change() {
             let input = rng.dirty_text(20);
             for size in [1, 2, 7] {
                 let chunks: Vec<_> = input.chunks(size).collect();
-                assert_eq!(edited(bytes(filter.clone()), &chunks), edited(filter.clone(), &chunks), "{filter:?}");
+                assert_eq!(
+                    edited(bytes(filter.clone()), &chunks),
+                    edited(filter.clone(), &chunks),
+                    "{filter:?}"
+                );
             }
         }
     }

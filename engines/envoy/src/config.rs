@@ -21,6 +21,7 @@ use utf8_codec::http::{
     BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy,
 };
 use utf8_codec::json::{EscapePolicy, JsonStrings};
+use utf8_codec::proxy::ForwardPolicy;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
@@ -37,6 +38,7 @@ pub enum FilterKind {
 pub struct Settings {
     decoder: TextDecoder,
     json_strings: Option<JsonStrings>,
+    forward: ForwardPolicy,
     direction: Sides,
     headers: Sides,
     trailers: Sides,
@@ -70,6 +72,8 @@ struct Document {
     #[serde(deserialize_with = "some_name")]
     json_strings: Option<EscapePolicy>,
     json_subset: Option<String>,
+    #[serde(deserialize_with = "some_name")]
+    forward: Option<ForwardPolicy>,
     direction: Option<Sides>,
     action: Action,
     // Settings of the HTTP filter.
@@ -148,7 +152,7 @@ impl Settings {
         {
             return Err(ConfigError(format!("`{key}` is a setting of the HTTP filter")));
         }
-        document.settings()
+        document.settings(kind)
     }
 
     /// Whether a direction is checked.
@@ -185,6 +189,12 @@ impl Settings {
     /// bodies have the same.
     pub const fn json_strings(&self) -> Option<JsonStrings> {
         self.json_strings
+    }
+
+    /// Returns what is forwarded of a character that is not complete. By default bytes in HTTP, where a rejected message is
+    /// reset, and characters otherwise.
+    pub const fn forward_policy(&self) -> ForwardPolicy {
+        self.forward
     }
 
     /// Returns the rules for bodies.
@@ -228,7 +238,7 @@ impl Document {
         .find_map(|(key, is_set)| is_set.then_some(key))
     }
 
-    fn settings(self) -> Result<Settings, ConfigError> {
+    fn settings(self, kind: FilterKind) -> Result<Settings, ConfigError> {
         // A repair is not an error, so a repairing policy would report nothing.
         let policy = match self.action {
             Action::Enforce => self.on_error,
@@ -239,6 +249,13 @@ impl Document {
             decoder = decoder.with_subset(subset(name)?);
         }
         let json_strings = self.json_strings()?;
+        if self.forward == Some(ForwardPolicy::Bytes) && policy != ErrorPolicy::Strict {
+            return Err(ConfigError("`forward` is `bytes` only if `on_error` is `strict`".into()));
+        }
+        let forward = self.forward.unwrap_or(match kind {
+            FilterKind::Network => ForwardPolicy::Characters,
+            FilterKind::Http => ForwardPolicy::Bytes,
+        });
         let direction = match self.direction {
             Some(Sides::None) => {
                 return Err(ConfigError("`direction` is `request`, `response` or `both`".into()));
@@ -254,6 +271,7 @@ impl Document {
         Ok(Settings {
             decoder,
             json_strings,
+            forward,
             direction,
             headers: self.headers.unwrap_or(Sides::Request),
             trailers: self.trailers.unwrap_or(Sides::Request),
@@ -442,6 +460,8 @@ mod tests {
             (r#"{"json_strings": "drop"}"#, "`drop`: unknown policy for escapes; known are strict, "),
             (r#"{"json_strings": "keep", "json_subset": "nul"}"#, "unknown `subset`"),
             (r#"{"json_subset": "no-nul"}"#, "`json_subset` needs `json_strings`"),
+            (r#"{"forward": "lines"}"#, "`lines`: unknown forward policy; known are characters, bytes"),
+            (r#"{"forward": "bytes", "on_error": "replace"}"#, "`forward` is `bytes` only if"),
             (r#"{"direction": "none"}"#, "`direction` is"),
             (r#"{"content_types": ["text"]}"#, "`content_types`"),
             (r#"{"mode": "fast"}"#, "unknown variant `fast`"),

@@ -72,10 +72,7 @@ impl Filter {
         };
         let Shared { settings, counters } = &*self.shared;
         let mut check = match direction.take() {
-            Direction::Start if settings.covers(message) => {
-                let check = Check::text(settings.decoder(), settings.only_reports());
-                Box::new(check.with_json_strings(settings.json_strings()))
-            }
+            Direction::Start if settings.covers(message) => Box::new(Check::connection(settings)),
             Direction::Checked(check) => check,
             Direction::Start | Direction::Unchecked => {
                 direction.set(Direction::Unchecked);

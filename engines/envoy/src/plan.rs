@@ -21,7 +21,7 @@ use utf8_codec::http::{
     BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason, Utf8BodyError, check_field,
 };
 use utf8_codec::json::JsonStrings;
-use utf8_codec::proxy::{self, Edit, Filter};
+use utf8_codec::proxy::{self, Edit, Filter, ForwardPolicy};
 use utf8_codec::{TextDecoder, from_utf8};
 
 use crate::config::Settings;
@@ -30,6 +30,7 @@ use crate::config::Settings;
 #[derive(Debug)]
 pub struct Check {
     kind: Kind,
+    forward: ForwardPolicy,
     only_reports: bool,
     /// The plan of a body that may be changed.
     repair: Option<Box<BodyPlan>>,
@@ -107,12 +108,33 @@ impl Outcome {
 impl Check {
     /// Creates a check that accepts everything.
     pub const fn pass() -> Self {
-        Self { kind: Kind::Pass, only_reports: false, repair: None }
+        Self::new(Kind::Pass, false)
     }
 
     /// Creates a check of UTF-8 text. With `only_reports` nothing is changed, and the first error ends the check.
     pub const fn text(decoder: TextDecoder, only_reports: bool) -> Self {
-        Self { kind: Kind::Text(Filter::with_decoder(decoder)), only_reports, repair: None }
+        Self::new(Kind::Text(Filter::with_decoder(decoder)), only_reports)
+    }
+
+    const fn new(kind: Kind, only_reports: bool) -> Self {
+        Self { kind, forward: ForwardPolicy::Characters, only_reports, repair: None }
+    }
+
+    /// Creates the check of a direction of a connection.
+    pub fn connection(settings: &Settings) -> Self {
+        Self::text(settings.decoder(), settings.only_reports())
+            .with_forward_policy(settings.forward_policy())
+            .with_json_strings(settings.json_strings())
+    }
+
+    /// Sets what is forwarded of a character that is not complete, in text. Forms are forwarded in whole characters.
+    #[must_use]
+    pub fn with_forward_policy(self, forward: ForwardPolicy) -> Self {
+        let kind = match self.kind {
+            Kind::Text(filter) => Kind::Text(filter.with_forward_policy(forward)),
+            kind => kind,
+        };
+        Self { kind, forward, ..self }
     }
 
     /// Also checks the escapes in the strings of JSON, in text.
@@ -134,7 +156,7 @@ impl Check {
             _ => Kind::Body(Box::new(BodyFilter::new(plan, rules))),
         };
         let may_change = !only_reports && plan.invalidates("content-digest", b"");
-        Self { kind, only_reports, repair: may_change.then(|| Box::new(plan.clone())) }
+        Self { repair: may_change.then(|| Box::new(plan.clone())), ..Self::new(kind, only_reports) }
     }
 
     /// Returns the names of the header or trailer fields that are wrong for a body that may be repaired: digests, a
@@ -171,7 +193,11 @@ impl Check {
                 let result = feed_body(filter, &mut output, end);
                 // A document in UTF-8, after its start. The rest is not copied.
                 if let Some(decoder) = filter.text_decoder().filter(|_| !end) {
-                    self.kind = Kind::Text(Filter::with_decoder(decoder));
+                    let text = Filter::with_decoder(decoder).with_forward_policy(self.forward);
+                    if text.forwards_bytes() {
+                        output.tail.extend_from_slice(decoder.pending());
+                    }
+                    self.kind = Kind::Text(text);
                 }
                 result
             }
@@ -388,7 +414,8 @@ where
     }
     let rules = settings.rules(message);
     let plan = rules.decide(&content)?;
-    let check = Check::body(&plan, rules, settings.only_reports());
+    let check =
+        Check::body(&plan, rules, settings.only_reports()).with_forward_policy(settings.forward_policy());
     let untrue = check.untrue(fields);
     Ok(MessagePlan { check, untrue })
 }
