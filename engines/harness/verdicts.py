@@ -13,13 +13,13 @@ from pathlib import Path
 
 from . import envoy as e
 from . import programs
-from .samples import ERRORS, GOOD, partitions
+from .samples import ERRORS, GOOD, partitions, possible
 from .tcp import connect, parallel, read_all, send
 from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 # The settings, apart from the default, with which engines are compared.
-POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}}
+POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}, "bytes": {"forward": "bytes"}}
 UPGRADES = {"streaming": {}, "buffered": {"mode": "buffered"}}
 
 
@@ -195,6 +195,7 @@ class Engines:
             for name, settings in POLICIES.items():
                 self.start(f"pingora-{name}", programs.pingora(), [*gateway, "--settings", json.dumps(settings)])
             self.start("relay-replace", programs.relay(), [*relay, "--on-error", "replace"])
+            self.start("relay-bytes", programs.relay(), [*relay, "--hold", "nothing"])
             self.start("relay-report", programs.relay(), [*relay, "--mode", "report"])
         except BaseException:
             self.__exit__()
@@ -279,6 +280,14 @@ def tcp_verdicts(engines):
     expected = {text: offset for text, _, offset, _ in ERRORS}
     for (text, _), received in zip(cases, found):
         assert received == text[: expected.get(text, len(text))], (text, received)
+    return detail
+
+
+def bytes_forwarded(engines):
+    cases, found, detail = same(engines, ["native-tcp-bytes", "wasm-tcp-bytes", "relay-bytes"], engines.stream)
+    ends = {text: possible(text, offset, length) for text, _, offset, length in ERRORS}
+    for (text, _), received in zip(cases, found):
+        assert received == text[: ends.get(text, len(text))], (text, received)
     return detail
 
 
@@ -447,6 +456,7 @@ def wasm_survives_ends(engines):
 ROWS = [
     ("engines: the same verdicts, HTTP", http_verdicts),
     ("engines: the same verdicts, TCP", tcp_verdicts),
+    ("engines: the same bytes before an error, TCP", bytes_forwarded),
     ("engines: the same repairs", replaced),
     ("engines: the same reports", reported),
     ("engines: a chunked body and an upgrade", chunked_upgrades),
