@@ -30,7 +30,8 @@ class Http:
         ]
         buffered = {"mode": "buffered"}
         routes = [
-            route("/open", {"direction": "response"}),
+            route("/open", {"direction": "response", "websocket": "pass"}),
+            route("/pass", {"websocket": "pass"}),
             route("/repaired", {"on_error": "replace"}),
         ]
         # Envoy 1.38 passes a Struct of a route as it is serialized, not as JSON.
@@ -42,7 +43,7 @@ class Http:
         listeners = [
             plain_hop,
             e.http_listener("streaming", {}, "upstream", log=log, routes=routes),
-            e.http_listener("buffered", {"struct": buffered}, "upstream", log=log),
+            e.http_listener("buffered", {"struct": {**buffered, "websocket": "pass"}}, "upstream", log=log),
             e.http_listener("buffered-small", buffered, "upstream", per_connection_buffer_limit_bytes=8192),
             e.http_listener("replace", {"on_error": "replace"}, "upstream"),
             e.http_listener("replace-buffered", {**buffered, "on_error": "replace"}, "upstream"),
@@ -380,7 +381,7 @@ def without_a_body(http):
 def upgrades(http):
     fields = "connection: upgrade\r\nupgrade: websocket\r\n"
     # `/open` checks responses only.
-    for listener, path in (("streaming", "/"), ("streaming", "/open"), ("buffered", "/")):
+    for listener, path in (("streaming", "/pass"), ("streaming", "/open"), ("buffered", "/")):
         with connect(http.ports[listener]) as connection:
             connection.sendall(f"GET {path} HTTP/1.1\r\nhost: test\r\nx-number: 0\r\n{fields}\r\n".encode())
             reader = Reader(connection)

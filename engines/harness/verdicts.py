@@ -20,7 +20,7 @@ from .upstream import Recorder, Server, echo
 numbers = itertools.count(1)
 # The settings, apart from the default, with which engines are compared.
 POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}, "bytes": {"forward": "bytes"}}
-UPGRADES = {"streaming": {}, "buffered": {"mode": "buffered"}}
+UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
 
 
 def wasm_config(root_id, settings, code):

@@ -76,7 +76,7 @@ pub enum Verdict {
     Rejected(Reason),
 }
 
-/// Up to 16 bytes: a character or an escape that came in several slices.
+/// Up to 16 bytes: a character or an escape that came in several slices, or the header of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head {
     bytes: [u8; 16],
@@ -99,6 +99,11 @@ impl Head {
 }
 
 impl Outcome {
+    /// The slices, of this length, stay as they are.
+    pub(crate) fn unchanged(len: usize, verdict: Verdict) -> Self {
+        Self { head: Head::default(), kept: len, tail: Vec::new(), len, repaired: 0, verdict }
+    }
+
     /// Whether the buffer is unchanged.
     pub fn is_unchanged(&self) -> bool {
         self.kept == self.len && self.head.len == 0 && self.tail.is_empty()
@@ -179,10 +184,10 @@ impl Check {
     ///
     /// After [`Verdict::Rejected`] nothing is checked, and the caller drops further data.
     pub fn feed(&mut self, slices: &[&[u8]], end: bool) -> Outcome {
-        let len = slices.iter().map(|slice| slice.len()).sum();
         #[cfg(feature = "panic-on-marker")]
         panic_on_marker(slices);
-        let mut output = Output { slices, ..Output::default() };
+        let mut output = Output::new(slices);
+        let len = output.len();
         let (repaired, error) = match &mut self.kind {
             Kind::Pass => {
                 output.kept = len;
@@ -210,9 +215,9 @@ impl Check {
             }
         };
         if self.only_reports {
-            return Outcome { head: Head::default(), kept: len, tail: Vec::new(), len, repaired: 0, verdict };
+            return Outcome::unchanged(len, verdict);
         }
-        Outcome { head: output.head, kept: output.kept, tail: output.tail, len, repaired, verdict }
+        output.outcome(repaired, verdict)
     }
 }
 
@@ -267,18 +272,31 @@ fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
 }
 
 /// The new content of a buffer while its slices are checked.
-#[derive(Default)]
-struct Output<'s> {
+pub(crate) struct Output<'s> {
     slices: &'s [&'s [u8]],
     /// The position of the current slice in the concatenation of all slices.
-    start: usize,
+    pub(crate) start: usize,
     head: Head,
-    kept: usize,
-    tail: Vec<u8>,
+    pub(crate) kept: usize,
+    pub(crate) tail: Vec<u8>,
 }
 
-impl Output<'_> {
-    fn edit(&mut self, index: usize, edit: Edit<'_>) {
+impl<'s> Output<'s> {
+    pub(crate) const fn new(slices: &'s [&'s [u8]]) -> Self {
+        Self { slices, start: 0, head: Head { bytes: [0; 16], len: 0 }, kept: 0, tail: Vec::new() }
+    }
+
+    /// Returns the length of all slices.
+    pub(crate) fn len(&self) -> usize {
+        self.slices.iter().map(|slice| slice.len()).sum()
+    }
+
+    pub(crate) fn outcome(self, repaired: u64, verdict: Verdict) -> Outcome {
+        let len = self.len();
+        Outcome { head: self.head, kept: self.kept, tail: self.tail, len, repaired, verdict }
+    }
+
+    pub(crate) fn edit(&mut self, index: usize, edit: Edit<'_>) {
         match edit {
             Edit::Pass(range) if self.tail.is_empty() && self.start + range.start == self.kept => {
                 self.kept = self.start + range.end;
@@ -370,7 +388,8 @@ pub fn status<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> u16
 
 /// Decides how an HTTP message is checked, from its header fields.
 ///
-/// Each field is a name and a value; pseudo-fields start with `:`.
+/// Each field is a name and a value; pseudo-fields start with `:`. For a response, `path` is that of its request, from which
+/// the type of a protobuf message is known.
 ///
 /// # Errors
 ///
@@ -380,6 +399,7 @@ pub fn decide<'f, F>(
     message: MessageKind,
     fields: F,
     content: Content,
+    path: Option<&str>,
 ) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
@@ -392,17 +412,22 @@ where
         check_values(fields.clone(), Reason::Header)?;
     }
     match content {
-        Content::Body => decide_body(settings, message, fields),
+        Content::Body => decide_body(settings, message, fields, path),
         // The fields are changed as they are before the body. What would be rejected there has no body here.
         Content::Described => {
-            let untrue = decide_body(settings, message, fields).map(|plan| plan.untrue);
+            let untrue = decide_body(settings, message, fields, path).map(|plan| plan.untrue);
             Ok(MessagePlan { untrue: untrue.unwrap_or_default(), ..pass })
         }
         Content::Nothing | Content::Tunnel => Ok(pass),
     }
 }
 
-fn decide_body<'f, F>(settings: &Settings, message: MessageKind, fields: F) -> Result<MessagePlan, Reason>
+fn decide_body<'f, F>(
+    settings: &Settings,
+    message: MessageKind,
+    fields: F,
+    path: Option<&str>,
+) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
 {
@@ -412,7 +437,15 @@ where
             content.add(name, value);
         }
     }
-    let rules = settings.rules(message);
+    let path = path.or_else(|| {
+        let path = fields.clone().find(|(name, _)| *name == b":path");
+        path.and_then(|(_, value)| from_utf8(value).ok())
+    });
+    let messages = path.zip(settings.protobuf());
+    let rules = match messages.and_then(|(path, messages)| messages.validator(path, message)) {
+        Some(validator) => &settings.rules(message).clone().with_protobuf(validator),
+        None => settings.rules(message),
+    };
     let plan = rules.decide(&content)?;
     let check =
         Check::body(&plan, rules, settings.only_reports()).with_forward_policy(settings.forward_policy());
