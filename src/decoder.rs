@@ -262,8 +262,7 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
-    /// Returns the next piece, and the number of bytes at its start that are known to have no character of the class and
-    /// the set, which are the same.
+    /// Returns the next piece, and the number of bytes at its start that are known to have no character of the class.
     #[inline]
     pub(crate) fn next_within(&mut self, class: &Class) -> Option<(Piece<'c>, usize)> {
         if self.rest.len() < classes::LONG {

@@ -84,8 +84,8 @@ functions! {
         decode_base64_lines(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
         /// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
         find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
-        /// Writes the positions of the bytes of a class in order. The first [`Found::searched`] bytes are searched. A lead
-        /// byte matches if the byte after it is a second byte of the class, or if there is no byte after it.
+        /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
+        /// [`Found::searched`] bytes are searched.
         find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
         /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON. It ends between
         /// escapes. Returns 0 if the kernel has no vector code for it.

@@ -14,12 +14,13 @@
 //! | `ascii.rs` | a copy of ASCII or of text of the BMP, up to the first other byte |
 //! | `copy.rs` | a copy of any bytes |
 //! | `conversions.rs` | selects one of these; UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
-//! | `classes.rs` | the positions of all bytes of a class |
+//! | `classes.rs` | the positions of all characters of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
 //! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
+//! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
@@ -38,7 +39,6 @@
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
 //! | `functions.rs` | the functions that a kernel consists of, and how they are called |
 //! | `class.rs` | a class: the set of characters that a search finds |
-//! | `prefixes.rs` | a set of characters by their first bytes, as tables of nibbles |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
 //!
@@ -60,6 +60,8 @@
 //! | quoted-printable | that of AVX2 | 0.9 to 5 | 127, 2,592 | 0.9 to 4.3 | |
 //! | `portable/units.rs`: loops, compiled again | | 1.2 to 2.4 | | 1.3 to 2.1 | |
 
+#[cfg(feature = "codec")]
+mod append;
 mod arch;
 #[cfg(feature = "transcode")]
 pub(crate) mod ascii;
@@ -83,7 +85,6 @@ pub(crate) mod masked;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
 mod positions;
-mod prefixes;
 #[cfg(feature = "mime")]
 pub(crate) mod quoted;
 mod short;
@@ -98,12 +99,14 @@ mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;
 
-#[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) use arch::first_position;
+#[cfg(feature = "codec")]
+pub(crate) use append::append_line;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
 pub(crate) use positions::find_byte;
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+pub(crate) use positions::{first_position, last_position};
 pub(crate) use state::{AtBoundary, ScanState};
 pub(crate) use validation::{TextEnd, plain_prefix, prefix, prefix_within, short_ascii, text, validate};

@@ -71,6 +71,12 @@ impl TextDecoder {
         self
     }
 
+    /// Returns the adopted subset.
+    #[cfg(all(feature = "http-rules", feature = "encoding_rs"))]
+    pub(crate) const fn subset(&self) -> Option<&'static Subset> {
+        self.policies.subset
+    }
+
     /// Sets the adopted subset. The [`ErrorPolicy`] applies to a character outside the subset as it does to an
     /// ill-formed sequence (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the
     /// [`BomPolicy`] removes need not be in the subset.
