@@ -15,7 +15,7 @@ use crate::streaming::*;
 
 /// A goal: a scenario and the ratio to reach.
 pub struct Row {
-    pub scenario: &'static str,
+    pub scenario: String,
     pub input: String,
     pub against: String,
     pub ratio: Spread,
@@ -36,13 +36,13 @@ impl Row {
 
 /// A race with its scenario and input.
 pub struct Measured<'r> {
-    pub scenario: &'static str,
+    pub scenario: &'r str,
     pub input: &'r str,
     pub bytes: usize,
     pub race: &'r Race,
 }
 
-pub fn measured<'r>(scenario: &'static str, input: &'r str, bytes: usize, race: &'r Race) -> Measured<'r> {
+pub fn measured<'r>(scenario: &'r str, input: &'r str, bytes: usize, race: &'r Race) -> Measured<'r> {
     Measured { scenario, input, bytes, race }
 }
 
@@ -84,7 +84,7 @@ impl Bench {
     pub(crate) fn note(&self, of: &Measured<'_>, ours: &str, peers: &[&str], goal: f64) {
         let best = of.race.best(peers);
         let row = Row {
-            scenario: of.scenario,
+            scenario: of.scenario.to_owned(),
             input: of.input.to_owned(),
             against: if peers.len() > 1 { format!("best peer: {best}") } else { best.to_owned() },
             ratio: of.race.ratio(ours, best),
@@ -100,7 +100,7 @@ impl Bench {
         let speed = of.bytes as f64 / of.race.median_nanos(ours);
         let per_goal = if goal > 0.0 { goal } else { 1.0 };
         self.add(&Row {
-            scenario: of.scenario,
+            scenario: of.scenario.to_owned(),
             input: of.input.to_owned(),
             against: format!("{per_goal} GB/s"),
             ratio: of.race.speed(ours, of.bytes as f64 / per_goal),

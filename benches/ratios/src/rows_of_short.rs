@@ -167,7 +167,7 @@ impl Bench {
                 let nanos: f64 = races.iter().map(|race| race.median_nanos(ours)).sum();
                 let slower = ratios.iter().filter(|&&ratio| ratio < 0.97).count();
                 self.add(&Row {
-                    scenario,
+                    scenario: scenario.to_owned(),
                     input: (*name).to_owned(),
                     against: format!("best peer; slower at {slower} lengths"),
                     ratio: Spread::of(ratios),
