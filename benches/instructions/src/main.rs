@@ -9,8 +9,10 @@ use std::hint::black_box;
 
 use corpora::{Corpus, with_errors};
 use utf8_codec::detect::{DesignationRecognizer, Detector, FallbackDecoder, Legacy, Scope};
+use utf8_codec::json::JsonDecoder;
 use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8, validate_many};
 
 fn stream(data: &[u8], chunk: usize) {
@@ -81,6 +83,26 @@ fn many(corpus: Corpus) -> Box<dyn FnMut()> {
     let (offsets, bytes): (Vec<i32>, _) = (std::iter::once(0).chain(ends).collect(), strings.concat());
     Box::new(move || {
         black_box(validate_many(bytes.as_bytes(), &offsets).is_ok());
+    })
+}
+
+/// JSON in one chunk, and whether its escapes are those of characters.
+fn json(data: String) -> Box<dyn FnMut()> {
+    Box::new(move || {
+        let mut decoder = JsonDecoder::new();
+        for piece in decoder.feed(data.as_bytes()) {
+            black_box(piece.text().is_ok());
+        }
+    })
+}
+
+/// The payload of a WebSocket frame.
+fn masked(data: String) -> Box<dyn FnMut()> {
+    let mut data = data.into_bytes();
+    let mask = Mask::new([0x37, 0xFA, 0x21, 0x3D]);
+    { mask }.apply(&mut data);
+    Box::new(move || {
+        black_box(Utf8Validator::new().validate_masked(&data, &mut { mask }).is_ok());
     })
 }
 
@@ -190,6 +212,10 @@ fn main() {
         }
         "strings-many" => many(Corpus::FrenchHtml),
         "strings-many-ascii" => many(Corpus::AsciiJson),
+        "json" => json(Corpus::AsciiJson.text(1 << 15)),
+        "json-escapes" => json(Corpus::AsciiJson.text(1 << 15).replace(' ', "\\u0020")),
+        "masked-ascii" => masked(Corpus::AsciiJson.text(1 << 15)),
+        "masked-cyrillic" => masked(Corpus::Cyrillic.text(1 << 15)),
         "error-position" => {
             let mut data = text(Corpus::Cyrillic);
             data.truncate(4000);
