@@ -180,6 +180,8 @@ fn validate_copy<const LEN: usize>(
     mask: &mut Mask,
 ) -> Result<(), Utf8Error> {
     let mut block = [0; LEN];
+    // There are no more bytes, which this only shows the compiler.
+    let masked = masked.get(..LEN).unwrap_or(masked);
     let block = &mut block[..masked.len()];
     block.copy_from_slice(masked);
     mask.apply(block);
@@ -189,21 +191,20 @@ fn validate_copy<const LEN: usize>(
 /// Validates vectors without a copy, from the start of a cache line on. The bytes before it and after them, and blocks with an
 /// error, are copied.
 fn validate_long(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
-    let (mut at, mut end) = (0, 4 + bytes[4..].as_ptr().align_offset(64).min(SHORT - 4));
-    loop {
-        validate_block(decoder, &bytes[at..end], mask)?;
+    let aligned = bytes.get(4..).map_or(0, |rest| rest.as_ptr().align_offset(64));
+    let (mut at, mut end) = (0, 4 + aligned.min(SHORT - 4));
+    while at < bytes.len() {
+        validate_block(decoder, bytes.get(at..end).unwrap_or_default(), mask)?;
         at = masked_text_end(bytes, end, mask.key);
         if at > end
-            && let Some(&(mut last)) = bytes[..at].last_chunk()
+            && let Some(&(mut last)) = bytes.get(..at).and_then(<[u8]>::last_chunk)
         {
             mask.rotated(at - end).apply(&mut last);
             decoder.skip_validated(at - end, last);
         }
-        if at == bytes.len() {
-            return Ok(());
-        }
         end = bytes.len().min(at + BLOCK);
     }
+    Ok(())
 }
 
 /// The mask of a WebSocket frame (RFC 6455 §5.3), and the position of the next payload byte in it.

@@ -111,7 +111,9 @@ unsafe fn first_ill_formed<V: Vector>(
             }
             if expects_ascii {
                 // SAFETY: the CPU has the instructions; there is a group at `at`, and both halves are inside it.
-                let halves = [0, half].map(|skip| unsafe { is_ascii::<V>(chunk, at + skip, V::GROUP / 2) });
+                let halves = unsafe {
+                    [is_ascii::<V>(chunk, at, V::GROUP / 2), is_ascii::<V>(chunk, at + half, V::GROUP / 2)]
+                };
                 // SAFETY: `4 <= at + half <= len`.
                 let middle = unsafe { carry_at(chunk, at + half) };
                 // The first half is only validated by itself if no sequence continues in the second half.

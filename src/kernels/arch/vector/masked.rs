@@ -31,7 +31,14 @@ pub(in crate::kernels) unsafe fn masked_text_end<V: Masked>(
     let key = u32::from_le_bytes(key);
     // The keys of the bytes from an index on, and of those 1, 2 and 3 bytes before.
     // SAFETY: the CPU has the instructions.
-    let keys = [0, 8, 16, 24].map(|bits| unsafe { V::splat(key.rotate_left(bits)) });
+    let keys: [V; 4] = unsafe {
+        [
+            V::splat(key),
+            V::splat(key.rotate_left(8)),
+            V::splat(key.rotate_left(16)),
+            V::splat(key.rotate_left(24)),
+        ]
+    };
     let (group, prefetches) = (V::GROUP * V::LEN, V::prefetches_ascii());
     let (mut segment, mut has_four_bytes) = (V::FIRST_SEGMENT, false);
     while let Some(rest) = bytes.get(at..)
@@ -39,14 +46,19 @@ pub(in crate::kernels) unsafe fn masked_text_end<V: Masked>(
         && let Some(before) = bytes[..at].last_chunk()
     {
         let before = Carry::from_word(u32::from_le_bytes(*before) ^ key);
-        // SAFETY: the CPU has the instructions; there is a group at `at`.
-        if before.is_ascii() && unsafe { is_ascii(bytes, at, keys[0]) } {
-            if prefetches {
-                V::prefetch(bytes.as_ptr().wrapping_add(at + AHEAD));
+        if before.is_ascii() {
+            let start = at;
+            // SAFETY: the CPU has the instructions; there is a group at `at`.
+            while bytes.len() - at >= group && unsafe { is_ascii(bytes, at, keys[0]) } {
+                if prefetches {
+                    V::prefetch(bytes.as_ptr().wrapping_add(at + AHEAD));
+                }
+                at += group;
             }
-            at += group;
-            segment = V::FIRST_SEGMENT;
-            continue;
+            if at > start {
+                segment = V::FIRST_SEGMENT;
+                continue;
+            }
         }
         has_four_bytes |= before.has_lead_of_four();
         let end = at + group * segment.min(rest.len() / group);

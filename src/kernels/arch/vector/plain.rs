@@ -78,12 +78,14 @@ impl<V: Search> Vector for Plain<V> {
 
     #[inline(always)]
     fn shifted(self, before: Self) -> [Self; 3] {
-        self.bytes.shifted(before.bytes).map(Self::new)
+        let [p1, p2, p3] = self.bytes.shifted(before.bytes);
+        [Self::new(p1), Self::new(p2), Self::new(p3)]
     }
 
     #[inline(always)]
     fn shifted_after(self, carry: Carry) -> [Self; 3] {
-        self.bytes.shifted_after(carry).map(Self::new)
+        let [p1, p2, p3] = self.bytes.shifted_after(carry);
+        [Self::new(p1), Self::new(p2), Self::new(p3)]
     }
 
     #[inline(always)]
@@ -97,13 +99,13 @@ impl<V: Search> Vector for Plain<V> {
     }
 
     #[inline(always)]
-    fn or_marks(self, x: Self, p: [Self; 3]) -> Self {
-        self.with(self.bytes.or_marks(x.bytes, p.map(|p| p.bytes)), x)
+    fn or_marks(self, x: Self, [p1, p2, p3]: [Self; 3]) -> Self {
+        self.with(self.bytes.or_marks(x.bytes, [p1.bytes, p2.bytes, p3.bytes]), x)
     }
 
     #[inline(always)]
-    fn or_marks_in_bmp(self, x: Self, p: [Self; 2]) -> Self {
-        self.with(self.bytes.or_marks_in_bmp(x.bytes, p.map(|p| p.bytes)), x)
+    fn or_marks_in_bmp(self, x: Self, [p1, p2]: [Self; 2]) -> Self {
+        self.with(self.bytes.or_marks_in_bmp(x.bytes, [p1.bytes, p2.bytes]), x)
     }
 
     #[inline(always)]
