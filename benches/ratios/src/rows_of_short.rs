@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use utf8_codec::{Utf8Decoder, from_utf8, validate_many};
+use utf8_codec::{ErrorPolicy, Utf8Decoder, from_utf8, repair_many, validate_many};
 
 use crate::corpora::Corpus;
 use crate::measure::{Contender, Effort, Race, Spread, race};
@@ -51,6 +51,20 @@ impl Texts {
         Self { buffer, ends }
     }
 
+    /// Creates 4,000 texts of 8 to 40 bytes.
+    fn of_column(corpus: Corpus) -> Self {
+        let mut state = 1_u32;
+        let lens = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            8 + (state >> 16) as usize % 33
+        });
+        Self::new(corpus, lens.take(4_000))
+    }
+
+    fn offsets(&self) -> Vec<i32> {
+        std::iter::once(0).chain(self.ends.iter().map(|&end| end as i32)).collect()
+    }
+
     #[inline(always)]
     fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = 0;
@@ -92,6 +106,7 @@ impl Bench {
     pub fn short(&self) {
         self.mixed_lengths();
         self.many();
+        self.repair_many();
         if OURS.iter().any(|(_, scenario)| self.is_wanted(scenario)) {
             self.each_length();
         }
@@ -122,14 +137,8 @@ impl Bench {
             return;
         }
         for (corpus, name) in CORPORA {
-            let mut state = 1_u32;
-            let lens = std::iter::repeat_with(|| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                8 + (state >> 16) as usize % 33
-            });
-            let texts = &Texts::new(corpus, lens.take(4_000));
-            let offsets: Vec<i32> =
-                std::iter::once(0).chain(texts.ends.iter().map(|&end| end as i32)).collect();
+            let texts = &Texts::of_column(corpus);
+            let offsets = texts.offsets();
             let contenders = vec![
                 Contender::new("validate_many", move || {
                     u64::from(validate_many(black_box(&texts.buffer), &offsets).is_ok())
@@ -148,6 +157,39 @@ impl Bench {
             let of = measured(scenario, name, texts.buffer.len(), &race);
             self.note(&of, "validate_many", &["a loop over from_utf8"], 1.5);
             self.note(&of, "validate_many", &["a loop over std", "a loop over smoothutf8"], 1.5);
+        }
+    }
+
+    /// Compares `repair_many` with a loop over the strings.
+    fn repair_many(&self) {
+        let scenario = "repair of many strings of 8-40 B, one in 100 ill-formed";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for (corpus, name) in CORPORA {
+            let mut texts = Texts::of_column(corpus);
+            for &end in texts.ends.iter().step_by(100) {
+                texts.buffer[end - 1] = 0xFF;
+            }
+            let (texts, offsets) = (&texts, texts.offsets());
+            let contenders = vec![
+                Contender::new("repair_many", move || {
+                    let repaired = repair_many(black_box(&texts.buffer), &offsets, ErrorPolicy::Replace);
+                    repaired.map_or(0, |(values, _)| values.len() as u64)
+                }),
+                Contender::new("a loop over std", move || {
+                    let mut values = String::with_capacity(texts.buffer.len());
+                    let mut offsets = vec![0_i32];
+                    for text in black_box(texts).iter() {
+                        values.push_str(&String::from_utf8_lossy(text));
+                        offsets.push(values.len() as i32);
+                    }
+                    values.len() as u64 + u64::from(offsets.len() == 1)
+                }),
+            ];
+            let race = race(contenders, self.effort);
+            let of = measured(scenario, name, texts.buffer.len(), &race);
+            self.note(&of, "repair_many", &["a loop over std"], 1.5);
         }
     }
 
