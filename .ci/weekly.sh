@@ -2,7 +2,8 @@
 
 needs+=(
     [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
-    [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
+    [detection]='npm uchardet' [engines_all]='curl openssl' [growth]=valgrind
+    [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
     [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
     [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [unoptimized]=valgrind [wasm]='node=nodejs'
 )
@@ -37,6 +38,13 @@ step_clients() {
 step_containers() {
     python_with pyyaml==6.0.3 podman-compose==1.6.0
     PATH=$PWD/target/python/bin:$PATH timeout 1500 engines/deploy/try
+}
+
+# `detect` on texts in legacy encodings, beside other detectors: docs/checking.md.
+step_detection() {
+    cargo build -p utf8-codec-cli
+    python_with chardetng-py==0.3.5 charset-normalizer==3.5.3
+    target/python/bin/python -B .ci/try_detection.py target/debug/utf8-codec
 }
 
 # All rows with all versions of Envoy, the filter for WebAssembly, the deployment files, and the tables of docs/scale.md.
