@@ -77,6 +77,7 @@ mod readme {}
 #[cfg(all(
     doctest,
     feature = "codec",
+    feature = "encoding_rs",
     feature = "mime",
     feature = "stream",
     feature = "tower",

@@ -105,7 +105,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
             // The first character is not a BOM, and need not be one.
             self.policies.pass_start();
         }
-        let (piece, inside) = self.pieces.next_within(subset.doubtful().0)?;
+        let (piece, inside) = self.pieces.next_within(subset.doubtful())?;
         Some((self.with_policies(piece), inside))
     }
 

@@ -317,3 +317,27 @@ fn a_fallback_decoder_keeps_its_scope_for_the_next_stream() {
         }
     }
 }
+
+#[test]
+fn the_limit_applies_to_the_same_byte_for_every_partition() {
+    let mut rng = Rng::new(27);
+    for limit in (0..400).step_by(7) {
+        let mut input = "的一是不了人".repeat(20).into_bytes();
+        input.truncate(rng.below(300));
+        input.extend(rng.dirty_text(3));
+        let decode = |chunks: &[&[u8]]| {
+            let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line).with_limit(limit);
+            let mut out = String::new();
+            for chunk in chunks {
+                decoder.feed_into(chunk, &mut out);
+            }
+            decoder.finish_into(&mut out);
+            out
+        };
+        let by_bytes: Vec<&[u8]> = input.chunks(1).collect();
+        let expected = decode(&by_bytes);
+        for len in [2, 3, 64, 100, 1000] {
+            assert_eq!(decode(&input.chunks(len).collect::<Vec<_>>()), expected, "{limit} {len}");
+        }
+    }
+}

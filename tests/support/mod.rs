@@ -12,6 +12,8 @@ pub mod json;
 pub mod languages;
 #[cfg(feature = "tower")]
 pub mod layers;
+#[cfg(feature = "encoding_rs")]
+pub mod legacy;
 #[cfg(feature = "mime")]
 pub mod messages;
 pub mod oracle;
