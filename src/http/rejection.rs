@@ -10,6 +10,8 @@ use crate::content_type::{ContentTypeError, is_grpc};
 use crate::error::Utf8Error;
 #[cfg(feature = "protobuf")]
 use crate::protobuf::ProtobufError;
+#[cfg(feature = "websocket")]
+use crate::websocket::FrameError;
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +47,10 @@ pub enum Reason {
     /// A string of a protobuf message is not well-formed, or the message cannot be parsed.
     #[cfg(feature = "protobuf")]
     Protobuf(ProtobufError),
+    /// A frame of a WebSocket connection, or the text of its message, is ill-formed. The offset counts from the start of the
+    /// message.
+    #[cfg(feature = "websocket")]
+    WebSocket(FrameError),
     /// The value of a header field is not well-formed. The offset counts from the start of the value.
     Header(HeaderName, Utf8Error),
     /// The value of a trailer field is not well-formed. The offset counts from the start of the value.
@@ -94,6 +100,8 @@ impl Reason {
             | Self::Query(error) => Some(*error),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.utf8_error(),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => error.utf8_error(),
             _ => None,
         }
     }
@@ -110,6 +118,11 @@ impl Reason {
             Self::Multipart(_) => "Multipart",
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.kind.as_str(),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => match error.utf8_error() {
+                Some(error) => error.kind.as_str(),
+                None => "Frame",
+            },
             Self::ContentType(_) => "ContentType",
             Self::MissingContentType => "MissingContentType",
             Self::ConflictingCharset => "ConflictingCharset",
@@ -135,6 +148,11 @@ impl Reason {
             Self::Multipart(error) => error.offset_and_len(),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => Some((error.offset, error.len as u64)),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => Some(match error.utf8_error() {
+                Some(text) => (error.message_offset, text.len as u64),
+                None => (error.message_offset, 0),
+            }),
             Self::ContentType(error) => Some((error.position as u64, 0)),
             _ => None,
         }
@@ -163,6 +181,8 @@ impl fmt::Display for Reason {
             Self::Multipart(error) => error.fmt(f),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.fmt(f),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => error.fmt(f),
             Self::Header(name, error) => write!(f, "field {name}: {error}"),
             Self::Trailer(name, error) => write!(f, "trailer {name}: {error}"),
             Self::Path(error) => write!(f, "path: {error}"),
@@ -195,6 +215,8 @@ impl core::error::Error for Reason {
             Self::Multipart(error) => Some(error),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => Some(error),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => Some(error),
             Self::ContentType(error) => Some(error),
             _ => None,
         }

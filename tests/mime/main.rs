@@ -5,7 +5,6 @@ mod body;
 #[cfg(feature = "encoding_rs")]
 mod charsets;
 mod delimiters;
-mod dot_stuffing;
 mod headers;
 mod message;
 mod obsolete;

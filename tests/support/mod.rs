@@ -40,11 +40,12 @@ pub use rng::Rng;
 use utf8_codec::{Ascii, ErrorPolicy};
 
 /// Every error policy. Those with a parameter occur more than once.
-pub fn policies() -> [ErrorPolicy; 8] {
+pub fn policies() -> [ErrorPolicy; 9] {
     [
         ErrorPolicy::Strict,
         ErrorPolicy::Replace,
         ErrorPolicy::ReplaceWith('#'),
+        ErrorPolicy::ReplaceAsJava,
         ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
         ErrorPolicy::Escape,
         ErrorPolicy::Latin1,
