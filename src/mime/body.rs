@@ -126,20 +126,22 @@ impl BodyDecoder {
         let Self { transfer, text, charset } = self;
         match charset {
             None => transfer.feed_with(chunk, |piece| text.decode(piece, &mut each)),
-            Some(charset) => transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each)),
+            Some(charset) => {
+                let mut each = |piece: Result<&str, MimeError>| each(piece_of(piece));
+                transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each));
+            }
         }
     }
 
     /// Checks the next chunk and calls `each` only for errors. This is faster than [`feed_with`](Self::feed_with).
     pub fn validate_with(&mut self, chunk: &[u8], mut each: impl FnMut(MimeError)) {
         let Self { transfer, text, charset } = self;
-        let mut each_error = |piece: BodyPiece<'_>| match piece {
-            BodyPiece::Error(error) => each(error),
-            BodyPiece::Text(_) | BodyPiece::Seam(_) => {}
-        };
         match charset {
             None => transfer.feed_with(chunk, |piece| text.validate(piece, &mut each)),
-            Some(charset) => transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each_error)),
+            Some(charset) => {
+                let mut each = |piece: Result<&str, MimeError>| piece.err().into_iter().for_each(&mut each);
+                transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each));
+            }
         }
     }
 
@@ -148,6 +150,7 @@ impl BodyDecoder {
     pub fn finish_with(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text, charset } = self;
         if let Some(charset) = charset {
+            let mut each = |piece: Result<&str, MimeError>| each(piece_of(piece));
             transfer.finish_with(|piece| charset.decode(piece, &mut each));
             return charset.finish(&mut each);
         }
@@ -156,6 +159,10 @@ impl BodyDecoder {
             each(BodyPiece::Error(text.locate(error, None)));
         }
     }
+}
+
+fn piece_of(piece: Result<&str, MimeError>) -> BodyPiece<'_> {
+    piece.map_or_else(BodyPiece::Error, BodyPiece::Text)
 }
 
 /// The text layer.

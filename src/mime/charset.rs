@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 
-use super::body::BodyPiece;
 use super::error::{MimeError, MimeErrorKind};
 use super::transfer::TransferPiece;
 use crate::content_type::labels;
@@ -43,12 +42,16 @@ impl CharsetText {
     }
 
     /// Decodes a piece of a body.
-    pub(super) fn decode(&mut self, piece: TransferPiece<'_>, each: &mut impl FnMut(BodyPiece<'_>)) {
+    pub(super) fn decode(
+        &mut self,
+        piece: TransferPiece<'_>,
+        each: &mut impl FnMut(Result<&str, MimeError>),
+    ) {
         match piece {
             TransferPiece::Bytes(decoded) => {
                 self.feed(decoded.bytes(), |index| decoded.encoded_offset(index), each);
             }
-            TransferPiece::Error(error) => each(BodyPiece::Error(error.into())),
+            TransferPiece::Error(error) => each(Err(error.into())),
         }
     }
 
@@ -57,7 +60,7 @@ impl CharsetText {
         &mut self,
         bytes: &[u8],
         wire: impl Fn(usize) -> u64,
-        each: &mut impl FnMut(BodyPiece<'_>),
+        each: &mut impl FnMut(Result<&str, MimeError>),
     ) {
         let start = self.offset();
         let (held, before) = (self.transcoder.pending().len() as u64, self.pending);
@@ -79,7 +82,7 @@ impl CharsetText {
     }
 
     /// Ends the text.
-    pub(super) fn finish(&mut self, each: &mut impl FnMut(BodyPiece<'_>)) {
+    pub(super) fn finish(&mut self, each: &mut impl FnMut(Result<&str, MimeError>)) {
         let (first, pending) = (self.offset() - self.transcoder.pending().len() as u64, self.pending);
         let wire = |offset: u64| pending[(offset - first) as usize];
         let mut room = [0; ROOM];
@@ -92,14 +95,14 @@ fn report(
     progress: Progress,
     room: &[u8],
     wire: &impl Fn(u64) -> u64,
-    each: &mut impl FnMut(BodyPiece<'_>),
+    each: &mut impl FnMut(Result<&str, MimeError>),
 ) -> bool {
     let text = from_utf8(&room[..progress.written]).unwrap_or_default();
     if !text.is_empty() {
-        each(BodyPiece::Text(text));
+        each(Ok(text));
     }
     if let Status::IllFormed(error) = progress.status {
-        each(BodyPiece::Error(MimeError {
+        each(Err(MimeError {
             offset: wire(error.offset),
             decoded_offset: Some(error.offset),
             kind: MimeErrorKind::Text(error.kind),

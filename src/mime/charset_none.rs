@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::body::BodyPiece;
+use super::error::MimeError;
 use super::transfer::TransferPiece;
 
 #[derive(Clone, Debug)]
@@ -21,15 +21,20 @@ impl CharsetText {
         match *self {}
     }
 
-    pub(super) fn decode(&mut self, _: TransferPiece<'_>, _: &mut impl FnMut(BodyPiece<'_>)) {
+    pub(super) fn decode(&mut self, _: TransferPiece<'_>, _: &mut impl FnMut(Result<&str, MimeError>)) {
         match *self {}
     }
 
-    pub(super) fn feed(&mut self, _: &[u8], _: impl Fn(usize) -> u64, _: &mut impl FnMut(BodyPiece<'_>)) {
+    pub(super) fn feed(
+        &mut self,
+        _: &[u8],
+        _: impl Fn(usize) -> u64,
+        _: &mut impl FnMut(Result<&str, MimeError>),
+    ) {
         match *self {}
     }
 
-    pub(super) fn finish(&mut self, _: &mut impl FnMut(BodyPiece<'_>)) {
+    pub(super) fn finish(&mut self, _: &mut impl FnMut(Result<&str, MimeError>)) {
         match *self {}
     }
 }

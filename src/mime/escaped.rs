@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 
-use super::body::BodyPiece;
 use super::charset::CharsetText;
 use super::error::{MimeError, MimeErrorKind};
 use super::transfer::TransferErrorKind;
@@ -28,7 +27,9 @@ impl EscapedText {
     pub(super) fn push(&mut self, byte: u8, at: u64, each: &mut impl FnMut(MimeError)) {
         let mut rest = core::slice::from_ref(&byte);
         if let Some(charset) = &mut self.charset {
-            return charset.feed(rest, |_| at, &mut |piece: BodyPiece<'_>| report(piece, each));
+            return charset.feed(rest, |_| at, &mut |piece: Result<&str, MimeError>| {
+                piece.err().into_iter().for_each(&mut *each)
+            });
         }
         while !rest.is_empty() {
             let (before, pending) = (self.decoder.offset(), self.decoder.pending().len());
@@ -43,7 +44,8 @@ impl EscapedText {
     /// Ends the text. The next text may follow.
     pub(super) fn finish(&mut self, each: &mut impl FnMut(MimeError)) {
         if let Some(charset) = &mut self.charset {
-            return charset.finish(&mut |piece: BodyPiece<'_>| report(piece, each));
+            return charset
+                .finish(&mut |piece: Result<&str, MimeError>| piece.err().into_iter().for_each(&mut *each));
         }
         if let Err(error) = self.decoder.finish() {
             each(self.text_error(error));
@@ -70,11 +72,5 @@ impl EscapedText {
             len: error.len,
             charset: Encoding::Utf8,
         }
-    }
-}
-
-fn report(piece: BodyPiece<'_>, each: &mut impl FnMut(MimeError)) {
-    if let BodyPiece::Error(error) = piece {
-        each(error);
     }
 }
