@@ -70,7 +70,7 @@ fn other_charsets_are_checked_on_request() {
     assert_eq!(summary(&verdict), expected);
     let kinds: Vec<_> = verdict.parts.iter().map(|part| (part.kind, part.characters)).collect();
     let text = |characters| (PartKind::Text, Some(characters));
-    assert_eq!(kinds, [(PartKind::Multipart, None), text(3), text(2), (PartKind::OtherText, None)]);
+    assert_eq!(kinds, [(PartKind::Multipart, None), text(1), text(2), (PartKind::OtherText, None)]);
     let error = verdict.parts[2].errors()[0];
     assert_eq!(
         (error.kind, error.decoded_offset),
