@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use encoding_rs::{DecoderResult, EUC_KR, GBK, SHIFT_JIS, WINDOWS_1251};
 use utf8_codec::ErrorPolicy;
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 
@@ -62,6 +63,15 @@ const fn reason(from: Encoding, to: Encoding, corpus: Corpus) -> &'static str {
     }
 }
 
+/// Article 1 of the Universal Declaration of Human Rights, in part.
+#[rustfmt::skip]
+const LEGACY: [(&str, Encoding, &encoding_rs::Encoding, &str); 4] = [
+    ("Chinese", Encoding::Gbk, GBK, "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心。\n"),
+    ("Japanese", Encoding::ShiftJis, SHIFT_JIS, "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。\n"),
+    ("Korean", Encoding::EucKr, EUC_KR, "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다.\n"),
+    ("Russian", Encoding::Windows1251, WINDOWS_1251, "Все люди рождаются свободными и равными в своем достоинстве и правах.\n"),
+];
+
 /// A contender that converts all of the input.
 fn ours(transcoder: Transcoder, input: &[u8]) -> Contender<'_> {
     let mut output = vec![0; 4 * LEN + 64];
@@ -84,6 +94,7 @@ impl Bench {
     pub fn conversions(&self) {
         self.unicode();
         self.windows_1252();
+        self.legacy();
         self.same_under_a_policy();
     }
 
@@ -128,6 +139,46 @@ impl Bench {
                 let goal = goal(1.0).because("for ASCII both only copy");
                 let contenders = vec![ours(Transcoder::new(from, to), input), peer];
                 self.row(scenario, corpus.name(), input.len(), contenders, goal);
+            }
+        }
+    }
+
+    /// The encodings whose tables are those of encoding_rs.
+    fn legacy(&self) {
+        const CHUNK: usize = 8 * 1024;
+        let scenario = "legacy encodings to UTF-8, chunks of 8 KiB";
+        for (language, encoding, tables, line) in LEGACY.into_iter().filter(|_| self.is_wanted(scenario)) {
+            let html = format!("<p class=\"text\">{}</p>\n", line.trim_end());
+            for (kind, line) in [("", line), (" HTML", &html)] {
+                let text = line.repeat(1 + 2 * LEN / line.len());
+                let input = &tables.encode(&text).0[..LEN];
+                let (mut output, mut theirs) = (vec![0; 4 * CHUNK], vec![0; 4 * CHUNK]);
+                let contenders = vec![
+                    Contender::new("ours", move || {
+                        let mut transcoder = Transcoder::new(encoding, Encoding::Utf8);
+                        let written = black_box(input).chunks(CHUNK).map(|chunk| {
+                            let progress = transcoder.feed_into_slice(chunk, &mut output);
+                            assert_eq!(progress.status, Status::InputEmpty);
+                            black_box(&output);
+                            progress.written as u64
+                        });
+                        written.sum()
+                    }),
+                    Contender::new("encoding_rs", move || {
+                        let mut decoder = tables.new_decoder_without_bom_handling();
+                        let written = black_box(input).chunks(CHUNK).map(|chunk| {
+                            let (result, _, written) =
+                                decoder.decode_to_utf8_without_replacement(chunk, &mut theirs, false);
+                            assert_eq!(result, DecoderResult::InputEmpty);
+                            black_box(&theirs);
+                            written as u64
+                        });
+                        written.sum()
+                    }),
+                ];
+                let goal = goal(0.95).because("encoding_rs decodes both");
+                let input_name = format!("{encoding}, {language}{kind}");
+                self.row(scenario, &input_name, input.len(), contenders, goal);
             }
         }
     }

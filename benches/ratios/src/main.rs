@@ -1,4 +1,4 @@
-//! Prints how fast this crate is relative to other crates, as a table in Markdown. `docs/performance.md` has it.
+//! Prints how fast this crate is relative to other crates, as a table in Markdown. `docs/performance.md` has a summary.
 //!
 //! ```text
 //! cargo run --release                           all rows, in three runs
@@ -6,6 +6,8 @@
 //!                                               (several names are separated by a vertical bar)
 //! cargo run --release -- --runs 1               one run
 //! cargo run --release -- --rounds 51            more rounds in a run, for a machine with other load
+//! cargo run --release -- --page ../../docs/performance.md
+//!                                               also replaces the tables in this page
 //! cargo run --release -- --chart chunks.svg     no rows; draws the throughput by the size of chunks
 //! ```
 //!
@@ -33,7 +35,7 @@ use measure::Effort;
 use table::Bench;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let (mut only, mut runs, mut rounds, mut chart) = (None, 3, 15, None);
+    let (mut only, mut runs, mut rounds, mut chart, mut page) = (None, 3, 15, None, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{argument} wants a value"))?;
@@ -41,6 +43,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             "--only" => only = Some(value),
             "--runs" => runs = value.parse()?,
             "--rounds" => rounds = value.parse()?,
+            "--page" => page = Some(PathBuf::from(value)),
             "--chart" => chart = Some(PathBuf::from(value)),
             _ => return Err(format!("{argument} is no argument").into()),
         }
@@ -59,6 +62,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         bench.conversions();
         bench.mail();
         bench.formats();
+    }
+    if let Some(page) = page {
+        bench.write_page(&page)?;
     }
     Ok(if bench.print() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,8 +1,9 @@
 //! The rows, and the table of them in Markdown.
 
 use std::cell::RefCell;
-use std::fs;
+use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 use tokio::runtime::Runtime;
 use utf8_codec::Kernel;
@@ -47,6 +48,14 @@ struct Row {
 impl Row {
     fn met(&self) -> usize {
         self.ratios.iter().filter(|&&ratio| ratio >= self.goal.ratio).count()
+    }
+
+    fn ratio(&self) -> f64 {
+        Spread::of(self.ratios.clone()).median
+    }
+
+    fn speed(&self) -> f64 {
+        Spread::of(self.speeds.clone()).median
     }
 
     /// Whether the goal is reached in most runs: in two of three.
@@ -138,37 +147,88 @@ impl Bench {
     /// Prints the table. Returns whether each row is met or has a reason.
     pub fn print(&self) -> bool {
         let rows = self.rows.borrow();
-        println!("{}, kernel {}, {}\n", cpu(), Kernel::in_use().name(), rustc());
+        println!("{}\n", machine());
         println!("| work | text | GB/s | compared with | ratio | runs | goal | |");
         println!("|---|---|---:|---|---:|---|---:|---|");
-        let (mut before, mut unexplained) = ("", 0);
         for row in rows.iter() {
             let ratios = Spread::of(row.ratios.clone());
-            let scenario = if row.scenario == before { "" } else { row.scenario };
             let verdict = match (row.is_met(), row.goal.reason) {
                 (true, _) => "met".to_owned(),
-                (false, "") => {
-                    unexplained += 1;
-                    "**missed**".to_owned()
-                }
+                (false, "") => "**missed**".to_owned(),
                 (false, reason) => format!("**missed**: {reason}"),
             };
             println!(
-                "| {scenario} | {} | {:.1} | {} | {:.2} | {:.2}-{:.2} | {:.2} | {verdict} |",
+                "| {} | {} | {:.1} | {} | {:.2} | {:.2}-{:.2} | {:.2} | {verdict} |",
+                row.scenario,
                 row.input,
-                Spread::of(row.speeds.clone()).median,
+                row.speed(),
                 with_versions(&row.peer),
                 ratios.median,
                 ratios.least,
                 ratios.greatest,
                 row.goal.ratio,
             );
-            before = row.scenario;
         }
         let met = rows.iter().filter(|row| row.is_met()).count();
+        let unexplained = rows.iter().filter(|row| !row.is_met() && row.goal.reason.is_empty()).count();
         println!("\n{met} of {} rows are met, {unexplained} are missed without a reason.", rows.len());
         unexplained == 0
     }
+
+    /// Returns the tables of `docs/performance.md`: a line for each kind of work, and the rows below 1.0 or below their goal.
+    pub fn page(&self) -> String {
+        let rows = self.rows.borrow();
+        let met = rows.iter().filter(|row| row.is_met()).count();
+        let mut page = format!("Measured on {}. {met} of {} rows are met.\n\n", machine(), rows.len());
+        page += "| work | texts | GB/s | compared with | ratio | met |\n|---|---:|---:|---|---:|---:|\n";
+        for same in rows.chunk_by(|one, next| one.scenario == next.scenario) {
+            let range = |value: &dyn Fn(&Row) -> f64, digits: usize| {
+                let all = Spread::of(same.iter().map(value).collect());
+                let [least, greatest] = [all.least, all.greatest].map(|value| format!("{value:.digits$}"));
+                if least == greatest { least } else { format!("{least}-{greatest}") }
+            };
+            let mut peers: Vec<String> = same.iter().map(|row| with_versions(&row.peer)).collect();
+            peers.sort();
+            peers.dedup();
+            let peers = match &peers[..] {
+                [first, .., last] if peers.len() > 3 => format!("{first} ... {last}"),
+                _ => peers.join(", ").replace(", fastest: ", ", "),
+            };
+            page += &format!(
+                "| {} | {} | {} | {peers} | {} | {} |\n",
+                same[0].scenario,
+                same.len(),
+                range(&Row::speed, 1),
+                range(&Row::ratio, 2),
+                same.iter().filter(|row| row.is_met()).count(),
+            );
+        }
+        page += "\nRows below 1.0 or below their goal:\n\n| work | text | ratio | goal | |\n|---|---|---:|---:|---|\n";
+        for row in rows.iter().filter(|row| row.ratio() < 1.0 || !row.is_met()) {
+            let Row { scenario, input, goal, .. } = row;
+            page += &format!(
+                "| {scenario} | {input} | {:.2} | {:.2} | {} |\n",
+                row.ratio(),
+                goal.ratio,
+                goal.reason
+            );
+        }
+        page
+    }
+
+    /// Replaces the tables in the page.
+    pub fn write_page(&self, path: &Path) -> io::Result<()> {
+        const MARKS: [&str; 2] = ["<!-- from benches/ratios -->\n", "<!-- to here -->\n"];
+        let text = fs::read_to_string(path)?;
+        let (before, rest) = text.split_once(MARKS[0]).ok_or(io::ErrorKind::NotFound)?;
+        let (_, after) = rest.split_once(MARKS[1]).ok_or(io::ErrorKind::NotFound)?;
+        fs::write(path, [before, MARKS[0], &self.page(), MARKS[1], after].concat())
+    }
+}
+
+/// Returns the CPU, the kernel and the compiler.
+fn machine() -> String {
+    format!("{}, kernel {}, {}", cpu(), Kernel::in_use().name(), rustc())
 }
 
 /// Adds to each word that is the name of a dependency its version.
