@@ -156,7 +156,7 @@ mod sse2 {
         }
 
         #[inline(always)]
-        pub(super) fn is_none(self) -> bool {
+        pub(super) fn is_none(&self) -> bool {
             // SAFETY: every CPU of this architecture has SSE2.
             unsafe { _mm_movemask_epi8(self.any) == 0 }
         }
@@ -203,7 +203,7 @@ mod words {
         }
 
         #[inline(always)]
-        pub(super) fn is_none(self) -> bool {
+        pub(super) fn is_none(&self) -> bool {
             self.any & (ONES << 7) == 0
         }
     }
