@@ -87,6 +87,9 @@ functions! {
         /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
         /// [`Found::searched`] bytes are searched.
         find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
+        /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON. It ends between
+        /// escapes. Returns 0 if the kernel has no vector code for it.
+        escapes_len(text: &[u8]) -> usize;
         /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups
         /// of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
         ascii_without(bytes: &[u8], class: &Class) -> usize;

@@ -66,6 +66,11 @@ pub(crate) struct Positions {
 impl Positions {
     pub(crate) const START: Self = Self { found: [0; CAPACITY], next: 0, count: 0, base: 0, searched: 0 };
 
+    /// Starts after the first `searched` bytes.
+    pub(crate) const fn after(searched: usize) -> Self {
+        Self { searched, ..Self::START }
+    }
+
     #[inline]
     pub(crate) fn next(&mut self, bytes: &[u8], byte: u8) -> Option<usize> {
         if self.next == self.count && !self.find_more(bytes, byte) {

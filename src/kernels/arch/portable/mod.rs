@@ -4,6 +4,8 @@
 pub(in crate::kernels) mod base64;
 pub(super) mod classes;
 pub(in crate::kernels) mod count;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(in crate::kernels) mod escapes;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
@@ -47,6 +49,7 @@ const FUNCTIONS: Functions = Functions {
     decode_quoted: None,
     find_all: positions::find_all,
     find_class: classes::find_class,
+    escapes_len: |_| 0,
     ascii_without: |_, _| 0,
     #[cfg(feature = "transcode")]
     utf16: None,

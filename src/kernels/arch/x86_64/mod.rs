@@ -85,6 +85,7 @@ macro_rules! functions {
             decode_quoted: Some(avx2::quoted::decode_segments),
             find_all: $kernel::positions::find_all,
             find_class: $kernel::classes::find_class,
+            escapes_len: $kernel::positions::escapes_len,
             ascii_without: $kernel::classes::ascii_without,
             #[cfg(feature = "transcode")]
             decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],
