@@ -83,8 +83,8 @@ impl WebSocket {
     /// Checks the next slices of a direction. With `end` the direction ends after them.
     ///
     /// After an error, the new content of the buffer ends with a close frame for the receiver, and later data of both
-    /// directions is dropped. The other peer gets its close frame from [`take_close`](Self::take_close), or from the next
-    /// call for its direction.
+    /// directions is dropped. The sender gets its close frame from the next call for the other direction, which is that for the
+    /// reply of the receiver (RFC 6455 section 5.5.1) or for its end.
     pub fn feed(&mut self, sender: Sender, slices: &[&[u8]], end: bool) -> Outcome {
         let (this, other) = match sender {
             Sender::Client => (&mut self.client, &mut self.server),
@@ -150,15 +150,6 @@ impl WebSocket {
                 }
                 output.outcome(repaired, Verdict::Rejected(Reason::WebSocket(error)))
             }
-        }
-    }
-
-    /// Returns the close frame that the receiver of what `sender` sends is still to get, for engines that can send it at
-    /// once. Then later data of this direction is dropped.
-    pub fn take_close(&mut self, sender: Sender) -> Option<Vec<u8>> {
-        match sender {
-            Sender::Client => self.client.take_close(),
-            Sender::Server => self.server.take_close(),
         }
     }
 }

@@ -81,7 +81,7 @@ impl Gateway {
 }
 
 /// The fields as the plan reads them.
-fn pairs(fields: &http::HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
+fn pairs(fields: &http::HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
     fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
 }
 
