@@ -27,7 +27,6 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-EXAMPLES = sys.argv[1]
 SPANS, BROKEN = 1000, 617
 # The `#` becomes an ill-formed byte.
 MARK, ILL_FORMED = b"caf#-broken", b"caf\xe9-broken"
@@ -151,8 +150,8 @@ def breaking_proxy(port):
 
 
 @contextlib.contextmanager
-def gateway(schema, upstream):
-    command = [os.path.join(EXAMPLES, "otlp_gateway"), "--listen", "127.0.0.1:0"]
+def gateway(examples, schema, upstream):
+    command = [os.path.join(examples, "otlp_gateway"), "--listen", "127.0.0.1:0"]
     command += ["--upstream", f"127.0.0.1:{upstream}", "--schema", schema]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -164,7 +163,7 @@ def gateway(schema, upstream):
         process.wait()
 
 
-def main():
+def main(examples):
     spans, receiver = batch(), Receiver()
     expected = {index: f"naïve 🦀 {index}" for index in range(SPANS)} | {BROKEN: "caf?-broken"}
     exporters = {
@@ -178,11 +177,12 @@ def main():
             assert exporter(breaking_proxy(upstream)).export(spans) is SpanExportResult.FAILURE
             assert receiver.requests == [None], "without the gateway the batch is lost"
             receiver.requests.clear()
-            with gateway(schema.name, upstream) as port:
+            with gateway(examples, schema.name, upstream) as port:
                 assert exporter(breaking_proxy(port)).export(spans) is SpanExportResult.SUCCESS
             assert receiver.requests == [expected], receiver.requests
             receiver.requests.clear()
             print(f"{name}: 1 of {SPANS} spans repaired, the others unchanged")
 
 
-main()
+if __name__ == "__main__":
+    main(sys.argv[1])

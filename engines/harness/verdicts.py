@@ -19,8 +19,18 @@ from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 # The settings, apart from the default, with which engines are compared.
-POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}, "bytes": {"forward": "bytes"}}
+POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}, "bytes": {"forward": "bytes"}, "json": {"json_strings": "strict", "json_subset": "no-nul"}}
 UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
+
+
+# JSON with an escape that is not accepted, and the kind, offset and length of the error.
+JSON_ERRORS = [
+    (b'["\\uD83D"]', "UnpairedSurrogate", 2, 6),
+    (b'["\\n\\uDE00x"]', "UnpairedSurrogate", 4, 6),
+    (b'["\\u00', "IncompleteEscape", 2, 4),
+    ('["é\\u0000"]'.encode(), "OutsideSubset", 4, 6),
+]
+JSON_GOOD = ['["\\uD83D\\uDE00 \\\\uD83D"]'.encode(), '{"naïve": "\\u00e9"}'.encode()]
 
 
 def wasm_config(root_id, settings, code):
@@ -196,6 +206,7 @@ class Engines:
                 self.start(f"pingora-{name}", programs.pingora(), [*gateway, "--settings", json.dumps(settings)])
             self.start("relay-replace", programs.relay(), [*relay, "--on-error", "replace"])
             self.start("relay-bytes", programs.relay(), [*relay, "--hold", "nothing"])
+            self.start("relay-json", programs.relay(), [*relay, "--json-strings", "strict", "--json-subset", "no-nul"])
             self.start("relay-report", programs.relay(), [*relay, "--mode", "report"])
         except BaseException:
             self.__exit__()
@@ -219,10 +230,10 @@ class Engines:
             process.stop()
         self.envoy.stop()
 
-    def post(self, engine, pieces):
+    def post(self, engine, pieces, content_type="text/plain"):
         """The status and the body of the response to a chunked request."""
         with connect(self.ports[engine]) as connection:
-            head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
+            head = f"POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
             chunks = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces if piece]
             try:
                 send(connection, [head.encode(), *chunks, b"0\r\n\r\n"], 0.003)
@@ -251,9 +262,9 @@ def corpus():
     return [(text, pieces) for text in texts for pieces in partitions(text, limit=16)]
 
 
-def same(engines, names, run):
+def same(engines, names, run, cases=None):
     names = [name for name in names if name in engines.ports]
-    cases = corpus()
+    cases = cases or corpus()
     found = {name: parallel(run, [(name, pieces) for _, pieces in cases], workers=16) for name in names}
     for index, (text, pieces) in enumerate(cases):
         verdicts = {name: found[name][index] for name in names}
@@ -302,6 +313,29 @@ def replaced(engines):
         for (text, _), result in zip(cases, found):
             assert text_of(result) == text.decode("utf-8", "replace").encode(), (text, result)
         details.append(detail)
+    return "; ".join(details)
+
+
+def json_escapes(engines):
+    """Escapes that are no character: the same verdicts for bodies and connections, cut at every byte."""
+    errors = {text: (kind, offset, length) for text, kind, offset, length in JSON_ERRORS}
+    cases = [(text, pieces) for text in [*errors, *JSON_GOOD] for pieces in partitions(text)]
+    details = []
+    for names, run in (
+        (["native-json", "wasm-json", "pingora-json"], lambda *case: engines.post(*case, content_type="application/json")),
+        (["native-tcp-json", "wasm-tcp-json", "relay-json"], engines.stream),
+    ):
+        _, found, detail = same(engines, names, run, cases)
+        details.append(detail)
+        for (text, _), result in zip(cases, found):
+            expected = errors.get(text)
+            if isinstance(result, bytes):
+                assert result == text[: expected[1] if expected else len(text)], (text, result)
+            elif expected:
+                problem = json.loads(result[2])
+                assert (problem["kind"], problem["offset"], problem["len"]) == expected, (text, problem)
+            else:
+                assert (result[0], result[2]) == ("200", text), (text, result)
     return "; ".join(details)
 
 
@@ -459,6 +493,7 @@ ROWS = [
     ("engines: the same bytes before an error, TCP", bytes_forwarded),
     ("engines: the same repairs", replaced),
     ("engines: the same reports", reported),
+    ("engines: the same escapes of JSON", json_escapes),
     ("engines: a chunked body and an upgrade", chunked_upgrades),
     ("wasm: repair", wasm_repairs),
     ("wasm: trailers", wasm_trailers),
