@@ -71,17 +71,25 @@ class Receiver:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                is_ok = receiver.receive(self.body())
+                body = self.body()
+                if body is None:
+                    return
+                is_ok = receiver.receive(body)
                 self.send_response(200 if is_ok else 400)
                 self.send_header("Content-Type", "application/x-protobuf")
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
             def body(self):
+                """The body of the request, or `None` if its end is missing."""
                 if "Content-Length" in self.headers:
-                    return self.rfile.read(int(self.headers["Content-Length"]))
+                    length = int(self.headers["Content-Length"])
+                    body = self.rfile.read(length)
+                    return body if len(body) == length else None
                 body = b""
-                while size := int(self.rfile.readline(), 16):
+                while size := int(self.rfile.readline() or b"-1", 16):
+                    if size < 0:
+                        return None
                     body += self.rfile.read(size)
                     self.rfile.readline()
                 self.rfile.readline()
