@@ -233,7 +233,8 @@ impl ProxyHttp for Gateway {
         let checked = ctx.request.feed(body.take().unwrap_or_default(), end);
         Self::log(MessageKind::Request, &checked);
         if let Some(reason) = checked.rejected {
-            return Self::reject(ctx, MessageKind::Request, reason);
+            // Over HTTP/2 Pingora continues after an error that is not of the client, without the rest of the request.
+            return Self::reject(ctx, MessageKind::Request, reason).map_err(|error| error.into_down());
         }
         // Here `None` means the end of the body, not that a chunk is held.
         *body = if end && checked.data.is_empty() { None } else { Some(checked.data) };
