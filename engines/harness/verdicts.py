@@ -1,6 +1,7 @@
 """Rows that run the same texts through every engine: the native module and the WebAssembly one in Envoy, the gateway on
 Pingora, and the relay. The verdicts must be the same, byte for byte."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -9,6 +10,7 @@ import socket
 import struct
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import envoy as e
@@ -19,7 +21,12 @@ from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 # The settings, apart from the default, with which engines are compared.
-POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}, "bytes": {"forward": "bytes"}, "json": {"json_strings": "strict", "json_subset": "no-nul"}}
+POLICIES = {
+    "replace": {"on_error": "replace"},
+    "report": {"action": "report"},
+    "bytes": {"forward": "bytes"},
+    "json": {"json_strings": "strict", "json_subset": "no-nul"},
+}
 UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
 
 
@@ -153,6 +160,16 @@ class Process:
         self.process.wait()
 
 
+ANSWER = b"the answer " * 100
+
+
+def answering(connection):
+    """Responds after the end of the text."""
+    while connection.recv(1 << 16):
+        pass
+    connection.sendall(ANSWER)
+
+
 class Engines:
     """One Envoy with the native and the WebAssembly filters; the gateway on Pingora and the relay if they are built."""
 
@@ -163,7 +180,9 @@ class Engines:
         # The order decides which build stays in the folder of cargo.
         self.trap, self.code = programs.wasm("panic-on-marker"), programs.wasm()
         self.mirror, self.recorder, self.echo, self.upgraded = Mirror(), Recorder(), Server(echo), Upgraded()
+        self.answering = Server(answering)
         upstreams = {"mirror": self.mirror, "recorder": self.recorder, "echo": self.echo, "upgraded": self.upgraded}
+        upstreams["answering"] = self.answering
         clusters = [e.cluster(name, server.port) for name, server in upstreams.items()]
         report = wasm_http({"mode": "buffered", "action": "report", "on_error": "replace"}, self.code)
         listeners = [
@@ -174,9 +193,11 @@ class Engines:
             e.http_listener("wasm-report-small", None, "mirror", filters=[report], per_connection_buffer_limit_bytes=8192),
             e.tcp_listener("native-tcp", {}, "recorder"),
             e.tcp_listener("wasm-tcp", None, "recorder"),
+            e.tcp_listener("native-answering", {}, "answering"),
+            e.tcp_listener("wasm-answering", None, "answering"),
             e.tcp_listener("wasm-echo", None, "echo"),
         ]
-        for listener in listeners[-2:]:
+        for listener in [listener for listener in listeners if listener["name"] in ("wasm-tcp", "wasm-answering", "wasm-echo")]:
             listener["filter_chains"][0]["filters"].insert(0, wasm_tcp({}, self.code))
         for name, settings in POLICIES.items():
             if name != "replace":
@@ -205,6 +226,8 @@ class Engines:
             for name, settings in POLICIES.items():
                 self.start(f"pingora-{name}", programs.pingora(), [*gateway, "--settings", json.dumps(settings)])
             self.start("relay-replace", programs.relay(), [*relay, "--on-error", "replace"])
+            answering = ["proxy", *listen, f"127.0.0.1:{self.answering.port}", "--on-rejection", "close"]
+            self.start("relay-answering", programs.relay(), answering)
             self.start("relay-bytes", programs.relay(), [*relay, "--hold", "nothing"])
             self.start("relay-json", programs.relay(), [*relay, "--json-strings", "strict", "--json-subset", "no-nul"])
             self.start("relay-report", programs.relay(), [*relay, "--mode", "report"])
@@ -300,6 +323,33 @@ def bytes_forwarded(engines):
     for (text, _), received in zip(cases, found):
         assert received == text[: ends.get(text, len(text))], (text, received)
     return detail
+
+
+def answers(engines):
+    """The answer to the text before an error reaches a client that does not stop sending."""
+
+    def one(name):
+        with connect(engines.ports[name]) as connection, ThreadPoolExecutor(1) as pool:
+            received = pool.submit(read_up_to, connection, len(ANSWER))
+            with contextlib.suppress(OSError):
+                connection.sendall(b"caf\xff")
+                while not received.done():
+                    connection.sendall(b"x" * 2000)
+            return received.result() == ANSWER
+
+    names = [name for name in ("native-answering", "wasm-answering", "relay-answering") if name in engines.ports]
+    for name in names:
+        lost = parallel(one, [(name,)] * 100, workers=25).count(False)
+        assert lost == 0, (name, lost)
+    return f"100 connections through {', '.join(names)}"
+
+
+def read_up_to(connection, length):
+    data = b""
+    with contextlib.suppress(OSError):
+        while len(data) < length and (more := connection.recv(1 << 16)):
+            data += more
+    return data
 
 
 def replaced(engines):
@@ -491,6 +541,7 @@ ROWS = [
     ("engines: the same verdicts, HTTP", http_verdicts),
     ("engines: the same verdicts, TCP", tcp_verdicts),
     ("engines: the same bytes before an error, TCP", bytes_forwarded),
+    ("engines: the answer to a client that keeps sending", answers),
     ("engines: the same repairs", replaced),
     ("engines: the same reports", reported),
     ("engines: the same escapes of JSON", json_escapes),
