@@ -132,7 +132,7 @@ def module(*features):
 def wasm(*features):
     """Builds the filter for WebAssembly, with vectors. Returns its path."""
     library = subprocess.run(["rustc", "--print=target-libdir", "--target=wasm32-wasip1"], capture_output=True, text=True)
-    if not Path(library.stdout.strip()).is_dir():
+    if library.returncode != 0 or not Path(library.stdout.strip()).is_dir():
         raise Unavailable("the target wasm32-wasip1 of Rust is not installed")
     crate = ENGINES / "wasm"
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", "wasm32-wasip1"]
@@ -158,3 +158,18 @@ def relay():
 def newest(target, name):
     built = [path for profile in ("debug", "release") if (path := target / profile / name).exists()]
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def nginx_module(*features):
+    """Builds the module for nginx. Returns its path."""
+    for pattern in ("share/nginx/src/conf_flags", "lib/nginx/modules/ngx_stream_module.so", "lib/llvm-*/lib/libclang*.so*"):
+        if not any(Path("/usr").glob(pattern)):
+            why = "apt install nginx nginx-dev libnginx-mod-stream libclang-dev"
+            raise Unavailable(f"/usr/{pattern} is missing: {why}")
+    command = [ENGINES / "nginx" / "build", "--quiet", *[f"--features={feature}" for feature in features]]
+    built = Path(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+    # A new file, because a running nginx still uses the old one.
+    copy = built.with_name("-".join(["utf8_codec_nginx", *features]) + ".copy.so")
+    copy.unlink(missing_ok=True)
+    copy.write_bytes(built.read_bytes())
+    return copy

@@ -1,5 +1,5 @@
-"""Rows that run the same texts through every engine: the native module and the WebAssembly one in Envoy, the gateway on
-Pingora, and the relay. The verdicts must be the same, byte for byte."""
+"""Rows that run the same texts through every engine: the native module and the WebAssembly one in Envoy, the module for nginx,
+the gateway on Pingora, and the relay. The verdicts must be the same, byte for byte."""
 
 import contextlib
 import itertools
@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import envoy as e
-from . import programs
+from . import nginx, programs
 from .samples import ERRORS, GOOD, partitions, possible
 from .tcp import connect, parallel, read_all, send
 from .upstream import Recorder, Server, echo
@@ -27,6 +27,9 @@ POLICIES = {
     "bytes": {"forward": "bytes"},
     "json": {"json_strings": "strict", "json_subset": "no-nul"},
 }
+NGINX = ("nginx", "nginx-unbuffered", "nginx-held")
+TCP_REPLACE = ["native-tcp-replace", "wasm-tcp-replace", "nginx-tcp-replace", "relay-replace"]
+TCP_REPORT = ["native-tcp-report", "wasm-tcp-report", "nginx-tcp-report", "relay-report"]
 UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
 
 
@@ -171,7 +174,8 @@ def answering(connection):
 
 
 class Engines:
-    """One Envoy with the native and the WebAssembly filters; the gateway on Pingora and the relay if they are built."""
+    """One Envoy with the native and the WebAssembly filters; nginx if it is installed; the gateway on Pingora and the relay if
+    they are built."""
 
     def __init__(self, program, module, folder):
         if "1.38." in str(program):
@@ -212,6 +216,8 @@ class Engines:
             listeners.append(e.http_listener(f"wasm-upgrade-{name}", None, "upgraded", filters=filters))
         self.envoy = e.Envoy(program, module, e.bootstrap(listeners, clusters), folder, workers=2, name="engines")
         self.others = []
+        self.nginx = None
+        # Why an engine is not there.
         self.missing = {}
 
     def __enter__(self):
@@ -221,6 +227,7 @@ class Engines:
             listen = ["--listen", "127.0.0.1:PORT", "--upstream"]
             gateway = [*listen, f"127.0.0.1:{self.mirror.port}"]
             relay = ["proxy", *listen, f"127.0.0.1:{self.recorder.port}"]
+            self.start_nginx()
             self.start("pingora", programs.pingora(), gateway)
             self.start("relay", programs.relay(), relay)
             for name, settings in POLICIES.items():
@@ -239,11 +246,33 @@ class Engines:
     def start(self, name, program, arguments):
         if program is None:
             # Once for each program, in order.
-            self.missing[name.partition("-")[0]] = True
+            self.missing[name.partition("-")[0]] = "not built"
             return
         process = Process([program, *arguments], self.log_of(name))
         self.others.append(process)
         self.ports[name] = process.port
+
+    def start_nginx(self):
+        try:
+            program, module = nginx.available()
+        except programs.Unavailable as why:
+            self.missing["nginx"] = str(why)
+            return
+        unbuffered = "proxy_request_buffering off;"
+        http = {"nginx": ({}, ""), "nginx-unbuffered": ({}, unbuffered), "nginx-held": ({"mode": "buffered"}, unbuffered)}
+        policies = {name: settings for name, settings in POLICIES.items() if "forward" not in settings}
+        http |= {f"nginx-{name}": (settings, "") for name, settings in policies.items()}
+        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in policies.items()}
+        self.ports |= {name: e.free_port() for name in (*http, *stream)}
+        servers = [
+            nginx.server(self.ports[name], nginx.location(settings, self.mirror.port, more=more))
+            for name, (settings, more) in http.items()
+        ]
+        sessions = [
+            nginx.stream_server(self.ports[name], settings, self.recorder.port) for name, settings in stream.items()
+        ]
+        self.nginx = nginx.Nginx(program, module, self.folder, http="".join(servers), stream="".join(sessions))
+        self.nginx.__enter__()
 
     def log_of(self, name):
         return Path(self.folder) / f"{name}.stderr"
@@ -251,6 +280,8 @@ class Engines:
     def __exit__(self, *_):
         for process in self.others:
             process.stop()
+        if self.nginx:
+            self.nginx.stop()
         self.envoy.stop()
 
     def post(self, engine, pieces, content_type="text/plain"):
@@ -292,12 +323,12 @@ def same(engines, names, run, cases=None):
     for index, (text, pieces) in enumerate(cases):
         verdicts = {name: found[name][index] for name in names}
         assert len(set(verdicts.values())) == 1, f"{text!r} in {pieces}: {verdicts}"
-    missing = f"; SKIPPED, not built: {', '.join(engines.missing)}" if engines.missing else ""
+    missing = "".join(f"; SKIPPED {name}: {why}" for name, why in engines.missing.items())
     return cases, found[names[0]], f"{len(cases)} texts and cuts through {', '.join(names)}{missing}"
 
 
 def http_verdicts(engines):
-    cases, found, detail = same(engines, ["native-http", "wasm-http", "pingora"], engines.post)
+    cases, found, detail = same(engines, ["native-http", "wasm-http", *NGINX, "pingora"], engines.post)
     expected = {text: (kind, offset, length) for text, kind, offset, length in ERRORS}
     for (text, _), (status, kind, body) in zip(cases, found):
         if text in expected:
@@ -310,7 +341,7 @@ def http_verdicts(engines):
 
 
 def tcp_verdicts(engines):
-    cases, found, detail = same(engines, ["native-tcp", "wasm-tcp", "relay"], engines.stream)
+    cases, found, detail = same(engines, ["native-tcp", "wasm-tcp", "nginx-tcp", "relay"], engines.stream)
     expected = {text: offset for text, _, offset, _ in ERRORS}
     for (text, _), received in zip(cases, found):
         assert received == text[: expected.get(text, len(text))], (text, received)
@@ -356,8 +387,8 @@ def replaced(engines):
     """Repaired text is the same in every engine, and the same as Python's."""
     details = []
     for names, run, text_of in (
-        (["native-replace", "wasm-replace", "pingora-replace"], engines.post, lambda found: found[2]),
-        (["native-tcp-replace", "wasm-tcp-replace", "relay-replace"], engines.stream, lambda found: found),
+        (["native-replace", "wasm-replace", "nginx-replace", "pingora-replace"], engines.post, lambda found: found[2]),
+        (TCP_REPLACE, engines.stream, lambda found: found),
     ):
         cases, found, detail = same(engines, names, run)
         for (text, _), result in zip(cases, found):
@@ -395,8 +426,8 @@ def reported(engines):
     details = []
     # The first line of a stream is before its text.
     for prefix, names, run, text_of in (
-        ("", ["native-report", "wasm-report", "pingora-report"], engines.post, lambda found: found[2]),
-        ("tcp-", ["native-tcp-report", "wasm-tcp-report", "relay-report"], engines.stream, lambda found: found),
+        ("", ["native-report", "wasm-report", "nginx-report", "pingora-report"], engines.post, lambda found: found[2]),
+        ("tcp-", TCP_REPORT, engines.stream, lambda found: found),
     ):
         cases, found, detail = same(engines, names, run)
         for (text, _), result in zip(cases, found):
@@ -411,6 +442,8 @@ def reported(engines):
             }
             if "pingora-report" in engines.ports:
                 lines["pingora"] = lambda: log_lines(engines.log_of("pingora-report"), 0)
+            if "nginx-report" in engines.ports:
+                lines["nginx"] = lambda: log_lines(engines.nginx.log, 0)
             for engine, read in lines.items():
                 e.wait(lambda: len(reports(read())) >= len(expected))
                 assert sorted(reports(read())) == expected, engine

@@ -5,7 +5,7 @@ use core::fmt::{self, Write as _};
 use http::header::HeaderName;
 use http::{HeaderValue, StatusCode};
 
-use super::error::{FormField, MultipartError, Undecodable, Utf8BodyError};
+use super::error::{FormField, MultipartError, Utf8BodyError};
 use crate::content_type::{ContentTypeError, is_grpc};
 use crate::error::Utf8Error;
 #[cfg(feature = "protobuf")]
@@ -38,12 +38,10 @@ pub struct Rejection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The body is not well-formed. The offset counts from the start of the body.
+    /// The body is not well-formed in UTF-8 or in the declared charset. The offset counts from the start of the body.
     Body(Utf8Error),
     /// The text of a field of a form is not well-formed. The offset counts from the start of the body.
     Field(FormField, Utf8Error),
-    /// The body is ill-formed in the declared charset.
-    Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
     /// A string of a protobuf message is not well-formed, or the message cannot be parsed.
@@ -117,7 +115,6 @@ impl Reason {
             | Self::Trailer(_, error)
             | Self::Path(error)
             | Self::Query(error) => error.kind.as_str(),
-            Self::Undecodable(_) => "Undecodable",
             Self::Multipart(_) => "Multipart",
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.kind.as_str(),
@@ -147,7 +144,6 @@ impl Reason {
             | Self::Trailer(_, error)
             | Self::Path(error)
             | Self::Query(error) => Some((error.offset, error.len as u64)),
-            Self::Undecodable(error) => Some((error.offset, error.len as u64)),
             Self::DeclaredCharset { offset } => Some((*offset, 0)),
             Self::Multipart(error) => error.offset_and_len(),
             #[cfg(feature = "protobuf")]
@@ -168,7 +164,6 @@ impl Reason {
         match error {
             Utf8BodyError::IllFormed(error) => Some(Self::Body(*error)),
             Utf8BodyError::Field { field, error } => Some(Self::Field(field.clone(), *error)),
-            Utf8BodyError::Undecodable(error) => Some(Self::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
             #[cfg(feature = "protobuf")]
             Utf8BodyError::Protobuf(error) => Some(Self::Protobuf(error.clone())),
@@ -183,7 +178,6 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body(error) | Self::Field(_, error) => error.fmt(f),
-            Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.fmt(f),
@@ -218,7 +212,6 @@ impl core::error::Error for Reason {
             | Self::Trailer(_, error)
             | Self::Path(error)
             | Self::Query(error) => Some(error),
-            Self::Undecodable(error) => Some(error),
             Self::Multipart(error) => Some(error),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => Some(error),

@@ -1,13 +1,13 @@
-//! The labels of the WHATWG Encoding Standard (§4.2), for documents whose standards ignore other labels: HTML and CSS.
+//! The labels of the WHATWG Encoding Standard (§4.2). HTML and CSS ignore other labels.
 
 /// Whether a label is one of the WHATWG Encoding Standard. White space around it was removed. Case is ignored.
-pub(super) fn is_known(label: &[u8]) -> bool {
+pub(crate) fn is_known(label: &[u8]) -> bool {
     let in_lower_case = || label.iter().map(u8::to_ascii_lowercase);
     LABELS.binary_search_by(|known| known.bytes().cmp(in_lower_case())).is_ok()
 }
 
 #[rustfmt::skip]
-const LABELS: [&str; 228] = [
+pub(super) const LABELS: [&str; 228] = [
     "866", "ansi_x3.4-1968", "arabic", "ascii", "asmo-708", "big5", "big5-hkscs", "chinese", "cn-big5",
     "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp819",
     "cp866", "csbig5", "cseuckr", "cseucpkdfmtjapanese", "csgb2312", "csibm866", "csiso2022jp",
