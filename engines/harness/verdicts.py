@@ -403,8 +403,8 @@ def json_escapes(engines):
     cases = [(text, pieces) for text in [*errors, *JSON_GOOD] for pieces in partitions(text)]
     details = []
     for names, run in (
-        (["native-json", "wasm-json", "pingora-json"], lambda *case: engines.post(*case, content_type="application/json")),
-        (["native-tcp-json", "wasm-tcp-json", "relay-json"], engines.stream),
+        (["native-json", "wasm-json", "nginx-json", "pingora-json"], lambda *case: engines.post(*case, content_type="application/json")),
+        (["native-tcp-json", "wasm-tcp-json", "nginx-tcp-json", "relay-json"], engines.stream),
     ):
         _, found, detail = same(engines, names, run, cases)
         details.append(detail)
