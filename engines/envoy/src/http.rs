@@ -211,7 +211,7 @@ impl Filter {
     fn frames(&self, stream: Stream, way: Way, end: bool) -> Option<u32> {
         let is_request = way.message == MessageKind::Request;
         // A client may send frames before the response: they are delivered after it.
-        if !self.is_open.get() && !(is_request && self.tunnel.get().skips_request()) {
+        if !(self.is_open.get() || is_request && self.tunnel.get().skips_request()) {
             return None;
         }
         let mut websocket = self.websocket.take()?;
