@@ -147,6 +147,7 @@ fn compression_is_removed_from_the_handshake_unless_it_passes() {
     );
     assert!(is_compressed(&settings(passes), offer.into_iter()));
     assert!(!is_compressed(&settings("{}"), offer.into_iter()));
+    assert!(is_compressed(&settings(r#"{"action": "report"}"#), offer.into_iter()));
 
     let compressed = b"\xC1\x02\xFF\xFF";
     let mut connection = websocket(passes);
