@@ -79,7 +79,7 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
         let mut content_type = Vec::new();
         let mut fields = of_response(r, &mut content_type);
         let response = MessageKind::Response;
-        let plan = match decide(settings, response, fields.iter().copied(), content) {
+        let plan = match decide(settings, response, fields.iter().copied(), content, None) {
             Ok(plan) => plan,
             Err(reason) if settings.only_reports() => {
                 shared.borrow_mut().0.record.set("reported", response, Some(reason));
@@ -96,7 +96,7 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
         if is_checked {
             // nginx cuts ranges out of a body later, in the header and before this filter in the body.
             fields.push((b"content-range", b"bytes 0-0/1"));
-            let ranged = decide(settings, response, fields.iter().copied(), content);
+            let ranged = decide(settings, response, fields.iter().copied(), content, None);
             if !plan.untrue.is_empty() || !ranged.is_ok_and(|plan| plan.check.is_passing()) {
                 (*r).set_allow_ranges(0);
             }
