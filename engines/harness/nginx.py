@@ -55,13 +55,14 @@ def stream_server(port, settings, upstream, options="", more=""):
 class Nginx:
     """A running nginx. As a context manager, it is always killed."""
 
-    def __init__(self, program, module, folder, http="", stream="", workers=1, name="nginx", main=""):
+    def __init__(self, program, module, folder, http="", stream="", workers=1, name="nginx", ports=None):
         self.program, self.folder = str(program), Path(folder)
         self.log = self.folder / f"{name}.log"
         self.path = self.folder / f"{name}.conf"
         self.pid = self.folder / f"{name}.pid"
         self.module = module
-        self.options = f"{main} worker_processes {workers};"
+        self.count = workers
+        self.names = ports or {}
         self.process = None
         self.configure(http, stream)
 
@@ -72,7 +73,7 @@ class Nginx:
         user = "user root;" if os.geteuid() == 0 else ""
         config = [
             f"load_module {MODULES}/ngx_stream_module.so; load_module {self.module};",
-            f"{user} daemon off; pid {self.pid}; error_log {self.log} info; {self.options}",
+            f"{user} daemon off; pid {self.pid}; error_log {self.log} info; worker_processes {self.count};",
             "worker_rlimit_nofile 8192; events { worker_connections 4096; }",
             f"http {{ access_log off; {temporary} server_names_hash_bucket_size 128; {VERDICT}\n{http} }}" if http else "",
             f"stream {{ {VERDICT} proxy_half_close on; proxy_timeout {e.PATIENCE}s;\n{stream} }}" if stream else "",
@@ -125,6 +126,16 @@ class Nginx:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in children.split()]
 
+    def ports(self):
+        return self.names
+
+    def share_core(self):
+        """As for Envoy."""
+        core = {max(os.sched_getaffinity(0))}
+        for pid in (*self.workers(), os.getpid()):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(task.name), core)
+
     def reload(self):
         """Reloads the configuration. Returns when no worker is an old one."""
         old = set(self.workers())
@@ -149,6 +160,8 @@ class Nginx:
 
 class NginxHttp(Http):
     """One nginx with a server for each configuration of the HTTP rows of Envoy. It has no server over HTTP/2."""
+
+    keeps_chunks = False
 
     def __init__(self, program, module, folder):
         self.folder = folder

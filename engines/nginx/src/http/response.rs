@@ -273,7 +273,9 @@ unsafe fn end_response(r: *mut ngx_http_request_t, chain: &Chain) -> ngx_int_t {
     // SAFETY: the request is that of the hook.
     unsafe {
         let connection = (*r).connection;
-        if (!chain.is_empty() || (*connection).buffered() != 0) && next_body(r, chain.first()) == ERROR {
+        // Also the header may not be written yet.
+        let has_output = !chain.is_empty() || !(*r).out.is_null() || (*connection).buffered() != 0;
+        if has_output && next_body(r, chain.first()) == ERROR {
             return ERROR;
         }
         if (*connection).buffered() != 0 { AGAIN } else { ERROR }
