@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 from . import envoy as e
@@ -13,7 +12,7 @@ from . import programs
 from .http import Http
 from .http1 import Upstream
 from .log import Verdicts
-from .tcp import Tcp, connect
+from .tcp import Tcp
 from .upstream import Recorder, Script, Server, echo
 
 VERDICT = """log_format verdict escape=json '{"verdict":"$utf8_verdict","direction":"$utf8_direction","kind":"$utf8_kind",'
@@ -87,21 +86,13 @@ class Nginx:
 
     def __enter__(self):
         quiet = subprocess.DEVNULL
-        ports = [int(port) for port in re.findall(r"listen 127\.0\.0\.1:(\d+)", self.path.read_text())]
         self.pid.unlink(missing_ok=True)
         self.process = subprocess.Popen([self.program, "-c", str(self.path)], stdout=quiet, stderr=subprocess.PIPE)
         try:
-            deadline = time.monotonic() + e.PATIENCE
-            for port in ports:
-                while True:
-                    try:
-                        connect(port).close()
-                        break
-                    except OSError:
-                        if self.process.poll() is not None:
-                            raise AssertionError(f"nginx exited: {self.process.stderr.read().decode()}") from None
-                        assert time.monotonic() < deadline, "nginx is not ready"
-                        time.sleep(0.05)
+            # It is written when all ports are open.
+            e.wait(lambda: self.pid.exists() and self.workers() or self.process.poll() is not None)
+            if self.process.poll() is not None:
+                raise AssertionError(f"nginx exited: {self.process.stderr.read().decode()}")
         except BaseException:
             self.stop()
             raise
