@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::kernels::classes::{self, Class, Prefixes};
+use crate::kernels::classes::{self, Class};
 
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
@@ -38,15 +38,8 @@ use crate::kernels::classes::{self, Class, Prefixes};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subset {
     rule: Rule,
-    doubtful: Doubtful,
-}
-
-/// The first bytes of all characters that are outside a subset. Some characters with these bytes may be inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Doubtful {
-    class: Class,
-    /// Fewer of the characters inside the subset, because the third bytes are included.
-    prefixes: Prefixes,
+    /// The first bytes of all characters that are outside the subset. Some characters with these bytes may be inside.
+    doubtful: Class,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,13 +137,12 @@ impl Subset {
 
     /// Creates a subset of the code points that are in all of these subsets.
     pub const fn all_of(subsets: &'static [Self]) -> Self {
-        let (mut class, mut prefixes, mut i) = (Class::EMPTY, Prefixes::EMPTY, 0);
+        let (mut doubtful, mut i) = (Class::EMPTY, 0);
         while i < subsets.len() {
-            class = class.or(subsets[i].doubtful.class);
-            prefixes = prefixes.or(&subsets[i].doubtful.prefixes);
+            doubtful = doubtful.or(&subsets[i].doubtful);
             i += 1;
         }
-        Self { rule: Rule::AllOf(subsets), doubtful: Doubtful { class, prefixes } }
+        Self { rule: Rule::AllOf(subsets), doubtful }
     }
 
     /// Whether a code point is in the subset. The code point may be a surrogate or a 31-bit value (RFC 2279).
@@ -179,7 +171,7 @@ impl Subset {
 
     /// Whether the first character of `text` may be outside the subset.
     fn is_doubtful(&self, text: &str) -> bool {
-        self.doubtful.prefixes.begins(text.as_bytes())
+        self.doubtful.begins(text.as_bytes())
     }
 
     /// Returns the position of the first character of `text` outside the subset, and the character.
@@ -191,8 +183,7 @@ impl Subset {
                 .find(|&(at, it)| self.rejects(it, text.get(at..).unwrap_or_default()));
         }
         let mut outside = None;
-        let Doubtful { class, prefixes } = &self.doubtful;
-        classes::each_character(text, class, prefixes, |at| {
+        classes::each(text.as_bytes(), &self.doubtful, |at| {
             let rest = text.get(at..).unwrap_or_default();
             outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
             outside.is_none()
@@ -206,8 +197,8 @@ impl Subset {
     }
 
     /// Returns the first bytes of the characters that may be outside the subset.
-    pub(crate) const fn doubtful(&self) -> (&Class, &Prefixes) {
-        (&self.doubtful.class, &self.doubtful.prefixes)
+    pub(crate) const fn doubtful(&self) -> &Class {
+        &self.doubtful
     }
 }
 
@@ -223,21 +214,13 @@ const MANY_RANGES_OF_THIRDS: usize = 24;
 const MANY_PAIRS: usize = 24;
 
 /// Returns the first bytes of all characters that may be outside the ranges.
-const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Doubtful {
-    let (mut class, mut prefixes) = (Class::EMPTY, Prefixes::EMPTY);
-    let mut high = 0;
-    while high < 8 {
-        let (mut low, mut lows) = (0, 0);
-        while low < 16 {
-            let byte = high << 4 | low;
-            if !has_all(ranges, byte as u32, byte as u32) {
-                class = class.with(byte, byte);
-                lows |= 1 << low;
-            }
-            low += 1;
+const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
+    let (mut class, mut byte) = (Class::EMPTY, 0);
+    while byte < 0x80 {
+        if !has_all(ranges, byte as u32, byte as u32) {
+            class = class.with_ascii(byte, byte);
         }
-        prefixes = prefixes.with_ascii(high, lows);
-        high += 1;
+        byte += 1;
     }
     let mut pairs = 0;
     let mut lead = 0xC2_u8;
@@ -249,40 +232,49 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Doubtful {
             0xE0..=0xEF => (12, 0x800, 0xFFFF),
             _ => (18, 0x1_0000, 0x10_FFFF),
         };
+        let leads = 1 << (lead & 63);
         let first = ((lead & (0x7F >> (bits / 6 + 1))) as u32) << bits;
+        lead += 1;
         if has_values(ranges, first, first + (1 << bits) - 1, min, max) {
-            lead += 1;
             continue;
         }
-        class = class.with(lead, lead);
-        // A bit for each second byte: whether all characters with it are doubtful, or some; and whether there are any.
-        let (mut all, mut some, mut possible) = (0, 0, 0);
+        // A bit for each second byte: whether text has no character with it; whether all of them are doubtful; whether
+        // those with the third bytes `thirds` are.
+        let (mut impossible, mut all, mut some, mut thirds) = (0_u64, 0_u64, 0, 0);
         let mut second = 0;
         while second < 64 {
             let first = first + ((second as u32) << (bits - 6));
             let last = first + (1 << (bits - 6)) - 1;
-            possible |= (!has_values(&[], first, last, min, max) as u64) << second;
-            if ranges.len() > MANY_RANGES || !has_values(ranges, first, last, min, max) {
-                class = class.with_seconds(lead, 0x80 + second, 0x80 + second);
-                let mut thirds = u64::MAX;
-                if bits > 6 && pairs < MANY_PAIRS && ranges.len() <= MANY_RANGES_OF_THIRDS {
-                    thirds = doubtful_thirds(ranges, first, bits - 12, min, max);
-                    pairs += 1;
-                }
-                if thirds == u64::MAX {
-                    all |= 1 << second;
-                } else {
-                    some |= 1 << second;
-                    prefixes = prefixes.with_thirds(lead, 0x80 + second, thirds);
-                }
-            }
+            let bit = 1 << second;
             second += 1;
+            impossible |= bit * has_values(&[], first, last, min, max) as u64;
+            if ranges.len() <= MANY_RANGES && has_values(ranges, first, last, min, max) {
+                continue;
+            }
+            let mut thirds_of_second = u64::MAX;
+            if bits > 6 && pairs < MANY_PAIRS && ranges.len() <= MANY_RANGES_OF_THIRDS {
+                thirds_of_second = doubtful_thirds(ranges, first, bits - 12, min, max);
+                pairs += 1;
+            }
+            if thirds_of_second == u64::MAX {
+                all |= bit;
+            } else {
+                if thirds_of_second != thirds && some != 0 {
+                    class = class.with_sequences([leads, some, thirds]);
+                    some = 0;
+                }
+                (some, thirds) = (some | bit, thirds_of_second);
+            }
         }
-        prefixes = prefixes.with_seconds(lead, all, possible, true);
-        prefixes = prefixes.with_seconds(lead, some, possible, false);
-        lead += 1;
+        if some != 0 {
+            class = class.with_sequences([leads, some, thirds]);
+        }
+        if all != 0 {
+            let all = if all | impossible == u64::MAX { u64::MAX } else { all };
+            class = class.with_sequences([leads, all, u64::MAX]);
+        }
     }
-    Doubtful { class, prefixes }
+    class
 }
 
 /// Returns a bit for each of the 64 third bytes, set if a character is outside the ranges. `first` is the value of the

@@ -1,5 +1,6 @@
 """An nginx with the module: its configuration, its process, and fixtures with the interface of those of Envoy."""
 
+import json
 import os
 import re
 import shutil
@@ -24,6 +25,8 @@ def directives(settings):
     """Settings of the other engines, as directives."""
     lines = []
     for key, value in {"action": "enforce", **settings}.items():
+        if key == "protobuf":
+            value = f"'{json.dumps(value)}'"
         if key == "action":
             key, value = "validate", {"enforce": "on"}.get(value, value)
         if key == "content_types":

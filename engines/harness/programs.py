@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -18,8 +19,10 @@ ENVOYS = {
 }
 
 
-# The version of `grpcio` on PyPI, the client of the rows for gRPC.
+# The clients and servers of the rows for gRPC and WebSocket: `grpcio` and `websockets` on PyPI, `ws` of npm.
 GRPCIO = "1.85.3"
+WEBSOCKETS = "15.0.1"
+WS = "8.18.3"
 
 ENGINES = Path(__file__).resolve().parent.parent
 
@@ -62,19 +65,43 @@ def wheel_of(version):
 
 def grpc():
     """The Python interpreter of an environment with `grpcio`."""
-    environment = CACHE / f"grpcio-{GRPCIO}"
+    return python_with(f"grpcio=={GRPCIO}")
+
+
+def websockets():
+    """The Python interpreter of an environment with `websockets`."""
+    return python_with(f"websockets=={WEBSOCKETS}")
+
+
+def python_with(*packages):
+    environment = CACHE / "-".join(package.replace("==", "-") for package in packages)
     python = environment / "bin" / "python"
     if not (environment / "complete").exists():
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"grpcio=={GRPCIO}"]
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
         for command in ([sys.executable, "-m", "venv", environment], install):
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            except subprocess.TimeoutExpired:
-                raise Unavailable(f"PyPI did not answer: {command}") from None
-            if done.returncode != 0:
-                raise Unavailable(f"grpcio cannot be installed: {done.stderr.strip().splitlines()[-1:]}")
+            fetch(command)
         (environment / "complete").touch()
     return python
+
+
+def ws():
+    """The folder of modules of Node with `ws`."""
+    prefix = CACHE / f"ws-{WS}"
+    if not (prefix / "complete").exists():
+        if shutil.which("npm") is None:
+            raise Unavailable("Node is not installed")
+        fetch(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", prefix, f"ws@{WS}"])
+        (prefix / "complete").touch()
+    return prefix / "node_modules"
+
+
+def fetch(command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"no answer: {command}") from None
+    if done.returncode != 0:
+        raise Unavailable(f"{command[:3]} fails: {done.stderr.strip().splitlines()[-1:]}")
 
 
 def module(*features):

@@ -13,17 +13,17 @@ from pathlib import Path
 
 from . import envoy as e
 from . import nginx, programs
-from .samples import ERRORS, GOOD, partitions
+from .samples import ERRORS, GOOD, partitions, possible
 from .tcp import connect, parallel, read_all, send
 from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 # The settings, apart from the default, with which engines are compared.
-POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}}
+POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}, "bytes": {"forward": "bytes"}}
 NGINX = ("nginx", "nginx-unbuffered", "nginx-held")
 TCP_REPLACE = ["native-tcp-replace", "wasm-tcp-replace", "nginx-tcp-replace", "relay-replace"]
 TCP_REPORT = ["native-tcp-report", "wasm-tcp-report", "nginx-tcp-report", "relay-report"]
-UPGRADES = {"streaming": {}, "buffered": {"mode": "buffered"}}
+UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
 
 
 def wasm_config(root_id, settings, code):
@@ -202,6 +202,7 @@ class Engines:
             for name, settings in POLICIES.items():
                 self.start(f"pingora-{name}", programs.pingora(), [*gateway, "--settings", json.dumps(settings)])
             self.start("relay-replace", programs.relay(), [*relay, "--on-error", "replace"])
+            self.start("relay-bytes", programs.relay(), [*relay, "--hold", "nothing"])
             self.start("relay-report", programs.relay(), [*relay, "--mode", "report"])
         except BaseException:
             self.__exit__()
@@ -225,8 +226,9 @@ class Engines:
             return
         unbuffered = "proxy_request_buffering off;"
         http = {"nginx": ({}, ""), "nginx-unbuffered": ({}, unbuffered), "nginx-held": ({"mode": "buffered"}, unbuffered)}
-        http |= {f"nginx-{name}": (settings, "") for name, settings in POLICIES.items()}
-        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in POLICIES.items()}
+        policies = {name: settings for name, settings in POLICIES.items() if "forward" not in settings}
+        http |= {f"nginx-{name}": (settings, "") for name, settings in policies.items()}
+        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in policies.items()}
         self.ports |= {name: e.free_port() for name in (*http, *stream)}
         servers = [
             nginx.server(self.ports[name], nginx.location(settings, self.mirror.port, more=more))
@@ -309,6 +311,14 @@ def tcp_verdicts(engines):
     expected = {text: offset for text, _, offset, _ in ERRORS}
     for (text, _), received in zip(cases, found):
         assert received == text[: expected.get(text, len(text))], (text, received)
+    return detail
+
+
+def bytes_forwarded(engines):
+    cases, found, detail = same(engines, ["native-tcp-bytes", "wasm-tcp-bytes", "relay-bytes"], engines.stream)
+    ends = {text: possible(text, offset, length) for text, _, offset, length in ERRORS}
+    for (text, _), received in zip(cases, found):
+        assert received == text[: ends.get(text, len(text))], (text, received)
     return detail
 
 
@@ -479,6 +489,7 @@ def wasm_survives_ends(engines):
 ROWS = [
     ("engines: the same verdicts, HTTP", http_verdicts),
     ("engines: the same verdicts, TCP", tcp_verdicts),
+    ("engines: the same bytes before an error, TCP", bytes_forwarded),
     ("engines: the same repairs", replaced),
     ("engines: the same reports", reported),
     ("engines: a chunked body and an upgrade", chunked_upgrades),

@@ -88,7 +88,7 @@ enum State {
 }
 
 const ESC: u8 = 0x1B;
-const ESCAPE: Class = Class::EMPTY.with(ESC, ESC);
+const ESCAPE: Class = Class::EMPTY.with_ascii(ESC, ESC);
 
 impl DesignationRecognizer {
     /// Creates a recognizer for sequences without padding.

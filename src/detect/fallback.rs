@@ -185,14 +185,22 @@ impl FallbackDecoder {
         }
         let mut rest = chunk;
         while !rest.is_empty() {
+            // The number of bytes that are known to be no LF.
+            let mut searched = 0;
             if self.line.is_empty() && self.decided.is_none() {
                 // Whole lines of UTF-8 are appended at once. Their text does not depend on the limit.
                 let (text, _) = kernels::prefix(AtBoundary::START, rest);
-                let lines = text.rfind('\n').map_or(0, |at| at + 1);
-                out.push_str(&text[..lines]);
-                rest = &rest[lines..];
+                let lines = kernels::last_position(text.as_bytes(), b'\n').map_or(0, |at| at + 1);
+                let mut end = lines;
+                searched = text.len() - lines;
+                if searched >= self.limit {
+                    (end, searched) = (text.len(), 0);
+                    self.decided = Some(Decided::Utf8(self.decoder()));
+                }
+                out.push_str(&text[..end]);
+                rest = &rest[end..];
             }
-            let len = kernels::first_position(rest, b'\n');
+            let len = kernels::first_position(&rest[searched..], b'\n').map(|at| searched + at);
             self.push(&rest[..len.unwrap_or(rest.len())], out);
             let Some(len) = len else { return };
             self.finish_into(out);
@@ -240,11 +248,16 @@ impl FallbackDecoder {
         }
     }
 
+    /// Returns a decoder for the rest of a line that is UTF-8 up to the limit.
+    const fn decoder(&self) -> TextDecoder {
+        TextDecoder::new().with_error_policy(self.legacy.policy())
+    }
+
     /// Decides the encoding of a line that has reached the limit.
     fn decide(&mut self, out: &mut String) {
         if let (text, TextEnd::Unfinished(_)) = kernels::prefix(AtBoundary::START, &self.line) {
             out.push_str(text);
-            let mut decoder = TextDecoder::new().with_error_policy(self.legacy.policy());
+            let mut decoder = self.decoder();
             // The bytes after `text` are an unfinished character, which becomes pending.
             let unfinished = decoder.feed(&self.line[text.len()..]).next();
             debug_assert_eq!(unfinished, None);

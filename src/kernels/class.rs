@@ -1,67 +1,138 @@
 //! Classes of characters, as the data that the kernels search with.
 
-/// A set of ASCII bytes and lead bytes. A lead byte matches only together with a second byte that the class contains.
+/// A set of values of the low 6 bits of a byte, as a bit for each value.
+type Set = u64;
+
+/// The sequences of which the first bytes are in three sets.
+#[derive(Clone, Copy)]
+struct Product([Set; 3]);
+
+/// A set of ASCII bytes, and of lead bytes together with the two bytes after them: a union of [`Class::PRODUCTS`]
+/// products. For sequences of 2 bytes the third set has all values. Two products are replaced by one that contains both
+/// if there are more, so the class may contain more sequences than were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Class {
-    /// A bit for each byte. The third word, for `80..=BF`, is used for the second bytes of 2-byte sequences.
-    words: [u64; 4],
-    /// The second bytes of sequences of 3 and 4 bytes.
-    seconds_of_long: u64,
+    /// A bit for each byte `00..=3F`, `40..=7F` and `C0..=FF`.
+    words: [u64; 3],
+    /// For the lead byte and the two bytes after it: which products have the byte.
+    tables: [Table; 3],
+}
+
+/// A bit for each product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C, align(16))]
+pub(super) struct Table {
+    /// By the low 6 bits of a byte.
+    pub(super) entries: [u8; 64],
+    /// By the high 4 bits of a byte: the products with a byte of which bits 4 and 5 are the same.
+    #[cfg_attr(
+        not(all(target_arch = "x86_64", target_feature = "sse2")),
+        allow(dead_code, reason = "only AVX2")
+    )]
+    pub(super) rows: [u8; 16],
 }
 
 impl Class {
-    pub(crate) const EMPTY: Self = Self { words: [0; 4], seconds_of_long: 0 };
+    /// The maximum number of products.
+    pub(super) const PRODUCTS: usize = 6;
 
-    /// Adds the ASCII and lead bytes of a range; other bytes are ignored.
-    pub(crate) const fn with(mut self, first: u8, last: u8) -> Self {
-        let mut byte = first as usize;
-        while byte <= last as usize {
-            if byte >> 6 != 2 {
-                self.words[byte >> 6] |= 1 << (byte & 63);
-            }
+    pub(crate) const EMPTY: Self =
+        Self { words: [0; 3], tables: [Table { entries: [0; 64], rows: [0; 16] }; 3] };
+
+    /// Adds a range of ASCII bytes.
+    pub(crate) const fn with_ascii(mut self, first: u8, last: u8) -> Self {
+        let mut byte = first;
+        while byte <= last {
+            self.words[(byte >> 6) as usize] |= 1 << (byte & 63);
             byte += 1;
         }
         self
     }
 
-    /// Adds a range of continuation bytes as second bytes of sequences with the same length as those of `lead`.
-    pub(crate) const fn with_seconds(mut self, lead: u8, first: u8, last: u8) -> Self {
-        let mut byte = first as usize;
-        while byte <= last as usize {
-            let seconds = if lead < 0xE0 { &mut self.words[2] } else { &mut self.seconds_of_long };
-            *seconds |= 1 << (byte & 63);
-            byte += 1;
-        }
-        self
-    }
-
-    /// Adds every continuation byte as a second byte, for all lead bytes from C0.
+    /// Adds a range of lead bytes, from `C0`, with any bytes after them.
     #[cfg(feature = "transcode")]
-    pub(crate) const fn with_all_seconds(self) -> Self {
-        self.with_seconds(0xC0, 0x80, 0xBF).with_seconds(0xE0, 0x80, 0xBF)
+    pub(crate) const fn with_leads(self, first: u8, last: u8) -> Self {
+        self.with_sequences([Set::MAX >> (63 - (last - first)) << (first & 63), Set::MAX, Set::MAX])
     }
 
-    /// Returns the union of both classes.
-    pub(crate) const fn or(self, other: Self) -> Self {
-        let [a, b, c, d] = self.words;
-        let [e, f, g, h] = other.words;
-        Self {
-            words: [a | e, b | f, c | g, d | h],
-            seconds_of_long: self.seconds_of_long | other.seconds_of_long,
+    /// Adds all sequences with a lead byte, a second and a third byte of these sets.
+    pub(crate) const fn with_sequences(mut self, sets: [Set; 3]) -> Self {
+        let product = Product(sets);
+        let (mut best, mut least, mut bit) = (0, u64::MAX, 0);
+        while bit < Self::PRODUCTS {
+            let growth = self.product(bit).growth(&product);
+            if growth < least {
+                (best, least) = (bit, growth);
+            }
+            bit += 1;
         }
+        self.words[2] |= sets[0];
+        let mut table = 0;
+        while table < 3 {
+            let (mut value, set) = (0, sets[table]);
+            while value < 64 {
+                if set >> value & 1 != 0 {
+                    self.tables[table].entries[value] |= 1 << best;
+                    let mut row = value >> 4;
+                    while row < 16 {
+                        self.tables[table].rows[row] |= 1 << best;
+                        row += 4;
+                    }
+                }
+                value += 1;
+            }
+            table += 1;
+        }
+        self
+    }
+
+    const fn product(&self, bit: usize) -> Product {
+        let (mut sets, mut table) = ([0; 3], 0);
+        while table < 3 {
+            let mut value = 0;
+            while value < 64 {
+                sets[table] |= ((self.tables[table].entries[value] >> bit & 1) as Set) << value;
+                value += 1;
+            }
+            table += 1;
+        }
+        Product(sets)
+    }
+
+    /// Returns the union of both classes, or a class that contains it.
+    pub(crate) const fn or(mut self, other: &Self) -> Self {
+        self.words[0] |= other.words[0];
+        self.words[1] |= other.words[1];
+        let mut bit = 0;
+        while bit < Self::PRODUCTS {
+            let product = other.product(bit);
+            if product.size() != 0 {
+                self = self.with_sequences(product.0);
+            }
+            bit += 1;
+        }
+        self
     }
 
     /// Whether an ASCII byte or a lead byte is in the class.
     #[inline]
     pub(super) const fn has(&self, byte: u8) -> bool {
-        byte >> 6 != 2 && self.words[(byte >> 6) as usize] >> (byte & 63) & 1 != 0
+        match byte >> 6 {
+            2 => false,
+            quarter => self.words[(quarter - quarter / 3) as usize] >> (byte & 63) & 1 != 0,
+        }
     }
 
-    /// Whether a byte is a second byte that the class allows after this lead byte.
+    /// Whether the first character of text is in the class. Of the bytes after a lead byte only the low 6 bits are compared.
+    /// Bytes that are missing are in every set.
     #[inline]
-    pub(super) const fn has_second(&self, lead: u8, byte: u8) -> bool {
-        let seconds = if lead < 0xE0 { self.words[2] } else { self.seconds_of_long };
-        byte >> 6 == 2 && seconds >> (byte & 63) & 1 != 0
+    pub(crate) fn begins(&self, text: &[u8]) -> bool {
+        let Some(&first) = text.first() else { return false };
+        let entry = |at: usize| match text.get(at) {
+            Some(byte) => self.tables[at].entries[usize::from(byte & 63)],
+            None => u8::MAX,
+        };
+        if first.is_ascii() { self.has(first) } else { first >= 0xC0 && entry(0) & entry(1) & entry(2) != 0 }
     }
 
     /// Returns the byte of a class that consists of a single ASCII byte.
@@ -69,17 +140,35 @@ impl Class {
     #[inline]
     pub(super) const fn only_ascii(&self) -> Option<u8> {
         match self.words {
-            [word, 0, _, 0] if word.is_power_of_two() => Some(word.trailing_zeros() as u8),
-            [0, word, _, 0] if word.is_power_of_two() => Some(0x40 | word.trailing_zeros() as u8),
+            [word, 0, 0] if word.is_power_of_two() => Some(word.trailing_zeros() as u8),
+            [0, word, 0] if word.is_power_of_two() => Some(0x40 | word.trailing_zeros() as u8),
             _ => None,
         }
     }
 
-    /// Five words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the second bytes of 2-byte sequences, the
-    /// lead bytes, and the second bytes of longer sequences.
+    /// Three words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, and the lead bytes.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn words(&self) -> [u64; 5] {
-        let [a, b, c, d] = self.words;
-        [a, b, c, d, self.seconds_of_long]
+    pub(super) const fn words(&self) -> [u64; 3] {
+        self.words
+    }
+
+    /// The tables for a lead byte and the two bytes after it.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    pub(super) const fn tables(&self) -> &[Table; 3] {
+        &self.tables
+    }
+}
+
+impl Product {
+    const fn size(&self) -> u64 {
+        let [a, b, c] = self.0;
+        a.count_ones() as u64 * b.count_ones() as u64 * c.count_ones() as u64
+    }
+
+    /// Returns how many sequences the smallest product that contains two others has and none of them has.
+    const fn growth(&self, other: &Self) -> u64 {
+        let ([a, b, c], [d, e, f]) = (self.0, other.0);
+        let (union, both) = (Self([a | d, b | e, c | f]), Self([a & d, b & e, c & f]));
+        union.size() + both.size() - self.size() - other.size()
     }
 }

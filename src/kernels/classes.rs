@@ -1,20 +1,23 @@
-//! Finds every position of a byte of a class, in bulk.
+//! Finds every position of a character of a class, in bulk.
 
 pub(crate) use super::class::Class;
 use super::dispatch::Kernel;
 use super::functions::{ASCII_GROUP, CAPACITY};
-pub(crate) use super::prefixes::Prefixes;
 
-/// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether
-/// `visit` never returned `false`.
-#[cfg(feature = "transcode")]
+/// Calls `visit` with the position of each character of the class, in order, until it returns `false`. Returns whether
+/// `visit` never returned `false`. The bytes may be ill-formed: see [`Class::begins`].
 #[inline(always)]
 pub(crate) fn each(bytes: &[u8], class: &Class, visit: impl FnMut(usize) -> bool) -> bool {
     each_by(Kernel::in_use(), bytes, class, visit)
 }
 
 #[inline(always)]
-fn each_by(kernel: Kernel, bytes: &[u8], class: &Class, mut visit: impl FnMut(usize) -> bool) -> bool {
+pub(super) fn each_by(
+    kernel: Kernel,
+    bytes: &[u8],
+    class: &Class,
+    mut visit: impl FnMut(usize) -> bool,
+) -> bool {
     let mut positions = [0; CAPACITY];
     let mut start = 0;
     while let Some(rest) = bytes.get(start..)
@@ -29,25 +32,6 @@ fn each_by(kernel: Kernel, bytes: &[u8], class: &Class, mut visit: impl FnMut(us
         start += found.searched;
     }
     true
-}
-
-/// Calls `visit` with the position of each character of the set, in order, until it returns `false`. The class has the
-/// first bytes of the same characters, and maybe of others.
-#[inline(always)]
-pub(crate) fn each_character(text: &str, class: &Class, set: &Prefixes, visit: impl FnMut(usize) -> bool) {
-    each_character_by(Kernel::in_use(), text, class, set, visit);
-}
-
-#[inline(always)]
-pub(super) fn each_character_by(
-    kernel: Kernel,
-    text: &str,
-    class: &Class,
-    set: &Prefixes,
-    mut visit: impl FnMut(usize) -> bool,
-) {
-    let bytes = text.as_bytes();
-    each_by(kernel, bytes, class, |at| !set.begins(bytes.get(at..).unwrap_or_default()) || visit(at));
 }
 
 /// The minimum length for which [`ascii_without`] pays.
@@ -72,10 +56,11 @@ mod tests {
     fn ascii_ends_before_the_group_of_the_first_other_byte_or_byte_of_the_class() {
         for kernel in Kernel::available().filter(|kernel| kernel.name().starts_with("avx")) {
             for byte in 0..=u8::MAX {
-                let one = Class::EMPTY.with(byte, byte);
-                let lower = if byte > 0 { Class::EMPTY.with(0, byte - 1) } else { Class::EMPTY };
-                let higher = if byte < 0x7F { Class::EMPTY.with(byte + 1, 0x7F) } else { Class::EMPTY };
-                let others = lower.or(higher);
+                let one = if byte < 0x80 { Class::EMPTY.with_ascii(byte, byte) } else { Class::EMPTY };
+                let lower =
+                    if byte > 0 { Class::EMPTY.with_ascii(0, (byte - 1).min(0x7F)) } else { Class::EMPTY };
+                let higher = if byte < 0x7F { Class::EMPTY.with_ascii(byte + 1, 0x7F) } else { Class::EMPTY };
+                let others = lower.or(&higher);
                 // Another byte with the same low 6 bits, which is not in the class `one`.
                 for filler in [byte ^ 0x40, b'a'] {
                     if byte == filler || !filler.is_ascii() {
@@ -117,20 +102,19 @@ mod tests {
 
     /// Returns the expected positions, computed byte by byte.
     fn expected(bytes: &[u8], class: &Class) -> Vec<usize> {
-        let is_found = |&at: &usize| match bytes[at] {
-            byte @ 0..=0x7F => class.has(byte),
-            0x80..=0xBF => false,
-            byte => class.has(byte) && bytes.get(at + 1).is_none_or(|&next| class.has_second(byte, next)),
-        };
-        (0..bytes.len()).filter(is_found).collect()
+        (0..bytes.len()).filter(|&at| class.begins(&bytes[at..])).collect()
     }
 
     #[test]
-    fn every_byte_of_a_class_is_found_at_every_position() {
+    fn every_byte_of_a_class_is_found() {
         for kernel in Kernel::available() {
             for byte in 0..=u8::MAX {
-                let one = Class::EMPTY.with(byte, byte).with_all_seconds();
-                let others = Class::EMPTY.with(0, 0x7F).with(0xC0, 0xFF).with_all_seconds();
+                let one = match byte {
+                    0..=0x7F => Class::EMPTY.with_ascii(byte, byte),
+                    0x80..=0xBF => Class::EMPTY,
+                    _ => Class::EMPTY.with_leads(byte, byte),
+                };
+                let others = Class::EMPTY.with_ascii(0, 0x7F).with_leads(0xC0, 0xFF);
                 for len in [1, 63, 64, 65, 255, 256, 257, 600] {
                     for filler in [b'a', 0xA5] {
                         let mut bytes = vec![filler; len];
@@ -150,12 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn every_pair_is_found_if_both_bytes_are_in_the_class() {
-        let class = Class::EMPTY.with(0xC2, 0xC2).with(0xE2, 0xE3).with(0xFF, 0xFF).with(0, 9);
-        let class = class
-            .with_seconds(0xC2, 0x80, 0x81)
-            .with_seconds(0xE2, 0x81, 0x82)
-            .with_seconds(0xE2, 0xBF, 0xBF);
+    fn every_sequence_is_found_if_all_bytes_are_in_the_class() {
+        // The first set of a product has C2, E2 and so on; the others have 80, 81 and so on.
+        let class = Class::EMPTY
+            .with_ascii(0, 9)
+            .with_sequences([1 << 2, 0b11, u64::MAX])
+            .with_sequences([1 << 0x22 | 1 << 0x23, 0b110, 1 << 33])
+            .with_sequences([1 << 0x3F, 1 << 63, u64::MAX]);
         for kernel in Kernel::available() {
             // The second bytes matter after the lead bytes of the class. Of the others some are tested.
             for first in (0..=u8::MAX)
@@ -166,6 +151,7 @@ mod tests {
                     let mut bytes = [b'a'; 300];
                     let at = usize::from(first.wrapping_add(second));
                     (bytes[at], bytes[at + 1]) = (first, second);
+                    bytes[at + 2] = 0x80 | second >> 2;
                     let expected = expected(&bytes, &class);
                     assert_eq!(
                         all_by(kernel, &bytes, &class),
@@ -181,8 +167,11 @@ mod tests {
     fn dense_and_sparse_bytes_are_found_in_order() {
         let mut rng = Rng::new(9);
         let mut next = || rng.next() as usize;
-        let class = Class::EMPTY.with(0, 0x1F).with(0x7F, 0x7F).with(0xC2, 0xC2).with(0xE2, 0xE2);
-        let class = class.with_seconds(0xC2, 0x80, 0x9F).with_seconds(0xE2, 0x9F, 0x9F);
+        let class = Class::EMPTY
+            .with_ascii(0, 0x1F)
+            .with_ascii(0x7F, 0x7F)
+            .with_sequences([1 << 2, 0xFFFF_FFFF, u64::MAX])
+            .with_sequences([1 << 0x22, 1 << 31, 1 << 31]);
         for one_in in [1, 2, 9, 100, 1000] {
             for len in [0, 1, 2, 5, 64, 100, 300, 1000, 5000, 9000] {
                 let some = [0x00, 0x0A, 0x1F, 0x20, 0x7F, 0x80, 0x9F, 0xA0, 0xC2, 0xE2, 0xFF];

@@ -6,19 +6,20 @@
 //! | module | computes |
 //! |---|---|
 //! | `validation.rs` | where a stream becomes ill-formed |
+//! | `masked.rs` | up to where the masked payload of a WebSocket frame is well-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back; between UTF-8 and UTF-32 through UTF-16 |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back through UTF-16 |
 //! | `ascii.rs` | a copy of ASCII or of text of the BMP, up to the first other byte |
 //! | `copy.rs` | a copy of any bytes |
 //! | `conversions.rs` | selects one of these; UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
-//! | `classes.rs` | the positions of all bytes of a class |
+//! | `classes.rs` | the positions of all characters of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
 //! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
-//! | `unmask.rs` | the payload of a WebSocket frame without its mask |
+//! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
@@ -31,13 +32,12 @@
 //! |---|---|
 //! | `dispatch.rs` | the selection of a kernel: the functions for the best instruction set that the CPU supports |
 //! | `arch/x86_64/`, `arch/aarch64/`, `arch/wasm32/` | AVX-512, AVX2, NEON and `simd128`: their vector types, and the algorithms that only they have |
-//! | `arch/vector/` | the validation algorithm, generic over the vector type |
+//! | `arch/vector/` | the validation algorithm, generic over the vector type; also with a search for backslashes |
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
 //! | `arch/shuffles.rs` | the tables that AVX2 and NEON share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
 //! | `functions.rs` | the functions that a kernel consists of, and how they are called |
 //! | `class.rs` | a class: the set of characters that a search finds |
-//! | `prefixes.rs` | a set of characters by their first bytes, as tables of nibbles |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
 //!
@@ -59,6 +59,8 @@
 //! | quoted-printable | that of AVX2 | 0.9 to 5 | 127, 2,592 | 0.9 to 4.3 | |
 //! | `portable/units.rs`: loops, compiled again | | 1.2 to 2.4 | | 1.3 to 2.1 | |
 
+#[cfg(feature = "codec")]
+mod append;
 mod arch;
 #[cfg(feature = "transcode")]
 pub(crate) mod ascii;
@@ -77,17 +79,16 @@ mod formula;
 mod functions;
 #[cfg(feature = "transcode")]
 mod latin;
+pub(crate) mod masked;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
 mod positions;
-mod prefixes;
 #[cfg(feature = "mime")]
 pub(crate) mod quoted;
 mod short;
 mod state;
 #[cfg(test)]
 mod tests;
-pub(crate) mod unmask;
 #[cfg(feature = "transcode")]
 mod utf16;
 #[cfg(feature = "transcode")]
@@ -96,12 +97,14 @@ mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;
 
-#[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) use arch::first_position;
+#[cfg(feature = "codec")]
+pub(crate) use append::append_line;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
 pub(crate) use positions::find_byte;
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+pub(crate) use positions::{first_position, last_position};
 pub(crate) use state::{AtBoundary, ScanState};
-pub(crate) use validation::{TextEnd, prefix, prefix_within, short_ascii, text, validate};
+pub(crate) use validation::{TextEnd, plain_prefix, prefix, prefix_within, short_ascii, text, validate};

@@ -7,6 +7,8 @@
 #[cfg(feature = "codec")]
 use super::arch;
 use super::dispatch::Kernel;
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+use super::functions::BLOCK;
 use super::functions::CAPACITY;
 
 /// Returns the first position of a byte. It is found by the crate `memchr`. If this crate and `memchr` are compiled
@@ -18,6 +20,35 @@ pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
         return arch::find_byte_by_std(byte, bytes);
     }
     memchr::memchr(byte, bytes)
+}
+
+/// The number of bytes that [`first_position`] and [`last_position`] search at once.
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+const GROUP: usize = 1024;
+
+/// Returns the first position of a byte.
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+pub(crate) fn first_position(bytes: &[u8], byte: u8) -> Option<usize> {
+    let kernel = Kernel::in_use();
+    let mut at = bytes.chunks_exact(GROUP).take_while(|group| kernel.count(group, byte) == 0).count() * GROUP;
+    at += bytes[at..].as_chunks().0.iter().take_while(|block| !has(block, byte)).count() * BLOCK;
+    bytes[at..].iter().position(|&other| other == byte).map(|index| at + index)
+}
+
+/// Returns the last position of a byte.
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+pub(crate) fn last_position(bytes: &[u8], byte: u8) -> Option<usize> {
+    let kernel = Kernel::in_use();
+    let groups = bytes.rchunks_exact(GROUP).take_while(|group| kernel.count(group, byte) == 0);
+    let bytes = &bytes[..bytes.len() - groups.count() * GROUP];
+    let blocks = bytes.as_rchunks().1.iter().rev().take_while(|block| !has(block, byte));
+    bytes[..bytes.len() - blocks.count() * BLOCK].iter().rposition(|&other| other == byte)
+}
+
+/// Whether a block has a byte. The compiler makes vector instructions of the loop, because it has no early exit.
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+fn has(block: &[u8; BLOCK], byte: u8) -> bool {
+    block.iter().fold(false, |any, &other| any | (other == byte))
 }
 
 /// An iterator over the positions of a byte. It borrows neither the slice nor the byte: pass the same ones to each call
@@ -34,11 +65,6 @@ pub(crate) struct Positions {
 
 impl Positions {
     pub(crate) const START: Self = Self { found: [0; CAPACITY], next: 0, count: 0, base: 0, searched: 0 };
-
-    /// Starts after the first `searched` bytes, which are known to have no position.
-    pub(crate) const fn after(searched: usize) -> Self {
-        Self { searched, ..Self::START }
-    }
 
     #[inline]
     pub(crate) fn next(&mut self, bytes: &[u8], byte: u8) -> Option<usize> {
@@ -102,6 +128,21 @@ mod tests {
             all.extend(found.iter().map(|&position| base + usize::from(position)));
         }
         all
+    }
+
+    #[cfg(feature = "transcode")]
+    #[test]
+    fn the_first_and_the_last_position_are_found_at_every_index() {
+        for len in (0..=2 * BLOCK + 3).chain([2 * GROUP + 5]) {
+            let mut bytes = vec![b'a'; len];
+            assert_eq!((first_position(&bytes, b'\n'), last_position(&bytes, b'\n')), (None, None));
+            for at in 0..len {
+                bytes[at] = b'\n';
+                assert_eq!(last_position(&bytes, b'\n'), Some(at), "{len}");
+                assert_eq!(first_position(&bytes, b'\n'), Some(at), "{len}");
+                bytes[at] = b'a';
+            }
+        }
     }
 
     fn all_by(kernel: Kernel, bytes: &[u8], byte: u8) -> Vec<usize> {

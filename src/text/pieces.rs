@@ -15,7 +15,8 @@ pub enum TextPiece<'c> {
     Text(&'c str),
     /// A character whose bytes came in different chunks.
     Seam(ShortStr),
-    /// The replacement of an ill-formed sequence. It is empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy).
+    /// The replacement of an ill-formed sequence. It is empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy), and for the
+    /// continuation bytes of a surrogate under `ReplaceAsJava`.
     Repaired(ShortStr, Utf8Error),
     /// An error that the policy does not repair. The decoder is positioned after it and can continue.
     IllFormed(Utf8Error),
@@ -104,7 +105,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
             // The first character is not a BOM, and need not be one.
             self.policies.pass_start();
         }
-        let (piece, inside) = self.pieces.next_within(subset.doubtful().0)?;
+        let (piece, inside) = self.pieces.next_within(subset.doubtful())?;
         Some((self.with_policies(piece), inside))
     }
 

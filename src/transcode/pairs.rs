@@ -79,14 +79,13 @@ fn copy_same<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
     if MODIFIED { copy_bmp::<false>(text, room) } else { copy_bmp::<true>(text, room) }
 }
 
-/// The bytes that are converted from UTF-8.
-const SUPPLEMENTARY: Class = Class::EMPTY.with(0xF0, 0xFF).with_all_seconds();
-const SUPPLEMENTARY_OR_NUL: Class = SUPPLEMENTARY.with(0, 0);
-/// The bytes that are converted to UTF-8, or that the encoding does not have. A lead byte without a continuation byte
-/// is not found, but it is also ill-formed in UTF-8.
-const PAIRS: Class = SUPPLEMENTARY.with(0xED, 0xED);
-const PAIRS_AND_NUL: Class = PAIRS.with(0, 0).with(0xC0, 0xC0);
-const PAIRS_AND_NUL_LENIENT: Class = Class::EMPTY.with(0xED, 0xED).with(0xC0, 0xC0).with_all_seconds();
+/// The characters that are converted from UTF-8.
+const SUPPLEMENTARY: Class = Class::EMPTY.with_leads(0xF0, 0xFF);
+const SUPPLEMENTARY_OR_NUL: Class = SUPPLEMENTARY.with_ascii(0, 0);
+/// The bytes that are converted to UTF-8, or that the encoding does not have.
+const PAIRS: Class = SUPPLEMENTARY.with_leads(0xED, 0xED);
+const PAIRS_AND_NUL: Class = PAIRS.with_ascii(0, 0).with_leads(0xC0, 0xC0);
+const PAIRS_AND_NUL_LENIENT: Class = Class::EMPTY.with_leads(0xED, 0xED).with_leads(0xC0, 0xC0);
 
 /// Copies from one slice to another with replacements.
 struct Copy<'s, 'd> {

@@ -1,5 +1,6 @@
 //! Encoding: from code points to bytes.
 
+use super::legacy::LegacyTarget;
 use super::source::is_surrogate;
 use super::switches::Switches;
 use crate::encoding::Encoding;
@@ -11,6 +12,7 @@ use crate::encoding::windows_1252;
 pub(super) struct Target {
     encoding: Encoding,
     switches: Switches,
+    legacy: Option<LegacyTarget>,
 }
 
 /// The encoded bytes of one code point.
@@ -30,6 +32,14 @@ impl EncodedSequence {
     fn of<const N: usize>(bytes: [u8; N]) -> Self {
         let mut sequence = Self { bytes: [0; 6], len: N as u8 };
         sequence.bytes[..N].copy_from_slice(&bytes);
+        sequence
+    }
+
+    /// Creates a sequence of at most 6 bytes.
+    #[cfg(feature = "encoding_rs")]
+    pub(super) fn of_slice(slice: &[u8]) -> Self {
+        let mut sequence = Self { bytes: [0; 6], len: slice.len() as u8 };
+        sequence.bytes[..slice.len()].copy_from_slice(slice);
         sequence
     }
 
@@ -54,7 +64,26 @@ impl EncodedSequence {
 
 impl Target {
     pub(super) const fn new(encoding: Encoding, switches: Switches) -> Self {
-        Self { encoding, switches }
+        Self { encoding, switches, legacy: LegacyTarget::of(encoding) }
+    }
+
+    /// Returns the legacy encoding.
+    #[inline]
+    pub(super) const fn legacy(&self) -> Option<&LegacyTarget> {
+        self.legacy.as_ref()
+    }
+
+    /// Called after each sequence and each block that is written, with its bytes.
+    #[inline]
+    pub(super) fn advance(&mut self, bytes: &[u8]) {
+        if let Some(legacy) = &mut self.legacy {
+            legacy.advance(bytes);
+        }
+    }
+
+    /// Returns the bytes that end the output.
+    pub(super) fn end(&self) -> &'static [u8] {
+        self.legacy.as_ref().map_or(&[], LegacyTarget::end)
     }
 
     pub(super) const fn encoding(&self) -> Encoding {
@@ -93,6 +122,9 @@ impl Target {
     /// Encodes a code point. Returns `None` if the encoding does not have it.
     #[inline]
     pub(super) fn encode(&self, value: u32) -> Option<EncodedSequence> {
+        if let Some(legacy) = &self.legacy {
+            return legacy.encode(char::from_u32(value)?);
+        }
         if is_surrogate(value) {
             return self.encode_surrogate(value);
         }
@@ -121,6 +153,8 @@ impl Target {
             },
             Encoding::Latin1 => EncodedSequence::of([u8::try_from(value).ok()?]),
             Encoding::Windows1252 => EncodedSequence::of([encode_windows_1252(value)?]),
+            #[cfg(feature = "encoding_rs")]
+            _ => return None,
         };
         Some(sequence)
     }
@@ -138,6 +172,8 @@ impl Target {
             Encoding::Utf16Le | Encoding::Utf16Be => Some(EncodedSequence::of(self.unit(value as u16))),
             Encoding::Utf32Le => Some(EncodedSequence::of(value.to_le_bytes())),
             Encoding::Utf32Be => Some(EncodedSequence::of(value.to_be_bytes())),
+            #[cfg(feature = "encoding_rs")]
+            _ => None,
         }
     }
 

@@ -39,6 +39,13 @@ fn every_verdict_is_the_same_for_every_partition() {
         (b"\xFE\xFF\0a", Detection::Utf16(Encoding::Utf16Be)),
         (b"\xFF\xFE\0\0a\0\0\0", Detection::Utf32(Encoding::Utf32Le)),
         (b"\0\0\xFE\xFF\0\0\0a", Detection::Utf32(Encoding::Utf32Be)),
+        (b"a\x1B$Bb", Detection::Iso2022 { label: "ISO-2022-JP" }),
+        (b"\x1B\x1B$(D!", Detection::Iso2022 { label: "ISO-2022-JP" }),
+        (b"\x1B$)C\x0E", Detection::Iso2022 { label: "ISO-2022-KR" }),
+        (b"\x1B$)A\x0E", Detection::Iso2022 { label: "ISO-2022-CN" }),
+        // Colors and sets of one byte for a terminal, and text that is not ASCII.
+        (b"\x1B[1m\x1B(B$B", Detection::Ascii),
+        (b"\x1B$Bb\xC3\xA9", Detection::Utf8 { sequences: 1 }),
         (b"\xFFa", not_utf_8(0, ErrorKind::InvalidLead, 1)),
         (b"\xFF", not_utf_8(0, ErrorKind::InvalidLead, 1)),
         (b"\0\0\xFEa", not_utf_8(2, ErrorKind::InvalidLead, 1)),
@@ -307,6 +314,30 @@ fn a_fallback_decoder_keeps_its_scope_for_the_next_stream() {
             decoder.feed_into(b"\xC3\xA9\xE9!", &mut out);
             decoder.finish_into(&mut out);
             assert_eq!(out, text, "{scope:?}");
+        }
+    }
+}
+
+#[test]
+fn the_limit_applies_to_the_same_byte_for_every_partition() {
+    let mut rng = Rng::new(27);
+    for limit in (0..400).step_by(7) {
+        let mut input = "的一是不了人".repeat(20).into_bytes();
+        input.truncate(rng.below(300));
+        input.extend(rng.dirty_text(3));
+        let decode = |chunks: &[&[u8]]| {
+            let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line).with_limit(limit);
+            let mut out = String::new();
+            for chunk in chunks {
+                decoder.feed_into(chunk, &mut out);
+            }
+            decoder.finish_into(&mut out);
+            out
+        };
+        let by_bytes: Vec<&[u8]> = input.chunks(1).collect();
+        let expected = decode(&by_bytes);
+        for len in [2, 3, 64, 100, 1000] {
+            assert_eq!(decode(&input.chunks(len).collect::<Vec<_>>()), expected, "{limit} {len}");
         }
     }
 }

@@ -3,7 +3,6 @@
 
 mod body;
 mod delimiters;
-mod dot_stuffing;
 mod headers;
 mod message;
 mod obsolete;

@@ -20,6 +20,7 @@ mod rows_of_counts;
 mod rows_of_events;
 mod rows_of_frames;
 mod rows_of_json;
+mod rows_of_legacy;
 mod rows_of_lines;
 mod rows_of_mail;
 mod rows_of_protobuf;

@@ -145,6 +145,7 @@ impl Bench {
         self.counts();
         self.mail();
         self.conversions();
+        self.legacy();
         self.text();
         self.protobuf();
     }

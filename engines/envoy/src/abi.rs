@@ -50,19 +50,6 @@ impl Buffer {
         // SAFETY: the caller guarantees the requirements.
         unsafe { core::slice::from_raw_parts(self.ptr, self.length) }
     }
-
-    /// The bytes of a buffer of Envoy.
-    ///
-    /// # Safety
-    ///
-    /// The buffer must be null or have `length` bytes that nothing else uses for `'a`.
-    pub(crate) unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
-        if self.ptr.is_null() || self.length == 0 {
-            return &mut [];
-        }
-        // SAFETY: the caller guarantees the requirements. The pointer of Envoy is `char *`.
-        unsafe { core::slice::from_raw_parts_mut(self.ptr.cast_mut(), self.length) }
-    }
 }
 
 impl Header {
@@ -179,6 +166,7 @@ callbacks! {
     fn http_send_response(
         filter: EnvoyPtr, status: u32, headers: *mut Header, headers_length: usize, body: Buffer, details: Buffer,
     );
+    fn http_send_response_data(filter: EnvoyPtr, data: Buffer, end_stream: bool);
     fn http_filter_reset_stream(filter: EnvoyPtr, reason: u32, details: Buffer);
     fn http_filter_scheduler_new(filter: EnvoyPtr) -> *mut c_void;
     fn http_filter_scheduler_commit(scheduler: *mut c_void, event: u64);

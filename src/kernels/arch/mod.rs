@@ -47,8 +47,6 @@ pub(super) use native::check_lanes;
 pub(super) use native::{KERNELS, KNOWN};
 #[cfg(feature = "mime")]
 pub(super) use portable::base64;
-#[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) use portable::positions::first_position;
 pub(super) use portable::{PORTABLE, count};
 #[cfg(feature = "transcode")]
 pub(super) use portable::{latin, units, utf16};

@@ -4,6 +4,7 @@ use core::cell::RefCell;
 use std::sync::Arc;
 
 use ngx::ffi::*;
+use utf8_codec::from_utf8;
 use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec_envoy::plan::{Content, Outcome, decide};
 
@@ -14,7 +15,7 @@ use super::{
 use crate::exchange::Answer;
 use crate::ffi::chain::{Chain, consume, rewrite, slices};
 use crate::ffi::fields::{of_response, remove_of_response, set_answer};
-use crate::ffi::{AGAIN, ERROR, OK, guard, log};
+use crate::ffi::{AGAIN, ERROR, OK, bytes, guard, log};
 
 unsafe fn next_header(r: *mut ngx_http_request_t) -> ngx_int_t {
     // SAFETY: the filter was registered before this one.
@@ -79,7 +80,8 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
         let mut content_type = Vec::new();
         let mut fields = of_response(r, &mut content_type);
         let response = MessageKind::Response;
-        let plan = match decide(settings, response, fields.iter().copied(), content) {
+        let path = from_utf8(bytes((*r).unparsed_uri)).ok();
+        let plan = match decide(settings, response, fields.iter().copied(), content, path) {
             Ok(plan) => plan,
             Err(reason) if settings.only_reports() => {
                 shared.borrow_mut().0.record.set("reported", response, Some(reason));
@@ -96,7 +98,7 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
         if is_checked {
             // nginx cuts ranges out of a body later, in the header and before this filter in the body.
             fields.push((b"content-range", b"bytes 0-0/1"));
-            let ranged = decide(settings, response, fields.iter().copied(), content);
+            let ranged = decide(settings, response, fields.iter().copied(), content, path);
             if !plan.untrue.is_empty() || !ranged.is_ok_and(|plan| plan.check.is_passing()) {
                 (*r).set_allow_ranges(0);
             }

@@ -1,4 +1,4 @@
-//! Finds every position of a byte of a class: the loop of all kernels except AVX-512, and a byte-by-byte comparison.
+//! Finds every position of a character of a class: the loop of all kernels except AVX-512, and a byte-by-byte comparison.
 
 use super::positions::write_positions;
 use crate::kernels::class::Class;
@@ -23,17 +23,17 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
 }
 
 /// The number of tests of [`find_class_with`].
-const TESTS: u8 = 3;
+const TESTS: u8 = 2;
 
-/// The loop over blocks. `is_clean` has several tests with these numbers, which may need the byte after a group. A test
+/// The loop over blocks. `is_clean` has several tests with these numbers, which may need the two bytes after a group. A test
 /// returns `true` only if nothing in the group must be found, and may always return `false`. `block_bits` returns a bit for
-/// each byte of a block that is in the class.
+/// each byte of a block that is in the class, as a lead byte with any bytes after it.
 #[inline(always)]
 pub(in crate::kernels) fn find_class_with(
     bytes: &[u8],
     class: &Class,
     positions: &mut [u16; CAPACITY],
-    is_clean: impl Fn(u8, &[u8; GROUP + 1]) -> bool,
+    is_clean: impl Fn(u8, &[u8; GROUP + 2]) -> bool,
     block_bits: impl Fn(&[u8; BLOCK]) -> u64,
 ) -> Found {
     let (mut count, mut start, mut test, mut unclean) = (0, 0, 0, 0);
@@ -41,9 +41,9 @@ pub(in crate::kernels) fn find_class_with(
         && let Some(rest) = bytes.get(start..)
         && let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut())
     {
-        if start >= unclean && rest.len() > 1 {
-            // The last group starts before `start` and ends before the last byte.
-            let mut end = start.min(bytes.len().saturating_sub(GROUP + 1));
+        if start >= unclean && rest.len() > 2 {
+            // The last group starts before `start` and ends before the last two bytes.
+            let mut end = start.min(bytes.len().saturating_sub(GROUP + 2));
             // In text of one script most groups pass the same test.
             let tests = test..TESTS;
             for next in tests {
@@ -53,7 +53,7 @@ pub(in crate::kernels) fn find_class_with(
                     (end, test) = (end + GROUP, next);
                 }
             }
-            if bytes.len() - end > GROUP {
+            if bytes.len() - end >= GROUP + 2 {
                 unclean = end + GROUP;
             }
             if end > start {
@@ -69,17 +69,14 @@ pub(in crate::kernels) fn find_class_with(
                 (block_bits(&block) & ((1 << rest.len()) - 1), rest.len())
             }
         };
-        let mut seconds = bits;
-        while seconds != 0 {
-            // Discards each lead byte whose second byte is not in the class. A lead byte at the end of the input is
-            // kept.
-            let at = seconds.trailing_zeros() as usize;
-            if let Some(&[lead @ 0x80..=0xFF, second]) = rest.get(at..at + 2)
-                && !class.has_second(lead, second)
-            {
+        let mut leads = bits;
+        while leads != 0 {
+            // Discards each lead byte with other bytes after it.
+            let at = leads.trailing_zeros() as usize;
+            if !class.begins(&rest[at..]) {
                 bits &= !(1 << at);
             }
-            seconds &= seconds - 1;
+            leads &= leads - 1;
         }
         count += write_positions(bits, start as u16, room);
         start += len;

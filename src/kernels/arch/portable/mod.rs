@@ -11,7 +11,6 @@ pub(in crate::kernels) mod positions;
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
-pub(in crate::kernels) mod unmask;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 mod validation;
@@ -31,10 +30,11 @@ const FUNCTIONS: Functions = Functions {
     is_supported: || true,
     validate: validation::validate,
     is_text: validation::is_text,
+    validate_plain: None,
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
-    unmask: unmask::unmask,
+    masked_text_end: |_, from, _| from,
     #[cfg(feature = "transcode")]
     ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]

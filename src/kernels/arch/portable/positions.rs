@@ -73,18 +73,6 @@ pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut 
     count
 }
 
-#[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) fn first_position(bytes: &[u8], byte: u8) -> Option<usize> {
-    let (blocks, rest) = bytes.as_chunks();
-    for (i, block) in blocks.iter().enumerate() {
-        let bits = equal_bits(block, byte);
-        if bits != 0 {
-            return Some(i * BLOCK + bits.trailing_zeros() as usize);
-        }
-    }
-    rest.iter().position(|&other| other == byte).map(|at| blocks.len() * BLOCK + at)
-}
-
 /// Returns a bit for each byte of a block, set if the byte is equal to `byte`.
 #[inline]
 pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
@@ -103,19 +91,6 @@ pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[cfg(all(feature = "alloc", feature = "transcode"))]
-    #[test]
-    fn the_first_position_is_found_at_every_index_of_every_length() {
-        for len in 0..=2 * BLOCK + 3 {
-            let mut bytes = vec![b'a'; len];
-            assert_eq!(first_position(&bytes, b'\n'), None);
-            for at in (0..len).rev() {
-                bytes[at] = b'\n';
-                assert_eq!(first_position(&bytes, b'\n'), Some(at), "{len}");
-            }
-        }
-    }
 
     #[test]
     fn a_bit_is_set_for_each_equal_byte_and_for_no_other() {

@@ -70,10 +70,11 @@ macro_rules! functions {
             is_supported: $is_supported,
             validate: $kernel::validate,
             is_text: $kernel::is_text,
+            validate_plain: Some($kernel::validate_plain),
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,
-            unmask: $kernel::unmask,
+            masked_text_end: $kernel::masked_text_end,
             #[cfg(feature = "transcode")]
             ascii_len: $kernel::count::ascii_len,
             #[cfg(feature = "mime")]

@@ -1,5 +1,7 @@
-//! Finds the positions of all bytes of a class, with AVX2. Two tables of 16 bytes, for the bytes below 80 and for the
-//! others, are indexed by the low 4 bits of a byte. Each entry has a bit for each value of the high 4 bits.
+//! Finds the positions of all characters of a class, with AVX2. Two tables of 16 bytes, for the bytes below 80 and for the
+//! others, are indexed by the low 4 bits of a byte. Each entry has a bit for each value of the high 4 bits. Two more tables
+//! for each of the three bytes of a sequence are indexed by the low and by the high 4 bits. Each entry has a bit for each
+//! product of the class that has a byte with these bits.
 
 use core::arch::x86_64::*;
 
@@ -13,11 +15,8 @@ const WIDTH: usize = 32;
 /// The bit of each value of the high 4 bits in the tables.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
-/// The bits of each value of the high 4 bits of a second byte: bits 0 to 3 after the lead bytes of 2-byte sequences, 4 to 7
-/// after other lead bytes.
-const BITS_OF_SECONDS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x22, 0x44, 0x88, 0, 0, 0, 0];
-/// The bits of second bytes that apply after each value of the high 4 bits of a lead byte.
-const LENGTHS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0F, 0x0F, 0xF0, 0xF0];
+/// Selects the values of the high 4 bits of a lead byte.
+const OF_LEADS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF];
 /// The byte of 16 bits that has the bit of each value of 4 bits.
 const HALVES: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 
@@ -27,48 +26,44 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
     if let Some(byte) = class.only_ascii() {
         return find_only(bytes, byte, class, positions);
     }
-    let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
+    let [below_40, below_80, leads] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
     let (bit, leads) = (table(&BITS), _mm256_slli_epi16::<4>(entries(leads)));
-    let seconds_or_long = _mm256_or_si256(entries(seconds), _mm256_and_si256(leads, _mm256_set1_epi8(-0x40)));
-    let seconds = _mm256_or_si256(entries(seconds), _mm256_slli_epi16::<4>(entries(seconds_of_long)));
-    let (bits_of_seconds, lengths) = (table(&BITS_OF_SECONDS), table(&LENGTHS));
-    // The lookup returns 0 if the highest bit of the index is set.
-    let lookup =
-        |table: __m256i, x: __m256i| _mm256_shuffle_epi8(table, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
-    // Nonzero for ASCII bytes of the class, and for the bytes of the table `others`.
-    let marks = |x: __m256i, others: __m256i| {
+    // Nonzero for ASCII bytes of the class, and for lead bytes if `leads` is the table of them. The lookup in it returns 0 for
+    // ASCII, because the highest bit of the index is set.
+    let marks = |x: __m256i, leads: __m256i| {
+        let lead = _mm256_shuffle_epi8(leads, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
         let bit = _mm256_shuffle_epi8(bit, high_nibbles(x));
-        _mm256_and_si256(_mm256_or_si256(_mm256_shuffle_epi8(low, x), lookup(others, x)), bit)
+        _mm256_and_si256(_mm256_or_si256(_mm256_shuffle_epi8(low, x), lead), bit)
     };
-    // Nonzero for ASCII bytes of the class, and for lead bytes whose second byte `next` is in the class.
-    let marks_of_pairs = |x: __m256i, next: __m256i| {
-        let (nibble, nibble_of_next) = (high_nibbles(x), high_nibbles(next));
-        let bit = _mm256_shuffle_epi8(bit, nibble);
-        let ascii = _mm256_and_si256(_mm256_shuffle_epi8(low, x), bit);
-        let lead = _mm256_and_si256(lookup(leads, x), bit);
-        let second =
-            _mm256_and_si256(lookup(seconds, next), _mm256_shuffle_epi8(bits_of_seconds, nibble_of_next));
-        let second = _mm256_and_si256(second, _mm256_shuffle_epi8(lengths, nibble));
-        // The minimum is nonzero if both are.
-        _mm256_or_si256(ascii, _mm256_min_epu8(lead, second))
+    let tables = class.tables().each_ref().map(|of| {
+        let [a, b, c, d] = [0, 1, 2, 3].map(|row| table(&of.entries.as_chunks().0[row]));
+        (_mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d)), table(&of.rows))
+    });
+    let rows_of_leads = _mm256_and_si256(tables[0].1, table(&OF_LEADS));
+    let tables = [(tables[0].0, rows_of_leads), tables[1], tables[2]];
+    // The products that have the byte of each lane.
+    let products = |x: __m256i, (low, rows): (__m256i, __m256i)| {
+        let low = _mm256_shuffle_epi8(low, _mm256_and_si256(x, _mm256_set1_epi8(0x0F)));
+        _mm256_and_si256(low, _mm256_shuffle_epi8(rows, high_nibbles(x)))
     };
     // SAFETY: every `at` below is the start of a vector in its block.
     let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
-    // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no pair. The second one has the cost
-    // of the first one, and is enough for scripts of 2 bytes.
-    let is_clean = |test: u8, group: &[u8; GROUP + 1]| {
+    // The tests are: no first byte; no sequence.
+    let is_clean = |test: u8, group: &[u8; GROUP + 2]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {
             let at = vector * WIDTH;
-            let found = match test {
-                0 => marks(load(group, at), leads),
-                1 => marks(load(group, at), seconds_or_long),
-                _ => marks_of_pairs(load(group, at), load(group, at + 1)),
+            let found = if test == 0 {
+                marks(load(group, at), leads)
+            } else {
+                let [a, b, c] = [0, 1, 2].map(|after| products(load(group, at + after), tables[after]));
+                let sequences = _mm256_and_si256(_mm256_and_si256(a, b), c);
+                _mm256_or_si256(sequences, marks(load(group, at), _mm256_setzero_si256()))
             };
             any = _mm256_or_si256(any, found);
         }
-        _mm256_testz_si256(any, any) != 0 && (test != 1 || !class.has_second(0xC2, group[GROUP]))
+        _mm256_testz_si256(any, any) != 0
     };
     let block_bits = |block: &[u8; BLOCK]| {
         let half = |at: usize| {
@@ -88,7 +83,7 @@ fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACI
     // SAFETY: every `at` below is the start of a vector in its block.
     let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
     let equal = |block: &[u8], at: usize| _mm256_cmpeq_epi8(load(block, at), all);
-    let is_clean = |test: u8, group: &[u8; GROUP + 1]| {
+    let is_clean = |test: u8, group: &[u8; GROUP + 2]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {
             any = _mm256_or_si256(any, equal(group, vector * WIDTH));
@@ -105,7 +100,7 @@ fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACI
 /// Implements [`ascii_without`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
-    let [below_40, below_80, ..] = class.words();
+    let [below_40, below_80, _] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
     let bit = table(&BITS);
     let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();

@@ -1,7 +1,8 @@
-//! Finds every position of a byte of a class, with AVX-512 VBMI.
+//! Finds every position of a character of a class, with AVX-512 VBMI.
 //!
 //! A table of 64 entries is indexed by the low 6 bits of a byte. An entry has one bit for `00..=3F`, one for `40..=7F`
-//! and two for lead bytes. A second table, indexed by the high 2 bits, selects the bits that apply to the byte.
+//! and one for each product of lead bytes. A second table, indexed by the high 2 bits, selects the bits that apply to the
+//! byte. Two more tables have the bits that apply before the byte after it, and before the one after that.
 
 use core::arch::x86_64::*;
 
@@ -20,44 +21,35 @@ const GROUP: usize = 4 * BLOCK;
 /// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-    let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
-    const LEADS_OF_TWO: u64 = 0xFFFF_FFFF;
-    // The values of the bits: 1 for `00..=3F`, 2 for `40..=7F`, 4 for lead bytes of 2-byte sequences, 8 for other lead
-    // bytes.
-    let table = _mm512_or_si512(
-        _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 1), _mm512_maskz_set1_epi8(below_80, 2)),
-        _mm512_or_si512(
-            _mm512_maskz_set1_epi8(leads & LEADS_OF_TWO, 4),
-            _mm512_maskz_set1_epi8(leads & !LEADS_OF_TWO, 8),
-        ),
-    );
-    // For each second byte, the bits of the lead bytes that it may follow. The bits of ASCII are set for every byte,
-    // because ASCII has no second byte.
-    let seconds = _mm512_or_si512(
-        _mm512_or_si512(_mm512_maskz_set1_epi8(seconds, 4), _mm512_maskz_set1_epi8(seconds_of_long, 8)),
-        _mm512_set1_epi8(3),
-    );
+    let [below_40, below_80, _] = class.words();
+    // SAFETY: a table has 64 entries.
+    let [leads, seconds, thirds] = [0, 1, 2].map(|at| unsafe { load(class.tables()[at].entries.as_ptr()) });
+    let ascii =
+        _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 0x40), _mm512_maskz_set1_epi8(below_80, -0x80));
+    let table = _mm512_or_si512(leads, ascii);
+    // The bits of ASCII are set for every byte after it.
+    let any_after_ascii = _mm512_set1_epi8(-0x40);
+    let (seconds, thirds) =
+        (_mm512_or_si512(seconds, any_after_ascii), _mm512_or_si512(thirds, any_after_ascii));
     // The bits that apply for each value of the high 2 bits of a byte, repeated in every double word. Only the low 2
     // bits of an index have an effect.
-    let selector = _mm512_set1_epi32(0x0C00_0201);
+    let selector = _mm512_set1_epi32(0x3F00_8040);
     let marks = |x: __m512i| {
         (_mm512_permutexvar_epi8(x, table), _mm512_permutexvar_epi8(_mm512_srli_epi16::<6>(x), selector))
     };
     let (mut count, mut start, mut has_leads) = (0, 0, false);
     let end = bytes.len().min(STRETCH);
     while start < end {
-        if bytes.len() - start >= GROUP {
-            // This pass ignores second bytes. In text of one script every group may contain lead bytes of the class.
-            // After the first group in which only the first bytes matched, this pass is left out, and the next one
-            // tests both bytes.
+        if bytes.len() - start >= GROUP + 2 {
+            // This pass ignores the bytes after lead bytes. In text of one script every group may contain lead bytes of
+            // the class. After the first group in which only the first bytes matched, this pass is left out.
+            let mut any = _mm512_setzero_si512();
             if !has_leads {
-                let mut any = _mm512_setzero_si512();
                 for block in 0..GROUP / BLOCK {
                     let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
                     Zmm::prefetch(from.wrapping_add(AHEAD));
                     // SAFETY: a group follows.
-                    let x = unsafe { _mm512_loadu_si512(from.cast()) };
-                    let (flags, group) = marks(x);
+                    let (flags, group) = marks(unsafe { load(from) });
                     // any | (flags & group)
                     any = _mm512_ternarylogic_epi32::<0xF8>(any, flags, group);
                 }
@@ -65,27 +57,23 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
                     start += GROUP;
                     continue;
                 }
+                any = _mm512_setzero_si512();
             }
-            if bytes.len() - start > GROUP {
-                let mut any = _mm512_setzero_si512();
-                for block in 0..GROUP / BLOCK {
-                    let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
-                    Zmm::prefetch(from.wrapping_add(AHEAD));
-                    // SAFETY: a group and another byte follow.
-                    let (x, next) = unsafe {
-                        (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.wrapping_add(1).cast()))
-                    };
-                    let (flags, group) = marks(x);
-                    let both = _mm512_and_si512(flags, group);
-                    // any | (both & seconds)
-                    any =
-                        _mm512_ternarylogic_epi32::<0xF8>(any, both, _mm512_permutexvar_epi8(next, seconds));
-                }
-                if _mm512_test_epi8_mask(any, any) == 0 {
-                    has_leads = true;
-                    start += GROUP;
-                    continue;
-                }
+            for block in 0..GROUP / BLOCK {
+                let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
+                Zmm::prefetch(from.wrapping_add(AHEAD));
+                // SAFETY: a group and two bytes follow.
+                let [x, second, third] = [0, 1, 2].map(|after| unsafe { load(from.wrapping_add(after)) });
+                let (flags, group) = marks(x);
+                // flags & group & seconds, then any | (both & thirds)
+                let both =
+                    _mm512_ternarylogic_epi32::<0x80>(flags, group, _mm512_permutexvar_epi8(second, seconds));
+                any = _mm512_ternarylogic_epi32::<0xF8>(any, both, _mm512_permutexvar_epi8(third, thirds));
+            }
+            if _mm512_test_epi8_mask(any, any) == 0 {
+                has_leads = true;
+                start += GROUP;
+                continue;
             }
         }
         let group_end = (start + GROUP).min(bytes.len());
@@ -94,24 +82,20 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
                 return Found { count, searched: start };
             };
             let rest = bytes.len() - start;
-            let live = u64::MAX >> BLOCK.saturating_sub(rest);
+            let from = bytes.as_ptr().wrapping_add(start);
+            // The lanes whose byte `after` bytes later is not after the end.
+            let live = |after: usize| u64::MAX.unbounded_shr((BLOCK + after).saturating_sub(rest) as u32);
             // SAFETY: masked bytes are not read.
-            let x = unsafe { _mm512_maskz_loadu_epi8(live, bytes.as_ptr().add(start).cast()) };
-            let (flags, group) = marks(x);
-            let mut bits = _mm512_test_epi8_mask(flags, group) & live;
-            let leads = bits & _mm512_movepi8_mask(x);
-            if leads != 0 {
-                // The byte after each lead byte. A lead byte at the end of the input is reported.
-                let has_next = (live >> 1) | if rest > BLOCK { 1 << 63 } else { 0 };
-                // SAFETY: masked bytes are not read.
-                let next = unsafe {
-                    _mm512_maskz_loadu_epi8(has_next, bytes.as_ptr().add(start).wrapping_add(1).cast())
-                };
-                let both = _mm512_and_si512(flags, group);
-                let is_second = _mm512_test_epi8_mask(both, _mm512_permutexvar_epi8(next, seconds))
-                    & _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
-                bits &= !leads | is_second | !has_next;
-            }
+            let load = |after: usize| unsafe {
+                _mm512_maskz_loadu_epi8(live(after), from.wrapping_add(after).cast())
+            };
+            // A byte after the end is in every set.
+            let lookup = |after: usize, table: __m512i| {
+                _mm512_mask_permutexvar_epi8(_mm512_set1_epi8(-1), live(after), load(after), table)
+            };
+            let (flags, group) = marks(load(0));
+            let both = _mm512_ternarylogic_epi32::<0x80>(flags, group, lookup(1, seconds));
+            let bits = _mm512_test_epi8_mask(both, lookup(2, thirds)) & live(0);
             count += write(bits, start as u16, room);
             start += BLOCK.min(rest);
         }
@@ -119,12 +103,22 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
     Found { count, searched: start }
 }
 
+/// # Safety
+///
+/// The length of a vector can be read.
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn load(from: *const u8) -> __m512i {
+    // SAFETY: the caller guarantees readable memory.
+    unsafe { _mm512_loadu_si512(from.cast()) }
+}
+
 /// [`ascii_without`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
-    let [below_40, below_80, ..] = class.words();
+    let [below_40, below_80, _] = class.words();
     // SAFETY: the array has the size of a vector.
-    let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
+    let numbers = unsafe { load(NUMBERS.as_ptr()) };
     // The entry of the low 6 bits of an ASCII byte. The sum of the byte and its entry is 80 or more if the byte is in
     // the class: always if both bytes with these bits are, and otherwise only for the higher or only for the lower one.
     let [both, higher, lower] = [below_40 & below_80, below_80 & !below_40, below_40 & !below_80];
