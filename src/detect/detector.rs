@@ -260,7 +260,7 @@ impl Detector {
             if self.decoder.pending().is_empty() {
                 // ASCII is skipped, because it contains neither multi-byte sequences nor errors.
                 let ascii = count::ascii_len(rest);
-                self.decoder.skip(ascii);
+                self.decoder.seek(self.decoder.offset().wrapping_add(ascii as u64));
                 rest = &rest[ascii..];
             }
             // Each part is counted while it is in the L1 cache.

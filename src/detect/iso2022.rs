@@ -3,7 +3,7 @@
 use crate::kernels::classes::{self, Class};
 
 const ESC: u8 = 0x1B;
-const ESCAPE: Class = Class::EMPTY.with(ESC, ESC);
+const ESCAPE: Class = Class::EMPTY.with_ascii(ESC, ESC);
 
 /// Searches the escape sequence that designates a set with two bytes for each character.
 #[derive(Clone, Copy, Debug)]

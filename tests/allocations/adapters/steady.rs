@@ -18,7 +18,7 @@ use utf8_codec::mime::{TransferDecoder, TransferEncoding};
 use utf8_codec::proxy::{Edit, Filter, LineFilter, Verdict};
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::validator::{Mask, Utf8Validator};
-use utf8_codec::{TextDecoder, Utf8Decoder};
+use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Decoder};
 
 use super::repeat::{ALL_BUT_NUL, EVENT, Repeat, TEXT, chunks_of, decoders, next, text_chunks};
 use crate::allocations::{assert_at_most, assert_steady};
