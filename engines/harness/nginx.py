@@ -232,6 +232,8 @@ class NginxTcp(Tcp):
         strict, replace = {"on_error": "strict"}, {"on_error": "replace"}
         servers = {
             "strict": (strict, self.recorder, logged),
+            "bytes": ({"forward": "bytes"}, self.recorder, logged),
+            "bytes-echo": ({"forward": "bytes"}, self.echo, "proxy_buffer_size 32k;"),
             "replace": (replace, self.recorder, ""),
             "report": ({"action": "report"}, self.recorder, logged),
             "ascii": ({"subset": "ascii"}, self.recorder, logged),

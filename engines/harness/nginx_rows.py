@@ -13,17 +13,19 @@ import time
 from pathlib import Path
 
 from . import envoy as e
-from . import programs
+from . import programs, rpc
 from .http1 import Reader, Upstream, answer, chunked, exchange
 from .log import Verdicts
-from .nginx import Nginx, location, server, stream_server
-from .samples import ERRORS, GOOD, partitions, random_cuts, random_text
+from .nginx import Nginx, directives, location, server, stream_server
+from .samples import GOOD, random_cuts, random_text
 from .tcp import connect, parallel, read_all, send
 from .upstream import Recorder, Server
 
 numbers = itertools.count(1)
 TEXT = "text/plain; charset=utf-8"
-BROKEN = "na\xc3".encode("latin-1")
+# The descriptor set of `message Text { string text = 1; }`.
+TEXT_SET = "base64:CnIKBGVjaG8SBHV0ZjgiFAoEVGV4dBIMCgR0ZXh0GAEgASgJMkYKBEVjaG8SHgoERWNobxIKLnV0ZjguVGV4dBoKLnV0ZjguVGV4dBIeCgRDaGF0EgoudXRmOC5UZXh0GgoudXRmOC5UZXh0YgZwcm90bzM="
+TEXT_MESSAGE = {"descriptor_set": TEXT_SET, "messages": {"/protobuf": {"request": "utf8.Text", "response": "utf8.Text"}}}
 
 
 class Modules:
@@ -56,6 +58,7 @@ class Modules:
             location({}, to, "/mirrored", "mirror /upstream;"),
             location({"json_strings": "strict"}, to, "/json"),
             location({"length_prefixed": "reject"}, to, "/grpc"),
+            location({"protobuf": TEXT_MESSAGE}, to, "/protobuf"),
             location({"on_error": "replace"}, to, "/spooled", "client_body_buffer_size 1k;"),
             location({"mode": "buffered", "buffer_size": "8k"}, to, "/limited"),
             location({"mode": "buffered"}, to, "/held", "error_page 502 /refused.html;"),
@@ -218,6 +221,18 @@ def escapes(modules):
     return "a lone surrogate is rejected, a pair passes"
 
 
+def protobuf(modules):
+    good = b"\x0a\x06na\xc3\xafve"
+    number, response = modules.post("/protobuf", [good[:5], good[5:]], "application/protobuf", to=[answer(good, content_type="application/protobuf")])
+    assert response.complete and response.body == good == modules.upstream.take(number).body, response
+    _, response = modules.post("/protobuf", [b"\x0a\x04ca", b"f\xff"], "application/protobuf")
+    document = json.loads(response.body)
+    assert (response.status, document["offset"], document["field"]) == (400, 5, "text"), document
+    _, response = modules.post("/protobuf", [good], "application/protobuf", to=[answer(b"\x0a\x04caf\xff", content_type="application/protobuf")])
+    assert response.status == 200 and not response.complete, response
+    return "a string is rejected with its field, in a request and in a response"
+
+
 def grpc(modules):
     _, response = modules.post("/grpc", [b"\0\0\0\0\1x"], "application/grpc")
     assert response.status == 200 and response.body == b"", response
@@ -305,12 +320,37 @@ MODULES = [
     ("nginx: bodies in files, a second server", spooled),
     ("nginx: a limit of held responses", limits),
     ("nginx: escapes of JSON", escapes),
+    ("nginx: strings of protobuf", protobuf),
     ("nginx: gRPC", grpc),
     ("nginx: keepalive and lingering close", keepalive),
     ("nginx: slow clients", slow_clients),
     ("nginx: PROXY protocol", proxy_protocol),
     ("nginx: the log", no_payload),
 ]
+
+
+class Grpc:
+    """One nginx with the servers of the gRPC rows of Envoy."""
+
+    def __init__(self, program, module, folder):
+        self.python, self.engines, self.skipped = programs.grpc(), ["nginx"], ""
+        self.server = subprocess.Popen([self.python, rpc.PEER, "serve"], stdout=subprocess.PIPE, text=True)
+        port = int(self.server.stdout.readline())
+        self.ports = {f"nginx-{name}": e.free_port() for name in rpc.LISTENERS}
+        servers = [
+            server(self.ports[f"nginx-{name}"], f"location / {{ {directives(settings)} grpc_pass grpc://127.0.0.1:{port}; }}", options=" http2")
+            for name, (settings, _) in rpc.LISTENERS.items()
+        ]
+        self.nginx = Nginx(program, module, folder, http="".join(servers), name="grpc")
+
+    def __enter__(self):
+        self.nginx.__enter__()
+        return self
+
+    def __exit__(self, *_):
+        self.nginx.stop()
+        self.server.kill()
+        self.server.wait()
 
 
 class Operations:
@@ -472,7 +512,10 @@ def panics(operations):
             operations.upstream.answers[str(number)] = [answer(b"a panic in a hook")]
             head = f"GET {path} HTTP/1.1\r\nhost: a\r\nx-number: {number}\r\nconnection: close\r\n\r\n"
             response = exchange(operations.port, [head.encode()])
-            assert response.status == 500 if path == "/held" else not response.complete, (path, response)
+            if path == "/held":
+                assert response.status == 500, response
+            else:
+                assert response is None or not response.complete, response
         with connect(stream_port) as connection:
             connection.sendall(b"a panic in a hook")
             assert read_all(connection)[0] == b""
