@@ -19,7 +19,7 @@ from .log import Verdicts
 from .nginx import Nginx, directives, location, server, stream_server
 from .samples import GOOD, random_cuts, random_text
 from .tcp import connect, parallel, read_all, send
-from .upstream import Recorder, Server
+from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 TEXT = "text/plain; charset=utf-8"
@@ -35,7 +35,7 @@ class Modules:
         self.program, self.module, self.folder = program, module, Path(folder)
         self.upstream, self.recorder = Upstream(), Recorder()
         self.verdicts = Verdicts(self.folder / "access.json")
-        self.port, self.proxy_protocol = e.free_port(), e.free_port()
+        self.port, self.proxy_protocol, self.session = (e.free_port() for _ in range(3))
         (self.folder / "html").mkdir()
         self.file("good.txt", random_text(400_000, 1))
         self.file("bad.txt", random_text(100_000, 2) + b"\xff" + random_text(100_000, 3))
@@ -76,6 +76,7 @@ class Modules:
         text = "".join(places).replace("alias html/", f"alias {self.folder}/html/").replace("root html", f"root {self.folder}/html")
         log = f"access_log {self.folder}/access.json verdict if=$utf8_verdict; client_max_body_size 64m;"
         stream = stream_server(self.proxy_protocol, {}, self.recorder.port, more="proxy_protocol on;")
+        stream += stream_server(self.session, {}, Server(echo).port)
         http = options + server(self.port, text, more=log)
         self.nginx = Nginx(program, module, folder, http=http, stream=stream, workers=2, name="modules")
 
@@ -302,6 +303,22 @@ def proxy_protocol(modules):
     return "its header is not a part of the text"
 
 
+def sessions(modules):
+    """The answer to the text before an error arrives, also if the client sends on."""
+    lost = 0
+    for index in range(60):
+        with connect(modules.session) as connection:
+            with contextlib.suppress(OSError):
+                connection.sendall(b"caf\xff")
+                for _ in range(index):
+                    connection.sendall(b"more text " * 1000)
+            received, _ = read_all(connection)
+            assert b"caf".startswith(received), received
+            lost += received != b"caf"
+    assert lost == 0, f"{lost} of 60 clients lost the answer"
+    return "60 sessions that send on after an error"
+
+
 def no_payload(modules):
     errors = modules.nginx.errors()
     assert not errors, errors[:3]
@@ -325,6 +342,7 @@ MODULES = [
     ("nginx: keepalive and lingering close", keepalive),
     ("nginx: slow clients", slow_clients),
     ("nginx: PROXY protocol", proxy_protocol),
+    ("nginx: the answer to a rejected session", sessions),
     ("nginx: the log", no_payload),
 ]
 

@@ -8,10 +8,7 @@ use utf8_codec::from_utf8;
 use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec_envoy::plan::{Content, Outcome, decide};
 
-use super::{
-    NEXT, Reply, checked, keep_answer, log_line, new_reply, ngx_http_utf8_codec_module, panicked, reply,
-    shared,
-};
+use super::state::{MODULE, NEXT, Reply, checked, keep_answer, log_line, new_reply, panicked, reply, shared};
 use crate::exchange::Answer;
 use crate::ffi::chain::{Chain, consume, rewrite, slices};
 use crate::ffi::fields::{of_response, remove_of_response, set_answer};
@@ -32,7 +29,7 @@ unsafe fn finalize(r: *mut ngx_http_request_t, answer: Answer) -> ngx_int_t {
     // SAFETY: the request is that of the hook, and nothing is borrowed.
     unsafe {
         let status = keep_answer(r, answer);
-        ngx_http_filter_finalize_request(r, &raw mut ngx_http_utf8_codec_module, status)
+        ngx_http_filter_finalize_request(r, MODULE, status)
     }
 }
 
@@ -41,7 +38,7 @@ pub(super) unsafe extern "C" fn header_filter(r: *mut ngx_http_request_t) -> ngx
         // SAFETY: the request is that of the hook.
         unsafe {
             let status = panicked(r);
-            ngx_http_filter_finalize_request(r, &raw mut ngx_http_utf8_codec_module, status)
+            ngx_http_filter_finalize_request(r, MODULE, status)
         }
     };
     // SAFETY: the request is that of the hook.
@@ -131,7 +128,7 @@ pub(super) unsafe extern "C" fn body_filter(r: *mut ngx_http_request_t, from: *m
                 reply(r).is_some_and(|reply| reply.try_borrow().is_ok_and(|reply| reply.held.is_some()));
             let status = panicked(r);
             if is_held {
-                return ngx_http_filter_finalize_request(r, &raw mut ngx_http_utf8_codec_module, status);
+                return ngx_http_filter_finalize_request(r, MODULE, status);
             }
             if let Some(reply) = reply(r) {
                 reply.borrow_mut().is_over = true;
