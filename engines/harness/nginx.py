@@ -199,10 +199,11 @@ class NginxHttp(Http):
                 http2 = {"options": " http2", "more": logged}
                 config.append(server(self.ports["streaming-http2"], location({}, port, more=unbuffered), **http2))
             config.append(server(self.ports[name], location(settings, port, more=more), *others, **options))
-        for name in ("buffered",):
+        for name in ("buffered", "replace"):
             self.ports[f"{name}-http2"] = e.free_port()
-            more = {"options": " http2", "more": logged}
-            config.append(server(self.ports[f"{name}-http2"], location(buffered, port), **more))
+            settings, _, more, _ = servers[name]
+            options = {"options": " http2", "more": logged}
+            config.append(server(self.ports[f"{name}-http2"], location(settings, port, more=more), **options))
         self.nginx = Nginx(program, module, folder, http="".join(config), workers=4, name="http")
 
     def curl(self, listener, body, *arguments, **more):

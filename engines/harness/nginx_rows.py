@@ -347,6 +347,20 @@ MODULES = [
 ]
 
 
+def repairs_over_http2(http):
+    def one(index):
+        data = random_text(200_000, index, error_every=50)
+        expected = data.decode("utf-8", "replace").encode()
+        number, status, body, code = http.curl("replace", data, to=[answer(data)])
+        assert (status, code) == (200, 0) and body == expected, (index, status, code, len(body), len(expected))
+        request = http.upstream.take(number)
+        assert request.complete and request.body == expected, (index, len(request.body), len(expected))
+
+    parallel(one, [(index,) for index in range(20)], workers=4)
+    http.verdicts.take(20)
+    return "20 requests and responses of 200 KB, equal to Python's"
+
+
 class Grpc:
     """One nginx with the servers of the gRPC rows of Envoy."""
 
