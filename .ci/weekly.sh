@@ -181,6 +181,16 @@ step_proofs() {
 # The code of docs/recipes.md and docs/migrating.md that needs clients of databases, brokers and HTTP.
 step_recipes() {
     (cd crates/integration/recipes && cargo test)
+    # The settings in docs/migrating.md forbid the call.
+    rm -rf target/clippy_toml
+    mkdir -p target/clippy_toml/src
+    sed -n '/^```toml$/,/^```$/{/^```/!p}' docs/migrating.md >target/clippy_toml/clippy.toml
+    printf '[package]\nname = "old"\nedition = "2024"\n[workspace]\n' >target/clippy_toml/Cargo.toml
+    echo 'pub fn old(read: &[u8]) -> String { String::from_utf8_lossy(read).into_owned() }' >target/clippy_toml/src/lib.rs
+    local warnings
+    warnings=$(cargo clippy --manifest-path target/clippy_toml/Cargo.toml 2>&1)
+    grep -qF 'use of a disallowed method `std::string::String::from_utf8_lossy`' <<<"$warnings"
+    grep -qF 'utf8_codec::from_utf8_lossy(read)' <<<"$warnings"
 }
 
 # Two builds of the program are identical.
