@@ -361,18 +361,24 @@ def repairs_over_http2(http):
     return "20 requests and responses of 200 KB, equal to Python's"
 
 
-class Grpc:
-    """One nginx with the servers of the gRPC rows of Envoy."""
+class Grpc(rpc.Grpc):
+    """One nginx before the servers of the gRPC rows of Envoy."""
 
     def __init__(self, program, module, folder):
         self.python, self.engines, self.skipped = programs.grpc(), ["nginx"], ""
         self.server = subprocess.Popen([self.python, rpc.PEER, "serve"], stdout=subprocess.PIPE, text=True)
-        port = int(self.server.stdout.readline())
-        self.ports = {f"nginx-{name}": e.free_port() for name in rpc.LISTENERS}
-        servers = [
-            server(self.ports[f"nginx-{name}"], f"location / {{ {directives(settings)} grpc_pass grpc://127.0.0.1:{port}; }}", options=" http2")
-            for name, (settings, _) in rpc.LISTENERS.items()
-        ]
+        self.exporters = rpc.Exporters(folder)
+        upstreams = {"grpc": int(self.server.stdout.readline())}
+        upstreams |= {f"otlp-{kind}": port for kind, port in self.exporters.ports.items()}
+        self.ports, servers = {}, []
+        for name, settings, to in self.routes():
+            port = self.ports[f"nginx-{name}"] = e.free_port()
+            more = "client_max_body_size 64m;"
+            if to == "otlp-http":
+                servers.append(server(port, location(settings, upstreams[to]), more=more))
+            else:
+                place = f"location / {{ {directives(settings)} grpc_pass grpc://127.0.0.1:{upstreams[to]}; }}"
+                servers.append(server(port, place, options=" http2", more=more))
         self.nginx = Nginx(program, module, folder, http="".join(servers), name="grpc")
 
     def __enter__(self):
@@ -381,8 +387,13 @@ class Grpc:
 
     def __exit__(self, *_):
         self.nginx.stop()
+        self.exporters.stop()
         self.server.kill()
         self.server.wait()
+
+
+# Without the row of header fields: in nginx 1.22 a port has HTTP/2 or HTTP/1.1.
+GRPC = [(f"nginx: {name}", run) for name, run in rpc.ROWS if run is not rpc.fields]
 
 
 class Operations:
