@@ -106,7 +106,9 @@ pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
 pub(crate) use positions::find_byte;
+#[cfg(feature = "transcode")]
+pub(crate) use positions::first_position;
 #[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) use positions::{first_position, last_position};
+pub(crate) use positions::last_position;
 pub(crate) use state::{AtBoundary, ScanState};
 pub(crate) use validation::{TextEnd, plain_prefix, prefix, prefix_within, short_ascii, text, validate};

@@ -19,7 +19,7 @@ mod validation;
 
 use crate::kernels::functions::Functions;
 
-pub(in crate::kernels) static PORTABLE: Functions = extended("portable", || true);
+pub(super) const PORTABLE: Functions = extended("portable", || true);
 
 /// Returns the functions of this kernel, with another name and another test of the CPU. Other kernels replace those for
 /// which they have their own.
@@ -30,9 +30,9 @@ pub(super) const fn extended(name: &'static str, is_supported: fn() -> bool) -> 
 const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
-    validate: validation::validate,
-    is_text: validation::is_text,
-    validate_plain: None,
+    validate_function: validation::validate,
+    is_text_function: validation::is_text,
+    validate_plain_function: None,
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
@@ -46,7 +46,7 @@ const FUNCTIONS: Functions = Functions {
         base64::decode_lines(encoded, output, form, base64::decode_groups)
     },
     #[cfg(feature = "mime")]
-    decode_quoted: None,
+    quoted: None,
     find_all: positions::find_all,
     find_class: classes::find_class,
     escapes_len: |_| 0,
