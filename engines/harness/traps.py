@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import envoy as e
 from .tcp import connect, read_all
-from .verdicts import read_message, wasm_http, wasm_tcp
+from .verdicts import read_message, wasm_http, wasm_tcp, with_wasm
 
 POLICIES = ("FAIL_CLOSED", "FAIL_OPEN", "FAIL_RELOAD")
 TRAP = b"panic in a hook"
@@ -107,8 +107,8 @@ def failed_start(engines):
     return "an unknown field, and a file that is no module, with every failure policy"
 
 
-ROWS = [
+ROWS = with_wasm([
     ("wasm: a trap in an HTTP filter", http_trap),
     ("wasm: a trap in a TCP filter", tcp_trap),
     ("wasm: a start that fails", failed_start),
-]
+])

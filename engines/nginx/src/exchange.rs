@@ -130,7 +130,7 @@ impl Exchange {
 
     /// The response after a panic.
     pub(crate) fn panicked(&mut self) -> Answer {
-        self.record.set("panicked", MessageKind::Request, None);
+        (self.record.verdict, self.record.direction, self.record.reason) = (Some("panicked"), None, None);
         self.request = Request::Rejected(500);
         let grpc = || [("content-type", "application/grpc"), ("grpc-status", "13"), ("grpc-message", "")];
         Answer {
