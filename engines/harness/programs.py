@@ -19,8 +19,10 @@ ENVOYS = {
 }
 
 
-# The clients and servers of the rows for gRPC and WebSocket: `grpcio` and `websockets` on PyPI, `ws` of npm.
+# The clients and servers of the rows for gRPC and WebSocket: `grpcio` and `websockets` and the exporters of
+# OpenTelemetry on PyPI, `ws` of npm.
 GRPCIO = "1.85.3"
+OPENTELEMETRY = "1.45.2"
 WEBSOCKETS = "15.0.1"
 WS = "8.18.3"
 
@@ -66,6 +68,12 @@ def wheel_of(version):
 def grpc():
     """The Python interpreter of an environment with `grpcio`."""
     return python_with(f"grpcio=={GRPCIO}")
+
+
+def otlp():
+    """The Python interpreter of an environment with the exporters of OpenTelemetry."""
+    names = ("sdk", "exporter-otlp-proto-http", "exporter-otlp-proto-grpc")
+    return python_with(*(f"opentelemetry-{name}=={OPENTELEMETRY}" for name in names))
 
 
 def websockets():

@@ -1,6 +1,7 @@
 """Rows that run the same texts through every engine: the native module and the WebAssembly one in Envoy, the module for nginx,
 the gateway on Pingora, and the relay. The verdicts must be the same, byte for byte."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -9,6 +10,7 @@ import socket
 import struct
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import envoy as e
@@ -19,11 +21,26 @@ from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 # The settings, apart from the default, with which engines are compared.
-POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}, "bytes": {"forward": "bytes"}}
+POLICIES = {
+    "replace": {"on_error": "replace"},
+    "report": {"action": "report"},
+    "bytes": {"forward": "bytes"},
+    "json": {"json_strings": "strict", "json_subset": "no-nul"},
+}
 NGINX = ("nginx", "nginx-unbuffered", "nginx-held")
 TCP_REPLACE = ["native-tcp-replace", "wasm-tcp-replace", "nginx-tcp-replace", "relay-replace"]
 TCP_REPORT = ["native-tcp-report", "wasm-tcp-report", "nginx-tcp-report", "relay-report"]
 UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
+
+
+# JSON with an escape that is not accepted, and the kind, offset and length of the error.
+JSON_ERRORS = [
+    (b'["\\uD83D"]', "UnpairedSurrogate", 2, 6),
+    (b'["\\n\\uDE00x"]', "UnpairedSurrogate", 4, 6),
+    (b'["\\u00', "IncompleteEscape", 2, 4),
+    ('["é\\u0000"]'.encode(), "OutsideSubset", 4, 6),
+]
+JSON_GOOD = ['["\\uD83D\\uDE00 \\\\uD83D"]'.encode(), '{"naïve": "\\u00e9"}'.encode()]
 
 
 def wasm_config(root_id, settings, code):
@@ -146,6 +163,16 @@ class Process:
         self.process.wait()
 
 
+ANSWER = b"the answer " * 100
+
+
+def answering(connection):
+    """Responds after the end of the text."""
+    while connection.recv(1 << 16):
+        pass
+    connection.sendall(ANSWER)
+
+
 class Engines:
     """One Envoy with the native and the WebAssembly filters; nginx if it is installed; the gateway on Pingora and the relay if
     they are built."""
@@ -157,7 +184,9 @@ class Engines:
         # The order decides which build stays in the folder of cargo.
         self.trap, self.code = programs.wasm("panic-on-marker"), programs.wasm()
         self.mirror, self.recorder, self.echo, self.upgraded = Mirror(), Recorder(), Server(echo), Upgraded()
+        self.answering = Server(answering)
         upstreams = {"mirror": self.mirror, "recorder": self.recorder, "echo": self.echo, "upgraded": self.upgraded}
+        upstreams["answering"] = self.answering
         clusters = [e.cluster(name, server.port) for name, server in upstreams.items()]
         report = wasm_http({"mode": "buffered", "action": "report", "on_error": "replace"}, self.code)
         listeners = [
@@ -168,9 +197,11 @@ class Engines:
             e.http_listener("wasm-report-small", None, "mirror", filters=[report], per_connection_buffer_limit_bytes=8192),
             e.tcp_listener("native-tcp", {}, "recorder"),
             e.tcp_listener("wasm-tcp", None, "recorder"),
+            e.tcp_listener("native-answering", {}, "answering"),
+            e.tcp_listener("wasm-answering", None, "answering"),
             e.tcp_listener("wasm-echo", None, "echo"),
         ]
-        for listener in listeners[-2:]:
+        for listener in [listener for listener in listeners if listener["name"] in ("wasm-tcp", "wasm-answering", "wasm-echo")]:
             listener["filter_chains"][0]["filters"].insert(0, wasm_tcp({}, self.code))
         for name, settings in POLICIES.items():
             if name != "replace":
@@ -202,7 +233,10 @@ class Engines:
             for name, settings in POLICIES.items():
                 self.start(f"pingora-{name}", programs.pingora(), [*gateway, "--settings", json.dumps(settings)])
             self.start("relay-replace", programs.relay(), [*relay, "--on-error", "replace"])
+            answering = ["proxy", *listen, f"127.0.0.1:{self.answering.port}", "--on-rejection", "close"]
+            self.start("relay-answering", programs.relay(), answering)
             self.start("relay-bytes", programs.relay(), [*relay, "--hold", "nothing"])
+            self.start("relay-json", programs.relay(), [*relay, "--json-strings", "strict", "--json-subset", "no-nul"])
             self.start("relay-report", programs.relay(), [*relay, "--mode", "report"])
         except BaseException:
             self.__exit__()
@@ -226,9 +260,8 @@ class Engines:
             return
         unbuffered = "proxy_request_buffering off;"
         http = {"nginx": ({}, ""), "nginx-unbuffered": ({}, unbuffered), "nginx-held": ({"mode": "buffered"}, unbuffered)}
-        policies = {name: settings for name, settings in POLICIES.items() if "forward" not in settings}
-        http |= {f"nginx-{name}": (settings, "") for name, settings in policies.items()}
-        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in policies.items()}
+        http |= {f"nginx-{name}": (settings, "") for name, settings in POLICIES.items()}
+        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in POLICIES.items()}
         self.ports |= {name: e.free_port() for name in (*http, *stream)}
         servers = [
             nginx.server(self.ports[name], nginx.location(settings, self.mirror.port, more=more))
@@ -250,10 +283,10 @@ class Engines:
             self.nginx.stop()
         self.envoy.stop()
 
-    def post(self, engine, pieces):
+    def post(self, engine, pieces, content_type="text/plain"):
         """The status and the body of the response to a chunked request."""
         with connect(self.ports[engine]) as connection:
-            head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
+            head = f"POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
             chunks = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces if piece]
             try:
                 send(connection, [head.encode(), *chunks, b"0\r\n\r\n"], 0.003)
@@ -282,9 +315,9 @@ def corpus():
     return [(text, pieces) for text in texts for pieces in partitions(text, limit=16)]
 
 
-def same(engines, names, run):
+def same(engines, names, run, cases=None):
     names = [name for name in names if name in engines.ports]
-    cases = corpus()
+    cases = cases or corpus()
     found = {name: parallel(run, [(name, pieces) for _, pieces in cases], workers=16) for name in names}
     for index, (text, pieces) in enumerate(cases):
         verdicts = {name: found[name][index] for name in names}
@@ -315,11 +348,38 @@ def tcp_verdicts(engines):
 
 
 def bytes_forwarded(engines):
-    cases, found, detail = same(engines, ["native-tcp-bytes", "wasm-tcp-bytes", "relay-bytes"], engines.stream)
+    cases, found, detail = same(engines, ["native-tcp-bytes", "wasm-tcp-bytes", "nginx-tcp-bytes", "relay-bytes"], engines.stream)
     ends = {text: possible(text, offset, length) for text, _, offset, length in ERRORS}
     for (text, _), received in zip(cases, found):
         assert received == text[: ends.get(text, len(text))], (text, received)
     return detail
+
+
+def answers(engines):
+    """The answer to the text before an error reaches a client that does not stop sending."""
+
+    def one(name):
+        with connect(engines.ports[name]) as connection, ThreadPoolExecutor(1) as pool:
+            received = pool.submit(read_up_to, connection, len(ANSWER))
+            with contextlib.suppress(OSError):
+                connection.sendall(b"caf\xff")
+                while not received.done():
+                    connection.sendall(b"x" * 2000)
+            return received.result() == ANSWER
+
+    names = [name for name in ("native-answering", "wasm-answering", "relay-answering") if name in engines.ports]
+    for name in names:
+        lost = parallel(one, [(name,)] * 100, workers=25).count(False)
+        assert lost == 0, (name, lost)
+    return f"100 connections through {', '.join(names)}"
+
+
+def read_up_to(connection, length):
+    data = b""
+    with contextlib.suppress(OSError):
+        while len(data) < length and (more := connection.recv(1 << 16)):
+            data += more
+    return data
 
 
 def replaced(engines):
@@ -333,6 +393,29 @@ def replaced(engines):
         for (text, _), result in zip(cases, found):
             assert text_of(result) == text.decode("utf-8", "replace").encode(), (text, result)
         details.append(detail)
+    return "; ".join(details)
+
+
+def json_escapes(engines):
+    """Escapes that are no character: the same verdicts for bodies and connections, cut at every byte."""
+    errors = {text: (kind, offset, length) for text, kind, offset, length in JSON_ERRORS}
+    cases = [(text, pieces) for text in [*errors, *JSON_GOOD] for pieces in partitions(text)]
+    details = []
+    for names, run in (
+        (["native-json", "wasm-json", "nginx-json", "pingora-json"], lambda *case: engines.post(*case, content_type="application/json")),
+        (["native-tcp-json", "wasm-tcp-json", "nginx-tcp-json", "relay-json"], engines.stream),
+    ):
+        _, found, detail = same(engines, names, run, cases)
+        details.append(detail)
+        for (text, _), result in zip(cases, found):
+            expected = errors.get(text)
+            if isinstance(result, bytes):
+                assert result == text[: expected[1] if expected else len(text)], (text, result)
+            elif expected:
+                problem = json.loads(result[2])
+                assert (problem["kind"], problem["offset"], problem["len"]) == expected, (text, problem)
+            else:
+                assert (result[0], result[2]) == ("200", text), (text, result)
     return "; ".join(details)
 
 
@@ -490,8 +573,10 @@ ROWS = [
     ("engines: the same verdicts, HTTP", http_verdicts),
     ("engines: the same verdicts, TCP", tcp_verdicts),
     ("engines: the same bytes before an error, TCP", bytes_forwarded),
+    ("engines: the answer to a client that keeps sending", answers),
     ("engines: the same repairs", replaced),
     ("engines: the same reports", reported),
+    ("engines: the same escapes of JSON", json_escapes),
     ("engines: a chunked body and an upgrade", chunked_upgrades),
     ("wasm: repair", wasm_repairs),
     ("wasm: trailers", wasm_trailers),

@@ -1,6 +1,7 @@
 """Rows of WebSocket connections, with the clients and servers of PyPI `websockets` and npm `ws`, through every engine."""
 
 import base64
+import contextlib
 import hashlib
 import itertools
 import json
@@ -134,7 +135,7 @@ class WebSocket:
 
     def __init__(self, program, module, folder):
         self.folder = folder
-        self.commands = {"websockets": [programs.websockets(), HERE / "websocket_peer.py"]}
+        self.commands = {"websockets": [programs.websockets(), "-I", HERE / "websocket_peer.py"]}
         self.skipped = ""
         try:
             os.environ["NODE_PATH"] = str(programs.ws())
@@ -209,10 +210,12 @@ def from_clients(websocket):
         path = f"/{next(numbers)}"
         with connect(websocket.ports[f"{engine}-{name}"]) as connection:
             shake(connection, path)
-            send(connection, [stream[:cut], stream[cut:]], 0.003)
+            # If the error is in the first part, the engine may have closed the connection before the second.
+            with contextlib.suppress(OSError):
+                send(connection, [stream[:cut], stream[cut:]], 0.003)
             text, codes = parse(read_all(connection)[0])
-        # The server returns the first message.
-        assert (text, codes) == ("naïve", [1007]), (engine, name, cut, text, codes)
+        # The server may close before it returns the first message.
+        assert text in ("naïve", "") and codes == [1007], (engine, name, cut, text, codes)
         assert websocket.servers[name].code(path) == 1007, (engine, name, cut)
 
     cases = [(*pair, cut) for pair in itertools.product(websocket.engines, websocket.servers) for cut in range(1, len(stream))]
@@ -225,9 +228,8 @@ def from_servers(websocket):
     count = len(websocket.ill_formed.pieces)
     for engine, (name, command) in itertools.product(websocket.engines, websocket.commands.items()):
         found = websocket.run(command, "receive", websocket.ports[f"{engine}-ill-formed"], count)
-        expected = {"text": "naïve" if name == "websockets" else "", "code": 1007}
-        assert [entry["code"] for entry in found] == [1007] * count, (engine, name, found)
-        assert found == [expected] * count, (engine, name, found)
+        expected = {"text": "naïvecafé " if name == "websockets" else "", "code": 1007}
+        assert found == [expected] * count, (engine, name, found[:2])
         for number in range(count):
             e.wait(lambda: f"/{number}" in websocket.ill_formed.received)
             _, codes = parse(websocket.ill_formed.received.pop(f"/{number}"))
@@ -245,15 +247,20 @@ def many_connections(websocket):
         name = list(websocket.servers)[index % len(websocket.servers)]
         text = random_text(3_000, index)
         parts = [(TEXT, False, text[:1000]), (CONTINUATION, True, text[1000:])]
-        parts += [(TEXT, True, b"\xed\xa0\x80")] if has_error else [(CLOSE, True, b"\x03\xe8")]
+        last = (TEXT, True, b"\xed\xa0\x80") if has_error else (CLOSE, True, b"\x03\xe8")
         path = f"/{next(numbers)}"
         with connect(websocket.ports[f"{engine}-{name}"]) as connection:
             shake(connection, path)
             send(connection, random_cuts(frames(parts, masked=True), 200, index), 0)
-            received, codes = parse(read_all(connection)[0])
+            received = b""
+            while not received.endswith(text[-3:]):
+                received += connection.recv(1 << 16)
+            with contextlib.suppress(OSError):
+                send(connection, random_cuts(frames([last], masked=True), 2, index), 0)
+            received, codes = parse(received + read_all(connection)[0])
         code = 1007 if has_error else 1000
-        assert received in (text.decode(), "") if has_error else received == text.decode(), (index, engine, len(received))
-        assert codes == [code] and websocket.servers[name].code(path) == code, (index, engine, codes)
+        assert received == text.decode() and codes == [code], (index, engine, len(received), codes)
+        assert websocket.servers[name].code(path) == code, (index, engine, codes)
 
     cases = [(index, engine) for index in range(1000) for engine in websocket.engines]
     parallel(one, cases, workers=100)

@@ -55,7 +55,7 @@ function receive(port, number) {
 async function main([mode, ...rest]) {
   if (mode === 'serve') serve();
   else if (mode === 'call') for (const port of rest) await call(port);
-  else for (let index = 0; index < Number(rest[1]); index += 1) await receive(rest[0], index);
+  else await Promise.all(Array.from({ length: Number(rest[1]) }, (_, index) => receive(rest[0], index)));
 }
 
 main(process.argv.slice(2)).catch(fail);

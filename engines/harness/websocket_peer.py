@@ -10,6 +10,7 @@ the text that it receives and the code of the close frame.
 import json
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -50,8 +51,9 @@ def receive(port, number):
     texts = []
     with connect(f"ws://127.0.0.1:{port}/{number}", open_timeout=60) as connection:
         try:
-            for part in connection.recv_streaming():
-                texts.append(part)
+            while True:
+                for part in connection.recv_streaming():
+                    texts.append(part)
         except ConnectionClosed as error:
             report(text="".join(texts), code=closed(error))
 
@@ -64,5 +66,5 @@ elif sys.argv[1] == "call":
     for argument in sys.argv[2:]:
         call(argument)
 else:
-    for index in range(int(sys.argv[3])):
-        receive(sys.argv[2], index)
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda index: receive(sys.argv[2], index), range(int(sys.argv[3]))))

@@ -166,7 +166,6 @@ callbacks! {
     fn http_send_response(
         filter: EnvoyPtr, status: u32, headers: *mut Header, headers_length: usize, body: Buffer, details: Buffer,
     );
-    fn http_send_response_data(filter: EnvoyPtr, data: Buffer, end_stream: bool);
     fn http_filter_reset_stream(filter: EnvoyPtr, reason: u32, details: Buffer);
     fn http_filter_scheduler_new(filter: EnvoyPtr) -> *mut c_void;
     fn http_filter_scheduler_commit(scheduler: *mut c_void, event: u64);

@@ -11,6 +11,7 @@
 //! # Ok::<(), utf8_codec_envoy::config::ConfigError>(())
 //! ```
 
+mod error;
 mod protobuf;
 mod types;
 
@@ -28,6 +29,7 @@ use utf8_codec::proxy::ForwardPolicy;
 use utf8_codec::websocket::CompressionPolicy;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
+pub use self::error::ConfigError;
 use self::protobuf::Document as ProtobufDocument;
 pub use self::protobuf::Messages;
 use self::types::TypePattern;
@@ -58,18 +60,6 @@ pub struct Settings {
     max_websocket_message: Option<u64>,
     compression: CompressionPolicy,
 }
-
-/// Why a configuration is rejected. The message contains the key or the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(String);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for ConfigError {}
 
 /// The JSON document. A missing key has its default.
 #[derive(Debug, Default, Deserialize)]

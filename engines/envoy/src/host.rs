@@ -397,12 +397,6 @@ impl Stream {
         }
     }
 
-    /// Sends data to the client, after the header of a response. Other hooks run before this function returns.
-    pub(crate) fn send_data(self, data: &[u8]) {
-        // SAFETY: see the documentation of this module.
-        unsafe { abi::http_send_response_data(self.0, Buffer::new(data), false) }
-    }
-
     pub(crate) fn reset(self, details: &str) {
         // SAFETY: see the documentation of this module.
         unsafe { abi::http_filter_reset_stream(self.0, abi::LOCAL_RESET, Buffer::new(details.as_bytes())) }

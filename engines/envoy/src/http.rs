@@ -41,8 +41,6 @@ struct Filter {
     is_open: Cell<bool>,
     /// The check of the bytes of the tunnel, if it is one of WebSocket.
     websocket: Cell<Option<Box<WebSocket>>>,
-    /// Whether the data of the response is that of this filter.
-    is_own: Cell<bool>,
     /// The path of the request, if it determines the types of messages.
     path: OnceCell<Box<str>>,
     /// Whether the request has the method `HEAD`.
@@ -95,7 +93,6 @@ impl Filter {
             tunnel: Cell::new(Tunnel::No),
             is_open: Cell::new(false),
             websocket: Cell::new(None),
-            is_own: Cell::new(false),
             path: OnceCell::new(),
             is_head: Cell::new(false),
             is_grpc: Cell::new(false),
@@ -208,10 +205,13 @@ impl Filter {
     }
 
     /// Checks the frames of one direction. Returns `None` if the bytes are not those of a WebSocket connection.
+    ///
+    /// After an error, the sender gets its close frame in place of what comes next in the other direction. Envoy could send it
+    /// at once (`http_send_response_data`), but would not call the hooks of the response anymore.
     fn frames(&self, stream: Stream, way: Way, end: bool) -> Option<u32> {
         let is_request = way.message == MessageKind::Request;
         // A client may send frames before the response: they are delivered after it.
-        if !self.is_open.get() && !(is_request && self.tunnel.get().skips_request()) {
+        if !(self.is_open.get() || is_request && self.tunnel.get().skips_request()) {
             return None;
         }
         let mut websocket = self.websocket.take()?;
@@ -233,13 +233,7 @@ impl Filter {
             return Some(body_status::STOP_NO_BUFFER);
         }
         self.shared.counters.rejected(stream, way.message, &reason, false);
-        let close = if is_request { websocket.take_close(Sender::Server) } else { None };
         self.websocket.set(Some(websocket));
-        if let Some(close) = close {
-            self.is_own.set(true);
-            stream.send_data(&close);
-            self.is_own.set(false);
-        }
         Some(body_status::CONTINUE)
     }
 
@@ -262,9 +256,6 @@ impl Filter {
     }
 
     fn body(&self, stream: Stream, way: Way, end: bool) -> u32 {
-        if way.message == MessageKind::Response && self.is_own.get() {
-            return body_status::CONTINUE;
-        }
         if self.is_over.get() {
             let len = stream.with_body(way.received, |chunks| chunks.len());
             stream.drain(way.received, len);

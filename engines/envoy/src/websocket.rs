@@ -24,7 +24,7 @@ use std::hash::RandomState;
 use utf8_codec::from_utf8;
 use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec::proxy::Edit;
-use utf8_codec::websocket::{CloseFrame, FrameFilter, FrameVerdict, Sender};
+use utf8_codec::websocket::{CloseFrame, CompressionPolicy, FrameFilter, FrameVerdict, Sender};
 
 use crate::config::Settings;
 use crate::plan::{Outcome, Output, Verdict};
@@ -83,8 +83,8 @@ impl WebSocket {
     /// Checks the next slices of a direction. With `end` the direction ends after them.
     ///
     /// After an error, the new content of the buffer ends with a close frame for the receiver, and later data of both
-    /// directions is dropped. The other peer gets its close frame from [`take_close`](Self::take_close), or from the next
-    /// call for its direction.
+    /// directions is dropped. The sender gets its close frame from the next call for the other direction, which is that for the
+    /// reply of the receiver (RFC 6455 section 5.5.1) or for its end.
     pub fn feed(&mut self, sender: Sender, slices: &[&[u8]], end: bool) -> Outcome {
         let (this, other) = match sender {
             Sender::Client => (&mut self.client, &mut self.server),
@@ -152,15 +152,6 @@ impl WebSocket {
             }
         }
     }
-
-    /// Returns the close frame that the receiver of what `sender` sends is still to get, for engines that can send it at
-    /// once. Then later data of this direction is dropped.
-    pub fn take_close(&mut self, sender: Sender) -> Option<Vec<u8>> {
-        match sender {
-            Sender::Client => self.client.take_close(),
-            Sender::Server => self.server.take_close(),
-        }
-    }
 }
 
 impl Direction {
@@ -216,8 +207,10 @@ pub enum Extensions {
 /// Returns what becomes of the extensions in a handshake. Only compression is kept, and only if the settings say so.
 pub fn extensions<'f>(settings: &Settings, fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Extensions {
     let Some(given) = given(fields) else { return Extensions::Unchanged };
+    if settings.only_reports() {
+        return Extensions::Unchanged;
+    }
     match settings.compression().edit(&given) {
-        _ if settings.only_reports() => Extensions::Unchanged,
         None => Extensions::Removed,
         Some(kept) if kept == given => Extensions::Unchanged,
         Some(kept) => Extensions::Changed(kept),
@@ -226,7 +219,9 @@ pub fn extensions<'f>(settings: &Settings, fields: impl Iterator<Item = (&'f [u8
 
 /// Whether messages may be compressed, by the fields of the response of the server.
 pub fn is_compressed<'f>(settings: &Settings, fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
-    given(fields).is_some_and(|given| settings.compression().passes(&given))
+    // The offer is not removed if errors are only reported.
+    let policy = if settings.only_reports() { CompressionPolicy::Pass } else { settings.compression() };
+    given(fields).is_some_and(|given| policy.passes(&given))
 }
 
 /// Returns the value of all fields together. A value that is not text has no extension.

@@ -78,7 +78,7 @@ impl Exchange {
         self.is_grpc = is_grpc(fields.iter().copied());
         // nginx reads the body of a request for an upgrade as any other.
         let content = Content::of_request(has_body, Tunnel::No);
-        match decide(settings, MessageKind::Request, fields.iter().copied(), content) {
+        match decide(settings, MessageKind::Request, fields.iter().copied(), content, None) {
             Ok(plan) => {
                 let has_check = !plan.check.is_passing();
                 let is_held = settings.is_buffered() && !settings.only_reports();

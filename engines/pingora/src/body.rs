@@ -58,7 +58,8 @@ impl Body {
         self.has_ended = end;
         let slices = [&*chunk];
         let outcome = self.check.feed(if chunk.is_empty() { &[] } else { &slices }, end);
-        let mut checked = Checked { data: changed(&chunk, &outcome), repaired: outcome.repaired, ..Checked::default() };
+        let mut checked =
+            Checked { data: changed(&chunk, &outcome), repaired: outcome.repaired, ..Checked::default() };
         match outcome.verdict {
             Verdict::Pass => {}
             Verdict::Reported(reason) => checked.reported = Some(reason),

@@ -10,6 +10,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use log::warn;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
+use pingora::protocols::http::server::Session as HttpSession;
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use utf8_codec::content_type;
 use utf8_codec::http::{MessageKind, Reason, Rejection};
@@ -28,6 +29,7 @@ const LINGER: Duration = Duration::from_secs(1);
 pub(crate) struct Gateway {
     settings: Settings,
     upstream: SocketAddr,
+    has_http2: bool,
     buffer_limit: usize,
 }
 
@@ -42,11 +44,21 @@ pub(crate) struct Exchange {
 }
 
 impl Gateway {
-    pub(crate) const fn new(settings: Settings, upstream: SocketAddr, buffer_limit: usize) -> Self {
-        Self { settings, upstream, buffer_limit }
+    pub(crate) const fn new(
+        settings: Settings,
+        upstream: SocketAddr,
+        has_http2: bool,
+        buffer_limit: usize,
+    ) -> Self {
+        Self { settings, upstream, has_http2, buffer_limit }
     }
 
-    fn decide(&self, message: MessageKind, head: Head<'_>, path: Option<&str>) -> Result<MessagePlan, Reason> {
+    fn decide(
+        &self,
+        message: MessageKind,
+        head: Head<'_>,
+        path: Option<&str>,
+    ) -> Result<MessagePlan, Reason> {
         let own = head.path.map(|path| (&b":path"[..], path));
         let fields: Vec<_> = own.into_iter().chain(pairs(head.fields)).collect();
         plan::decide(&self.settings, message, fields.iter().copied(), head.content, path)
@@ -81,7 +93,7 @@ impl Gateway {
 }
 
 /// The fields as the plan reads them.
-fn pairs(fields: &http::HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
+fn pairs(fields: &http::HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
     fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
 }
 
@@ -143,6 +155,9 @@ impl ProxyHttp for Gateway {
     async fn upstream_peer(&self, _: &mut Session, _: &mut Exchange) -> Result<Box<HttpPeer>> {
         let mut peer = HttpPeer::new(self.upstream, false, String::new());
         peer.options.connection_timeout = Some(Duration::from_secs(5));
+        if self.has_http2 {
+            peer.options.set_http_version(2, 2);
+        }
         Ok(Box::new(peer))
     }
 
@@ -175,7 +190,8 @@ impl ProxyHttp for Gateway {
     ) -> Result<()> {
         let has_body = !session.is_body_empty();
         let plan = self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body), None);
-        if websocket::is_handshake(pairs(&request.headers)) && self.settings.max_websocket_message().is_some() {
+        if websocket::is_handshake(pairs(&request.headers)) && self.settings.max_websocket_message().is_some()
+        {
             match websocket::extensions(&self.settings, pairs(&request.headers)) {
                 Extensions::Unchanged => {}
                 Extensions::Removed => drop(request.remove_header(EXTENSIONS)),
@@ -188,7 +204,7 @@ impl ProxyHttp for Gateway {
         for name in &plan.untrue {
             request.remove_header(name.as_str());
         }
-        if has_body && !request.headers.contains_key(CONTENT_LENGTH) {
+        if has_body && !self.has_http2 && !request.headers.contains_key(CONTENT_LENGTH) {
             request.insert_header(TRANSFER_ENCODING, "chunked")?;
         }
         Ok(())
@@ -217,7 +233,8 @@ impl ProxyHttp for Gateway {
         let checked = ctx.request.feed(body.take().unwrap_or_default(), end);
         Self::log(MessageKind::Request, &checked);
         if let Some(reason) = checked.rejected {
-            return Self::reject(ctx, MessageKind::Request, reason);
+            // Over HTTP/2 Pingora continues after an error that is not of the client, without the rest of the request.
+            return Self::reject(ctx, MessageKind::Request, reason).map_err(|error| error.into_down());
         }
         // Here `None` means the end of the body, not that a chunk is held.
         *body = if end && checked.data.is_empty() { None } else { Some(checked.data) };
@@ -329,20 +346,28 @@ impl ProxyHttp for Gateway {
 async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
     let request = session.req_header().headers.get(CONTENT_TYPE);
     let is_grpc = request.is_some_and(|value| content_type::is_grpc(value.as_bytes()));
-    let (mut response, document) = if is_grpc {
-        let mut response = ResponseHeader::build(http::StatusCode::OK, Some(3))?;
+    if is_grpc {
+        let mut response = ResponseHeader::build(http::StatusCode::OK, Some(4))?;
         for (name, value) in rejection.grpc_fields() {
             response.insert_header(name, value)?;
         }
-        (response, Bytes::new())
+        match session.as_downstream_mut() {
+            // Without data: a client of gRPC rejects an empty frame.
+            HttpSession::H2(stream) if stream.response_written().is_none() => {
+                stream.write_response_header(Box::new(response), true)?;
+            }
+            other => {
+                response.insert_header(CONTENT_LENGTH, "0")?;
+                other.write_error_response(response, Bytes::new()).await?;
+            }
+        }
     } else {
         let document = Bytes::from(rejection.problem_json());
         let mut response = ResponseHeader::build(rejection.status(), Some(2))?;
         response.insert_header(CONTENT_TYPE, "application/problem+json")?;
-        (response, document)
-    };
-    response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
-    session.as_downstream_mut().write_error_response(response, document).await?;
+        response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
+        session.as_downstream_mut().write_error_response(response, document).await?;
+    }
     if rejection.message == MessageKind::Request {
         let _ = tokio::time::timeout(LINGER, session.as_downstream_mut().drain_request_body()).await;
     }

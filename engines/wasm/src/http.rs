@@ -357,7 +357,9 @@ impl HttpContext for Exchange {
             Extensions::Removed => self.remove_http_response_header(EXTENSIONS),
             Extensions::Changed(value) => self.set_http_response_header(EXTENSIONS, Some(&value)),
         }
-        if self.is_open && let Err(action) = self.end_request() {
+        if self.is_open
+            && let Err(action) = self.end_request()
+        {
             return action;
         }
         self.has_response = true;

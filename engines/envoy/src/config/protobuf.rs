@@ -9,7 +9,7 @@ use utf8_codec::TextDecoder;
 use utf8_codec::http::MessageKind;
 use utf8_codec::protobuf::{Schema, StringValidator, UnverifiedStrings};
 
-use super::ConfigError;
+use super::error::ConfigError;
 
 /// The value in JSON.
 #[derive(Debug, Deserialize)]

@@ -2,7 +2,7 @@
 
 use utf8_codec::content_type::ContentType;
 
-use super::ConfigError;
+use super::error::ConfigError;
 
 /// Which media types are text: `type/subtype`, `type/*`, `*/*`, or `+suffix`.
 #[derive(Clone, Debug)]
