@@ -123,7 +123,7 @@ impl Args {
         let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
         let len = self.inputs.iter().map(|input| {
             let metadata = fs::metadata(input).ok()?;
-            metadata.is_file().then(|| metadata.len())
+            metadata.is_file().then_some(metadata.len())
         });
         let len = len.sum::<Option<u64>>();
         // A bar would be drawn into the converted text.

@@ -153,7 +153,7 @@ fn a_declared_legacy_encoding_is_converted() {
         (
             "a.xml",
             &b"<?xml version='1.0' encoding='koi8-r'?><a>\xC1\xC2</a>"[..],
-            "<?xml version='1.0' encoding='UTF-8'?><a>\u{430}\u{431}</a>",
+            "<?xml version='1.0' encoding='utf-8'?><a>\u{430}\u{431}</a>",
         ),
         ("a.py", b"# coding: gbk\n# \xD6\xD0\xCE\xC4\n", "# coding: utf-8\n# \u{4E2D}\u{6587}\n"),
     ] {
