@@ -262,11 +262,17 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
+    /// [`next`](Iterator::next), for callers that are not worth a copy of it.
+    #[inline(never)]
+    pub(crate) fn next_by_call(&mut self) -> Option<Piece<'c>> {
+        self.next()
+    }
+
     /// Returns the next piece, and the number of bytes at its start that are known to have no character of the class.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn next_within(&mut self, class: &Class) -> Option<(Piece<'c>, usize)> {
         if self.rest.len() < classes::LONG {
-            return self.next().map(|piece| (piece, 0));
+            return self.next_by_call().map(|piece| (piece, 0));
         }
         let mut inside = 0;
         let piece = self.next_piece_by(|start, rest| {

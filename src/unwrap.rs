@@ -15,18 +15,16 @@
 //!
 //! // A fold between the two bytes of the é, and a chunk that ends inside it.
 //! let (mut unfolder, mut decoder, mut text) = (Unfolder::new(), TextDecoder::new(), String::new());
+//! let mut push = |_: u64, bytes: &[u8]| decoder.feed_into(bytes, &mut text).expect("UTF-8");
 //! for chunk in [&b"SUMMARY:Caf\xC3\r\n"[..], b" \xA9\r\n"] {
-//!     let mut result = Ok(());
-//!     unfolder.feed_with(chunk, |_, bytes| result = result.and_then(|()| decoder.feed_into(bytes, &mut text)));
-//!     result?;
+//!     unfolder.feed_with(chunk, &mut push);
 //! }
-//! unfolder.finish_with(|_, bytes| text.push_str(&String::from_utf8_lossy(bytes)));
+//! unfolder.finish_with(push);
 //! assert_eq!(text, "SUMMARY:Café\r\n");
-//! # Ok::<(), utf8_codec::Utf8Error>(())
 //! ```
 //!
 //! The bytes that remain are passed to a function, in slices of the chunk, each with its offset on the wire. They are the
-//! same for every partition of a stream. To return offsets on the wire, add to the offset of an error in a slice the
+//! same for every partition of a stream. The offset on the wire of an error that starts in a slice is its offset plus the
 //! difference between the offset of the slice and that of the decoder before it.
 //!
 //! # Limits

@@ -1,11 +1,11 @@
 """An nginx with the module: its configuration, its process, and fixtures with the interface of those of Envoy."""
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 from . import envoy as e
@@ -13,7 +13,7 @@ from . import programs
 from .http import Http
 from .http1 import Upstream
 from .log import Verdicts
-from .tcp import Tcp, connect
+from .tcp import Tcp
 from .upstream import Recorder, Script, Server, echo
 
 VERDICT = """log_format verdict escape=json '{"verdict":"$utf8_verdict","direction":"$utf8_direction","kind":"$utf8_kind",'
@@ -25,6 +25,8 @@ def directives(settings):
     """Settings of the other engines, as directives."""
     lines = []
     for key, value in {"action": "enforce", **settings}.items():
+        if key == "protobuf":
+            value = f"'{json.dumps(value)}'"
         if key == "action":
             key, value = "validate", {"enforce": "on"}.get(value, value)
         if key == "content_types":
@@ -55,13 +57,14 @@ def stream_server(port, settings, upstream, options="", more=""):
 class Nginx:
     """A running nginx. As a context manager, it is always killed."""
 
-    def __init__(self, program, module, folder, http="", stream="", workers=1, name="nginx", main=""):
+    def __init__(self, program, module, folder, http="", stream="", workers=1, name="nginx", ports=None):
         self.program, self.folder = str(program), Path(folder)
         self.log = self.folder / f"{name}.log"
         self.path = self.folder / f"{name}.conf"
         self.pid = self.folder / f"{name}.pid"
         self.module = module
-        self.options = f"{main} worker_processes {workers};"
+        self.count = workers
+        self.names = ports or {}
         self.process = None
         self.configure(http, stream)
 
@@ -72,7 +75,7 @@ class Nginx:
         user = "user root;" if os.geteuid() == 0 else ""
         config = [
             f"load_module {MODULES}/ngx_stream_module.so; load_module {self.module};",
-            f"{user} daemon off; pid {self.pid}; error_log {self.log} info; {self.options}",
+            f"{user} daemon off; pid {self.pid}; error_log {self.log} info; worker_processes {self.count};",
             "worker_rlimit_nofile 8192; events { worker_connections 4096; }",
             f"http {{ access_log off; {temporary} server_names_hash_bucket_size 128; {VERDICT}\n{http} }}" if http else "",
             f"stream {{ {VERDICT} proxy_half_close on; proxy_timeout {e.PATIENCE}s;\n{stream} }}" if stream else "",
@@ -86,21 +89,13 @@ class Nginx:
 
     def __enter__(self):
         quiet = subprocess.DEVNULL
-        ports = [int(port) for port in re.findall(r"listen 127\.0\.0\.1:(\d+)", self.path.read_text())]
         self.pid.unlink(missing_ok=True)
         self.process = subprocess.Popen([self.program, "-c", str(self.path)], stdout=quiet, stderr=subprocess.PIPE)
         try:
-            deadline = time.monotonic() + e.PATIENCE
-            for port in ports:
-                while True:
-                    try:
-                        connect(port).close()
-                        break
-                    except OSError:
-                        if self.process.poll() is not None:
-                            raise AssertionError(f"nginx exited: {self.process.stderr.read().decode()}") from None
-                        assert time.monotonic() < deadline, "nginx is not ready"
-                        time.sleep(0.05)
+            # It is written when all ports are open.
+            e.wait(lambda: self.pid.exists() and self.workers() or self.process.poll() is not None)
+            if self.process.poll() is not None:
+                raise AssertionError(f"nginx exited: {self.process.stderr.read().decode()}")
         except BaseException:
             self.stop()
             raise
@@ -124,6 +119,16 @@ class Nginx:
     def workers(self):
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in children.split()]
+
+    def ports(self):
+        return self.names
+
+    def share_core(self):
+        """As for Envoy."""
+        core = {max(os.sched_getaffinity(0))}
+        for pid in (*self.workers(), os.getpid()):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(task.name), core)
 
     def reload(self):
         """Reloads the configuration. Returns when no worker is an old one."""
@@ -149,6 +154,8 @@ class Nginx:
 
 class NginxHttp(Http):
     """One nginx with a server for each configuration of the HTTP rows of Envoy. It has no server over HTTP/2."""
+
+    keeps_chunks = False
 
     def __init__(self, program, module, folder):
         self.folder = folder
@@ -192,10 +199,11 @@ class NginxHttp(Http):
                 http2 = {"options": " http2", "more": logged}
                 config.append(server(self.ports["streaming-http2"], location({}, port, more=unbuffered), **http2))
             config.append(server(self.ports[name], location(settings, port, more=more), *others, **options))
-        for name in ("buffered",):
+        for name in ("buffered", "replace"):
             self.ports[f"{name}-http2"] = e.free_port()
-            more = {"options": " http2", "more": logged}
-            config.append(server(self.ports[f"{name}-http2"], location(buffered, port), **more))
+            settings, _, more, _ = servers[name]
+            options = {"options": " http2", "more": logged}
+            config.append(server(self.ports[f"{name}-http2"], location(settings, port, more=more), **options))
         self.nginx = Nginx(program, module, folder, http="".join(config), workers=4, name="http")
 
     def curl(self, listener, body, *arguments, **more):
@@ -225,6 +233,8 @@ class NginxTcp(Tcp):
         strict, replace = {"on_error": "strict"}, {"on_error": "replace"}
         servers = {
             "strict": (strict, self.recorder, logged),
+            "bytes": ({"forward": "bytes"}, self.recorder, logged),
+            "bytes-echo": ({"forward": "bytes"}, self.echo, "proxy_buffer_size 32k;"),
             "replace": (replace, self.recorder, ""),
             "report": ({"action": "report"}, self.recorder, logged),
             "ascii": ({"subset": "ascii"}, self.recorder, logged),

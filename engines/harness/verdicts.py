@@ -260,9 +260,8 @@ class Engines:
             return
         unbuffered = "proxy_request_buffering off;"
         http = {"nginx": ({}, ""), "nginx-unbuffered": ({}, unbuffered), "nginx-held": ({"mode": "buffered"}, unbuffered)}
-        policies = {name: settings for name, settings in POLICIES.items() if "forward" not in settings}
-        http |= {f"nginx-{name}": (settings, "") for name, settings in policies.items()}
-        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in policies.items()}
+        http |= {f"nginx-{name}": (settings, "") for name, settings in POLICIES.items()}
+        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in POLICIES.items()}
         self.ports |= {name: e.free_port() for name in (*http, *stream)}
         servers = [
             nginx.server(self.ports[name], nginx.location(settings, self.mirror.port, more=more))
@@ -349,7 +348,7 @@ def tcp_verdicts(engines):
 
 
 def bytes_forwarded(engines):
-    cases, found, detail = same(engines, ["native-tcp-bytes", "wasm-tcp-bytes", "relay-bytes"], engines.stream)
+    cases, found, detail = same(engines, ["native-tcp-bytes", "wasm-tcp-bytes", "nginx-tcp-bytes", "relay-bytes"], engines.stream)
     ends = {text: possible(text, offset, length) for text, _, offset, length in ERRORS}
     for (text, _), received in zip(cases, found):
         assert received == text[: ends.get(text, len(text))], (text, received)

@@ -38,12 +38,12 @@ pub(super) fn decode_frame(
     text.seek(start);
     let mut out = String::with_capacity(frame.len());
     let mut error = text.feed_into(&frame[..payload], &mut out).err();
-    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
+    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text)).err();
     if error.is_none() && !text.pending().is_empty() {
-        error = text.feed(&frame[payload..]).take(1).try_for_each(&mut take).err();
+        error = text.take_piece(&frame[payload..]).0.and_then(&mut take);
     }
     if error.is_none() {
-        error = text.finish().and_then(|piece| take(piece).err());
+        error = text.finish().and_then(take);
     }
     text.seek(end);
     match error {

@@ -2,7 +2,7 @@
 
 use core::iter::FusedIterator;
 
-use crate::kernels::classes::{self, Class};
+use crate::kernels;
 
 /// The encoding that an ISO/IEC 2022 escape sequence designates for the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +88,6 @@ enum State {
 }
 
 const ESC: u8 = 0x1B;
-const ESCAPE: Class = Class::EMPTY.with_ascii(ESC, ESC);
 
 impl DesignationRecognizer {
     /// Creates a recognizer for sequences without padding.
@@ -151,11 +150,7 @@ impl Iterator for DesignationMatches<'_, '_> {
         let recognizer = &mut *self.recognizer;
         loop {
             if recognizer.state == State::Nothing && recognizer.padding == Padding::None {
-                let mut skipped = self.rest.len();
-                classes::each(self.rest, &ESCAPE, |at| {
-                    skipped = at;
-                    false
-                });
+                let skipped = kernels::first_position(self.rest, ESC).unwrap_or(self.rest.len());
                 recognizer.offset += skipped as u64;
                 self.rest = &self.rest[skipped..];
             }

@@ -188,12 +188,22 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
         (!text.is_empty()).then_some(text)
     }
 
+    /// Starts the search at `searched`. Escapes that are accepted without reading each are not found.
+    fn search(&mut self) {
+        if self.escapes.pending().is_empty() {
+            let rest = self.text.as_bytes().get(self.searched..).unwrap_or_default();
+            self.searched += self.escapes.accepted_len(rest);
+        }
+        self.backslashes = Positions::after(self.searched);
+    }
+
     /// Returns the next piece of `text`.
     fn next_of_text(&mut self) -> Option<TextPiece<'c>> {
         let bytes = self.text.as_bytes();
         if !self.escapes.pending().is_empty() {
             let (piece, taken) = self.escapes.resume(self.decoder, bytes);
             (self.returned, self.searched) = (taken, taken);
+            self.search();
             if piece.is_none() {
                 self.escapes.end = self.decoder.valid_up_to();
             }
@@ -254,7 +264,7 @@ impl<'c> Iterator for JsonPieces<'_, 'c> {
                 match piece {
                     Some(TextPiece::Text(text)) => {
                         (self.text, self.returned, self.searched) = (text, 0, 0);
-                        self.backslashes = Positions::START;
+                        self.search();
                     }
                     Some(TextPiece::Seam(it)) => self.escapes.waiting = Some(TextPiece::Seam(it)),
                     Some(TextPiece::Repaired(it, error)) => {

@@ -135,17 +135,6 @@ impl Class {
         if first.is_ascii() { self.has(first) } else { first >= 0xC0 && entry(0) & entry(1) & entry(2) != 0 }
     }
 
-    /// Returns the byte of a class that consists of a single ASCII byte.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    #[inline]
-    pub(super) const fn only_ascii(&self) -> Option<u8> {
-        match self.words {
-            [word, 0, 0] if word.is_power_of_two() => Some(word.trailing_zeros() as u8),
-            [0, word, 0] if word.is_power_of_two() => Some(0x40 | word.trailing_zeros() as u8),
-            _ => None,
-        }
-    }
-
     /// Three words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, and the lead bytes.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) const fn words(&self) -> [u64; 3] {

@@ -9,24 +9,25 @@
 //! one build serves for the tests of all kernels. No cfg is part of the stable interface.
 
 use core::fmt;
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use super::arch;
 pub use super::functions::Kernel;
-use super::functions::{Functions, IsText};
+use super::functions::{IsText, of_each};
 
 impl Kernel {
     /// Returns the kernels that this CPU supports, the best first.
     pub fn available() -> impl Iterator<Item = Self> {
-        let kernels = arch::KERNELS.iter().copied().chain([&arch::PORTABLE, &arch::STD]);
+        const IS_SUPPORTED: [fn() -> bool; arch::COUNT] = of_each!(is_supported);
+        let supported = IS_SUPPORTED.iter().zip(0..).filter(|(is_supported, _)| is_supported());
         // SAFETY: the CPU supports them.
-        kernels.filter(|kernel| (kernel.is_supported)()).map(|kernel| unsafe { Self::new(kernel) })
+        supported.map(|(_, index)| unsafe { Self::new(index) })
     }
 
     /// Returns the name: `portable`, `avx2`, `avx512`, `neon`, `simd128` or `std`.
     pub const fn name(self) -> &'static str {
-        self.functions().name
+        const NAMES: [&str; arch::COUNT] = of_each!(name);
+        NAMES[self.index() as usize]
     }
 
     /// Returns the kernel in use.
@@ -34,7 +35,7 @@ impl Kernel {
     pub fn in_use() -> Self {
         if cfg!(utf8_codec_unoptimized) {
             // SAFETY: every CPU supports it.
-            return unsafe { Self::new(&arch::STD) };
+            return unsafe { Self::new(arch::STD) };
         }
         if let Some(known) = arch::KNOWN
             && FORCED.is_none()
@@ -42,18 +43,19 @@ impl Kernel {
             // SAFETY: the CPU has the instructions that the program was compiled for.
             return unsafe { Self::new(known) };
         }
-        // SAFETY: the pointer is null or points to the functions of a `Kernel`. A static needs no ordering.
-        match unsafe { IN_USE.load(Ordering::Relaxed).as_ref() } {
-            // SAFETY: same as above.
-            Some(kernel) => unsafe { Self::new(kernel) },
-            None => Self::choose_best(),
+        // The index needs no ordering.
+        match IN_USE.load(Ordering::Relaxed) {
+            UNKNOWN => Self::choose_best(),
+            // SAFETY: the index is that of a `Kernel`.
+            known => unsafe { Self::new(known) },
         }
     }
 
     /// Sets the kernel in use for all threads.
+    #[cfg(utf8_codec_kernel = "choice")]
     pub fn choose(self) {
-        IN_USE.store(ptr::from_ref(self.functions()).cast_mut(), Ordering::Relaxed);
-        IS_TEXT.store(self.functions().is_text as *mut (), Ordering::Relaxed);
+        IN_USE.store(self.index(), Ordering::Relaxed);
+        IS_TEXT.store(*self.is_text_function() as *mut (), Ordering::Relaxed);
     }
 
     #[cold]
@@ -66,9 +68,9 @@ impl Kernel {
         let wanted = FORCED;
         let is_wanted = |kernel: &Self| wanted.is_none_or(|name| name == kernel.name());
         // SAFETY: every CPU supports the portable kernel.
-        let portable = unsafe { Self::new(&arch::PORTABLE) };
+        let portable = unsafe { Self::new(arch::PORTABLE) };
         let best = Self::available().find(is_wanted).unwrap_or(portable);
-        best.choose();
+        IN_USE.store(best.index(), Ordering::Relaxed);
         best
     }
 }
@@ -79,10 +81,13 @@ impl fmt::Debug for Kernel {
     }
 }
 
-static IN_USE: AtomicPtr<Functions> = AtomicPtr::new(ptr::null_mut());
+/// The index of the kernel in use.
+static IN_USE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// The [`IsText`] of the kernel in use. It is stored separately, because for short texts the cost of reading the
-/// address of the kernel first would be noticeable.
+const UNKNOWN: u8 = u8::MAX;
+
+/// The [`IsText`] of the kernel in use. It is stored separately, because for short texts the cost of reading the index of
+/// the kernel first would be noticeable.
 static IS_TEXT: AtomicPtr<()> = AtomicPtr::new(choose_and_is_text as IsText as *mut ());
 
 /// Calls the [`IsText`] function of the kernel in use.
@@ -97,7 +102,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
         && FORCED.is_none()
     {
         // SAFETY: the CPU has the instructions that the program was compiled for; the caller guarantees the length.
-        return unsafe { (known.is_text)(bytes) };
+        return unsafe { Kernel::new(known).is_text_function()(bytes) };
     }
     let function = IS_TEXT.load(Ordering::Relaxed);
     // SAFETY: only functions of this type are stored, so the pointer can be converted to one. The CPU has the
@@ -105,14 +110,16 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { core::mem::transmute::<*mut (), IsText>(function)(bytes) }
 }
 
-/// Selects the best kernel and calls its [`IsText`].
+/// Stores the [`IsText`] of the kernel in use and calls it.
 ///
 /// # Safety
 ///
 /// There are at least 4 bytes.
 unsafe fn choose_and_is_text(bytes: &[u8]) -> bool {
+    let is_text = *Kernel::in_use().is_text_function();
+    IS_TEXT.store(is_text as *mut (), Ordering::Relaxed);
     // SAFETY: the CPU has the instructions of every `Kernel`; the caller guarantees the length.
-    unsafe { (Kernel::choose_best().functions().is_text)(bytes) }
+    unsafe { is_text(bytes) }
 }
 
 /// The name of the kernel that the build requires, if it requires one.

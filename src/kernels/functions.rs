@@ -3,17 +3,21 @@
 use core::fmt;
 use core::num::NonZeroUsize;
 
+use super::arch;
 use super::class::Class;
 use super::state::ScanState;
 
-/// A kernel that this CPU supports. Its functions can be called, because a value of this type exists only for a kernel
-/// that the CPU supports.
+/// A kernel that this CPU supports, as its index in [`arch::ALL`]. Its functions can be called, because a value of this
+/// type exists only for a kernel that the CPU supports.
 #[derive(Clone, Copy)]
 #[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
-pub struct Kernel(&'static Functions);
+pub struct Kernel(u8);
 
 /// Declares the functions of a kernel: for each a field of [`Functions`], and a method of [`Kernel`] that calls it. Those
-/// of `variants` have a number of variants, and the first argument of the method selects one.
+/// of `variants` have a number of variants, and the first argument of the method selects one. The method of a field returns
+/// it.
+///
+/// Each method has a table of its own, so that a program contains only the functions that it calls.
 macro_rules! functions {
     (
         functions {
@@ -31,10 +35,14 @@ macro_rules! functions {
         /// # Safety
         ///
         /// Each function may be called if `is_supported` returned true, and if the requirements of its type are met.
+        #[derive(Clone, Copy)]
         pub(super) struct Functions {
             $($(#[$attribute])* pub(super) $name: unsafe fn($($type),*) -> $result,)*
             $($(#[$other_attribute])* pub(super) $other: [unsafe fn($($input_type),*) -> $output; $count],)*
             $($(#[$field_attribute])* pub(super) $field: $field_type,)*
+            pub(super) name: &'static str,
+            /// Returns whether this CPU supports the instructions.
+            pub(super) is_supported: fn() -> bool,
         }
 
         impl Kernel {
@@ -42,21 +50,44 @@ macro_rules! functions {
                 $(#[$attribute])*
                 #[inline]
                 pub(super) fn $name(self, $($argument: $type),*) -> $result {
+                    static TABLE: [unsafe fn($($type),*) -> $result; arch::COUNT] = of_each!($name);
                     // SAFETY: this CPU supports every `Kernel`.
-                    unsafe { (self.0.$name)($($argument),*) }
+                    unsafe { self.select(&TABLE)($($argument),*) }
                 }
             )*
             $(
                 $(#[$other_attribute])*
                 #[inline]
                 pub(super) fn $other(self, variant: usize, $($input: $input_type),*) -> $output {
+                    static TABLE: [[unsafe fn($($input_type),*) -> $output; $count]; arch::COUNT] = of_each!($other);
                     // SAFETY: this CPU supports every `Kernel`.
-                    unsafe { (self.0.$other[variant])($($input),*) }
+                    unsafe { self.select(&TABLE)[variant]($($input),*) }
+                }
+            )*
+            $(
+                $(#[$field_attribute])*
+                #[inline(always)]
+                pub(super) fn $field(self) -> &'static $field_type {
+                    static TABLE: [$field_type; arch::COUNT] = of_each!($field);
+                    self.select(&TABLE)
                 }
             )*
         }
     };
 }
+
+/// The field of all kernels, by their indices.
+macro_rules! of_each {
+    ($field:ident) => {{
+        let (mut of_each, mut kernel) = ([arch::ALL[0].$field; arch::COUNT], 1);
+        while kernel < arch::COUNT {
+            of_each[kernel] = arch::ALL[kernel].$field;
+            kernel += 1;
+        }
+        of_each
+    }};
+}
+pub(super) use of_each;
 
 functions! {
     functions {
@@ -87,6 +118,9 @@ functions! {
         /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
         /// [`Found::searched`] bytes are searched.
         find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
+        /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON. It ends between
+        /// escapes. Returns 0 if the kernel has no vector code for it.
+        escapes_len(text: &[u8]) -> usize;
         /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups
         /// of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
         ascii_without(bytes: &[u8], class: &Class) -> usize;
@@ -103,16 +137,13 @@ functions! {
         copy_below[4](input: &[u8], output: &mut [u8]) -> usize;
     }
     fields {
-        name: &'static str,
-        /// Returns whether this CPU supports the instructions.
-        is_supported: fn() -> bool,
-        validate: Validate,
-        is_text: IsText,
+        validate_function: Validate,
+        is_text_function: IsText,
         /// `None` if the kernel has no vector code for it.
-        validate_plain: Option<ValidatePlain>,
+        validate_plain_function: Option<ValidatePlain>,
         /// `None` if the kernel has no vector code for it.
         #[cfg(feature = "mime")]
-        decode_quoted: Option<DecodeQuoted>,
+        quoted: Option<DecodeQuoted>,
         /// `None` if the kernel has only the portable loops.
         #[cfg(feature = "transcode")]
         utf16: Option<Utf16>,
@@ -127,13 +158,21 @@ functions! {
 impl Kernel {
     /// # Safety
     ///
-    /// [`Functions::is_supported`] returned true.
-    pub(super) const unsafe fn new(functions: &'static Functions) -> Self {
-        Self(functions)
+    /// [`Functions::is_supported`] of the kernel with this index in [`arch::ALL`] returned true.
+    pub(super) const unsafe fn new(index: u8) -> Self {
+        debug_assert!((index as usize) < arch::COUNT);
+        Self(index)
     }
 
-    pub(super) const fn functions(self) -> &'static Functions {
+    pub(super) const fn index(self) -> u8 {
         self.0
+    }
+
+    /// Returns the entry of this kernel.
+    #[inline(always)]
+    fn select<T>(self, of_each: &[T; arch::COUNT]) -> &T {
+        // SAFETY: the index is one of `ALL`.
+        unsafe { of_each.get_unchecked(usize::from(self.0)) }
     }
 
     /// Calls the [`Validate`] function of this kernel.
@@ -145,14 +184,14 @@ impl Kernel {
     pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
-        unsafe { (self.0.validate)(chunk, state) }
+        unsafe { self.validate_function()(chunk, state) }
     }
 
     /// Calls the [`ValidatePlain`] function of this kernel. Returns `None` if there is none, or if the chunk is too short for it
     /// to pay.
     #[inline]
     pub(super) fn validate_plain(self, state: &mut ScanState, chunk: &[u8]) -> Option<Result<(), Index>> {
-        let validate = self.0.validate_plain.filter(|_| chunk.len() >= MIN_PLAIN)?;
+        let validate = self.validate_plain_function().filter(|_| chunk.len() >= MIN_PLAIN)?;
         // SAFETY: this CPU supports every `Kernel`; the chunk is longer than a vector.
         Some(unsafe { validate(chunk, state) })
     }
@@ -161,14 +200,7 @@ impl Kernel {
     #[cfg(test)]
     pub(super) fn is_text(self, bytes: &[u8]) -> bool {
         // SAFETY: this CPU supports every `Kernel`; the length is tested first.
-        bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
-    }
-
-    /// Returns whether this kernel has vector code for quoted-printable.
-    #[cfg(feature = "mime")]
-    #[inline]
-    pub(super) const fn has_quoted(self) -> bool {
-        self.0.decode_quoted.is_some()
+        bytes.len() >= 4 && unsafe { self.is_text_function()(bytes) }
     }
 
     /// Calls the [`DecodeQuoted`] function of this kernel. Returns 0 if it has none.
@@ -176,25 +208,7 @@ impl Kernel {
     #[inline]
     pub(super) fn decode_quoted(self, encoded: &[u8], output: &mut [u8], segments: &mut [Segment]) -> usize {
         // SAFETY: this CPU supports every `Kernel`.
-        self.0.decode_quoted.map_or(0, |decode| unsafe { decode(encoded, output, segments) })
-    }
-
-    /// Returns the UTF-16 conversions of this kernel. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn utf16(self) -> Option<&'static Utf16> {
-        self.0.utf16.as_ref()
-    }
-
-    /// Returns the conversions of this kernel from UTF-8 to UTF-32. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn encode_utf32(self) -> Option<[Encode; 2]> {
-        self.0.encode_utf32
-    }
-
-    /// Returns the conversions between encodings without sequences. This CPU supports them.
-    #[cfg(feature = "transcode")]
-    pub(super) const fn units(self) -> &'static Units {
-        self.0.units
+        self.quoted().map_or(0, |decode| unsafe { decode(encoded, output, segments) })
     }
 }
 
@@ -386,6 +400,7 @@ pub(crate) struct Segment {
 
 /// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]
+#[derive(Clone, Copy)]
 pub(super) struct Utf16 {
     /// From text.
     pub(super) encode: [Encode; 2],

@@ -6,6 +6,7 @@
 //! | module | computes |
 //! |---|---|
 //! | `validation.rs` | where a stream becomes ill-formed |
+//! | `escapes.rs` | how far the escapes of JSON are those of characters |
 //! | `masked.rs` | up to where the masked payload of a WebSocket frame is well-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back; between UTF-8 and UTF-32 through UTF-16 |
@@ -75,6 +76,7 @@ pub(crate) mod copy;
 pub(crate) mod count;
 #[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
 mod dispatch;
+pub(crate) mod escapes;
 mod formula;
 mod functions;
 #[cfg(feature = "transcode")]
@@ -104,7 +106,9 @@ pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
 #[cfg(feature = "codec")]
 pub(crate) use positions::find_byte;
+#[cfg(feature = "transcode")]
+pub(crate) use positions::first_position;
 #[cfg(all(feature = "alloc", feature = "transcode"))]
-pub(crate) use positions::{first_position, last_position};
+pub(crate) use positions::last_position;
 pub(crate) use state::{AtBoundary, ScanState};
 pub(crate) use validation::{TextEnd, plain_prefix, prefix, prefix_within, short_ascii, text, validate};

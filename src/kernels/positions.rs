@@ -7,7 +7,7 @@
 #[cfg(feature = "codec")]
 use super::arch;
 use super::dispatch::Kernel;
-#[cfg(all(feature = "alloc", feature = "transcode"))]
+#[cfg(feature = "transcode")]
 use super::functions::BLOCK;
 use super::functions::CAPACITY;
 
@@ -23,11 +23,11 @@ pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
 }
 
 /// The number of bytes that [`first_position`] and [`last_position`] search at once.
-#[cfg(all(feature = "alloc", feature = "transcode"))]
+#[cfg(feature = "transcode")]
 const GROUP: usize = 1024;
 
 /// Returns the first position of a byte.
-#[cfg(all(feature = "alloc", feature = "transcode"))]
+#[cfg(feature = "transcode")]
 pub(crate) fn first_position(bytes: &[u8], byte: u8) -> Option<usize> {
     let kernel = Kernel::in_use();
     let mut at = bytes.chunks_exact(GROUP).take_while(|group| kernel.count(group, byte) == 0).count() * GROUP;
@@ -46,7 +46,7 @@ pub(crate) fn last_position(bytes: &[u8], byte: u8) -> Option<usize> {
 }
 
 /// Whether a block has a byte. The compiler makes vector instructions of the loop, because it has no early exit.
-#[cfg(all(feature = "alloc", feature = "transcode"))]
+#[cfg(feature = "transcode")]
 fn has(block: &[u8; BLOCK], byte: u8) -> bool {
     block.iter().fold(false, |any, &other| any | (other == byte))
 }
@@ -65,6 +65,11 @@ pub(crate) struct Positions {
 
 impl Positions {
     pub(crate) const START: Self = Self { found: [0; CAPACITY], next: 0, count: 0, base: 0, searched: 0 };
+
+    /// Starts after the first `searched` bytes.
+    pub(crate) const fn after(searched: usize) -> Self {
+        Self { searched, ..Self::START }
+    }
 
     #[inline]
     pub(crate) fn next(&mut self, bytes: &[u8], byte: u8) -> Option<usize> {

@@ -5,7 +5,7 @@ pub(crate) use super::functions::{Segment, WINDOW};
 
 /// Whether the kernel in use has code for quoted-printable.
 pub(crate) fn is_supported() -> bool {
-    Kernel::in_use().has_quoted()
+    Kernel::in_use().quoted().is_some()
 }
 
 /// Decodes the start of a quoted-printable body as segments without errors and without white space at the end of a
@@ -86,7 +86,7 @@ mod tests {
             bytes.extend(more);
         }
         let at_end = encoded.len().is_multiple_of(2);
-        for kernel in Kernel::available().filter(|kernel| kernel.has_quoted()) {
+        for kernel in Kernel::available().filter(|kernel| kernel.quoted().is_some()) {
             let (input, output) = (pages.0.slice(encoded.len(), at_end), pages.1.slice(room, at_end));
             input.copy_from_slice(encoded);
             let mut segments = [Segment::default(); 16];

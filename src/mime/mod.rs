@@ -78,6 +78,11 @@
 //! `mime`, `no_std` with an allocator. With `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of tokio.
 
 mod body;
+#[cfg(feature = "transcode")]
+mod charset;
+#[cfg(not(feature = "transcode"))]
+#[path = "charset_none.rs"]
+mod charset;
 mod encoded_word;
 mod error;
 mod escaped;

@@ -171,7 +171,7 @@ fn after_error(
         }
         limit = StepLimit::AFTER_SHORT_TEXT;
         loop {
-            match pieces.next() {
+            match pieces.next_by_call() {
                 None => return Ok(()),
                 Some(Piece::Text(text)) => {
                     if text.len() > StepLimit::SHORT_TEXT {

@@ -130,7 +130,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     #[cold]
     fn next_at_start(&mut self) -> Option<TextPiece<'c>> {
         let (decoder, rest) = (*self.pieces.decoder(), self.pieces.rest());
-        let (piece, first) = match self.pieces.next()? {
+        let (piece, first) = match self.pieces.next_by_call()? {
             Piece::Text(text) => (TextPiece::Text(text), text.chars().next()),
             Piece::Seam(character) => (TextPiece::Seam(character.into()), Some(character)),
             Piece::IllFormed(error) => {
@@ -143,7 +143,10 @@ impl<'d, 'c> TextPieces<'d, 'c> {
             (First::Strip, TextPiece::Text(text)) if text.len() > BOM.len_utf8() => {
                 Some(TextPiece::Text(&text[BOM.len_utf8()..]))
             }
-            (First::Strip, _) => self.next_piece(),
+            (First::Strip, _) => {
+                let piece = self.pieces.next_by_call()?;
+                Some(self.with_policies(piece))
+            }
             // The iterator may be dropped after the error, so the text after it is decoded again as the next piece.
             (First::MissingBom, _) => {
                 self.pieces.restart(decoder, rest);

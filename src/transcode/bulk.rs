@@ -3,9 +3,10 @@
 //! [`copy`] may stop between any two code points. The slow path continues from there, code point by code point, and
 //! detects errors.
 
+use super::item::Item;
 use super::pairs;
 use super::pivot::{FIRST_UNITS, Pivot};
-use super::source::{Item, Source};
+use super::source::Source;
 use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;

@@ -50,6 +50,7 @@ mod bulk;
 mod carry;
 #[cfg(feature = "alloc")]
 mod growing;
+mod item;
 mod legacy;
 mod pairs;
 mod pivot;

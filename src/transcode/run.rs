@@ -2,7 +2,8 @@
 
 use super::bulk;
 use super::carry::{CarriedBytes, NO_SEAM, Replacement, Room};
-use super::source::{Item, Source, is_high, is_low};
+use super::item::Item;
+use super::source::{Source, is_high, is_low};
 use super::switches::Switches;
 use super::target::Target;
 use super::unmappable::UnmappablePolicy;

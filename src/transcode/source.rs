@@ -4,6 +4,7 @@
 //! unfinished sequence are passed again, followed by more bytes. A result other than [`Item::Unfinished`] does not
 //! depend on later bytes, so the results do not depend on how the stream is split into chunks.
 
+use super::item::Item;
 use super::legacy::LegacySource;
 use super::switches::Switches;
 use crate::encoding::Encoding;
@@ -18,23 +19,6 @@ use crate::error::ErrorKind;
 pub(super) const MAX_UNFINISHED: usize = 7;
 /// The length of the longest sequence: two surrogates in UTF-32.
 pub(super) const MAX_SEQUENCE: usize = 8;
-
-/// The first item of a slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item {
-    /// A code point, of `len` bytes.
-    CodePoint { value: u32, len: usize },
-    /// Two code points that one sequence of `len` bytes represents, in Big5.
-    #[cfg_attr(not(feature = "encoding_rs"), allow(dead_code, reason = "only legacy encodings have them"))]
-    CodePoints { first: u32, second: u32, len: usize },
-    /// An escape sequence of `len` bytes, which represents nothing.
-    #[cfg_attr(not(feature = "encoding_rs"), allow(dead_code, reason = "only legacy encodings have them"))]
-    Escape { len: usize },
-    /// An ill-formed sequence of `len` bytes.
-    IllFormed { kind: ErrorKind, len: usize },
-    /// The slice is the start of a sequence, of at most [`MAX_UNFINISHED`] bytes.
-    Unfinished,
-}
 
 /// The decoder for the units of an encoding.
 #[derive(Clone, Copy, Debug)]
@@ -256,17 +240,6 @@ impl Source {
                 Item::CodePoint { value, .. } if !is_low(value) => never,
                 item => item,
             },
-        }
-    }
-}
-
-impl From<Sequence> for Item {
-    #[inline]
-    fn from(sequence: Sequence) -> Self {
-        match sequence {
-            Sequence::Whole { value, len } => Self::CodePoint { value, len },
-            Sequence::IllFormed { kind, len } => Self::IllFormed { kind, len },
-            Sequence::Unfinished => Self::Unfinished,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Encoding: from code points to bytes.
 
+use super::item::{EncodedSequence, pair};
 use super::legacy::LegacyTarget;
 use super::source::is_surrogate;
 use super::switches::Switches;
 use crate::encoding::Encoding;
-use crate::encoding::dialects;
 use crate::encoding::windows_1252;
 
 /// A target encoding and its options.
@@ -13,53 +13,6 @@ pub(super) struct Target {
     encoding: Encoding,
     switches: Switches,
     legacy: Option<LegacyTarget>,
-}
-
-/// The encoded bytes of one code point.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EncodedSequence {
-    bytes: [u8; 6],
-    len: u8,
-}
-
-impl EncodedSequence {
-    #[inline]
-    pub(super) fn as_slice(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-
-    #[inline]
-    fn of<const N: usize>(bytes: [u8; N]) -> Self {
-        let mut sequence = Self { bytes: [0; 6], len: N as u8 };
-        sequence.bytes[..N].copy_from_slice(&bytes);
-        sequence
-    }
-
-    /// Creates a sequence of at most 6 bytes.
-    #[cfg(feature = "encoding_rs")]
-    pub(super) fn of_slice(slice: &[u8]) -> Self {
-        let mut sequence = Self { bytes: [0; 6], len: slice.len() as u8 };
-        sequence.bytes[..slice.len()].copy_from_slice(slice);
-        sequence
-    }
-
-    /// Encodes `value` in the shortest form, by Annex R, Table 4.
-    #[inline]
-    fn of_value(value: u32) -> Self {
-        let mut sequence = Self::default();
-        sequence.len = dialects::encode(value, &mut sequence.bytes) as u8;
-        sequence
-    }
-
-    /// Encodes the two UTF-16 code units of a value in 3 bytes each.
-    fn of_pair(value: u32) -> Self {
-        let [high, low] = pair(value);
-        let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));
-        let mut sequence = Self { bytes: [0; 6], len: 6 };
-        sequence.bytes[..3].copy_from_slice(&high.bytes[..3]);
-        sequence.bytes[3..].copy_from_slice(&low.bytes[..3]);
-        sequence
-    }
 }
 
 impl Target {
@@ -181,12 +134,6 @@ impl Target {
     fn unit(&self, unit: u16) -> [u8; 2] {
         if matches!(self.encoding, Encoding::Utf16Be) { unit.to_be_bytes() } else { unit.to_le_bytes() }
     }
-}
-
-/// Returns the surrogates of a supplementary code point (Unicode D91).
-const fn pair(value: u32) -> [u16; 2] {
-    let rest = value - 0x1_0000;
-    [0xD800 | (rest >> 10) as u16, 0xDC00 | (rest & 0x3FF) as u16]
 }
 
 pub(super) fn encode_windows_1252(value: u32) -> Option<u8> {

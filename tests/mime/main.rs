@@ -2,6 +2,8 @@
 #![allow(missing_docs)]
 
 mod body;
+#[cfg(feature = "encoding_rs")]
+mod charsets;
 mod delimiters;
 mod headers;
 mod message;

@@ -43,7 +43,7 @@ pub fn repair(parts: &[Part], input: &[u8], policy: ErrorPolicy) -> String {
     let replacement = |&(at, len): &(u64, u8)| -> String {
         let bytes = input[at as usize..][..len.into()].iter();
         match policy {
-            ErrorPolicy::Replace => "\u{FFFD}".into(),
+            ErrorPolicy::Replace | ErrorPolicy::ReplaceAsJava => "\u{FFFD}".into(),
             ErrorPolicy::ReplaceWith(character) => character.into(),
             ErrorPolicy::Substitute(ascii) => bytes.map(|_| char::from(ascii)).collect(),
             ErrorPolicy::Escape => bytes.map(|byte| format!("\\x{byte:02x}")).collect(),

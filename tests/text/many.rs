@@ -1,7 +1,7 @@
 //! `repair_many` has the same result as `TextDecoder::decode` for each string in order.
 
+use core::error::Error as _;
 use std::borrow::Cow;
-use std::error::Error as _;
 
 use utf8_codec::{ErrorPolicy, RepairManyError, TextDecoder, ValidateManyError, repair_many, validate_many};
 

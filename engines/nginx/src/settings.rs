@@ -18,6 +18,8 @@ pub(crate) enum Arguments {
     Flag,
     /// One or more.
     Many,
+    /// A JSON document.
+    Json,
 }
 
 /// A directive of `http` only, or of `stream` too.
@@ -35,15 +37,16 @@ const fn directive(name: &'static core::ffi::CStr, key: &'static str, arguments:
 }
 
 /// The number of directives that `stream` has: the first ones.
-pub(crate) const OF_STREAM: usize = 7;
+pub(crate) const OF_STREAM: usize = 8;
 
-pub(crate) const DIRECTIVES: [Directive; 20] = [
+pub(crate) const DIRECTIVES: [Directive; 22] = [
     directive(c"utf8_validate", "action", Arguments::One),
     directive(c"utf8_on_error", "on_error", Arguments::One),
     directive(c"utf8_bom", "bom", Arguments::One),
     directive(c"utf8_subset", "subset", Arguments::One),
     directive(c"utf8_json_strings", "json_strings", Arguments::One),
     directive(c"utf8_json_subset", "json_subset", Arguments::One),
+    directive(c"utf8_forward", "forward", Arguments::One),
     directive(c"utf8_direction", "direction", Arguments::One),
     directive(c"utf8_mode", "mode", Arguments::One),
     directive(c"utf8_headers", "headers", Arguments::One),
@@ -57,6 +60,7 @@ pub(crate) const DIRECTIVES: [Directive; 20] = [
     directive(c"utf8_length_prefixed", "length_prefixed", Arguments::One),
     directive(c"utf8_form_data", "form_data", Arguments::Flag),
     directive(c"utf8_json_event_streams", "json_event_streams", Arguments::Flag),
+    directive(c"utf8_protobuf", "protobuf", Arguments::Json),
     directive(c"utf8_buffer_size", "", Arguments::One),
 ];
 
@@ -117,6 +121,7 @@ impl Block {
                 "off" => false,
                 _ => return Err("is `on` or `off`".into()),
             }),
+            Arguments::Json => serde_json::from_str(first).map_err(|error| error.to_string())?,
             Arguments::One if first == "off" && matches!(key, "subset" | "json_strings" | "json_subset") => {
                 Value::Null
             }

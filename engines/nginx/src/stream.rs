@@ -70,12 +70,7 @@ unsafe fn new_session<'s>(s: *mut ngx_stream_session_t) -> Option<&'s RefCell<Se
         let checked = checked(s)?;
         let settings = &checked.settings;
         let way = |message| {
-            let check = if settings.covers(message) {
-                Check::text(settings.decoder(), settings.only_reports())
-                    .with_json_strings(settings.json_strings())
-            } else {
-                Check::pass()
-            };
+            let check = if settings.covers(message) { Check::connection(settings) } else { Check::pass() };
             Way { check, is_over: false, inserted: Inserted::default() }
         };
         let new = Session {

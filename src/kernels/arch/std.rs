@@ -7,9 +7,9 @@ use crate::kernels::formula;
 use crate::kernels::functions::{Functions, Index};
 use crate::kernels::state::ScanState;
 
-pub(in crate::kernels) static STD: Functions = Functions {
-    validate,
-    is_text: |bytes| str::from_utf8(bytes).is_ok(),
+pub(super) const STD: Functions = Functions {
+    validate_function: validate,
+    is_text_function: |bytes| str::from_utf8(bytes).is_ok(),
     ..super::portable::extended("std", || true)
 };
 

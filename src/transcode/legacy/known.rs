@@ -6,8 +6,7 @@ use encoding_rs::{Decoder, DecoderResult, Encoder, EncoderResult};
 
 use crate::encoding::Encoding;
 use crate::error::ErrorKind;
-use crate::transcode::source::Item;
-use crate::transcode::target::EncodedSequence;
+use crate::transcode::item::{EncodedSequence, Item};
 
 /// A legacy encoding of the input, and its state between two sequences.
 #[derive(Clone, Copy, Debug)]

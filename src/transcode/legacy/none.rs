@@ -1,8 +1,7 @@
 //! The types without the feature `encoding_rs`. They have no values.
 
 use crate::encoding::Encoding;
-use crate::transcode::source::Item;
-use crate::transcode::target::EncodedSequence;
+use crate::transcode::item::{EncodedSequence, Item};
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::transcode) enum LegacySource {}

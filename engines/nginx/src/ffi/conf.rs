@@ -25,7 +25,7 @@ pub(crate) const fn commands<const N: usize>(
     while index < N - 1 {
         let directive = &DIRECTIVES[index];
         let arguments = match directive.arguments {
-            Arguments::One | Arguments::Flag => ngx::ffi::NGX_CONF_TAKE1,
+            Arguments::One | Arguments::Flag | Arguments::Json => ngx::ffi::NGX_CONF_TAKE1,
             Arguments::Many => ngx::ffi::NGX_CONF_1MORE,
         };
         commands[index] = ngx_command_t {

@@ -11,130 +11,18 @@
 
 mod request;
 mod response;
+mod state;
 
-use core::cell::RefCell;
 use core::ffi::{c_char, c_void};
-use core::ptr;
-use std::sync::Arc;
 
 use ngx::ffi::*;
 use utf8_codec_envoy::config::FilterKind;
-use utf8_codec_envoy::plan::Check;
 
-use crate::exchange::{Answer, Exchange, Variable};
-use crate::ffi::chain::Inserted;
-use crate::ffi::conf::{block, commands, create, merge, name, set};
-use crate::ffi::{ERROR, OK, copy, find, guard, log, own, set_panic_hook};
-use crate::settings::{Checked, DIRECTIVES};
-
-/// The context of a request or subrequest in one location.
-#[derive(Debug, Default)]
-struct Reply {
-    /// The answer to a rejected message.
-    answer: Option<Answer>,
-    /// The header of the response is that of the answer.
-    is_answering: bool,
-    has_answered: bool,
-    check: Option<Box<Check>>,
-    checked: Option<Arc<Checked>>,
-    /// The response, if it is held until its end.
-    held: Option<Vec<u8>>,
-    /// The response was rejected after its header. It ends when the text before the error is written.
-    is_over: bool,
-    inserted: Inserted,
-}
-
-type Shared = RefCell<(Exchange, Inserted)>;
-
-/// The filters that were registered before.
-static mut NEXT: (
-    ngx_http_output_header_filter_pt,
-    ngx_http_output_body_filter_pt,
-    ngx_http_request_body_filter_pt,
-) = (None, None, None);
-
-/// The settings of the location of a request, if it checks anything.
-///
-/// # Safety
-///
-/// `r` is the request of a hook. The same holds for all functions of this file.
-unsafe fn checked(r: *mut ngx_http_request_t) -> Option<Arc<Checked>> {
-    // SAFETY: the configuration of the location lives as long as the request.
-    unsafe {
-        let conf = *(*r).loc_conf.add(ngx_http_utf8_codec_module.ctx_index);
-        block(conf).borrow().settings.clone()
-    }
-}
-
-/// Returns the state of the main request, which is created for a location that checks anything.
-unsafe fn shared<'r>(r: *mut ngx_http_request_t, checked: Option<Arc<Checked>>) -> Option<&'r Shared> {
-    // SAFETY: the state lives as long as the pool of the request.
-    unsafe {
-        let pool = (*r).pool;
-        if let Some(shared) = find(pool) {
-            return Some(shared);
-        }
-        own(pool, RefCell::new((Exchange::new(checked?), Inserted::default())))
-    }
-}
-
-/// Returns the context in the location, if there is one. An internal redirect removes it.
-unsafe fn reply<'r>(r: *mut ngx_http_request_t) -> Option<&'r RefCell<Reply>> {
-    // SAFETY: only `new_reply` sets the pointer.
-    unsafe { (*(*r).ctx.add(ngx_http_utf8_codec_module.ctx_index)).cast::<RefCell<Reply>>().as_ref() }
-}
-
-unsafe fn new_reply(r: *mut ngx_http_request_t, new: Reply) -> Option<()> {
-    // SAFETY: the context lives as long as the pool of the request.
-    unsafe {
-        let new: &RefCell<Reply> = own((*r).pool, RefCell::new(new))?;
-        *(*r).ctx.add(ngx_http_utf8_codec_module.ctx_index) = ptr::from_ref(new).cast_mut().cast();
-        Some(())
-    }
-}
-
-/// Keeps the answer for the filters of the response. Returns its status.
-unsafe fn keep_answer(r: *mut ngx_http_request_t, answer: Answer) -> ngx_int_t {
-    let status = answer.status as ngx_int_t;
-    // SAFETY: the request is that of the hook.
-    unsafe {
-        match reply(r) {
-            Some(reply) => {
-                let mut reply = reply.borrow_mut();
-                (reply.check, reply.held) = (None, None);
-                reply.answer = Some(answer);
-            }
-            None => {
-                if new_reply(r, Reply { answer: Some(answer), ..Reply::default() }).is_none() {
-                    return NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
-                }
-            }
-        }
-    }
-    status
-}
-
-/// Writes the line about a rejected or reported message.
-unsafe fn log_line(r: *mut ngx_http_request_t, shared: &Shared) {
-    if let Some(line) = shared.borrow_mut().0.record.line.take() {
-        // SAFETY: a request has a connection with a log.
-        unsafe { log(NGX_LOG_INFO, (*(*r).connection).log, &line) };
-    }
-}
-
-/// The status of a request after a panic.
-unsafe fn panicked(r: *mut ngx_http_request_t) -> ngx_int_t {
-    let answer = || {
-        // SAFETY: the request is that of the hook.
-        unsafe {
-            (*r).set_keepalive(0);
-            let answer = shared(r, None)?.try_borrow_mut().ok()?.0.panicked();
-            Some(keep_answer(r, answer))
-        }
-    };
-    let failed = NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
-    guard(|| answer().unwrap_or(failed), || failed)
-}
+use self::state::{MODULE, NEXT, shared};
+use crate::exchange::Variable;
+use crate::ffi::conf::{commands, create, merge, name, set};
+use crate::ffi::{ERROR, OK, copy, guard, set_panic_hook};
+use crate::settings::DIRECTIVES;
 
 unsafe extern "C" fn variable(
     r: *mut ngx_http_request_t,
@@ -171,6 +59,7 @@ unsafe extern "C" fn add_filters(cf: *mut ngx_conf_t) -> ngx_int_t {
     set_panic_hook();
     // SAFETY: nginx reads a configuration on one thread, and registers its own filters before those of modules.
     unsafe {
+        MODULE = &raw mut ngx_http_utf8_codec_module;
         NEXT = (ngx_http_top_header_filter, ngx_http_top_body_filter, ngx_http_top_request_body_filter);
         ngx_http_top_header_filter = Some(response::header_filter);
         ngx_http_top_body_filter = Some(response::body_filter);

@@ -3,7 +3,7 @@
 use ngx::ffi::*;
 use utf8_codec::http::MessageKind;
 
-use super::{NEXT, Shared, checked, keep_answer, log_line, panicked, shared};
+use super::state::{NEXT, Shared, checked, keep_answer, log_line, panicked, shared};
 use crate::exchange::Request;
 use crate::ffi::chain::{Chain, Inserted, rewrite, slices};
 use crate::ffi::fields::{of_request, remove_of_request};

@@ -4,17 +4,15 @@ use core::cell::RefCell;
 use std::sync::Arc;
 
 use ngx::ffi::*;
+use utf8_codec::from_utf8;
 use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec_envoy::plan::{Content, Outcome, decide};
 
-use super::{
-    NEXT, Reply, checked, keep_answer, log_line, new_reply, ngx_http_utf8_codec_module, panicked, reply,
-    shared,
-};
+use super::state::{MODULE, NEXT, Reply, checked, keep_answer, log_line, new_reply, panicked, reply, shared};
 use crate::exchange::Answer;
 use crate::ffi::chain::{Chain, consume, rewrite, slices};
 use crate::ffi::fields::{of_response, remove_of_response, set_answer};
-use crate::ffi::{AGAIN, ERROR, OK, guard, log};
+use crate::ffi::{AGAIN, ERROR, OK, bytes, guard, log};
 
 unsafe fn next_header(r: *mut ngx_http_request_t) -> ngx_int_t {
     // SAFETY: the filter was registered before this one.
@@ -31,7 +29,7 @@ unsafe fn finalize(r: *mut ngx_http_request_t, answer: Answer) -> ngx_int_t {
     // SAFETY: the request is that of the hook, and nothing is borrowed.
     unsafe {
         let status = keep_answer(r, answer);
-        ngx_http_filter_finalize_request(r, &raw mut ngx_http_utf8_codec_module, status)
+        ngx_http_filter_finalize_request(r, MODULE, status)
     }
 }
 
@@ -40,7 +38,7 @@ pub(super) unsafe extern "C" fn header_filter(r: *mut ngx_http_request_t) -> ngx
         // SAFETY: the request is that of the hook.
         unsafe {
             let status = panicked(r);
-            ngx_http_filter_finalize_request(r, &raw mut ngx_http_utf8_codec_module, status)
+            ngx_http_filter_finalize_request(r, MODULE, status)
         }
     };
     // SAFETY: the request is that of the hook.
@@ -79,7 +77,8 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
         let mut content_type = Vec::new();
         let mut fields = of_response(r, &mut content_type);
         let response = MessageKind::Response;
-        let plan = match decide(settings, response, fields.iter().copied(), content, None) {
+        let path = from_utf8(bytes((*r).unparsed_uri)).ok();
+        let plan = match decide(settings, response, fields.iter().copied(), content, path) {
             Ok(plan) => plan,
             Err(reason) if settings.only_reports() => {
                 shared.borrow_mut().0.record.set("reported", response, Some(reason));
@@ -96,7 +95,7 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
         if is_checked {
             // nginx cuts ranges out of a body later, in the header and before this filter in the body.
             fields.push((b"content-range", b"bytes 0-0/1"));
-            let ranged = decide(settings, response, fields.iter().copied(), content, None);
+            let ranged = decide(settings, response, fields.iter().copied(), content, path);
             if !plan.untrue.is_empty() || !ranged.is_ok_and(|plan| plan.check.is_passing()) {
                 (*r).set_allow_ranges(0);
             }
@@ -129,7 +128,7 @@ pub(super) unsafe extern "C" fn body_filter(r: *mut ngx_http_request_t, from: *m
                 reply(r).is_some_and(|reply| reply.try_borrow().is_ok_and(|reply| reply.held.is_some()));
             let status = panicked(r);
             if is_held {
-                return ngx_http_filter_finalize_request(r, &raw mut ngx_http_utf8_codec_module, status);
+                return ngx_http_filter_finalize_request(r, MODULE, status);
             }
             if let Some(reply) = reply(r) {
                 reply.borrow_mut().is_over = true;
@@ -273,7 +272,9 @@ unsafe fn end_response(r: *mut ngx_http_request_t, chain: &Chain) -> ngx_int_t {
     // SAFETY: the request is that of the hook.
     unsafe {
         let connection = (*r).connection;
-        if (!chain.is_empty() || (*connection).buffered() != 0) && next_body(r, chain.first()) == ERROR {
+        // Also the header may not be written yet.
+        let has_output = !chain.is_empty() || !(*r).out.is_null() || (*connection).buffered() != 0;
+        if has_output && next_body(r, chain.first()) == ERROR {
             return ERROR;
         }
         if (*connection).buffered() != 0 { AGAIN } else { ERROR }

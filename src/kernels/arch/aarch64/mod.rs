@@ -17,14 +17,14 @@ use crate::kernels::functions::Functions;
 use crate::kernels::functions::Utf16;
 
 /// The kernels of this target, the best first.
-pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&NEON];
+pub(in crate::kernels) const KERNELS: [Functions; 1] = [NEON];
 
 /// NEON is part of the target, so no detection is needed.
-pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&NEON);
+pub(in crate::kernels) const KNOWN: Option<u8> = Some(0);
 
-static NEON: Functions = Functions {
-    validate: neon::validate,
-    is_text: neon::is_text,
+const NEON: Functions = Functions {
+    validate_function: neon::validate,
+    is_text_function: neon::is_text,
     #[cfg(feature = "transcode")]
     ascii_len: neon::ascii_len,
     #[cfg(feature = "mime")]

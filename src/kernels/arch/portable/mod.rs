@@ -4,6 +4,8 @@
 pub(in crate::kernels) mod base64;
 pub(super) mod classes;
 pub(in crate::kernels) mod count;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(in crate::kernels) mod escapes;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
@@ -17,7 +19,7 @@ mod validation;
 
 use crate::kernels::functions::Functions;
 
-pub(in crate::kernels) static PORTABLE: Functions = extended("portable", || true);
+pub(super) const PORTABLE: Functions = extended("portable", || true);
 
 /// Returns the functions of this kernel, with another name and another test of the CPU. Other kernels replace those for
 /// which they have their own.
@@ -28,9 +30,9 @@ pub(super) const fn extended(name: &'static str, is_supported: fn() -> bool) -> 
 const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
-    validate: validation::validate,
-    is_text: validation::is_text,
-    validate_plain: None,
+    validate_function: validation::validate,
+    is_text_function: validation::is_text,
+    validate_plain_function: None,
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
@@ -44,9 +46,10 @@ const FUNCTIONS: Functions = Functions {
         base64::decode_lines(encoded, output, form, base64::decode_groups)
     },
     #[cfg(feature = "mime")]
-    decode_quoted: None,
+    quoted: None,
     find_all: positions::find_all,
     find_class: classes::find_class,
+    escapes_len: |_| 0,
     ascii_without: |_, _| 0,
     #[cfg(feature = "transcode")]
     utf16: None,

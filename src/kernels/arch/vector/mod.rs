@@ -132,6 +132,13 @@ pub(in crate::kernels) trait Vector: Copy {
     #[cfg(test)]
     fn mark_bits(self) -> u64;
 
+    /// Calls the function [`validate`] without inlining it into [`is_text`].
+    ///
+    /// # Safety
+    ///
+    /// Same as for [`validate`].
+    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>;
+
     /// Calls the function [`validate_large`] without inlining it into [`validate`].
     ///
     /// # Safety

@@ -148,7 +148,7 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
     }
     let mut state = ScanState::before_text(len);
     // SAFETY: the CPU has the instructions; there are at least 4 bytes.
-    unsafe { validate::<V>(bytes, &mut state) }.is_ok() && state.pending_len() == 0
+    unsafe { V::validate(bytes, &mut state) }.is_ok() && state.pending_len() == 0
 }
 
 /// Returns the marks of all vectors of a chunk. The last vector overlaps the one before it.

@@ -5,14 +5,14 @@ mod simd128;
 use crate::kernels::functions::Functions;
 
 /// The kernels of this target, the best first.
-pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&SIMD128];
+pub(in crate::kernels) const KERNELS: [Functions; 1] = [SIMD128];
 
 /// An engine rejects a module with instructions that it does not have, so no detection is needed.
-pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&SIMD128);
+pub(in crate::kernels) const KNOWN: Option<u8> = Some(0);
 
-static SIMD128: Functions = Functions {
-    validate: simd128::validate,
-    is_text: simd128::is_text,
+const SIMD128: Functions = Functions {
+    validate_function: simd128::validate,
+    is_text_function: simd128::is_text,
     #[cfg(feature = "transcode")]
     ascii_len: simd128::ascii_len,
     find_all: simd128::find_all,

@@ -24,7 +24,6 @@ macro_rules! prefetches {
 
 mod avx2;
 mod avx512;
-#[cfg(any(test, not(feature = "std")))]
 mod detect;
 mod vendor;
 
@@ -32,22 +31,14 @@ use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
 use crate::kernels::functions::Utf16;
 
-/// Whether the CPU has the features of the compilation target, or all of these, detected at run time.
-macro_rules! has {
-    ($by_cpuid:path; $($feature:tt)*) => {{
-        #[cfg(feature = "std")]
-        let detected = true $(&& std::arch::is_x86_feature_detected!($feature))*;
-        #[cfg(not(feature = "std"))]
-        let detected = cfg!(all($(target_feature = $feature),*)) || $by_cpuid();
-        detected
-    }};
-}
-
 /// The kernels of this target, the best first.
-pub(in crate::kernels) static KERNELS: [&Functions; 2] = [&AVX512, &AVX2];
+pub(in crate::kernels) const KERNELS: [Functions; 2] = [AVX512, AVX2];
 
 /// The kernel that the program was compiled for (`-C target-cpu`), which needs no detection.
-pub(in crate::kernels) const KNOWN: Option<&Functions> = if cfg!(all(
+pub(in crate::kernels) const KNOWN: Option<u8> = if HAS_AVX512 { Some(0) } else { None };
+
+/// Whether the compilation target has the features.
+const HAS_AVX512: bool = cfg!(all(
     target_feature = "avx512f",
     target_feature = "avx512bw",
     target_feature = "avx512vl",
@@ -56,11 +47,8 @@ pub(in crate::kernels) const KNOWN: Option<&Functions> = if cfg!(all(
     target_feature = "bmi1",
     target_feature = "bmi2",
     target_feature = "popcnt"
-)) {
-    Some(&AVX512)
-} else {
-    None
-};
+));
+const HAS_AVX2: bool = cfg!(all(target_feature = "avx2", target_feature = "bmi1", target_feature = "popcnt"));
 
 /// Returns the functions of a module, which both kernels have.
 macro_rules! functions {
@@ -68,9 +56,9 @@ macro_rules! functions {
         Functions {
             name: $name,
             is_supported: $is_supported,
-            validate: $kernel::validate,
-            is_text: $kernel::is_text,
-            validate_plain: Some($kernel::validate_plain),
+            validate_function: $kernel::validate,
+            is_text_function: $kernel::is_text,
+            validate_plain_function: Some($kernel::validate_plain),
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,
@@ -82,9 +70,10 @@ macro_rules! functions {
             #[cfg(feature = "mime")]
             decode_base64_lines: $kernel::base64::decode_lines,
             #[cfg(feature = "mime")]
-            decode_quoted: Some(avx2::quoted::decode_segments),
+            quoted: Some(avx2::quoted::decode_segments),
             find_all: $kernel::positions::find_all,
             find_class: $kernel::classes::find_class,
+            escapes_len: $kernel::positions::escapes_len,
             ascii_without: $kernel::classes::ascii_without,
             #[cfg(feature = "transcode")]
             decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],
@@ -112,13 +101,9 @@ macro_rules! functions {
     };
 }
 
-static AVX512: Functions = functions!(
-    avx512,
-    "avx512",
-    || has!(detect::has_avx512; "avx2" "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt")
-);
+const AVX512: Functions = functions!(avx512, "avx512", || HAS_AVX512 || detect::has_avx512());
 
-static AVX2: Functions = functions!(avx2, "avx2", || has!(detect::has_avx2; "avx2" "bmi1" "popcnt"));
+const AVX2: Functions = functions!(avx2, "avx2", || HAS_AVX2 || detect::has_avx2());
 
 /// Compares the lanes of every vector type of this CPU with the scalar definition of its formula.
 #[cfg(test)]
@@ -142,7 +127,7 @@ mod tests {
     // Miri has no `cpuid`, and the features of the compilation target.
     #[cfg_attr(miri, ignore)]
     #[test]
-    fn detection_without_std_agrees_with_std() {
+    fn detection_agrees_with_std() {
         assert_eq!(detect::has_avx2(), std_has!("avx2") && std_has!("bmi1") && std_has!("popcnt"));
         let avx512 =
             std_has!("avx512f") && std_has!("avx512bw") && std_has!("avx512vl") && std_has!("avx512vbmi");

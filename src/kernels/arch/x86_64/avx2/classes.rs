@@ -23,9 +23,6 @@ const HALVES: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 /// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-    if let Some(byte) = class.only_ascii() {
-        return find_only(bytes, byte, class, positions);
-    }
     let [below_40, below_80, leads] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
     let (bit, leads) = (table(&BITS), _mm256_slli_epi16::<4>(entries(leads)));
@@ -70,28 +67,6 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
             let unmarked = _mm256_cmpeq_epi8(marks(load(block, at), leads), _mm256_setzero_si256());
             u64::from(!_mm256_movemask_epi8(unmarked).cast_unsigned())
         };
-        half(0) | half(WIDTH) << 32
-    };
-    find_class_with(bytes, class, positions, is_clean, block_bits)
-}
-
-/// [`find_class`] for a class of one ASCII byte, which is compared without a table.
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-#[inline]
-fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-    let all = _mm256_set1_epi8(byte.cast_signed());
-    // SAFETY: every `at` below is the start of a vector in its block.
-    let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
-    let equal = |block: &[u8], at: usize| _mm256_cmpeq_epi8(load(block, at), all);
-    let is_clean = |test: u8, group: &[u8; GROUP + 2]| {
-        let mut any = _mm256_setzero_si256();
-        for vector in 0..GROUP / WIDTH {
-            any = _mm256_or_si256(any, equal(group, vector * WIDTH));
-        }
-        test == 0 && _mm256_testz_si256(any, any) != 0
-    };
-    let block_bits = |block: &[u8; BLOCK]| {
-        let half = |at: usize| u64::from(_mm256_movemask_epi8(equal(block, at)).cast_unsigned());
         half(0) | half(WIDTH) << 32
     };
     find_class_with(bytes, class, positions, is_clean, block_bits)
