@@ -13,6 +13,7 @@
 
 mod error;
 mod protobuf;
+mod subset;
 mod types;
 
 use core::fmt;
@@ -27,11 +28,12 @@ use utf8_codec::http::{
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::proxy::ForwardPolicy;
 use utf8_codec::websocket::CompressionPolicy;
-use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 
 pub use self::error::ConfigError;
 use self::protobuf::Document as ProtobufDocument;
 pub use self::protobuf::Messages;
+use self::subset::subset;
 use self::types::TypePattern;
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
@@ -420,29 +422,6 @@ fn some_name<'de, D: Deserializer<'de>, T: FromStr<Err: fmt::Display>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     name(deserializer).map(Some)
-}
-
-fn subset(name: &str) -> Result<&'static Subset, ConfigError> {
-    static SUBSETS: [(&str, Subset); 14] = [
-        ("ascii", Subset::ASCII),
-        ("latin-1", Subset::LATIN_1),
-        ("bmp", Subset::BMP),
-        ("no-nul", Subset::NO_NUL),
-        ("no-controls", Subset::NO_CONTROLS),
-        ("no-bidi-controls", Subset::NO_BIDI_CONTROLS),
-        ("no-noncharacters", Subset::NO_NONCHARACTERS),
-        ("xml-characters", Subset::XML_CHARACTERS),
-        ("unicode-assignables", Subset::UNICODE_ASSIGNABLES),
-        ("mqtt-5", Subset::MQTT_5),
-        ("mqtt-5-recommended", Subset::MQTT_5_RECOMMENDED),
-        ("i-json", Subset::I_JSON),
-        ("json-text", Subset::JSON_TEXT),
-        ("yaml-printable", Subset::YAML_PRINTABLE),
-    ];
-    SUBSETS.iter().find(|(known, _)| *known == name).map(|(_, subset)| subset).ok_or_else(|| {
-        let known: Vec<_> = SUBSETS.iter().map(|(known, _)| *known).collect();
-        ConfigError(format!("unknown `subset`, expected one of {}", known.join(", ")))
-    })
 }
 
 #[cfg(test)]

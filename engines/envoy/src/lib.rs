@@ -27,6 +27,7 @@ mod network;
 #[cfg(feature = "module")]
 #[allow(unsafe_code)]
 mod objects;
+mod outcome;
 pub mod plan;
 #[cfg(any(feature = "module", test))]
 mod rewrite;

@@ -27,7 +27,7 @@ use utf8_codec::proxy::Edit;
 use utf8_codec::websocket::{CloseFrame, CompressionPolicy, FrameFilter, FrameVerdict, Sender};
 
 use crate::config::Settings;
-use crate::plan::{Outcome, Output, Verdict};
+use crate::outcome::{Outcome, Output, Verdict};
 
 /// Both directions of a connection.
 #[derive(Debug)]
