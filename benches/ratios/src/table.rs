@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::{fs, io};
 
 use tokio::runtime::Runtime;
@@ -248,7 +249,8 @@ fn version(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the version of the C++ library that the crate simdutf contains, from its header.
-fn bundled_simdutf() -> String {
+fn bundled_simdutf() -> &'static str {
+    static VERSION: OnceLock<String> = OnceLock::new();
     let find = || {
         let output = Command::new("cargo")
             .args(["metadata", "--format-version=1", "--offline", "--manifest-path"])
@@ -261,7 +263,7 @@ fn bundled_simdutf() -> String {
         let header = fs::read_to_string(manifest.replace("Cargo.toml", "cpp/simdutf.h")).ok()?;
         Some(header.split_once("#define SIMDUTF_VERSION \"")?.1.split('"').next()?.to_owned())
     };
-    find().unwrap_or_else(|| "?".to_owned())
+    VERSION.get_or_init(|| find().unwrap_or_else(|| "?".to_owned()))
 }
 
 fn rustc() -> String {
