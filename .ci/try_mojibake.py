@@ -32,8 +32,8 @@ PYPI = [
 ]  # fmt: skip
 # Lines of each language that are broken, and the share of them that must be repaired.
 SAMPLE, GOAL = 50, 0.995
-# Text of the packages that is broken itself.
-BROKEN = ("BokmÃ¥l", "CÃ´te", "SÃ£o", "LomÃ©", "চিÅ")
+# Text of the packages that is broken itself, for example punctuation of windows-1252 that was decoded as ISO 8859-1.
+BROKEN = re.compile("BokmÃ¥l|CÃ´te|SÃ£o|LomÃ©|চিÅ|[\x80-\x84\x86-\x9F]")
 FAST = "/dev/shm" if os.path.isdir("/dev/shm") else None
 CODECS = {"windows-1252": "cp1252", "ISO 8859-1": "latin-1"}
 OTHERS = {f"windows-{number}": f"cp{number}" for number in (1250, 1251, 1254)}
@@ -128,7 +128,7 @@ def main():
     program = os.path.abspath(sys.argv[1])
     lines = gather()
     for tag, own in lines.items():
-        lines[tag] = [line for line in own if not any(word in line for word in BROKEN)]
+        lines[tag] = [line for line in own if not BROKEN.search(line)]
     total = sum(map(len, lines.values()))
     wrong = reported(program, lines)
     by_ftfy = sum(ftfy.fix_encoding(line) != line for own in lines.values() for line in own)

@@ -27,7 +27,6 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-EXAMPLES = sys.argv[1]
 SPANS, BROKEN = 1000, 617
 # The `#` becomes an ill-formed byte.
 MARK, ILL_FORMED = b"caf#-broken", b"caf\xe9-broken"
@@ -72,17 +71,25 @@ class Receiver:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                is_ok = receiver.receive(self.body())
+                body = self.body()
+                if body is None:
+                    return
+                is_ok = receiver.receive(body)
                 self.send_response(200 if is_ok else 400)
                 self.send_header("Content-Type", "application/x-protobuf")
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
             def body(self):
+                """The body of the request, or `None` if its end is missing."""
                 if "Content-Length" in self.headers:
-                    return self.rfile.read(int(self.headers["Content-Length"]))
+                    length = int(self.headers["Content-Length"])
+                    body = self.rfile.read(length)
+                    return body if len(body) == length else None
                 body = b""
-                while size := int(self.rfile.readline(), 16):
+                while size := int(self.rfile.readline() or b"-1", 16):
+                    if size < 0:
+                        return None
                     body += self.rfile.read(size)
                     self.rfile.readline()
                 self.rfile.readline()
@@ -151,8 +158,8 @@ def breaking_proxy(port):
 
 
 @contextlib.contextmanager
-def gateway(schema, upstream):
-    command = [os.path.join(EXAMPLES, "otlp_gateway"), "--listen", "127.0.0.1:0"]
+def gateway(examples, schema, upstream):
+    command = [os.path.join(examples, "otlp_gateway"), "--listen", "127.0.0.1:0"]
     command += ["--upstream", f"127.0.0.1:{upstream}", "--schema", schema]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -164,7 +171,7 @@ def gateway(schema, upstream):
         process.wait()
 
 
-def main():
+def main(examples):
     spans, receiver = batch(), Receiver()
     expected = {index: f"naïve 🦀 {index}" for index in range(SPANS)} | {BROKEN: "caf?-broken"}
     exporters = {
@@ -178,11 +185,12 @@ def main():
             assert exporter(breaking_proxy(upstream)).export(spans) is SpanExportResult.FAILURE
             assert receiver.requests == [None], "without the gateway the batch is lost"
             receiver.requests.clear()
-            with gateway(schema.name, upstream) as port:
+            with gateway(examples, schema.name, upstream) as port:
                 assert exporter(breaking_proxy(port)).export(spans) is SpanExportResult.SUCCESS
             assert receiver.requests == [expected], receiver.requests
             receiver.requests.clear()
             print(f"{name}: 1 of {SPANS} spans repaired, the others unchanged")
 
 
-main()
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -2,7 +2,8 @@
 
 needs+=(
     [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
-    [engines_all]='curl openssl' [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
+    [detection]='npm uchardet' [engines_all]='curl dh_nginx=nginx-dev dh_nginx=libclang-dev nginx nginx=libnginx-mod-stream openssl'
+    [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
     [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
     [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [unoptimized]=valgrind [wasm]='node=nodejs'
 )
@@ -39,10 +40,23 @@ step_containers() {
     PATH=$PWD/target/python/bin:$PATH timeout 1500 engines/deploy/try
 }
 
-# All rows with all versions of Envoy, the filter for WebAssembly, the deployment files, and the tables of docs/scale.md.
+# `detect` on texts in legacy encodings, beside other detectors: docs/checking.md.
+step_detection() {
+    cargo build -p utf8-codec-cli
+    python_with chardetng-py==0.3.5 charset-normalizer==3.5.3
+    target/python/bin/python -B .ci/try_detection.py target/debug/utf8-codec
+}
+
+# All rows with all versions of Envoy and with Debian's nginx, the filter for WebAssembly, the deployment files, and the tables of
+# docs/scale.md.
 step_engines_all() {
     rustup target add wasm32-wasip1
     (cd engines/wasm && RUSTFLAGS='-C target-feature=+simd128' cargo clippy --locked --target wasm32-wasip1 -- -D warnings)
+    engines/nginx/build --quiet
+    (
+        cd engines/nginx
+        NGINX_BUILD_DIR=$(realpath target/nginx-*/objs) cargo clippy --release --locked --features panic-on-marker -- -D warnings
+    )
     cargo build -p utf8-codec-cli
     engines/test
     engines/scale.py --check
@@ -175,6 +189,16 @@ step_proofs() {
 # The code of docs/recipes.md and docs/migrating.md that needs clients of databases, brokers and HTTP.
 step_recipes() {
     (cd crates/integration/recipes && cargo test)
+    # The settings in docs/migrating.md forbid the call.
+    rm -rf target/clippy_toml
+    mkdir -p target/clippy_toml/src
+    sed -n '/^```toml$/,/^```$/{/^```/!p}' docs/migrating.md >target/clippy_toml/clippy.toml
+    printf '[package]\nname = "old"\nedition = "2024"\n[workspace]\n' >target/clippy_toml/Cargo.toml
+    echo 'pub fn old(read: &[u8]) -> String { String::from_utf8_lossy(read).into_owned() }' >target/clippy_toml/src/lib.rs
+    local warnings
+    warnings=$(cargo clippy --manifest-path target/clippy_toml/Cargo.toml 2>&1)
+    grep -qF 'use of a disallowed method `std::string::String::from_utf8_lossy`' <<<"$warnings"
+    grep -qF 'utf8_codec::from_utf8_lossy(read)' <<<"$warnings"
 }
 
 # Two builds of the program are identical.

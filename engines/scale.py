@@ -40,13 +40,11 @@ def cost(measured, case, text=TEXT):
 def need(measured, case, bits, connections):
     """Returns cores, bytes and nodes, and the resource that determines the number of nodes.
 
-    Connections carry messages of 1 KiB, each with the cost of an HTTP request. Without connections the traffic is large
-    bodies, with the cost of their bytes.
+    Connections carry messages of 1 KiB, each with its cost. Without connections the traffic is large bodies, with the cost of
+    their bytes.
     """
     if connections:
-        _, _, variant = case.partition("-")
-        requests = measured["cpu_microseconds_per_request_of_1_kib"][f"http-{variant}"][1] / 1e6
-        cores = bits / 8 / MESSAGE * requests
+        cores = bits / 8 / MESSAGE * measured["cpu_microseconds_per_message_of_1_kib"][case][1] / 1e6
     else:
         cores = bits / 8 * cost(measured, case)
     memory = connections * (measured["bytes_per_connection"][case] + KERNEL_BYTES)
@@ -83,7 +81,7 @@ def tables(measured):
     for gigabits in (10, 100, 1000):
         lines += [row(measured, f"{gigabits:,} Gbit/s", protocol, gigabits * 1e9, 0) for protocol in ("tcp", "http")]
     lines += ["", "### Small requests", "", "| requests of 1 KiB a second | cores | cores with the filter |", "|---:|---:|---:|"]
-    requests = measured["cpu_microseconds_per_request_of_1_kib"]
+    requests = measured["cpu_microseconds_per_message_of_1_kib"]
     for count in (100_000, 1_000_000, 10_000_000):
         cores = [count * requests[case][1] / 1e6 for case in ("http-none", "http-filter")]
         lines.append(f"| {count:,} | {number(cores[0])} | {number(cores[1])} |")
@@ -94,7 +92,7 @@ def tables(measured):
             values = [cost(measured, f"{protocol}-{variant}", text) * 1e9 for variant in ("none", "filter")]
             pair = [f"{value:.3f}" for value in values]
         else:
-            pair = [f"{requests[f'{protocol}-{variant}'][1]:.1f} µs a request" for variant in ("none", "filter")]
+            pair = [f"{requests[f'{protocol}-{variant}'][1]:.1f} µs a message" for variant in ("none", "filter")]
         lines.append(f"| {protocol.upper()}, {text} | {pair[0]} | {pair[1]} | {median:.2f} ({low:.2f}-{high:.2f}) |")
     lines += ["", "| | KiB for each connection | with the filter |", "|---|---:|---:|"]
     for protocol in ("tcp", "http"):

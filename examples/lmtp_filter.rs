@@ -15,61 +15,10 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufR
 use tokio::net::{TcpListener, TcpStream};
 use utf8_codec::Utf8Decoder;
 use utf8_codec::mime::{MessageValidator, MessageVerdict};
+use utf8_codec::unwrap::DotUnstuffer;
 
 /// The maximum length of a command or reply line (RFC 5321 §4.5.3.1 requires 512; extensions add to that).
 const MAX_LINE: u64 = 4096;
-
-/// Decodes the data of a `DATA` command (RFC 5321 §4.5.2), in chunks of any size.
-#[derive(Debug, Default)]
-pub struct Dots {
-    state: At,
-    /// Whether there was a bare CR or LF. Programs differ in whether it ends a line, so it may hide a second message.
-    pub bare: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum At {
-    #[default]
-    LineStart,
-    Dot,
-    DotCr,
-    Text,
-    Cr,
-}
-
-impl Dots {
-    /// Appends the text of a chunk to `text`. At the final dot it returns the number of bytes consumed.
-    pub fn unstuff(&mut self, chunk: &[u8], text: &mut Vec<u8>) -> Option<usize> {
-        for (i, &byte) in chunk.iter().enumerate() {
-            self.state = match (self.state, byte) {
-                (At::LineStart, b'.') => At::Dot,
-                (At::Dot, b'\r') => At::DotCr,
-                (At::DotCr, b'\n') => {
-                    self.state = At::LineStart;
-                    return Some(i + 1);
-                }
-                (At::Cr, b'\n') => {
-                    text.extend_from_slice(b"\r\n");
-                    At::LineStart
-                }
-                (state, byte) => {
-                    if matches!(state, At::Cr | At::DotCr) {
-                        self.bare = true;
-                        text.push(b'\r');
-                    }
-                    if byte == b'\r' {
-                        At::Cr
-                    } else {
-                        self.bare |= byte == b'\n';
-                        text.push(byte);
-                        At::Text
-                    }
-                }
-            };
-        }
-        None
-    }
-}
 
 /// Adds the dots again. The forwarded bytes are made from the checked text, so the upstream receives the same message.
 fn stuff(text: &[u8], at_line_start: &mut bool) -> Vec<u8> {
@@ -228,7 +177,8 @@ impl Session {
         }
         let replies = if self.hello.to_ascii_uppercase().starts_with(b"LHLO") { self.recipients } else { 1 };
         self.recipients = 0;
-        let (mut dots, mut validator, mut at_line_start) = (Dots::default(), MessageValidator::new(), true);
+        let (mut dots, mut validator, mut at_line_start) =
+            (DotUnstuffer::new(), MessageValidator::new(), true);
         let mut ended = None;
         while ended.is_none() {
             let chunk = self.client.fill_buf().await?;
@@ -237,16 +187,17 @@ impl Session {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let mut text = Vec::with_capacity(chunk.len());
-            ended = dots.unstuff(chunk, &mut text);
+            ended = dots.feed_with(chunk, |_, part| text.extend_from_slice(part));
             let taken = ended.unwrap_or(chunk.len());
             self.client.consume(taken);
             validator.push(&text);
-            if validator.is_ok() && !dots.bare {
+            // Programs differ in whether a single CR or LF ends a line, so it may hide a second message.
+            if validator.is_ok() && dots.first_bare_break().is_none() {
                 self.upstream.0.write_all(&stuff(&text, &mut at_line_start)).await?;
             }
         }
         let verdict = validator.finish();
-        if verdict.is_ok() && !dots.bare {
+        if verdict.is_ok() && dots.first_bare_break().is_none() {
             self.upstream.0.write_all(b".\r\n").await?;
             for _ in 0..replies {
                 let lines = reply(&mut self.upstream.0).await?;
@@ -259,8 +210,11 @@ impl Session {
         if !self.hello.is_empty() {
             self.upstream.ask(&self.hello).await?;
         }
-        let rejection =
-            if dots.bare { vec![b"554 5.6.0 a bare CR or LF".to_vec()] } else { rejection(&verdict) };
+        let rejection = if dots.first_bare_break().is_some() {
+            vec![b"554 5.6.0 a bare CR or LF".to_vec()]
+        } else {
+            rejection(&verdict)
+        };
         for _ in 0..replies {
             self.answer(&rejection).await?;
         }
@@ -331,13 +285,13 @@ async fn take_from(mut client: BufReader<TcpStream>, inbox: &Inbox) -> io::Resul
             }
             b"DATA" => {
                 client.write_all(b"354 go ahead\r\n").await?;
-                let (mut dots, mut message, mut ended) = (Dots::default(), Vec::new(), None);
+                let (mut dots, mut message, mut ended) = (DotUnstuffer::new(), Vec::new(), None);
                 while ended.is_none() {
                     let chunk = client.fill_buf().await?;
                     if chunk.is_empty() {
                         return Ok(());
                     }
-                    ended = dots.unstuff(chunk, &mut message);
+                    ended = dots.feed_with(chunk, |_, part| message.extend_from_slice(part));
                     let taken = ended.unwrap_or(chunk.len());
                     client.consume(taken);
                 }

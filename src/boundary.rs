@@ -202,7 +202,7 @@ impl Truncator {
 /// characters and is as long as possible. The messages depend only on the text, not on the chunks.
 ///
 /// ```
-/// use utf8_codec::boundary::Splitter;
+/// use utf8_codec::boundary::{Splitter, Unit};
 ///
 /// let mut splitter = Splitter::new(4).expect("4 bytes or more");
 /// let mut messages: Vec<String> = Vec::new();
@@ -215,6 +215,10 @@ impl Truncator {
 ///     }
 /// }
 /// assert_eq!(messages, ["gr\u{FC}", "n un", "d bl", "au"]);
+///
+/// // Telegram counts UTF-16 code units: at most 4,096 in a message. Discord counts characters: at most 2,000.
+/// let mut splitter = Splitter::new(4096).expect("4 or more").with_unit(Unit::Utf16);
+/// assert_eq!(splitter.feed(&"🦀".repeat(3000)).map(|part| part.text.len() / 4).collect::<Vec<_>>(), [2048, 952]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splitter {

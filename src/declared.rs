@@ -41,10 +41,11 @@
 //! None, `no_std`.
 
 mod html;
-mod labels;
 mod lines;
 
 use core::ops::Range;
+
+use crate::encoding::labels;
 
 /// The kind of a document, which determines how it declares its encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -75,10 +75,11 @@ impl Utf8Decoder {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
-    /// Moves the decoder forward to a character boundary, over bytes that are not decoded.
-    #[inline(always)]
-    pub(crate) fn skip(&mut self, bytes: usize) {
-        self.seek(self.offset.wrapping_add(bytes as u64));
+    /// Moves the decoder forward over bytes that were validated elsewhere, and end with `last`.
+    #[inline]
+    pub(crate) fn skip_validated(&mut self, bytes: usize, last: [u8; 4]) {
+        self.offset = self.offset.wrapping_add(bytes as u64);
+        self.state = self.state.after(&last);
     }
 
     /// Decodes the next chunk. The pieces are borrowed from it.
@@ -110,6 +111,17 @@ impl Utf8Decoder {
                 Err(error)
             }
         }
+    }
+
+    /// Takes text without a backslash from the start of a chunk: up to the first backslash, the first ill-formed sequence or
+    /// the end of the chunk, with an unfinished sequence there. It is empty if that is not fast.
+    #[inline]
+    pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
+        let Some(start) = self.state.boundary() else { return "" };
+        let (text, state) = kernels::plain_prefix(start, chunk);
+        let taken = text.len() + usize::from(state.pending_len());
+        (self.offset, self.state) = (self.offset.wrapping_add(taken as u64), state);
+        text
     }
 
     /// Validates a whole text that is contiguous in a buffer. It starts between characters, whatever is pending, and must

@@ -46,6 +46,9 @@ kinds! {
         Noncharacter,
         /// A code point that the target encoding does not have.
         Unmappable,
+        /// A sequence of the right form for which the encoding has no character, in the legacy encodings of the Encoding
+        /// Standard.
+        Unassigned,
         /// A character outside the [adopted subset](crate::Subset).
         OutsideSubset,
         /// A character of which some bytes are percent-encoded and others are not, in a urlencoded form. Some programs

@@ -18,9 +18,10 @@
 //!
 //! | input | names | feature |
 //! |---|---|---|
-//! | chunks in memory | [`Utf8Decoder`], [`TextDecoder`], [`from_utf8`], [`validate_many`] | none (`no_std`) |
+//! | chunks in memory | [`Utf8Decoder`], [`TextDecoder`], [`from_utf8`], [`validate_many`], [`repair_many`] | none (`no_std`) |
 //! | positions in a buffer or text | [`boundary`], [`locate`] | none (`no_std`) |
 //! | the start of an XML, HTML, CSS, Python or gettext file | [`declared`] | none (`no_std`) |
+//! | folded lines, stuffed dots, the text of a syslog message | [`unwrap`] | none (`no_std`) |
 //! | escapes in the strings of JSON | [`json`] | none (`no_std`) |
 //! | WebSocket messages | [`validator`] | none (`no_std`) |
 //! | WebSocket frames | [`websocket`] | `websocket` |
@@ -76,6 +77,7 @@ mod readme {}
 #[cfg(all(
     doctest,
     feature = "codec",
+    feature = "encoding_rs",
     feature = "mime",
     feature = "stream",
     feature = "tower",
@@ -153,6 +155,7 @@ pub mod tower;
 #[cfg(feature = "transcode")]
 #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub mod transcode;
+pub mod unwrap;
 pub mod validator;
 #[cfg(feature = "websocket")]
 #[cfg_attr(docsrs, doc(cfg(feature = "websocket")))]
@@ -171,5 +174,5 @@ pub use many::{ValidateManyError, validate_many};
 pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, NotAscii, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
-pub use text::{DecodeError, from_utf8_lossy};
+pub use text::{DecodeError, ManyStrings, RepairManyError, from_utf8_lossy, repair_many};
 pub use text::{TextDecoder, TextPiece, TextPieces, TextRanges};

@@ -14,7 +14,7 @@ use crate::error::UnknownName;
 #[cfg(any(feature = "codec", feature = "proxy"))]
 use crate::kernels::count;
 #[cfg(feature = "codec")]
-use crate::kernels::{find_byte, words};
+use crate::kernels::{append_line, find_byte};
 use crate::policy::Ascii;
 
 /// The terminator of a line: of a codec, a filter or a locator. The Unicode separators U+0085, U+2028 and U+2029 never end
@@ -171,8 +171,8 @@ impl LineEnding {
     #[inline(always)]
     pub(crate) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
-            Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
-            Self::LfOrCrLf => match find(b'\n', line) {
+            Self::Lf | Self::Ascii(_) => find_byte(self.last_byte(), line),
+            Self::LfOrCrLf => match find_byte(b'\n', line) {
                 None if matches!(line, [.., b'\r']) => Some(line.len() - 1),
                 found => found,
             },
@@ -183,7 +183,6 @@ impl LineEnding {
 
     /// Appends a line and its terminator. If a peer would read more than one line, nothing is appended, and the error
     /// is the position where the first line would end.
-    #[inline(always)]
     pub(crate) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
         if let Some(at) = self.embedded(line) {
             return Err(at);
@@ -196,17 +195,14 @@ impl LineEnding {
         }
         Ok(())
     }
-}
 
-/// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few
-/// overlapping blocks is faster than a call.
-#[cfg(feature = "codec")]
-#[inline(always)]
-fn find(byte: u8, line: &[u8]) -> Option<usize> {
-    if !cfg!(utf8_codec_unoptimized) && words::is_short_without(byte, line) {
-        return None;
+    /// A faster [`write`](Self::write) for most lines. Returns `false` and appends nothing for all others.
+    #[inline(always)]
+    pub(crate) fn write_short(self, line: &[u8], dst: &mut BytesMut) -> bool {
+        let ends_with_cr = line.ends_with(b"\r") && matches!(self, Self::LfOrCrLf);
+        let is_one_byte = !matches!(self, Self::CrLf | Self::Any) && !cfg!(utf8_codec_unoptimized);
+        is_one_byte && !ends_with_cr && append_line(line, self.last_byte(), dst)
     }
-    find_byte(byte, line)
 }
 
 #[cfg(test)]
@@ -246,15 +242,21 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn the_first_byte_is_found_at_every_position_of_every_length() {
-        for len in 0..=150 {
-            for filler in [b'a', b'\n' ^ 1, b'\n' ^ 0x80, 0] {
-                let mut line = vec![filler; len];
-                assert_eq!(find(b'\n', &line), None, "{len}");
-                for at in (0..len).rev() {
-                    line[at] = b'\n';
-                    assert_eq!(find(b'\n', &line), Some(at), "{len}");
-                }
+    fn a_line_is_written_unless_a_terminator_is_embedded() {
+        let mut rng = Rng::new(4);
+        for len in 0..300 {
+            let line: Vec<u8> =
+                (0..len).map(|_| if rng.below(200) == 0 { b"\r\n\0"[rng.below(3)] } else { b'a' }).collect();
+            for &ending in LineEnding::ALL {
+                let mut dst = BytesMut::with_capacity(6 + rng.below(2 * len + 1));
+                dst.extend_from_slice(b"before");
+                let written =
+                    if ending.write_short(&line, &mut dst) { Ok(()) } else { ending.write(&line, &mut dst) };
+                assert_eq!(written, ending.embedded(&line).map_or(Ok(()), Err), "{ending:?} {line:?}");
+                let end: &[u8] = if ending == LineEnding::CrLf { b"\r\n" } else { &[ending.last_byte()] };
+                let expected =
+                    if written.is_ok() { [b"before", &line[..], end].concat() } else { b"before".to_vec() };
+                assert_eq!(dst, expected, "{ending:?}");
             }
         }
     }

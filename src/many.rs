@@ -93,33 +93,37 @@ impl Error for ValidateManyError {
 /// assert_eq!(validate_many(bytes, &[0_u64, 6, 12]), Err(ValidateManyError::OutOfRange { index: 1 }));
 /// ```
 pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> Result<(), ValidateManyError> {
-    let mut start = 0;
-    while let Some(rest) = offsets.get(start..).filter(|rest| rest.len() > 1) {
-        let group = &rest[..rest.len().min(STRINGS + 1)];
-        if !are_valid(bytes, group) {
+    for (start, group) in groups(offsets) {
+        if valid_text(bytes, group).is_none() {
             first_error(bytes, group, start)?;
         }
-        start += group.len() - 1;
     }
     Ok(())
 }
 
+/// Returns the offsets of the strings that are validated by one kernel call, with the index of the first one.
+pub(crate) fn groups<O>(offsets: &[O]) -> impl Iterator<Item = (usize, &[O])> {
+    let starts = (0..offsets.len().saturating_sub(1)).step_by(STRINGS);
+    starts.map(|start| (start, &offsets[start..offsets.len().min(start + STRINGS + 1)]))
+}
+
 /// Converts an offset to an index. A negative or too large offset becomes `usize::MAX`, which is never a valid index.
-fn index<O: TryInto<usize>>(offset: O) -> usize {
+pub(crate) fn index<O: TryInto<usize>>(offset: O) -> usize {
     offset.try_into().unwrap_or(usize::MAX)
 }
 
-/// Whether all strings are valid: all of their bytes together are well-formed, each offset is at a character boundary,
-/// and no offset is less than the one before it.
-fn are_valid<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
-    let [first, .., last] = *offsets else { return true };
+/// Returns the text of all strings together if they are valid: the text is well-formed, each offset is at a character
+/// boundary, and no offset is less than the one before it.
+pub(crate) fn valid_text<'b, O: Copy + TryInto<usize>>(bytes: &'b [u8], offsets: &[O]) -> Option<&'b str> {
+    let [first, .., last] = *offsets else { return Some("") };
     let first = index(first);
-    let Some(text) = bytes.get(first..index(last)).and_then(kernels::text) else { return false };
+    let text = bytes.get(first..index(last)).and_then(kernels::text)?;
     if text.is_ascii() {
         // Every offset is at a character boundary. This loop is compiled to vector instructions.
-        return offsets
+        let are_ordered = offsets
             .windows(2)
-            .fold(true, |are_valid, pair| are_valid & (index(pair[0]) <= index(pair[1])));
+            .fold(true, |are_ordered, pair| are_ordered & (index(pair[0]) <= index(pair[1])));
+        return are_ordered.then_some(text);
     }
     let (mut before, mut are_valid) = (0, true);
     for &offset in offsets {
@@ -130,7 +134,7 @@ fn are_valid<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
         are_valid &= (before <= at) & is_boundary;
         before = at;
     }
-    are_valid
+    are_valid.then_some(text)
 }
 
 /// Validates one string at a time and returns the first error. `start` is the index of the first string.

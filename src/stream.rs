@@ -42,10 +42,11 @@
 //!
 //! # Feature
 //!
-//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events.
+//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events. With `transcode`, [`TranscodeStream`] decodes
+//! other encodings.
 
-// This page links to a type that exists only with the feature `codec`.
-#![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
+// This page links to types that exist only with the features `codec` and `transcode`.
+#![cfg_attr(not(all(feature = "codec", feature = "transcode")), allow(rustdoc::broken_intra_doc_links))]
 
 use core::convert::Infallible;
 use core::error::Error;
@@ -63,6 +64,9 @@ use pin_project_lite::pin_project;
 #[cfg(feature = "codec")]
 #[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
 pub use self::sse::{SseStream, SseStreamError};
+#[cfg(feature = "transcode")]
+#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+pub use self::transcode::TranscodeStream;
 use crate::budget::Budget;
 use crate::chunks::TextChunks;
 use crate::error::Utf8Error;
@@ -70,6 +74,8 @@ use crate::text::TextDecoder;
 
 #[cfg(feature = "codec")]
 mod sse;
+#[cfg(feature = "transcode")]
+mod transcode;
 
 pin_project! {
     /// A [`Stream`] of text, decoded from a stream of byte chunks.
@@ -326,6 +332,16 @@ pub trait Utf8StreamExt: Stream {
         Self: Sized + Stream<Item: Chunk>,
     {
         Utf8Stream::with_decoder(self, decoder)
+    }
+
+    /// Decodes the chunks strictly in another encoding: [`TranscodeStream::new`].
+    #[cfg(feature = "transcode")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+    fn transcode(self, encoding: crate::transcode::Encoding) -> TranscodeStream<Self>
+    where
+        Self: Sized + Stream<Item: Chunk>,
+    {
+        TranscodeStream::new(self, encoding)
     }
 }
 

@@ -1,12 +1,14 @@
 """A server and a client of gRPC, for an interpreter that has `grpcio`.
 
-usage: grpc_peer.py serve | grpc_peer.py call PORT...
+usage: grpc_peer.py serve | grpc_peer.py call PORT... | grpc_peer.py chat PORT...
 
 `serve` prints its port, and returns each message. `call` prints a JSON object for each port: the code and the details that
-the client reports for a message of all bytes, and whether the message came back unchanged.
+the client reports for a message of all bytes, and whether the message came back unchanged. `chat` sends messages with a string, of
+which the third is ill-formed, one after the other over one stream, and prints the strings that came back, and the code.
 """
 
 import json
+import queue
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,11 +16,15 @@ import grpc
 
 METHOD = "/utf8.Echo/Echo"
 MESSAGE = bytes(range(256)) * 3
+CHAT = "/utf8.Echo/Chat"
+STRINGS = ["naïve".encode(), b"", b"caf\xff", b"good"]
 
 
 def serve():
     class Echo(grpc.GenericRpcHandler):
         def service(self, details):
+            if details.method == CHAT:
+                return grpc.stream_stream_rpc_method_handler(lambda requests, _: requests)
             return grpc.unary_unary_rpc_method_handler(lambda request, _: request) if details.method == METHOD else None
 
     server = grpc.server(ThreadPoolExecutor(4), handlers=[Echo()])
@@ -36,8 +42,30 @@ def call(port):
             return {"code": error.code().name, "details": error.details(), "same": False}
 
 
+def chat(port):
+    strings, returned = [], queue.SimpleQueue()
+    returned.put(True)
+
+    def messages():
+        for string in STRINGS:
+            if not returned.get():
+                return
+            yield b"\x0a" + bytes([len(string)]) + string
+
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        try:
+            for message in channel.stream_stream(CHAT)(messages(), timeout=60):
+                strings.append(message[2:].decode(errors="replace"))
+                returned.put(True)
+            return {"strings": strings, "code": "OK"}
+        except grpc.RpcError as error:
+            return {"strings": strings, "code": error.code().name}
+        finally:
+            returned.put(False)
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve()
     for port in sys.argv[2:]:
-        print(json.dumps(call(port)), flush=True)
+        print(json.dumps(call(port) if sys.argv[1] == "call" else chat(port)), flush=True)

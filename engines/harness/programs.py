@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -18,8 +19,12 @@ ENVOYS = {
 }
 
 
-# The version of `grpcio` on PyPI, the client of the rows for gRPC.
+# The clients and servers of the rows for gRPC and WebSocket: `grpcio` and `websockets` and the exporters of
+# OpenTelemetry on PyPI, `ws` of npm.
 GRPCIO = "1.85.3"
+OPENTELEMETRY = "1.45.2"
+WEBSOCKETS = "15.0.1"
+WS = "8.18.3"
 
 ENGINES = Path(__file__).resolve().parent.parent
 
@@ -62,19 +67,49 @@ def wheel_of(version):
 
 def grpc():
     """The Python interpreter of an environment with `grpcio`."""
-    environment = CACHE / f"grpcio-{GRPCIO}"
+    return python_with(f"grpcio=={GRPCIO}")
+
+
+def otlp():
+    """The Python interpreter of an environment with the exporters of OpenTelemetry."""
+    names = ("sdk", "exporter-otlp-proto-http", "exporter-otlp-proto-grpc")
+    return python_with(*(f"opentelemetry-{name}=={OPENTELEMETRY}" for name in names))
+
+
+def websockets():
+    """The Python interpreter of an environment with `websockets`."""
+    return python_with(f"websockets=={WEBSOCKETS}")
+
+
+def python_with(*packages):
+    environment = CACHE / "-".join(package.replace("==", "-") for package in packages)
     python = environment / "bin" / "python"
     if not (environment / "complete").exists():
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"grpcio=={GRPCIO}"]
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
         for command in ([sys.executable, "-m", "venv", environment], install):
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            except subprocess.TimeoutExpired:
-                raise Unavailable(f"PyPI did not answer: {command}") from None
-            if done.returncode != 0:
-                raise Unavailable(f"grpcio cannot be installed: {done.stderr.strip().splitlines()[-1:]}")
+            fetch(command)
         (environment / "complete").touch()
     return python
+
+
+def ws():
+    """The folder of modules of Node with `ws`."""
+    prefix = CACHE / f"ws-{WS}"
+    if not (prefix / "complete").exists():
+        if shutil.which("npm") is None:
+            raise Unavailable("Node is not installed")
+        fetch(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", prefix, f"ws@{WS}"])
+        (prefix / "complete").touch()
+    return prefix / "node_modules"
+
+
+def fetch(command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"no answer: {command}") from None
+    if done.returncode != 0:
+        raise Unavailable(f"{command[:3]} fails: {done.stderr.strip().splitlines()[-1:]}")
 
 
 def module(*features):
@@ -97,7 +132,7 @@ def module(*features):
 def wasm(*features):
     """Builds the filter for WebAssembly, with vectors. Returns its path."""
     library = subprocess.run(["rustc", "--print=target-libdir", "--target=wasm32-wasip1"], capture_output=True, text=True)
-    if not Path(library.stdout.strip()).is_dir():
+    if library.returncode != 0 or not Path(library.stdout.strip()).is_dir():
         raise Unavailable("the target wasm32-wasip1 of Rust is not installed")
     crate = ENGINES / "wasm"
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", "wasm32-wasip1"]
@@ -123,3 +158,18 @@ def relay():
 def newest(target, name):
     built = [path for profile in ("debug", "release") if (path := target / profile / name).exists()]
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def nginx_module(*features):
+    """Builds the module for nginx. Returns its path."""
+    for pattern in ("share/nginx/src/conf_flags", "lib/nginx/modules/ngx_stream_module.so", "lib/llvm-*/lib/libclang*.so*"):
+        if not any(Path("/usr").glob(pattern)):
+            why = "apt install nginx nginx-dev libnginx-mod-stream libclang-dev"
+            raise Unavailable(f"/usr/{pattern} is missing: {why}")
+    command = [ENGINES / "nginx" / "build", "--quiet", *[f"--features={feature}" for feature in features]]
+    built = Path(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+    # A new file, because a running nginx still uses the old one.
+    copy = built.with_name("-".join(["utf8_codec_nginx", *features]) + ".copy.so")
+    copy.unlink(missing_ok=True)
+    copy.write_bytes(built.read_bytes())
+    return copy

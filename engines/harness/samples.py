@@ -19,6 +19,14 @@ ERRORS = [
     (b"abc\xf0\x9f\x98", "Truncated", 3, 3),
 ]
 
+
+
+def possible(text, offset, length):
+    """The number of bytes before the first one that is part of no character: all of the sequence of the error, unless it is a
+    byte that starts none."""
+    return offset + length if text[offset] in range(0xC2, 0xF5) else offset
+
+
 GOOD = ["plain ASCII", "Grüße aus Köln", "网络把字节切在哪里", "\U0001f600\U0001f468‍\U0001f469", "\ufeffwith a BOM", ""]
 
 MIXED = "Grüße aus Köln, ça va très bien. 网络 \U0001f600 "

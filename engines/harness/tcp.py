@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from . import envoy as e
 from .log import Verdicts
-from .samples import ERRORS, GOOD, partitions, random_cuts, random_text
+from .samples import ERRORS, GOOD, partitions, possible, random_cuts, random_text
 from .upstream import Recorder, Script, Server, echo
 
 numbers = itertools.count(1)
@@ -69,6 +69,8 @@ class Tcp:
             e.tcp_listener("replace", {"struct": replace}, "recorder"),
             e.tcp_listener("report", {"action": "report"}, "recorder", log=log),
             e.tcp_listener("ascii", {"subset": "ascii"}, "recorder", log=log),
+            e.tcp_listener("bytes", {"forward": "bytes"}, "recorder", log=log),
+            e.tcp_listener("bytes-echo", {"forward": "bytes"}, "echo", per_connection_buffer_limit_bytes=32768),
             e.tcp_listener("slow", strict, "slow"),
             e.tcp_listener("answers", strict, "script", log=log),
             e.tcp_listener("answers-replace", replace, "script"),
@@ -128,7 +130,8 @@ def every_error_class(tcp, listener="strict", tls=False):
 
     def one(text, kind, offset, length, pieces):
         received, end, shift = tcp.request(listener, pieces, tls=tls)
-        assert (received, end) == (text[:offset], "end"), (pieces, received, end)
+        passed = possible(text, offset, length) if listener == "bytes" else offset
+        assert (received, end) == (text[:passed], "end"), (pieces, received, end)
         return (kind, offset + shift, length)
 
     expected = sorted(parallel(one, cases))
@@ -144,6 +147,15 @@ def behind_tls(tcp):
     received, _, _ = tcp.request("tls", random_cuts(good, 5_000, 4), tls=True, pause=0)
     assert received == good, (len(received), len(good))
     return every_error_class(tcp, "tls", tls=True)
+
+
+def characters_as_they_arrive(tcp):
+    """With `forward: bytes`, the upstream has the bytes of a character before the character is complete."""
+    with connect(tcp.ports["bytes-echo"]) as connection:
+        for byte in "\u7f51".encode():
+            connection.sendall(bytes([byte]))
+            assert connection.recv(1) == bytes([byte])
+    return every_error_class(tcp, "bytes")
 
 
 def repairs(tcp):
@@ -262,7 +274,7 @@ def full_reads(tcp):
         for listener in ("strict", "edge"):
             text, end, _ = tcp.request(listener, [good + b"\xff" + good], pause=0)
             assert (text, end) == (good, "end"), (unit, listener, len(text), len(good), end)
-        for listener in ("echo", "edge-echo"):
+        for listener in ("echo", "edge-echo", "bytes-echo"):
             with connect(tcp.ports[listener]) as connection, ThreadPoolExecutor(1) as pool:
                 received = pool.submit(read_all, connection)
                 connection.sendall(good)
@@ -292,6 +304,7 @@ CORE = [
 
 ROWS = [
     *CORE,
+    ("TCP: characters as they arrive", characters_as_they_arrive),
     ("TCP: behind TLS", behind_tls),
     ("TCP: report only", only_reports),
     ("TCP: a subset", subset),

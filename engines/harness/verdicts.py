@@ -1,6 +1,7 @@
-"""Rows that run the same texts through every engine: the native module and the WebAssembly one in Envoy, the gateway on
-Pingora, and the relay. The verdicts must be the same, byte for byte."""
+"""Rows that run the same texts through every engine: the native module and the WebAssembly one in Envoy, the module for nginx,
+the gateway on Pingora, and the relay. The verdicts must be the same, byte for byte."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -9,18 +10,37 @@ import socket
 import struct
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import envoy as e
-from . import programs
-from .samples import ERRORS, GOOD, partitions
+from . import nginx, programs
+from .samples import ERRORS, GOOD, partitions, possible
 from .tcp import connect, parallel, read_all, send
 from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 # The settings, apart from the default, with which engines are compared.
-POLICIES = {"replace": {"on_error": "replace"}, "report": {"action": "report"}}
-UPGRADES = {"streaming": {}, "buffered": {"mode": "buffered"}}
+POLICIES = {
+    "replace": {"on_error": "replace"},
+    "report": {"action": "report"},
+    "bytes": {"forward": "bytes"},
+    "json": {"json_strings": "strict", "json_subset": "no-nul"},
+}
+NGINX = ("nginx", "nginx-unbuffered", "nginx-held")
+TCP_REPLACE = ["native-tcp-replace", "wasm-tcp-replace", "nginx-tcp-replace", "relay-replace"]
+TCP_REPORT = ["native-tcp-report", "wasm-tcp-report", "nginx-tcp-report", "relay-report"]
+UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
+
+
+# JSON with an escape that is not accepted, and the kind, offset and length of the error.
+JSON_ERRORS = [
+    (b'["\\uD83D"]', "UnpairedSurrogate", 2, 6),
+    (b'["\\n\\uDE00x"]', "UnpairedSurrogate", 4, 6),
+    (b'["\\u00', "IncompleteEscape", 2, 4),
+    ('["é\\u0000"]'.encode(), "OutsideSubset", 4, 6),
+]
+JSON_GOOD = ['["\\uD83D\\uDE00 \\\\uD83D"]'.encode(), '{"naïve": "\\u00e9"}'.encode()]
 
 
 def wasm_config(root_id, settings, code):
@@ -143,8 +163,19 @@ class Process:
         self.process.wait()
 
 
+ANSWER = b"the answer " * 100
+
+
+def answering(connection):
+    """Responds after the end of the text."""
+    while connection.recv(1 << 16):
+        pass
+    connection.sendall(ANSWER)
+
+
 class Engines:
-    """One Envoy with the native and the WebAssembly filters; the gateway on Pingora and the relay if they are built."""
+    """One Envoy with the native and the WebAssembly filters; nginx if it is installed; the gateway on Pingora and the relay if
+    they are built."""
 
     def __init__(self, program, module, folder):
         if "1.38." in str(program):
@@ -153,7 +184,9 @@ class Engines:
         # The order decides which build stays in the folder of cargo.
         self.trap, self.code = programs.wasm("panic-on-marker"), programs.wasm()
         self.mirror, self.recorder, self.echo, self.upgraded = Mirror(), Recorder(), Server(echo), Upgraded()
+        self.answering = Server(answering)
         upstreams = {"mirror": self.mirror, "recorder": self.recorder, "echo": self.echo, "upgraded": self.upgraded}
+        upstreams["answering"] = self.answering
         clusters = [e.cluster(name, server.port) for name, server in upstreams.items()]
         report = wasm_http({"mode": "buffered", "action": "report", "on_error": "replace"}, self.code)
         listeners = [
@@ -164,9 +197,11 @@ class Engines:
             e.http_listener("wasm-report-small", None, "mirror", filters=[report], per_connection_buffer_limit_bytes=8192),
             e.tcp_listener("native-tcp", {}, "recorder"),
             e.tcp_listener("wasm-tcp", None, "recorder"),
+            e.tcp_listener("native-answering", {}, "answering"),
+            e.tcp_listener("wasm-answering", None, "answering"),
             e.tcp_listener("wasm-echo", None, "echo"),
         ]
-        for listener in listeners[-2:]:
+        for listener in [listener for listener in listeners if listener["name"] in ("wasm-tcp", "wasm-answering", "wasm-echo")]:
             listener["filter_chains"][0]["filters"].insert(0, wasm_tcp({}, self.code))
         for name, settings in POLICIES.items():
             if name != "replace":
@@ -181,6 +216,8 @@ class Engines:
             listeners.append(e.http_listener(f"wasm-upgrade-{name}", None, "upgraded", filters=filters))
         self.envoy = e.Envoy(program, module, e.bootstrap(listeners, clusters), folder, workers=2, name="engines")
         self.others = []
+        self.nginx = None
+        # Why an engine is not there.
         self.missing = {}
 
     def __enter__(self):
@@ -190,11 +227,16 @@ class Engines:
             listen = ["--listen", "127.0.0.1:PORT", "--upstream"]
             gateway = [*listen, f"127.0.0.1:{self.mirror.port}"]
             relay = ["proxy", *listen, f"127.0.0.1:{self.recorder.port}"]
+            self.start_nginx()
             self.start("pingora", programs.pingora(), gateway)
             self.start("relay", programs.relay(), relay)
             for name, settings in POLICIES.items():
                 self.start(f"pingora-{name}", programs.pingora(), [*gateway, "--settings", json.dumps(settings)])
             self.start("relay-replace", programs.relay(), [*relay, "--on-error", "replace"])
+            answering = ["proxy", *listen, f"127.0.0.1:{self.answering.port}", "--on-rejection", "close"]
+            self.start("relay-answering", programs.relay(), answering)
+            self.start("relay-bytes", programs.relay(), [*relay, "--hold", "nothing"])
+            self.start("relay-json", programs.relay(), [*relay, "--json-strings", "strict", "--json-subset", "no-nul"])
             self.start("relay-report", programs.relay(), [*relay, "--mode", "report"])
         except BaseException:
             self.__exit__()
@@ -204,11 +246,32 @@ class Engines:
     def start(self, name, program, arguments):
         if program is None:
             # Once for each program, in order.
-            self.missing[name.partition("-")[0]] = True
+            self.missing[name.partition("-")[0]] = "not built"
             return
         process = Process([program, *arguments], self.log_of(name))
         self.others.append(process)
         self.ports[name] = process.port
+
+    def start_nginx(self):
+        try:
+            program, module = nginx.available()
+        except programs.Unavailable as why:
+            self.missing["nginx"] = str(why)
+            return
+        unbuffered = "proxy_request_buffering off;"
+        http = {"nginx": ({}, ""), "nginx-unbuffered": ({}, unbuffered), "nginx-held": ({"mode": "buffered"}, unbuffered)}
+        http |= {f"nginx-{name}": (settings, "") for name, settings in POLICIES.items()}
+        stream = {"nginx-tcp": {}} | {f"nginx-tcp-{name}": settings for name, settings in POLICIES.items()}
+        self.ports |= {name: e.free_port() for name in (*http, *stream)}
+        servers = [
+            nginx.server(self.ports[name], nginx.location(settings, self.mirror.port, more=more))
+            for name, (settings, more) in http.items()
+        ]
+        sessions = [
+            nginx.stream_server(self.ports[name], settings, self.recorder.port) for name, settings in stream.items()
+        ]
+        self.nginx = nginx.Nginx(program, module, self.folder, http="".join(servers), stream="".join(sessions))
+        self.nginx.__enter__()
 
     def log_of(self, name):
         return Path(self.folder) / f"{name}.stderr"
@@ -216,12 +279,14 @@ class Engines:
     def __exit__(self, *_):
         for process in self.others:
             process.stop()
+        if self.nginx:
+            self.nginx.stop()
         self.envoy.stop()
 
-    def post(self, engine, pieces):
+    def post(self, engine, pieces, content_type="text/plain"):
         """The status and the body of the response to a chunked request."""
         with connect(self.ports[engine]) as connection:
-            head = "POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
+            head = f"POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
             chunks = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces if piece]
             try:
                 send(connection, [head.encode(), *chunks, b"0\r\n\r\n"], 0.003)
@@ -250,19 +315,19 @@ def corpus():
     return [(text, pieces) for text in texts for pieces in partitions(text, limit=16)]
 
 
-def same(engines, names, run):
+def same(engines, names, run, cases=None):
     names = [name for name in names if name in engines.ports]
-    cases = corpus()
+    cases = cases or corpus()
     found = {name: parallel(run, [(name, pieces) for _, pieces in cases], workers=16) for name in names}
     for index, (text, pieces) in enumerate(cases):
         verdicts = {name: found[name][index] for name in names}
         assert len(set(verdicts.values())) == 1, f"{text!r} in {pieces}: {verdicts}"
-    missing = f"; SKIPPED, not built: {', '.join(engines.missing)}" if engines.missing else ""
+    missing = "".join(f"; SKIPPED {name}: {why}" for name, why in engines.missing.items())
     return cases, found[names[0]], f"{len(cases)} texts and cuts through {', '.join(names)}{missing}"
 
 
 def http_verdicts(engines):
-    cases, found, detail = same(engines, ["native-http", "wasm-http", "pingora"], engines.post)
+    cases, found, detail = same(engines, ["native-http", "wasm-http", *NGINX, "pingora"], engines.post)
     expected = {text: (kind, offset, length) for text, kind, offset, length in ERRORS}
     for (text, _), (status, kind, body) in zip(cases, found):
         if text in expected:
@@ -275,24 +340,82 @@ def http_verdicts(engines):
 
 
 def tcp_verdicts(engines):
-    cases, found, detail = same(engines, ["native-tcp", "wasm-tcp", "relay"], engines.stream)
+    cases, found, detail = same(engines, ["native-tcp", "wasm-tcp", "nginx-tcp", "relay"], engines.stream)
     expected = {text: offset for text, _, offset, _ in ERRORS}
     for (text, _), received in zip(cases, found):
         assert received == text[: expected.get(text, len(text))], (text, received)
     return detail
 
 
+def bytes_forwarded(engines):
+    cases, found, detail = same(engines, ["native-tcp-bytes", "wasm-tcp-bytes", "nginx-tcp-bytes", "relay-bytes"], engines.stream)
+    ends = {text: possible(text, offset, length) for text, _, offset, length in ERRORS}
+    for (text, _), received in zip(cases, found):
+        assert received == text[: ends.get(text, len(text))], (text, received)
+    return detail
+
+
+def answers(engines):
+    """The answer to the text before an error reaches a client that does not stop sending."""
+
+    def one(name):
+        with connect(engines.ports[name]) as connection, ThreadPoolExecutor(1) as pool:
+            received = pool.submit(read_up_to, connection, len(ANSWER))
+            with contextlib.suppress(OSError):
+                connection.sendall(b"caf\xff")
+                while not received.done():
+                    connection.sendall(b"x" * 2000)
+            return received.result() == ANSWER
+
+    names = [name for name in ("native-answering", "wasm-answering", "relay-answering") if name in engines.ports]
+    for name in names:
+        lost = parallel(one, [(name,)] * 100, workers=25).count(False)
+        assert lost == 0, (name, lost)
+    return f"100 connections through {', '.join(names)}"
+
+
+def read_up_to(connection, length):
+    data = b""
+    with contextlib.suppress(OSError):
+        while len(data) < length and (more := connection.recv(1 << 16)):
+            data += more
+    return data
+
+
 def replaced(engines):
     """Repaired text is the same in every engine, and the same as Python's."""
     details = []
     for names, run, text_of in (
-        (["native-replace", "wasm-replace", "pingora-replace"], engines.post, lambda found: found[2]),
-        (["native-tcp-replace", "wasm-tcp-replace", "relay-replace"], engines.stream, lambda found: found),
+        (["native-replace", "wasm-replace", "nginx-replace", "pingora-replace"], engines.post, lambda found: found[2]),
+        (TCP_REPLACE, engines.stream, lambda found: found),
     ):
         cases, found, detail = same(engines, names, run)
         for (text, _), result in zip(cases, found):
             assert text_of(result) == text.decode("utf-8", "replace").encode(), (text, result)
         details.append(detail)
+    return "; ".join(details)
+
+
+def json_escapes(engines):
+    """Escapes that are no character: the same verdicts for bodies and connections, cut at every byte."""
+    errors = {text: (kind, offset, length) for text, kind, offset, length in JSON_ERRORS}
+    cases = [(text, pieces) for text in [*errors, *JSON_GOOD] for pieces in partitions(text)]
+    details = []
+    for names, run in (
+        (["native-json", "wasm-json", "nginx-json", "pingora-json"], lambda *case: engines.post(*case, content_type="application/json")),
+        (["native-tcp-json", "wasm-tcp-json", "nginx-tcp-json", "relay-json"], engines.stream),
+    ):
+        _, found, detail = same(engines, names, run, cases)
+        details.append(detail)
+        for (text, _), result in zip(cases, found):
+            expected = errors.get(text)
+            if isinstance(result, bytes):
+                assert result == text[: expected[1] if expected else len(text)], (text, result)
+            elif expected:
+                problem = json.loads(result[2])
+                assert (problem["kind"], problem["offset"], problem["len"]) == expected, (text, problem)
+            else:
+                assert (result[0], result[2]) == ("200", text), (text, result)
     return "; ".join(details)
 
 
@@ -302,8 +425,8 @@ def reported(engines):
     details = []
     # The first line of a stream is before its text.
     for prefix, names, run, text_of in (
-        ("", ["native-report", "wasm-report", "pingora-report"], engines.post, lambda found: found[2]),
-        ("tcp-", ["native-tcp-report", "wasm-tcp-report", "relay-report"], engines.stream, lambda found: found),
+        ("", ["native-report", "wasm-report", "nginx-report", "pingora-report"], engines.post, lambda found: found[2]),
+        ("tcp-", TCP_REPORT, engines.stream, lambda found: found),
     ):
         cases, found, detail = same(engines, names, run)
         for (text, _), result in zip(cases, found):
@@ -318,6 +441,8 @@ def reported(engines):
             }
             if "pingora-report" in engines.ports:
                 lines["pingora"] = lambda: log_lines(engines.log_of("pingora-report"), 0)
+            if "nginx-report" in engines.ports:
+                lines["nginx"] = lambda: log_lines(engines.nginx.log, 0)
             for engine, read in lines.items():
                 e.wait(lambda: len(reports(read())) >= len(expected))
                 assert sorted(reports(read())) == expected, engine
@@ -447,8 +572,11 @@ def wasm_survives_ends(engines):
 ROWS = [
     ("engines: the same verdicts, HTTP", http_verdicts),
     ("engines: the same verdicts, TCP", tcp_verdicts),
+    ("engines: the same bytes before an error, TCP", bytes_forwarded),
+    ("engines: the answer to a client that keeps sending", answers),
     ("engines: the same repairs", replaced),
     ("engines: the same reports", reported),
+    ("engines: the same escapes of JSON", json_escapes),
     ("engines: a chunked body and an upgrade", chunked_upgrades),
     ("wasm: repair", wasm_repairs),
     ("wasm: trailers", wasm_trailers),

@@ -178,7 +178,7 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
     /// Writes one line, same as [`Utf8LinesCodec`].
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref().as_bytes();
-        self.reader.ending.write(line, dst).map_err(|position| CodecError::EmbeddedTerminator { position })
+        self.reader.encode(line, dst)
     }
 }
 

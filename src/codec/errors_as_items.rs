@@ -46,6 +46,7 @@ impl<C> ErrorsAsItems<C> {
     inner_accessors!(codec: C, "inner codec");
 }
 
+#[inline]
 fn as_item<T, E: Recoverable>(decoded: Result<Option<T>, E>) -> Result<Option<Result<T, E>>, E> {
     match decoded {
         Ok(item) => Ok(item.map(Ok)),
@@ -58,6 +59,7 @@ impl<C: Decoder<Error: Recoverable>> Decoder for ErrorsAsItems<C> {
     type Item = Result<C::Item, C::Error>;
     type Error = C::Error;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, C::Error> {
         as_item(self.codec.decode(src))
     }

@@ -48,6 +48,13 @@ pub(super) enum LineState {
     Discard,
 }
 
+/// The line at the front of a buffer. Small enough to be returned in registers.
+struct Next {
+    length: usize,
+    terminator: u8,
+    is_unchanged: bool,
+}
+
 impl LineReader {
     pub(super) const fn new(text: TextDecoder) -> Self {
         Self {
@@ -68,18 +75,49 @@ impl LineReader {
     }
 
     /// Returns the next line if the buffer contains all of it.
+    ///
+    /// The line is cut off here, in code that is inlined into the stream. Each adapter that moves a result that a function has
+    /// just written waits for its stores: a wide load cannot be forwarded from several narrow ones.
+    #[inline]
     pub(super) fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        if !self.start_line(src) {
-            return Ok(None);
-        }
-        let bytes: &[u8] = src;
-        match self.ending.find(bytes, self.searched) {
-            Some((length, terminator)) => {
-                let is_unchanged = self.end_line(&bytes[..length + terminator], length);
-                self.cut(src, length, terminator, is_unchanged)
+        match self.next(src) {
+            Next { length, terminator, is_unchanged: true } => {
+                Ok(Some(Self::cut(src, length, terminator.into())))
             }
-            None => self.await_terminator(src).map(|()| None),
+            next => self.decode_changed(src, next),
         }
+    }
+
+    /// Finds and validates the next line, and ends it. The length of its terminator is 0 if there is none.
+    fn next(&mut self, src: &mut BytesMut) -> Next {
+        if self.start_line(src)
+            && let Some((length, terminator)) = self.ending.find(src, self.searched)
+        {
+            let is_unchanged = self.end_line(&src[..length + terminator], length);
+            return Next { length, terminator: terminator as u8, is_unchanged };
+        }
+        Next { length: 0, terminator: 0, is_unchanged: false }
+    }
+
+    /// [`decode`](Self::decode), if the buffer does not start with a line that can be returned unchanged.
+    #[cold]
+    fn decode_changed(&mut self, src: &mut BytesMut, next: Next) -> Result<Option<ByteString>, CodecError> {
+        match next {
+            Next { terminator: 0, .. } if self.state == LineState::Discard => Ok(None),
+            Next { terminator: 0, .. } => self.await_terminator(src).map(|()| None),
+            Next { length, terminator, .. } => self.cut_changed(src, length, terminator.into()).map(Some),
+        }
+    }
+
+    /// Writes a line and its terminator.
+    #[inline(always)]
+    pub(super) fn encode(&self, line: &[u8], dst: &mut BytesMut) -> Result<(), CodecError> {
+        if self.ending.write_short(line, dst) { Ok(()) } else { self.encode_any(line, dst) }
+    }
+
+    #[inline(never)]
+    fn encode_any(&self, line: &[u8], dst: &mut BytesMut) -> Result<(), CodecError> {
+        self.ending.write(line, dst).map_err(|position| CodecError::EmbeddedTerminator { position })
     }
 
     /// Returns the next line of a stream that has ended.
@@ -141,8 +179,10 @@ impl LineReader {
         length: usize,
         terminator: usize,
     ) -> Result<Option<ByteString>, CodecError> {
-        let is_unchanged = self.end_line(&src[..length + terminator], length);
-        self.cut(src, length, terminator, is_unchanged)
+        if self.end_line(&src[..length + terminator], length) {
+            return Ok(Some(Self::cut(src, length, terminator)));
+        }
+        self.cut_changed(src, length, terminator).map(Some)
     }
 
     /// Returns the length of the line at the front of `src`, and the length of its terminator.
@@ -213,25 +253,17 @@ impl LineReader {
         is_accepted
     }
 
-    /// Removes and returns a line from the front of `src`, after [`end_line`](Self::end_line). The result is always
-    /// `Some`. It is an `Option` so that [`decode`](Self::decode) can return it without a copy.
+    /// Removes and returns a line from the front of `src` that [`end_line`](Self::end_line) has validated.
     #[inline(always)]
-    fn cut(
-        &mut self,
-        src: &mut BytesMut,
-        length: usize,
-        terminator: usize,
-        is_unchanged: bool,
-    ) -> Result<Option<ByteString>, CodecError> {
-        if !is_unchanged {
-            return self.cut_changed(src, length, terminator).map(Some);
-        }
+    fn cut(src: &mut BytesMut, length: usize, terminator: usize) -> ByteString {
         // `truncate` does not change the reference count, unlike a second `split_to`.
         let mut line = src.split_to(length + terminator);
         line.truncate(length);
         // SAFETY: `is_unchanged` has validated the line with its terminator, which is ASCII.
         #[allow(unsafe_code)]
-        Ok(Some(unsafe { text_of(line.freeze()) }))
+        unsafe {
+            text_of(line.freeze())
+        }
     }
 
     /// Removes a line that is too long or ill-formed, or to which the BOM policy or a subset may apply. Returns its

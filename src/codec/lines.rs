@@ -168,6 +168,7 @@ impl Decoder for Utf8LinesCodec {
     type Item = ByteString;
     type Error = CodecError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         self.reader.decode(src)
     }
@@ -187,10 +188,6 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
     /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, or not all of the line
     /// because it ends with CR. Nothing is written then. Under [`LineEnding::Lf`] a CR is part of the line.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
-        let line = line.as_ref().as_bytes();
-        match self.reader.ending.write(line, dst) {
-            Ok(()) => Ok(()),
-            Err(position) => Err(CodecError::EmbeddedTerminator { position }),
-        }
+        self.reader.encode(line.as_ref().as_bytes(), dst)
     }
 }

@@ -11,7 +11,7 @@ use crate::error::Utf8Error;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::subset::Subset;
 use crate::text::Counters;
-use crate::transcode::{Encoding, Status, Switches, Transcoder};
+use crate::transcode::{Encoding, Status, Switches, Transcoder, UnmappablePolicy};
 
 /// A codec for a peer that uses another encoding. An item is the text of one read, converted to UTF-8. Text that is
 /// written is converted to the encoding of the peer. [`into_lines`](Self::into_lines) converts this codec into a codec
@@ -72,6 +72,12 @@ impl TranscodeCodec {
         }
     }
 
+    /// Sets what is written for characters that the encoding does not have.
+    #[must_use]
+    pub fn with_unmappable_policy(self, unmappable: UnmappablePolicy) -> Self {
+        Self { writing: self.writing.with_unmappable_policy(unmappable), ..self }
+    }
+
     /// Sets the policy for the BOM of the input. No BOM is written.
     #[must_use]
     pub fn with_bom_policy(self, bom: BomPolicy) -> Self {
@@ -119,7 +125,8 @@ impl TranscodeCodec {
     /// Returns the start of the first character of a text that the encoding for writing does not have or that is outside
     /// the subset.
     pub(super) fn first_replaced(&self, text: &str) -> Option<usize> {
-        let mut writing = self.writing.with_error_policy(ErrorPolicy::Strict);
+        let writing = self.writing.with_error_policy(ErrorPolicy::Strict);
+        let mut writing = writing.with_unmappable_policy(UnmappablePolicy::AsIllFormed);
         let mut out = [0; 1024];
         let mut read = 0;
         loop {
@@ -172,7 +179,13 @@ impl TranscodeCodec {
             dst.truncate(written + progress.written);
             read += progress.read;
             match progress.status {
-                Status::InputEmpty => return Ok(writing.counters()),
+                Status::InputEmpty => {
+                    // ISO-2022-JP returns to ASCII, so that each text can be read alone.
+                    let mut end = [0; Transcoder::MIN_OUTPUT];
+                    let progress = writing.finish_into_slice(&mut end);
+                    dst.extend_from_slice(&end[..progress.written]);
+                    return Ok(writing.counters());
+                }
                 Status::OutputFull => {}
                 Status::IllFormed(error) => {
                     dst.truncate(start);

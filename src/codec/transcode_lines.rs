@@ -18,6 +18,9 @@ use crate::transcode::{Encoding, Transcoder};
 ///
 /// # Limits
 ///
+/// The terminator should be one with CR or LF. Another [`LineEnding::Ascii`] above `2F` is also found in the second byte of
+/// the characters of Shift_JIS, GBK, Big5 and GB 18030, and in ISO-2022-JP from `21`.
+///
 /// A line may have 64 KiB in the other encoding, without the terminator, unless
 /// [`with_max_length`](Self::with_max_length) sets another limit. The text may be longer:
 /// [`with_max_text_length`](Self::with_max_text_length) limits it. **Without a limit a peer that never sends a
@@ -321,7 +324,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
             && let Some(left) = units.embedded(self.ending, &dst[start..])
         {
             // A replacement is or contains a terminator. At the end of the output it is that of the last character, and
-            // elsewhere that of the first one that is replaced. Only under `Escape`, whose replacements differ, it may
+            // elsewhere that of the first one that is replaced. Only if the replacements differ from each other it may
             // be that of a later one.
             dst.truncate(start);
             let last = line.char_indices().next_back().map(|(at, _)| at);
@@ -351,7 +354,7 @@ impl Units {
             Encoding::Utf16Be => (2, true),
             Encoding::Utf32Le => (4, false),
             Encoding::Utf32Be => (4, true),
-            // In every other encoding an ASCII byte is always that ASCII character, never a part of another one.
+            // In every other encoding CR and LF are always these characters, never a part of another one.
             _ => (1, false),
         };
         Self { width, is_big_endian }

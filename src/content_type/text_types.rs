@@ -162,10 +162,13 @@ pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
 /// `grpc-web-text` and `connect`, each with a suffix or without. A length byte above `7F` is not an error in the
 /// text of a message.
 pub fn is_length_prefixed(content_type: &ContentType<'_>) -> bool {
-    let subtype = content_type.subtype();
-    let name = subtype.split_once('+').map_or(subtype, |(name, _)| name);
-    content_type.top().eq_ignore_ascii_case("application")
-        && LENGTH_PREFIXED.iter().any(|known| name.eq_ignore_ascii_case(known))
+    let subtype = content_type.subtype().as_bytes();
+    let is_named = |known: &&str| {
+        subtype.split_at_checked(known.len()).is_some_and(|(name, suffix)| {
+            matches!(suffix.first(), None | Some(b'+')) && name.eq_ignore_ascii_case(known.as_bytes())
+        })
+    };
+    content_type.top().eq_ignore_ascii_case("application") && LENGTH_PREFIXED.iter().any(is_named)
 }
 
 /// Whether the value of a `Content-Type` field is that of gRPC: `application/grpc`, with a suffix or without. The value

@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use super::labels::is_known;
 use super::{Cursor, End, Found, declaration, xml, xml_byte_order};
+use crate::encoding::labels::is_known;
 
 /// Searches `<meta>` elements in the prefix, and then the XML declaration. `is_whole` is whether no more bytes are read.
 ///

@@ -1,6 +1,7 @@
 //! Detection of the encoding of a stream.
 
 use super::bom::{BomSniffer, Sniff};
+use super::iso2022::Escapes;
 use super::utf16::{PREFIX, Prefix, Utf16Evidence};
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::Encoding;
@@ -57,6 +58,13 @@ pub enum Detection {
         /// The number of code units that are ASCII characters, U+3001, U+3002 or U+FF0C.
         evidence: u32,
     },
+    /// No byte above `7F`, and an escape sequence that designates a set with two bytes for each character (ISO/IEC 2022).
+    /// The text after it is not ASCII.
+    Iso2022 {
+        /// The encoding of the family that has this sequence: `ISO-2022-JP` (RFC 1468, with its extensions),
+        /// `ISO-2022-KR` (RFC 1557) or `ISO-2022-CN` (RFC 1922).
+        label: &'static str,
+    },
     /// Not UTF-8. The encoding is unknown.
     NotUtf8 {
         /// The first ill-formed sequence.
@@ -85,19 +93,21 @@ impl Detection {
             Self::Utf32(_) => 1.0 / 4_294_967_296.0,
             // 102 of 65,536 code units are evidence.
             Self::LooksLikeUtf16 { evidence, .. } => power(102.0 / 65_536.0, evidence.into()),
+            // 3 or 4 specific bytes of 7 bits.
+            Self::Iso2022 { .. } => power(1.0 / 128.0, 3),
             Self::NotUtf8 { .. } => 0.0,
         }
     }
 
     /// Returns the encoding with which the stream can be decoded, UTF-8 for ASCII. Returns `None` for
-    /// [`NotUtf8`](Self::NotUtf8).
+    /// [`NotUtf8`](Self::NotUtf8) and [`Iso2022`](Self::Iso2022).
     pub const fn encoding(&self) -> Option<Encoding> {
         match *self {
             Self::Ascii | Self::Utf8 { .. } | Self::Utf8WithBom { .. } => Some(Encoding::Utf8),
             Self::Utf16(encoding) | Self::Utf32(encoding) | Self::LooksLikeUtf16 { encoding, .. } => {
                 Some(encoding)
             }
-            Self::NotUtf8 { .. } => None,
+            Self::Iso2022 { .. } | Self::NotUtf8 { .. } => None,
         }
     }
 }
@@ -134,6 +144,7 @@ pub struct Detector {
     sniffer: BomSniffer,
     decoder: Utf8Decoder,
     prefix: Prefix,
+    escapes: Escapes,
     sequences: u64,
     /// A result that was determined by a BOM or an error.
     settled: Option<Detection>,
@@ -152,6 +163,7 @@ impl Detector {
             sniffer: BomSniffer::new(),
             decoder: Utf8Decoder::new(),
             prefix: Prefix::EMPTY,
+            escapes: Escapes::NONE,
             sequences: 0,
             settled: None,
         }
@@ -165,6 +177,9 @@ impl Detector {
         self.settle(sniff);
         self.prefix.feed(chunk);
         if self.settled.is_none() {
+            if self.sequences == 0 {
+                self.escapes.feed(chunk);
+            }
             self.count(chunk);
         }
         self.detection()
@@ -199,7 +214,9 @@ impl Detector {
                 Detection::LooksLikeUtf16 { encoding, units, evidence }
             }
             (None, Some(first)) => Detection::NotUtf8 { first },
-            (None, None) if self.sequences == 0 => Detection::Ascii,
+            (None, None) if self.sequences == 0 => {
+                self.escapes.label().map_or(Detection::Ascii, |label| Detection::Iso2022 { label })
+            }
             (None, None) => Detection::Utf8 { sequences: self.sequences },
         }
     }
@@ -243,7 +260,7 @@ impl Detector {
             if self.decoder.pending().is_empty() {
                 // ASCII is skipped, because it contains neither multi-byte sequences nor errors.
                 let ascii = count::ascii_len(rest);
-                self.decoder.skip(ascii);
+                self.decoder.seek(self.decoder.offset().wrapping_add(ascii as u64));
                 rest = &rest[ascii..];
             }
             // Each part is counted while it is in the L1 cache.

@@ -26,7 +26,8 @@
 //! # Limits
 //!
 //! Detection by content has a probability of error ([`Detection::coincidence`]). Legacy encodings are not distinguished
-//! from each other, and UTF-32 without a BOM is not detected. [`FallbackDecoder`] buffers at most
+//! from each other, except those with escape sequences. UTF-32 without a BOM is not detected. Text in UTF-7 and HZ is
+//! [`Detection::Ascii`], as its bytes are. [`FallbackDecoder`] buffers at most
 //! [`DEFAULT_LIMIT`](FallbackDecoder::DEFAULT_LIMIT) bytes of a line. The other types buffer a few bytes.
 //!
 //! # Cost
@@ -43,6 +44,7 @@ mod designation;
 mod detector;
 #[cfg(feature = "alloc")]
 mod fallback;
+mod iso2022;
 mod utf16;
 
 pub(crate) use bom::sniff;

@@ -5,11 +5,13 @@
 //! | `grammar.rs` | the rows of UTF-8, and the state machine that rows are compiled to |
 //! | `dialects.rs` | the rows of the encodings that resemble UTF-8: CESU-8, WTF-8 and others |
 //! | `windows_1252.rs` | the table of windows-1252 |
+//! | `labels.rs` | the labels of the WHATWG Encoding Standard |
 //! | `names.rs` | the public type `Encoding`, its names and its labels |
 
 #[cfg(feature = "transcode")]
 pub(crate) mod dialects;
 mod grammar;
+pub(crate) mod labels;
 #[cfg_attr(
     not(feature = "transcode"),
     allow(dead_code, unreachable_pub, reason = "public with that feature")

@@ -5,7 +5,7 @@ use core::fmt;
 
 use http::HeaderName;
 
-use crate::error::{ByteCount, Utf8Error, chain};
+use crate::error::{Utf8Error, chain};
 #[cfg(feature = "protobuf")]
 use crate::protobuf::ProtobufError;
 
@@ -19,11 +19,9 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
-    /// The text is not well-formed. The offset counts from the start of the body; if the body is transcoded, from the
-    /// start of the text, which may be outside an adopted subset.
+    /// The text is not well-formed, or has a character outside an adopted subset. The offset counts from the start of the
+    /// body, also if the body is transcoded.
     IllFormed(Utf8Error),
-    /// The bytes are ill-formed in the declared charset.
-    Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
     /// A document declares an encoding that is not accepted: in the XML declaration, a `meta` element of HTML, `@charset`
@@ -52,18 +50,6 @@ pub enum Utf8BodyError {
     },
     /// The inner body failed. If the inner body is also checked, its error is not wrapped again.
     Inner(BoxError),
-}
-
-/// Bytes that are ill-formed in a charset other than UTF-8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Undecodable {
-    /// The absolute position in the body, in bytes, of the first of these bytes.
-    pub offset: u64,
-    /// The number of these bytes.
-    pub len: u8,
-    /// The name of the charset in the WHATWG Encoding Standard.
-    pub charset: &'static str,
 }
 
 /// The field of a form in which an error is.
@@ -169,7 +155,6 @@ impl fmt::Display for Utf8BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IllFormed(error) | Self::Field { error, .. } => error.fmt(f),
-            Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.fmt(f),
@@ -186,7 +171,6 @@ impl Error for Utf8BodyError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::IllFormed(error) | Self::Field { error, .. } | Self::Trailer { error, .. } => Some(error),
-            Self::Undecodable(error) => Some(error),
             Self::Multipart(error) => Some(error),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => Some(error),
@@ -229,14 +213,6 @@ impl From<MultipartError> for Utf8BodyError {
         Self::Multipart(error)
     }
 }
-
-impl fmt::Display for Undecodable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "undecodable {} at byte {} ({})", self.charset, self.offset, ByteCount(self.len.into()))
-    }
-}
-
-impl Error for Undecodable {}
 
 impl fmt::Display for MultipartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -117,7 +117,7 @@ pub use content_fields::ContentFields;
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use counters::{HttpCounters, HttpCounts};
-pub use error::{BoxError, FormField, MultipartError, Undecodable, Utf8BodyError};
+pub use error::{BoxError, FormField, MultipartError, Utf8BodyError};
 pub use fields::check_field;
 pub use filter::BodyFilter;
 pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};

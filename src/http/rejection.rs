@@ -5,11 +5,13 @@ use core::fmt::{self, Write as _};
 use http::header::HeaderName;
 use http::{HeaderValue, StatusCode};
 
-use super::error::{FormField, MultipartError, Undecodable, Utf8BodyError};
+use super::error::{FormField, MultipartError, Utf8BodyError};
 use crate::content_type::{ContentTypeError, is_grpc};
 use crate::error::Utf8Error;
 #[cfg(feature = "protobuf")]
 use crate::protobuf::ProtobufError;
+#[cfg(feature = "websocket")]
+use crate::websocket::FrameError;
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,17 +38,19 @@ pub struct Rejection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The body is not well-formed. The offset counts from the start of the body.
+    /// The body is not well-formed in UTF-8 or in the declared charset. The offset counts from the start of the body.
     Body(Utf8Error),
     /// The text of a field of a form is not well-formed. The offset counts from the start of the body.
     Field(FormField, Utf8Error),
-    /// The body is ill-formed in the declared charset.
-    Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
     /// A string of a protobuf message is not well-formed, or the message cannot be parsed.
     #[cfg(feature = "protobuf")]
     Protobuf(ProtobufError),
+    /// A frame of a WebSocket connection, or the text of its message, is ill-formed. The offset counts from the start of the
+    /// message.
+    #[cfg(feature = "websocket")]
+    WebSocket(FrameError),
     /// The value of a header field is not well-formed. The offset counts from the start of the value.
     Header(HeaderName, Utf8Error),
     /// The value of a trailer field is not well-formed. The offset counts from the start of the value.
@@ -96,6 +100,8 @@ impl Reason {
             | Self::Query(error) => Some(*error),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.utf8_error(),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => error.utf8_error(),
             _ => None,
         }
     }
@@ -109,10 +115,14 @@ impl Reason {
             | Self::Trailer(_, error)
             | Self::Path(error)
             | Self::Query(error) => error.kind.as_str(),
-            Self::Undecodable(_) => "Undecodable",
             Self::Multipart(_) => "Multipart",
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.kind.as_str(),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => match error.utf8_error() {
+                Some(error) => error.kind.as_str(),
+                None => "Frame",
+            },
             Self::ContentType(_) => "ContentType",
             Self::MissingContentType => "MissingContentType",
             Self::ConflictingCharset => "ConflictingCharset",
@@ -134,11 +144,15 @@ impl Reason {
             | Self::Trailer(_, error)
             | Self::Path(error)
             | Self::Query(error) => Some((error.offset, error.len as u64)),
-            Self::Undecodable(error) => Some((error.offset, error.len as u64)),
             Self::DeclaredCharset { offset } => Some((*offset, 0)),
             Self::Multipart(error) => error.offset_and_len(),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => Some((error.offset, error.len as u64)),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => Some(match error.utf8_error() {
+                Some(text) => (error.message_offset, text.len as u64),
+                None => (error.message_offset, 0),
+            }),
             Self::ContentType(error) => Some((error.position as u64, 0)),
             _ => None,
         }
@@ -150,7 +164,6 @@ impl Reason {
         match error {
             Utf8BodyError::IllFormed(error) => Some(Self::Body(*error)),
             Utf8BodyError::Field { field, error } => Some(Self::Field(field.clone(), *error)),
-            Utf8BodyError::Undecodable(error) => Some(Self::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
             #[cfg(feature = "protobuf")]
             Utf8BodyError::Protobuf(error) => Some(Self::Protobuf(error.clone())),
@@ -165,10 +178,11 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body(error) | Self::Field(_, error) => error.fmt(f),
-            Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => error.fmt(f),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => error.fmt(f),
             Self::Header(name, error) => write!(f, "field {name}: {error}"),
             Self::Trailer(name, error) => write!(f, "trailer {name}: {error}"),
             Self::Path(error) => write!(f, "path: {error}"),
@@ -198,10 +212,11 @@ impl core::error::Error for Reason {
             | Self::Trailer(_, error)
             | Self::Path(error)
             | Self::Query(error) => Some(error),
-            Self::Undecodable(error) => Some(error),
             Self::Multipart(error) => Some(error),
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => Some(error),
+            #[cfg(feature = "websocket")]
+            Self::WebSocket(error) => Some(error),
             Self::ContentType(error) => Some(error),
             _ => None,
         }

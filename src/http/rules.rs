@@ -49,8 +49,10 @@ use crate::text::TextDecoder;
 /// they declare another one, [`with_other_charset`](Self::with_other_charset) applies, and no policy repairs them. The
 /// start of the body is held until that is known: of XML and CSS no more than the declaration, of HTML up to 1,024
 /// bytes. Where another charset passes, ASCII is not held, unless it depends on a subset or a policy for the BOM. A
-/// UTF-16 declaration in ASCII cannot be true and means UTF-8. With `charset=utf-8` nothing is searched. The parts of a
-/// `multipart/form-data` are not searched.
+/// UTF-16 declaration in ASCII cannot be true and means UTF-8. The parts of a `multipart/form-data` are not searched.
+///
+/// With `charset=utf-8` nothing is searched. A BOM of UTF-16, which for readers has precedence over the parameter
+/// (RFC 7303 §3, HTML §13.2.3.1), is then ill-formed UTF-8. With another charset a BOM counts where the body is transcoded.
 ///
 /// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts
 /// (HTML §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.
@@ -64,7 +66,7 @@ use crate::text::TextDecoder;
 /// policy. With a subset it is rejected like another charset.
 ///
 /// The folded lines of `text/calendar` and `text/vcard` are not joined: a character that a fold splits (RFC 5545 §3.1) is
-/// an error.
+/// an error. [`Unfolder`](crate::unwrap::Unfolder) joins them.
 ///
 /// # Codings
 ///

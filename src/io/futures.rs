@@ -9,6 +9,8 @@ use futures_io::{AsyncBufRead, AsyncRead, AsyncWrite};
 use super::pinned::impl_async_traits;
 use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
 use super::reading::{ReadSource, Reading};
+#[cfg(feature = "transcode")]
+use super::transcode::TranscodeReader;
 use super::writer::Utf8Writer;
 use crate::budget::Budget;
 
@@ -19,9 +21,13 @@ fn fill<R: AsyncRead>(
     cx: &mut Context<'_>,
     budget: &mut Budget,
 ) -> Poll<io::Result<()>> {
-    let bytes = ready!(inner.poll_read(cx, text.space()))?;
+    let bytes = ready!(read(inner, cx, text.space()))?;
     text.filled(bytes)?;
     budget.spend(bytes, cx).map(Ok)
+}
+
+fn read<R: AsyncRead>(inner: Pin<&mut R>, cx: &mut Context<'_>, space: &mut [u8]) -> Poll<io::Result<usize>> {
+    inner.poll_read(cx, space)
 }
 
 impl<R: AsyncRead, B> AsyncRead for Utf8Reader<R, B> {
@@ -38,6 +44,17 @@ impl<R: AsyncRead, B> AsyncRead for Utf8Reader<R, B> {
             ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
         }
         Poll::Ready(Ok(read))
+    }
+}
+
+#[cfg(feature = "transcode")]
+impl<R: AsyncRead> AsyncRead for TranscodeReader<R> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        if buf.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        ready!(self.as_mut().poll_fill_buf(cx))?;
+        Poll::Ready(Ok(self.project().text.take(buf)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
 //! must not write ill-formed text. [`Utf8Reader`] validates or repairs the bytes that it reads. [`Utf8Writer`]
 //! validates or repairs the bytes that it writes. Both use the policies of a [`TextDecoder`](crate::TextDecoder).
-//! Errors are `io::Error`s. [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error)
+//! `TranscodeReader` converts text in another encoding. Errors are `io::Error`s. [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error)
 //! inside, with its absolute offset.
 //!
 //! With the traits of std, in a thread without an async runtime:
@@ -52,7 +52,7 @@
 //!
 //! # Limits
 //!
-//! A reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
+//! A reader holds 8 KiB (`TranscodeReader` 16 KiB), a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
 //! `Utf8LinesCodec` in the module `codec` have one.
 //!
 //! # Cost
@@ -66,10 +66,13 @@
 //!
 //! # Feature
 //!
-//! `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for futures-io.
+//! `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for futures-io. `transcode`
+//! adds `TranscodeReader`.
 
 // `reading` and `writing` contain the state and the logic; `blocking`, `tokio` and `futures` implement the traits.
 mod blocking;
+#[cfg(feature = "transcode")]
+mod converting;
 #[cfg(feature = "futures-io")]
 mod futures;
 mod lines;
@@ -79,6 +82,8 @@ mod reader;
 mod reading;
 #[cfg(feature = "io")]
 mod tokio;
+#[cfg(feature = "transcode")]
+mod transcode;
 #[cfg(not(any(feature = "futures-io", feature = "io")))]
 mod unpinned;
 mod writer;
@@ -86,6 +91,9 @@ mod writing;
 
 pub use lines::{BoundedLines, LineTooLong};
 pub use reader::{InnerBuffer, OwnBuffer, Utf8Reader};
+#[cfg(feature = "transcode")]
+#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+pub use transcode::TranscodeReader;
 pub use writer::Utf8Writer;
 
 use crate::policy::ShortStr;

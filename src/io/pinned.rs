@@ -3,9 +3,20 @@
 use core::pin::Pin;
 
 use super::reader::Utf8Reader;
+#[cfg(feature = "transcode")]
+use super::transcode::TranscodeReader;
 use super::writer::Utf8Writer;
 
 impl<R, B> Utf8Reader<R, B> {
+    /// Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text.
+    #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
+        self.project().inner
+    }
+}
+
+#[cfg(feature = "transcode")]
+impl<R> TranscodeReader<R> {
     /// Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text.
     #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
@@ -64,6 +75,24 @@ macro_rules! impl_async_traits {
             fn consume(self: Pin<&mut Self>, bytes: usize) {
                 let this = self.project();
                 this.inner.consume(this.text.consume(bytes));
+            }
+        }
+
+        #[cfg(feature = "transcode")]
+        impl<R: AsyncRead> AsyncBufRead for TranscodeReader<R> {
+            fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+                let mut this = self.project();
+                let mut budget = Budget::new();
+                while !this.text.is_ready()? {
+                    let bytes = ready!(read(this.inner.as_mut(), cx, this.text.space()))?;
+                    this.text.filled(bytes)?;
+                    ready!(budget.spend(bytes, cx));
+                }
+                Poll::Ready(Ok(this.text.output()))
+            }
+
+            fn consume(self: Pin<&mut Self>, bytes: usize) {
+                self.project().text.consume(bytes);
             }
         }
 

@@ -31,7 +31,7 @@ impl Reading {
     pub(super) const fn new(decoder: TextDecoder) -> Self {
         Self {
             text: Text { decoder, short: Short::EMPTY, validated: 0, state: State::Open },
-            input: Input { bytes: Vec::new(), from: 0, to: 0 },
+            input: Input::NEW,
         }
     }
 
@@ -67,7 +67,7 @@ impl Reading {
     /// of the space is an error of the inner reader, and the bytes are not counted.
     pub(super) fn filled(&mut self, bytes: usize) -> io::Result<()> {
         if bytes > self.input.bytes.len() - self.input.to {
-            return Err(io::Error::other("the inner reader returned a length above that of the buffer"));
+            return Err(too_much());
         }
         self.input.to += bytes;
         if bytes == 0 {
@@ -168,6 +168,11 @@ fn text_of(bytes: &[u8]) -> io::Result<&str> {
     from_utf8(bytes).map_err(|_| not_text())
 }
 
+/// Returns the error for a reader that returned more bytes than it had space for.
+pub(super) fn too_much() -> io::Error {
+    io::Error::other("the inner reader returned a length above that of the buffer")
+}
+
 /// Returns the error for bytes that are not text, because the caller consumed a part of a character or the inner reader
 /// changed its buffer.
 pub(super) fn not_text() -> io::Error {
@@ -239,22 +244,24 @@ impl Text {
 
 /// The buffer of the reader. It is allocated on first use.
 #[derive(Debug)]
-struct Input {
-    bytes: Vec<u8>,
-    from: usize,
-    to: usize,
+pub(super) struct Input {
+    pub(super) bytes: Vec<u8>,
+    pub(super) from: usize,
+    pub(super) to: usize,
 }
 
 impl Input {
     /// The same capacity as `BufReader` of tokio and std.
     const CAPACITY: usize = 8 * 1024;
 
-    fn as_slice(&self) -> &[u8] {
+    pub(super) const NEW: Self = Self { bytes: Vec::new(), from: 0, to: 0 };
+
+    pub(super) fn as_slice(&self) -> &[u8] {
         &self.bytes[self.from..self.to]
     }
 
     /// Returns the free space at the end. The remaining bytes are moved to the front first.
-    fn space(&mut self) -> &mut [u8] {
+    pub(super) fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);

@@ -8,7 +8,6 @@ use super::strings::JsonStrings;
 use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
 use crate::kernels::Positions;
-use crate::kernels::classes::Class;
 use crate::policy::Counters;
 use crate::text::{TextDecoder, TextPiece};
 
@@ -62,8 +61,8 @@ impl JsonDecoder {
         Self { decoder: self.decoder, escapes: Escapes::new(strings) }
     }
 
-    /// Decodes the next chunk and returns its text piece by piece, at most 4 KiB at a time. As with
-    /// [`TextDecoder::feed`], a piece is decoded when the iterator is advanced.
+    /// Decodes the next chunk and returns its text piece by piece. As with [`TextDecoder::feed`], a piece is decoded when the
+    /// iterator is advanced.
     ///
     /// A [`TextPiece::Seam`] is a character or an escape whose bytes came in different chunks. Under
     /// [`EscapePolicy::Keep`](super::EscapePolicy::Keep) the text of a [`TextPiece::Repaired`] is the escape itself.
@@ -122,11 +121,9 @@ impl Escapes {
     }
 }
 
-/// The maximum number of bytes that are decoded at a time. If the iterator is dropped after an error, the rest of them is
-/// decoded again, so this number is small.
+/// The maximum number of bytes that are decoded at a time after a backslash. If the iterator is dropped after an error, the
+/// rest of them is decoded again, so this number is small.
 const WINDOW: usize = 4 * 1024;
-
-const BACKSLASH: Class = Class::EMPTY.with_ascii(b'\\', b'\\');
 
 /// The pieces of a chunk, returned by [`JsonDecoder::feed`] and [`JsonDecoder::finish`].
 #[derive(Debug)]
@@ -179,12 +176,34 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
         self.escapes.pending().len() > 1 && !(self.decoder.pending().is_empty() && is_next_part)
     }
 
+    /// Returns the text before the next backslash if nothing is pending and it is long.
+    fn take_plain(&mut self) -> Option<&'c str> {
+        if !self.escapes.pending().is_empty() {
+            return None;
+        }
+        let before = self.decoder.offset();
+        let text = self.decoder.take_plain(self.rest);
+        let taken = self.decoder.offset().wrapping_sub(before) as usize;
+        self.rest = self.rest.get(taken..).unwrap_or_default();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Starts the search at `searched`. Escapes that are accepted without reading each are not found.
+    fn search(&mut self) {
+        if self.escapes.pending().is_empty() {
+            let rest = self.text.as_bytes().get(self.searched..).unwrap_or_default();
+            self.searched += self.escapes.accepted_len(rest);
+        }
+        self.backslashes = Positions::after(self.searched);
+    }
+
     /// Returns the next piece of `text`.
     fn next_of_text(&mut self) -> Option<TextPiece<'c>> {
         let bytes = self.text.as_bytes();
         if !self.escapes.pending().is_empty() {
             let (piece, taken) = self.escapes.resume(self.decoder, bytes);
             (self.returned, self.searched) = (taken, taken);
+            self.search();
             if piece.is_none() {
                 self.escapes.end = self.decoder.valid_up_to();
             }
@@ -236,13 +255,16 @@ impl<'c> Iterator for JsonPieces<'_, 'c> {
             } else if self.has_end() {
                 self.escapes.end(self.decoder)
             } else if !self.rest.is_empty() {
+                if let Some(plain) = self.take_plain() {
+                    return Some(TextPiece::Text(plain));
+                }
                 let window = &self.rest[..floor_boundary(self.rest, WINDOW)];
-                let (piece, taken, inside) = self.decoder.take_piece_within(window, &BACKSLASH);
+                let (piece, taken) = self.decoder.take_piece(window);
                 self.rest = self.rest.get(taken..).unwrap_or_default();
                 match piece {
                     Some(TextPiece::Text(text)) => {
                         (self.text, self.returned, self.searched) = (text, 0, 0);
-                        self.backslashes = Positions::after(inside);
+                        self.search();
                     }
                     Some(TextPiece::Seam(it)) => self.escapes.waiting = Some(TextPiece::Seam(it)),
                     Some(TextPiece::Repaired(it, error)) => {

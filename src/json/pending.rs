@@ -5,6 +5,7 @@ use super::strings::{EscapePolicy, JsonStrings};
 use crate::error::{ErrorKind, Utf8Error};
 #[cfg(feature = "codec")]
 use crate::kernels::Positions;
+use crate::kernels::escapes::escapes_len;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
 
@@ -66,10 +67,17 @@ impl Escapes {
         escape::read(bytes, self.strings.subset())
     }
 
+    /// Returns the length of the start of a text whose escapes all are accepted, as far as that is known without reading each.
+    #[inline]
+    pub(super) fn accepted_len(&self, text: &[u8]) -> usize {
+        if self.strings.subset().is_some() { 0 } else { escapes_len(text) }
+    }
+
     /// Whether all escapes of a text are accepted. An unfinished one is not.
     #[cfg(feature = "codec")]
     pub(crate) fn accept(&self, text: &[u8]) -> bool {
-        let (mut backslashes, mut searched) = (Positions::START, 0);
+        let mut searched = self.accepted_len(text);
+        let mut backslashes = Positions::after(searched);
         while let Some(at) = backslashes.next(text, b'\\') {
             if at < searched {
                 continue;

@@ -98,8 +98,9 @@ functions! {
         /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the
         /// number of occurrences.
         count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize);
-        /// Copies the bytes to an output of the same length and removes the mask. Returns whether the output is ASCII.
-        unmask(input: &[u8], output: &mut [u8], key: [u8; 4]) -> bool;
+        /// Returns an index up to which bytes that are masked with the key are well-formed, a number of vectors after `from`.
+        /// Returns `from` if the kernel has no vector code for it.
+        masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize;
         /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
         #[cfg(feature = "transcode")]
         ascii_len(bytes: &[u8]) -> usize;
@@ -117,6 +118,9 @@ functions! {
         /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
         /// [`Found::searched`] bytes are searched.
         find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
+        /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON. It ends between
+        /// escapes. Returns 0 if the kernel has no vector code for it.
+        escapes_len(text: &[u8]) -> usize;
         /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups
         /// of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
         ascii_without(bytes: &[u8], class: &Class) -> usize;
@@ -135,6 +139,8 @@ functions! {
     fields {
         validate_function: Validate,
         is_text_function: IsText,
+        /// `None` if the kernel has no vector code for it.
+        plain: Option<ValidatePlain>,
         /// `None` if the kernel has no vector code for it.
         #[cfg(feature = "mime")]
         quoted: Option<DecodeQuoted>,
@@ -179,6 +185,15 @@ impl Kernel {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
         unsafe { self.validate_function()(chunk, state) }
+    }
+
+    /// Calls the [`ValidatePlain`] function of this kernel. Returns `None` if there is none, or if the chunk is too short for it
+    /// to pay.
+    #[inline]
+    pub(super) fn validate_plain(self, state: &mut ScanState, chunk: &[u8]) -> Option<Result<(), Index>> {
+        let validate = self.plain().filter(|_| chunk.len() >= MIN_PLAIN)?;
+        // SAFETY: this CPU supports every `Kernel`; the chunk is longer than a vector.
+        Some(unsafe { validate(chunk, state) })
     }
 
     /// [`IsText`] of this kernel. Returns `false` for fewer than 4 bytes.
@@ -235,6 +250,17 @@ impl fmt::Debug for Index {
 /// - The CPU has the instructions.
 /// - The chunk has at least 4 bytes.
 pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
+
+/// [`Validate`] for a stream in which a backslash is ill-formed.
+///
+/// # Safety
+///
+/// - The CPU has the instructions.
+/// - The chunk has at least [`MIN_PLAIN`] bytes.
+pub(super) type ValidatePlain = Validate;
+
+/// The minimum length of a chunk for [`ValidatePlain`].
+pub(super) const MIN_PLAIN: usize = 512;
 
 /// Whether all bytes are well-formed and the last sequence is complete.
 ///

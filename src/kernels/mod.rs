@@ -6,6 +6,8 @@
 //! | module | computes |
 //! |---|---|
 //! | `validation.rs` | where a stream becomes ill-formed |
+//! | `escapes.rs` | how far the escapes of JSON are those of characters |
+//! | `masked.rs` | up to where the masked payload of a WebSocket frame is well-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back; between UTF-8 and UTF-32 through UTF-16 |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back through UTF-16 |
@@ -18,7 +20,7 @@
 //! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
-//! | `unmask.rs` | the payload of a WebSocket frame without its mask |
+//! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
@@ -31,7 +33,7 @@
 //! |---|---|
 //! | `dispatch.rs` | the selection of a kernel: the functions for the best instruction set that the CPU supports |
 //! | `arch/x86_64/`, `arch/aarch64/`, `arch/wasm32/` | AVX-512, AVX2, NEON and `simd128`: their vector types, and the algorithms that only they have |
-//! | `arch/vector/` | the validation algorithm, generic over the vector type |
+//! | `arch/vector/` | the validation algorithm, generic over the vector type; also with a search for backslashes |
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
 //! | `arch/shuffles.rs` | the tables that AVX2 and NEON share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
@@ -58,6 +60,8 @@
 //! | quoted-printable | that of AVX2 | 0.9 to 5 | 127, 2,592 | 0.9 to 4.3 | |
 //! | `portable/units.rs`: loops, compiled again | | 1.2 to 2.4 | | 1.3 to 2.1 | |
 
+#[cfg(feature = "codec")]
+mod append;
 mod arch;
 #[cfg(feature = "transcode")]
 pub(crate) mod ascii;
@@ -72,10 +76,12 @@ pub(crate) mod copy;
 pub(crate) mod count;
 #[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
 mod dispatch;
+pub(crate) mod escapes;
 mod formula;
 mod functions;
 #[cfg(feature = "transcode")]
 mod latin;
+pub(crate) mod masked;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
 mod positions;
@@ -85,7 +91,6 @@ mod short;
 mod state;
 #[cfg(test)]
 mod tests;
-pub(crate) mod unmask;
 #[cfg(feature = "transcode")]
 mod utf16;
 #[cfg(feature = "transcode")]
@@ -94,6 +99,8 @@ mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;
 
+#[cfg(feature = "codec")]
+pub(crate) use append::append_line;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 pub(crate) use positions::Positions;
@@ -104,4 +111,4 @@ pub(crate) use positions::first_position;
 #[cfg(all(feature = "alloc", feature = "transcode"))]
 pub(crate) use positions::last_position;
 pub(crate) use state::{AtBoundary, ScanState};
-pub(crate) use validation::{TextEnd, prefix, prefix_within, short_ascii, text, validate};
+pub(crate) use validation::{TextEnd, plain_prefix, prefix, prefix_within, short_ascii, text, validate};

@@ -66,7 +66,7 @@ pub(crate) struct Positions {
 impl Positions {
     pub(crate) const START: Self = Self { found: [0; CAPACITY], next: 0, count: 0, base: 0, searched: 0 };
 
-    /// Starts after the first `searched` bytes, which are known to have no position.
+    /// Starts after the first `searched` bytes.
     pub(crate) const fn after(searched: usize) -> Self {
         Self { searched, ..Self::START }
     }

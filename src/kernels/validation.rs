@@ -170,6 +170,20 @@ pub(crate) fn prefix_within<'c>(
     (unsafe { core::str::from_utf8_unchecked(text) }, end, inside)
 }
 
+/// Returns text at the start of a chunk that has no backslash, and the state after it. It is empty if it would be short, or
+/// if the kernel has no vector code for it. An unfinished sequence that is in the carry of the state ends the chunk.
+#[inline]
+pub(crate) fn plain_prefix(start: AtBoundary, chunk: &[u8]) -> (&str, ScanState) {
+    let mut state = start.state();
+    let len = match Kernel::in_use().validate_plain(&mut state, chunk) {
+        None => 0,
+        Some(Ok(())) => chunk.len().saturating_sub(usize::from(state.pending_len())),
+        Some(Err(index)) => well_formed_len(state, chunk, index.get()),
+    };
+    // SAFETY: same as in `prefix`. The text ends before a backslash or an ill-formed or unfinished sequence.
+    (unsafe { core::str::from_utf8_unchecked(chunk.get(..len).unwrap_or_default()) }, state)
+}
+
 /// [`prefix`] by the standard library.
 fn prefix_by_std(chunk: &[u8]) -> (&str, TextEnd<'_>) {
     let error = match core::str::from_utf8(chunk) {

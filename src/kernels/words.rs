@@ -47,28 +47,6 @@ const fn every_pair(pair: [u8; 2]) -> u128 {
     u128::MAX / 0xFFFF * u16::from_le_bytes(pair) as u128
 }
 
-/// Whether a slice has 16 to 128 bytes, none of which is `byte`. The number of blocks is the same for all these lengths,
-/// so there is no branch to mispredict. Written so that the compiler vectorizes it: a lane is 0 after an equal byte.
-#[cfg(feature = "codec")]
-#[inline(always)]
-pub(crate) fn is_short_without(byte: u8, slice: &[u8]) -> bool {
-    const BLOCK: usize = 16;
-    const BLOCKS: usize = 8;
-    if !(BLOCK..=BLOCKS * BLOCK).contains(&slice.len()) {
-        return false;
-    }
-    let last = slice.len() - BLOCK;
-    let mut lanes = [u8::MAX; BLOCK];
-    for i in 0..BLOCKS {
-        let at = last.min(i * BLOCK);
-        let Some(block) = slice.get(at..at + BLOCK) else { return false };
-        for (lane, &other) in lanes.iter_mut().zip(block) {
-            *lane = (*lane).min(other ^ byte);
-        }
-    }
-    lanes.iter().fold(true, |all, &lane| all & (lane != 0))
-}
-
 /// Copies text of a quoted-printable body (RFC 2045 §6.7) up to the first byte that is not encoded as itself (rules 2 and
 /// 3), or up to `=`. Returns the length of this text. `out` has space for all of `text`. Bytes after the copied ones may be overwritten.
 #[cfg(feature = "mime")]
@@ -172,22 +150,6 @@ mod tests {
                 let word = [b'a', first, second, b'a', second, b'a', b'a', first];
                 let expected = word.map(|byte| if is_text(byte) { 0 } else { 0x80 });
                 assert_eq!(stops(u64::from_le_bytes(word)), u64::from_le_bytes(expected), "{word:02X?}");
-            }
-        }
-    }
-
-    #[cfg(feature = "codec")]
-    #[test]
-    fn a_byte_is_noticed_at_every_position_of_every_length() {
-        for len in 0..=150 {
-            for filler in [b'a', b'\n' ^ 1, b'\n' ^ 0x80, 0] {
-                let mut slice = vec![filler; len];
-                assert_eq!(is_short_without(b'\n', &slice), (16..=128).contains(&len), "{len}");
-                for at in 0..len {
-                    slice[at] = b'\n';
-                    assert!(!is_short_without(b'\n', &slice), "{len} {at}");
-                    slice[at] = filler;
-                }
             }
         }
     }

@@ -1,8 +1,12 @@
 //! Decoder for the text of an encoded body: a transfer decoder followed by a UTF-8 decoder.
 
+use alloc::boxed::Box;
+
+use super::charset::CharsetText;
 use super::error::{MimeError, MimeErrorKind};
 use super::transfer::{Decoded, TransferDecoder, TransferEncoding, TransferPiece};
 use crate::decoder::{Piece, Utf8Decoder};
+use crate::encoding::names::Encoding;
 use crate::error::Utf8Error;
 
 /// Decodes the text of one body in a transfer encoding, in chunks of any size.
@@ -37,6 +41,8 @@ use crate::error::Utf8Error;
 pub struct BodyDecoder {
     transfer: TransferDecoder,
     text: Text,
+    /// The decoder of text in another charset. `text` is not used then.
+    charset: Option<Box<CharsetText>>,
 }
 
 /// A piece of a body. Pieces are in stream order.
@@ -60,7 +66,28 @@ impl BodyDecoder {
     /// Creates a strict decoder for a body that starts `offset` bytes into a stream. [`MimeError::offset`] is relative
     /// to the start of the stream.
     pub fn with_offset(encoding: TransferEncoding, offset: u64) -> Self {
-        Self { transfer: TransferDecoder::with_offset(encoding, offset), text: Text::default() }
+        Self {
+            transfer: TransferDecoder::with_offset(encoding, offset),
+            text: Text::default(),
+            charset: None,
+        }
+    }
+
+    /// Decodes the text in another charset than UTF-8. Pieces are UTF-8, and the offsets of errors are those of the bytes
+    /// in that charset.
+    #[cfg(feature = "transcode")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+    #[must_use]
+    pub fn with_charset(self, charset: Encoding) -> Self {
+        self.in_charset(Some(CharsetText::new(charset)))
+    }
+
+    pub(super) fn in_charset(self, charset: Option<Box<CharsetText>>) -> Self {
+        Self { charset, ..self }
+    }
+
+    pub(super) fn set_charset(&mut self, charset: Option<Box<CharsetText>>) {
+        self.charset = charset;
     }
 
     /// Same as [`TransferDecoder::with_lenient`].
@@ -81,6 +108,7 @@ impl BodyDecoder {
     pub(super) fn restart(&mut self, offset: u64) {
         self.transfer.restart(offset);
         self.text = Text::default();
+        self.charset = self.charset.as_deref().map(CharsetText::restarted);
     }
 
     /// Returns the offset of the next byte of the encoded body.
@@ -95,25 +123,46 @@ impl BodyDecoder {
 
     /// Decodes the next chunk and calls `each` with its pieces in stream order.
     pub fn feed_with(&mut self, chunk: &[u8], mut each: impl FnMut(BodyPiece<'_>)) {
-        let Self { transfer, text } = self;
-        transfer.feed_with(chunk, |piece| text.decode(piece, &mut each));
+        let Self { transfer, text, charset } = self;
+        match charset {
+            None => transfer.feed_with(chunk, |piece| text.decode(piece, &mut each)),
+            Some(charset) => {
+                let mut each = |piece: Result<&str, MimeError>| each(piece_of(piece));
+                transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each));
+            }
+        }
     }
 
     /// Checks the next chunk and calls `each` only for errors. This is faster than [`feed_with`](Self::feed_with).
     pub fn validate_with(&mut self, chunk: &[u8], mut each: impl FnMut(MimeError)) {
-        let Self { transfer, text } = self;
-        transfer.feed_with(chunk, |piece| text.validate(piece, &mut each));
+        let Self { transfer, text, charset } = self;
+        match charset {
+            None => transfer.feed_with(chunk, |piece| text.validate(piece, &mut each)),
+            Some(charset) => {
+                let mut each = |piece: Result<&str, MimeError>| piece.err().into_iter().for_each(&mut each);
+                transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each));
+            }
+        }
     }
 
     /// Ends the body and calls `each` with the remaining pieces. An incomplete character is an error. The decoder is
     /// then reset, except for its offsets.
     pub fn finish_with(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
-        let Self { transfer, text } = self;
+        let Self { transfer, text, charset } = self;
+        if let Some(charset) = charset {
+            let mut each = |piece: Result<&str, MimeError>| each(piece_of(piece));
+            transfer.finish_with(|piece| charset.decode(piece, &mut each));
+            return charset.finish(&mut each);
+        }
         transfer.finish_with(|piece| text.decode(piece, &mut each));
         if let Err(error) = text.decoder.finish() {
             each(BodyPiece::Error(text.locate(error, None)));
         }
     }
+}
+
+fn piece_of(piece: Result<&str, MimeError>) -> BodyPiece<'_> {
+    piece.map_or_else(BodyPiece::Error, BodyPiece::Text)
 }
 
 /// The text layer.
@@ -175,6 +224,7 @@ impl Text {
             decoded_offset: Some(error.offset),
             kind: MimeErrorKind::Text(error.kind),
             len: error.len,
+            charset: Encoding::Utf8,
         }
     }
 

@@ -5,9 +5,12 @@
 //! example), because readers decode those too. White space and folds are not allowed inside a word (§2), but readers that
 //! unfold the field first (RFC 5322 §2.2.3) decode such a word, so it is checked as well.
 
+use alloc::boxed::Box;
+
 use memchr::memmem;
 
 use super::body::{BodyDecoder, BodyPiece};
+use super::charset::CharsetText;
 use super::error::{MimeError, StructureErrorKind};
 use super::escaped::EscapedText;
 use super::transfer::{TransferEncoding, TransferErrorKind};
@@ -21,6 +24,8 @@ const MAX_WORD: usize = 75;
 #[derive(Clone, Debug)]
 pub(super) struct EncodedWords {
     base64: BodyDecoder,
+    /// Whether words in other charsets are checked.
+    charsets: bool,
 }
 
 /// The start of an encoded word: `=?charset?q?`.
@@ -32,9 +37,9 @@ struct Start<'f> {
 }
 
 impl EncodedWords {
-    pub(super) fn new(lenient: bool) -> Self {
+    pub(super) fn new(lenient: bool, charsets: bool) -> Self {
         let base64 = BodyDecoder::new(TransferEncoding::Base64);
-        Self { base64: base64.with_lenient(lenient) }
+        Self { base64: base64.with_lenient(lenient), charsets }
     }
 
     /// Checks the words of a field at the offset `offset` of the message.
@@ -58,19 +63,28 @@ impl EncodedWords {
             let charset = word.charset.split(|&byte| byte == b'*').next().unwrap_or_default();
             let text_at = offset + word.text_at as u64;
             at = end + 2;
-            if !labels::is_checked(charset) {
+            let is_utf8 = labels::is_checked(charset);
+            let other = if self.charsets && !is_utf8 { CharsetText::for_label(charset) } else { None };
+            if !is_utf8 && other.is_none() {
                 // For some readers this is not a word, and another one starts in its text.
                 at = memmem::find(text, b"=?").map_or(at, |inner| word.text_at + inner);
             } else if word.base64 {
-                self.check_base64(text, text_at, each);
+                self.check_base64(text, text_at, other, each);
             } else {
-                check_quoted(text, text_at, each);
+                check_quoted(text, text_at, other, each);
             }
         }
     }
 
-    fn check_base64(&mut self, text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
+    fn check_base64(
+        &mut self,
+        text: &[u8],
+        offset: u64,
+        charset: Option<Box<CharsetText>>,
+        each: &mut impl FnMut(MimeError),
+    ) {
         self.base64.restart(offset);
+        self.base64.set_charset(charset);
         let mut report = |piece: BodyPiece<'_>| match piece {
             BodyPiece::Error(error) if !error.kind.is_warning() => each(error),
             _ => {}
@@ -98,8 +112,13 @@ impl<'f> Start<'f> {
 }
 
 /// Checks the Q encoding (RFC 2047 §4.2): quoted-printable without lines, and with `_` for a space.
-fn check_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
-    let mut decoded = EscapedText::new();
+fn check_quoted(
+    text: &[u8],
+    offset: u64,
+    charset: Option<Box<CharsetText>>,
+    each: &mut impl FnMut(MimeError),
+) {
+    let mut decoded = EscapedText::new(charset);
     let mut at = 0;
     while let [first, after @ ..] = &text[at..] {
         let byte_at = offset + at as u64;

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::transfer::{TransferError, TransferErrorKind};
+use crate::encoding::names::Encoding;
 use crate::error::{ByteCount, ErrorKind, Utf8Error};
 
 /// The layers of a message, from the outermost to the innermost.
@@ -13,7 +14,7 @@ pub enum MimeLayer {
     Structure,
     /// The transfer encoding, which determines the bytes of a part.
     Transfer,
-    /// UTF-8, which determines the text of the bytes.
+    /// UTF-8 or another charset, which determines the text of the bytes.
     Text,
 }
 
@@ -186,6 +187,8 @@ pub struct MimeError {
     /// The length of the error: in decoded bytes in the text layer, in encoded bytes in the transfer layer. `0` in the
     /// structure layer, or if something is missing.
     pub len: u8,
+    /// The charset of the text.
+    pub(super) charset: Encoding,
 }
 
 impl MimeError {
@@ -193,21 +196,34 @@ impl MimeError {
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self.kind {
             MimeErrorKind::Text(kind) => {
-                Some(Utf8Error::new(self.decoded_offset.unwrap_or(self.offset), kind, self.len))
+                let error = Utf8Error::new(self.decoded_offset.unwrap_or(self.offset), kind, self.len);
+                Some(Utf8Error { from: self.charset, ..error })
             }
             MimeErrorKind::Structure(_) | MimeErrorKind::Transfer(_) => None,
         }
     }
 
     pub(super) const fn structure(offset: u64, kind: StructureErrorKind) -> Self {
-        Self { offset, decoded_offset: None, kind: MimeErrorKind::Structure(kind), len: 0 }
+        Self {
+            offset,
+            decoded_offset: None,
+            kind: MimeErrorKind::Structure(kind),
+            len: 0,
+            charset: Encoding::Utf8,
+        }
     }
 }
 
 impl From<TransferError> for MimeError {
     fn from(error: TransferError) -> Self {
         let TransferError { offset, decoded_offset, kind, len } = error;
-        Self { offset, decoded_offset: Some(decoded_offset), kind: MimeErrorKind::Transfer(kind), len }
+        Self {
+            offset,
+            decoded_offset: Some(decoded_offset),
+            kind: MimeErrorKind::Transfer(kind),
+            len,
+            charset: Encoding::Utf8,
+        }
     }
 }
 
@@ -216,9 +232,10 @@ impl fmt::Display for MimeError {
         let what = match self.kind.layer() {
             MimeLayer::Structure => "malformed message",
             MimeLayer::Transfer => "malformed transfer encoding",
-            MimeLayer::Text => "ill-formed UTF-8",
+            MimeLayer::Text => "ill-formed ",
         };
-        write!(f, "{what} at byte {} (", self.offset)?;
+        let charset = if self.kind.layer() == MimeLayer::Text { self.charset.title() } else { "" };
+        write!(f, "{what}{charset} at byte {} (", self.offset)?;
         if let Some(decoded) = self.decoded_offset {
             write!(f, "decoded byte {decoded}, ")?;
         }

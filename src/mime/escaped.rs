@@ -1,8 +1,12 @@
 //! Text of which each byte is written as itself or as an escape.
 
+use alloc::boxed::Box;
+
+use super::charset::CharsetText;
 use super::error::{MimeError, MimeErrorKind};
 use super::transfer::TransferErrorKind;
 use crate::decoder::Utf8Decoder;
+use crate::encoding::names::Encoding;
 use crate::error::Utf8Error;
 
 /// Checks the text that escapes encode, one byte at a time.
@@ -10,16 +14,23 @@ pub(super) struct EscapedText {
     decoder: Utf8Decoder,
     /// The offsets in the message of the pending bytes and of the next byte.
     offsets: [u64; 4],
+    /// The decoder of text in another charset.
+    charset: Option<Box<CharsetText>>,
 }
 
 impl EscapedText {
-    pub(super) const fn new() -> Self {
-        Self { decoder: Utf8Decoder::new(), offsets: [0; 4] }
+    pub(super) const fn new(charset: Option<Box<CharsetText>>) -> Self {
+        Self { decoder: Utf8Decoder::new(), offsets: [0; 4], charset }
     }
 
     /// Checks the next byte, which is written at the offset `at` of the message.
     pub(super) fn push(&mut self, byte: u8, at: u64, each: &mut impl FnMut(MimeError)) {
         let mut rest = core::slice::from_ref(&byte);
+        if let Some(charset) = &mut self.charset {
+            return charset.feed(rest, |_| at, &mut |piece: Result<&str, MimeError>| {
+                piece.err().into_iter().for_each(&mut *each)
+            });
+        }
         while !rest.is_empty() {
             let (before, pending) = (self.decoder.offset(), self.decoder.pending().len());
             self.offsets[pending] = at;
@@ -32,15 +43,25 @@ impl EscapedText {
 
     /// Ends the text. The next text may follow.
     pub(super) fn finish(&mut self, each: &mut impl FnMut(MimeError)) {
+        if let Some(charset) = &mut self.charset {
+            return charset
+                .finish(&mut |piece: Result<&str, MimeError>| piece.err().into_iter().for_each(&mut *each));
+        }
         if let Err(error) = self.decoder.finish() {
             each(self.text_error(error));
         }
     }
 
     /// Creates the error for a malformed byte at the offset `at` of the message.
-    pub(super) const fn transfer_error(&self, kind: TransferErrorKind, at: u64) -> MimeError {
-        let decoded = Some(self.decoder.offset());
-        MimeError { offset: at, decoded_offset: decoded, kind: MimeErrorKind::Transfer(kind), len: 1 }
+    pub(super) fn transfer_error(&self, kind: TransferErrorKind, at: u64) -> MimeError {
+        let decoded = self.charset.as_ref().map_or(self.decoder.offset(), |charset| charset.offset());
+        MimeError {
+            offset: at,
+            decoded_offset: Some(decoded),
+            kind: MimeErrorKind::Transfer(kind),
+            len: 1,
+            charset: Encoding::Utf8,
+        }
     }
 
     const fn text_error(&self, error: Utf8Error) -> MimeError {
@@ -49,6 +70,7 @@ impl EscapedText {
             decoded_offset: Some(error.offset),
             kind: MimeErrorKind::Text(error.kind),
             len: error.len,
+            charset: Encoding::Utf8,
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn check(value: &[u8], offset: u64, each: &mut impl FnMut(MimeError))
         let is_joined =
             sections.windows(2).all(|pair| pair[0].number.is_some() && pair[0].number < pair[1].number);
         let (first, mut is_checked) = (sections[0].number.unwrap_or(0), false);
-        let mut decoded = EscapedText::new();
+        let mut decoded = EscapedText::new(None);
         for section in sections {
             if section.number.unwrap_or(0) == first {
                 let own = section.takes_checked_charset();

@@ -13,6 +13,7 @@ use super::transfer::TransferEncoding;
 use super::verdict::{MimeLimits, MimeReports};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
+use crate::encoding::names::Encoding;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -77,10 +78,10 @@ pub(super) struct HeaderReader {
 }
 
 impl HeaderReader {
-    pub(super) fn new(limits: MimeLimits, lenient: bool) -> Self {
+    pub(super) fn new(limits: MimeLimits, lenient: bool, charsets: bool) -> Self {
         Self {
             limits,
-            words: EncodedWords::new(lenient),
+            words: EncodedWords::new(lenient, charsets),
             field: Vec::new(),
             field_at: 0,
             line: 0,
@@ -290,6 +291,7 @@ fn raw(error: crate::error::Utf8Error) -> MimeError {
         decoded_offset: None,
         kind: MimeErrorKind::Text(error.kind),
         len: error.len,
+        charset: Encoding::Utf8,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Determines the kind of a part, and how its body is read, from its header.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
+use super::charset::CharsetText;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Declared, Field};
 use super::obsolete::{OtherReading, Part};
@@ -10,6 +12,7 @@ use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
 use crate::content_type::{Charset, ContentType, TextKind, is_ascii_label, is_text_type, text_kind};
 use crate::delimiter::Boundary;
+use crate::encoding::names::Encoding;
 
 /// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
 const MAX_NAME: usize = 127;
@@ -52,12 +55,21 @@ pub(super) struct Description {
     pub(super) digest: bool,
     /// Whether a text may declare its encoding as XML does.
     pub(super) is_xml: bool,
+    /// The decoder of a text in another charset that is checked.
+    pub(super) charset: Option<Box<CharsetText>>,
     /// The offset of a line of the header, if the readers that do not accept it show the raw body as text.
     pub(super) raw: Option<u64>,
 }
 
 /// Determines the kind of a part from its header, and adds the errors in these declarations to `declared.reports`.
-pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLimits) -> Description {
+///
+/// `charsets` is whether text in other charsets is checked.
+pub(super) fn describe(
+    entity: Entity,
+    declared: &mut Declared,
+    limits: &MimeLimits,
+    charsets: bool,
+) -> Description {
     let mut report = Report { reports: &mut declared.reports, max: limits.errors };
     let value = declared.content_type.as_ref();
     let content_type = value.and_then(|field| report.content_type(field, entity.digest));
@@ -76,7 +88,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         encoding
     });
     let type_at = value.map_or(0, |field| field.offset);
-    let mut boundary = None;
+    let (mut boundary, mut charset) = (None, None);
     let mut kind = if declared.cut {
         PartKind::Other
     } else if is_unknown_message(top, subtype) {
@@ -101,7 +113,14 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
             if boundary.is_some() { kind } else { PartKind::Other }
         }
     } else if is_text(top, subtype, content_type.as_ref()) {
-        report.text_kind(content_type.as_ref(), type_at)
+        let kind = report.text_kind(content_type.as_ref(), type_at);
+        charset = match content_type.as_ref().map(charset_of) {
+            Some(Charset::Other(label)) if charsets && kind == PartKind::OtherText => {
+                CharsetText::for_label(label)
+            }
+            _ => None,
+        };
+        if charset.is_some() { PartKind::Text } else { kind }
     } else {
         PartKind::Other
     };
@@ -117,8 +136,8 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
             charset_of(content_type) == Charset::Missing && text_kind(content_type) == Some(TextKind::Xml)
         });
     let part = Part {
-        // XML may be in another encoding.
-        kind: if is_xml { PartKind::OtherText } else { kind },
+        // XML may be in another encoding. Readers that do not find the type read the text as UTF-8.
+        kind: if is_xml || charset.is_some() { PartKind::OtherText } else { kind },
         in_digest: entity.digest,
         has_hidden_type: value.is_some_and(|field| field.is_hidden),
         is_encoded: declared.encoding.as_ref().is_some_and(|field| !field.is_hidden && field.changes_bytes()),
@@ -151,7 +170,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         reports: MimeReports::default(),
     };
     let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
-    Description { verdict, boundary, digest, is_xml, raw }
+    Description { verdict, boundary, digest, is_xml, charset, raw }
 }
 
 /// Adds errors to the reports of the header.
@@ -162,7 +181,8 @@ struct Report<'f> {
 
 impl Report<'_> {
     fn push(&mut self, offset: u64, kind: MimeErrorKind) {
-        self.reports.push(MimeError { offset, decoded_offset: None, kind, len: 0 }, self.max);
+        let charset = Encoding::Utf8;
+        self.reports.push(MimeError { offset, decoded_offset: None, kind, len: 0, charset }, self.max);
     }
 
     fn structure(&mut self, offset: u64, kind: StructureErrorKind) {

@@ -11,6 +11,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::body::{BodyDecoder, BodyPiece};
+use super::charset::CharsetText;
 use super::error::{MimeError, MimeLayer, StructureErrorKind};
 use super::headers::{Declared, Header, HeaderReader};
 use super::kind::{Entity, describe};
@@ -63,6 +64,8 @@ use crate::kernels::count;
 pub struct MessageValidator {
     limits: MimeLimits,
     lenient: bool,
+    /// Whether text in other charsets is checked.
+    charsets: bool,
     splitter: MultipartSplitter,
     header: HeaderReader,
     reading: Reading,
@@ -95,6 +98,8 @@ struct TextBody {
     decoder: BodyDecoder,
     /// Whether no transfer encoding was declared.
     undeclared: bool,
+    /// Whether the charset is not UTF-8.
+    is_other: bool,
     /// Whether the last line has no line break so far.
     open_line: bool,
 }
@@ -118,15 +123,16 @@ impl Default for MessageValidator {
 impl MessageValidator {
     /// Creates a strict validator with the default limits.
     pub fn new() -> Self {
-        Self::build(MimeLimits::default(), false)
+        Self::build(MimeLimits::default(), false, false)
     }
 
-    fn build(limits: MimeLimits, lenient: bool) -> Self {
+    fn build(limits: MimeLimits, lenient: bool, charsets: bool) -> Self {
         Self {
             limits,
             lenient,
+            charsets,
             splitter: MultipartSplitter::new(),
-            header: HeaderReader::new(limits, lenient),
+            header: HeaderReader::new(limits, lenient, charsets),
             reading: Reading::Header(Entity::root()),
             open: Vec::new(),
             raw: None,
@@ -138,14 +144,25 @@ impl MessageValidator {
     /// Sets the limits. Call it before the first byte.
     #[must_use]
     pub fn with_limits(self, limits: MimeLimits) -> Self {
-        Self::build(limits, self.lenient)
+        Self::build(limits, self.lenient, self.charsets)
     }
 
     /// Sets whether errors in `base64` are accepted, as by [`TransferDecoder::with_lenient`]. Call it before the first
     /// byte.
     #[must_use]
     pub fn with_lenient(self, lenient: bool) -> Self {
-        Self::build(self.limits, lenient)
+        Self::build(self.limits, lenient, self.charsets)
+    }
+
+    /// Sets whether text in other charsets is checked: bodies and encoded words with a label of
+    /// [`Encoding::for_label`](crate::transcode::Encoding::for_label), except UTF-16. Such a part is [`PartKind::Text`], and
+    /// its offsets are those of the bytes in its charset. Without this setting it is [`PartKind::OtherText`]. Call it before
+    /// the first byte.
+    #[cfg(feature = "transcode")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+    #[must_use]
+    pub fn with_other_charsets(self, checked: bool) -> Self {
+        Self::build(self.limits, self.lenient, checked)
     }
 
     /// Returns the offset of the next byte of the message.
@@ -186,7 +203,7 @@ impl MessageValidator {
         let end = self.splitter.offset();
         self.close(0, end);
         let parts = core::mem::take(&mut self.verdicts);
-        *self = Self::build(self.limits, self.lenient);
+        *self = Self::build(self.limits, self.lenient, self.charsets);
         MessageVerdict { parts, bytes: end }
     }
 
@@ -219,7 +236,11 @@ impl MessageValidator {
     fn content(&mut self, bytes: &[u8], offset: u64) {
         let max = self.limits.errors;
         if let Some(raw) = &mut self.raw
-            && !matches!(self.reading, Reading::Header(_) | Reading::Text(_) | Reading::Xml(_))
+            && match &self.reading {
+                Reading::Header(_) | Reading::Xml(_) => false,
+                Reading::Text(body) => body.is_other,
+                Reading::OtherText(_) | Reading::Other | Reading::Between => true,
+            }
         {
             raw.feed(bytes);
         }
@@ -339,9 +360,9 @@ impl MessageValidator {
 
     fn begin(&mut self, entity: Entity, mut declared: Declared, offset: u64) {
         let depth = entity.depth;
-        let description = describe(entity, &mut declared, &self.limits);
+        let description = describe(entity, &mut declared, &self.limits, self.charsets);
         let boundary = description.boundary;
-        let digest = description.digest;
+        let (digest, charset) = (description.digest, description.charset);
         let undeclared = declared.encoding.is_none();
         let verdict = PartVerdict { offset, reports: declared.reports, ..description.verdict };
         let (kind, path) = (verdict.kind, verdict.path.clone());
@@ -357,7 +378,7 @@ impl MessageValidator {
             PartKind::Text if description.is_xml => {
                 Reading::Xml(Box::new(XmlStart::new(self.transfer(encoding, offset), undeclared)))
             }
-            PartKind::Text => self.text(encoding, offset, undeclared),
+            PartKind::Text => self.text(encoding, offset, undeclared, charset),
             PartKind::OtherText if known => Reading::OtherText(Box::new(self.transfer(encoding, offset))),
             PartKind::OtherText | PartKind::Other => Reading::Other,
             PartKind::Multipart => {
@@ -377,10 +398,17 @@ impl MessageValidator {
     }
 
     /// Starts a text that is checked.
-    fn text(&self, encoding: TransferEncoding, offset: u64, undeclared: bool) -> Reading {
+    fn text(
+        &self,
+        encoding: TransferEncoding,
+        offset: u64,
+        undeclared: bool,
+        charset: Option<Box<CharsetText>>,
+    ) -> Reading {
         let decoder = BodyDecoder::with_offset(encoding, offset).with_max_line_length(self.limits.line_bytes);
-        let decoder = decoder.with_lenient(self.lenient);
-        Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
+        let is_other = charset.is_some();
+        let decoder = decoder.with_lenient(self.lenient).in_charset(charset);
+        Reading::Text(Box::new(TextBody { decoder, undeclared, is_other, open_line: false }))
     }
 
     /// Creates the decoder of a body.
@@ -396,7 +424,7 @@ impl MessageValidator {
         let (Reading::Xml(start), Some(verdict)) = (reading, self.verdicts.last_mut()) else { return };
         let (encoding, offset) = (start.encoding(), verdict.offset);
         self.reading = if is_utf8 {
-            self.text(encoding, offset, start.undeclared)
+            self.text(encoding, offset, start.undeclared, None)
         } else {
             (verdict.kind, verdict.characters) = (PartKind::OtherText, None);
             Reading::OtherText(Box::new(self.transfer(encoding, offset)))
@@ -415,11 +443,11 @@ impl MessageValidator {
         let Some(verdict) = self.verdicts.last_mut() else { return };
         match reading {
             Reading::Text(body) => {
-                let TextBody { mut decoder, undeclared, mut open_line } = *body;
+                let TextBody { mut decoder, undeclared, is_other, mut open_line } = *body;
                 decoder.finish_with(|piece| count_text(verdict, &mut open_line, piece, max));
                 verdict.decoded_bytes = decoder.decoded_offset();
                 verdict.lines += u64::from(open_line);
-                if undeclared && verdict.characters != Some(verdict.decoded_bytes) {
+                if undeclared && !is_other && verdict.characters != Some(verdict.decoded_bytes) {
                     let kind = StructureErrorKind::UndeclaredEightBit;
                     verdict.reports.push(MimeError::structure(verdict.offset, kind), max);
                 }

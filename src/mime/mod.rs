@@ -41,7 +41,7 @@
 //!
 //! UTF-8 and US-ASCII are the labels that IANA, the WHATWG Encoding Standard or Python list (`csUTF8`, `cp65001`,
 //! `ANSI_X3.4-1968`, `iso-ir-6`). Text in US-ASCII is checked as UTF-8, of which it is a subset. Lines of
-//! `text/calendar` (RFC 5545 §3.1) and `text/vcard` are not unfolded: a fold inside a character is an error.
+//! `text/calendar` (RFC 5545 §3.1) and `text/vcard` are not unfolded: a fold inside a character is an error. [`Unfolder`](crate::unwrap::Unfolder) unfolds them.
 //!
 //! Syntax that mail readers parse differently is an error in the structure, even if RFC 2046 allows it, because some
 //! readers would show text that was not checked. Examples are a boundary in the middle of a line
@@ -78,6 +78,11 @@
 //! `mime`, `no_std` with an allocator. With `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of tokio.
 
 mod body;
+#[cfg(feature = "transcode")]
+mod charset;
+#[cfg(not(feature = "transcode"))]
+#[path = "charset_none.rs"]
+mod charset;
 mod encoded_word;
 mod error;
 mod escaped;

@@ -12,6 +12,7 @@ use crate::encoding::windows_1252;
 /// | `Strict` | an error | - | - |
 /// | `Replace` | `a\u{FFFD}b` | changes | no |
 /// | `ReplaceWith(#)` | `a#b` | changes | no |
+/// | `ReplaceAsJava` | `a\u{FFFD}b` | changes | no |
 /// | `Substitute(?)` | `a??b` | stays | no |
 /// | `Escape` | `a\xe2\x82b` | changes | unless the text itself contains `\x` |
 /// | `Latin1` | `aâ\u{82}b` | changes | no |
@@ -28,6 +29,12 @@ pub enum ErrorPolicy {
     Replace,
     /// Another character for each maximal subpart. With a line terminator, the output has more lines than the input.
     ReplaceWith(char),
+    /// U+FFFD for each maximal subpart, but only one for a surrogate (`ED A0 80`) or the start of one (`ED A0`), as
+    /// the decoder of Java does it (`new String(bytes, UTF_8)`). [`Replace`](Self::Replace) has one for each of their
+    /// bytes. For engines that have to return the same strings as Spark, Trino or another program on the JVM.
+    ///
+    /// The errors and the counters are those of `Replace`: the continuation bytes are errors whose replacement is empty.
+    ReplaceAsJava,
     /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay correct.
     Substitute(Ascii),
     /// `\xNN` for each byte, with two lowercase hexadecimal digits, like Python's `backslashreplace`. A `\x` in
@@ -62,7 +69,7 @@ impl ErrorPolicy {
             // U+20AC and others have 3 bytes.
             Self::Windows1252 => 3,
             Self::Escape => 4,
-            Self::Replace => char::REPLACEMENT_CHARACTER.len_utf8() as u64,
+            Self::Replace | Self::ReplaceAsJava => char::REPLACEMENT_CHARACTER.len_utf8() as u64,
             // The shortest maximal subpart has 1 byte.
             Self::ReplaceWith(character) => character.len_utf8() as u64,
         };
@@ -98,12 +105,12 @@ impl ErrorPolicy {
         matches!(self, Self::Strict | Self::Substitute(_))
     }
 
-    /// Returns the character that replaces a maximal subpart under `Replace` and `ReplaceWith`. The other policies have
-    /// none.
+    /// Returns the character that replaces a maximal subpart under `Replace`, `ReplaceWith` and `ReplaceAsJava`. The other
+    /// policies have none.
     #[inline]
     pub(crate) const fn replacement(self) -> Option<char> {
         match self {
-            Self::Replace => Some(char::REPLACEMENT_CHARACTER),
+            Self::Replace | Self::ReplaceAsJava => Some(char::REPLACEMENT_CHARACTER),
             Self::ReplaceWith(character) => Some(character),
             _ => None,
         }
@@ -111,7 +118,7 @@ impl ErrorPolicy {
 
     /// Returns the text that replaces these bytes, or `None` under [`ErrorPolicy::Strict`].
     #[inline]
-    pub(crate) fn repair(self, bytes: &[u8]) -> Option<ShortStr> {
+    pub(super) fn repair(self, bytes: &[u8]) -> Option<ShortStr> {
         match self {
             Self::Strict => None,
             _ => Some(match self.replacement() {
@@ -126,7 +133,7 @@ impl ErrorPolicy {
     fn byte_by_byte(self, bytes: &[u8]) -> ShortStr {
         let mut text = ShortStr::EMPTY;
         match self {
-            Self::Strict | Self::Replace | Self::ReplaceWith(_) | Self::Skip => {}
+            Self::Strict | Self::Replace | Self::ReplaceWith(_) | Self::ReplaceAsJava | Self::Skip => {}
             Self::Substitute(Ascii(ascii)) => bytes.iter().for_each(|_| text.push(char::from(ascii))),
             Self::Escape => {
                 for &byte in bytes {

@@ -1,5 +1,7 @@
 //! The policies of a decoder and their state.
 
+use core::num::NonZeroU64;
+
 use super::bom::BomPolicy;
 use super::counters::Counters;
 use super::on_error::ErrorPolicy;
@@ -15,6 +17,8 @@ pub(crate) struct Policies {
     pub(crate) subset: Option<&'static Subset>,
     counters: Counters,
     start: Start,
+    /// The offset of the second byte of the last surrogate, under a policy that replaces it as one sequence.
+    in_surrogate: Option<NonZeroU64>,
 }
 
 /// Whether the first character of the stream was decoded. The offset does not show this, because offsets wrap to 0 at
@@ -49,6 +53,7 @@ impl Policies {
             subset: None,
             counters: Counters::ZERO,
             start: Start::Ahead,
+            in_surrogate: None,
         }
     }
 
@@ -56,13 +61,14 @@ impl Policies {
     /// not, the BOM policy does not apply to it.
     pub(crate) const fn restarted(self, at_start: bool) -> Self {
         let start = if at_start { Start::Ahead } else { Start::Passed };
-        Self { counters: Counters::ZERO, start, ..self }
+        Self { counters: Counters::ZERO, start, in_surrogate: None, ..self }
     }
 
     /// Starts another text. The counters continue. Without a BOM policy the first character is like any other.
     #[cfg(feature = "websocket")]
     pub(crate) const fn restart(&mut self) {
         self.start = if matches!(self.bom, BomPolicy::Keep) { Start::Passed } else { Start::Ahead };
+        self.in_surrogate = None;
     }
 
     pub(crate) const fn counters(&self) -> Counters {
@@ -103,7 +109,32 @@ impl Policies {
             return Err(self.reject(Utf8Error { kind: ErrorKind::MissingBom, ..error }));
         }
         self.count(error);
-        self.on_error.repair(bytes).ok_or(error)
+        self.replace(error, bytes).ok_or(error)
+    }
+
+    /// Returns the text that replaces the bytes of an error, or `None` under [`ErrorPolicy::Strict`].
+    #[inline]
+    pub(crate) fn replace(&mut self, error: Utf8Error, bytes: &[u8]) -> Option<ShortStr> {
+        if self.on_error == ErrorPolicy::ReplaceAsJava && self.continues_surrogate(error) {
+            return Some(ShortStr::EMPTY);
+        }
+        self.on_error.repair(bytes)
+    }
+
+    /// Whether the error is one of the continuation bytes of a surrogate, which has three bytes.
+    fn continues_surrogate(&mut self, error: Utf8Error) -> bool {
+        if error.kind == ErrorKind::Surrogate && error.len == 1 {
+            self.in_surrogate = NonZeroU64::new(error.offset.wrapping_add(1));
+        }
+        let after_second = self.in_surrogate.map(|second| error.offset.wrapping_sub(second.get()));
+        error.kind == ErrorKind::UnexpectedContinuation && matches!(after_second, Some(0 | 1))
+    }
+
+    /// Returns the replacement of every error, if it does not depend on the error.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn only_replacement(&self) -> Option<ShortStr> {
+        let character = self.on_error.replacement().filter(|_| self.on_error != ErrorPolicy::ReplaceAsJava);
+        character.map(ShortStr::from)
     }
 
     /// Counts an error that no policy repairs, and returns it.

@@ -21,7 +21,7 @@ impl ShortStr {
     }
 
     /// Appends a character. It always fits: the longest sequence of any encoding has 8 bytes, and its escape has 32.
-    pub(super) fn push(&mut self, character: char) {
+    pub(crate) fn push(&mut self, character: char) {
         let start = usize::from(self.len);
         self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
     }

@@ -1,5 +1,7 @@
 //! The walk through a serialized message.
 
+mod whole;
+
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -255,6 +257,12 @@ impl StringValidator {
         }
     }
 
+    /// Returns the message that contains the next byte, and its end.
+    #[inline(always)]
+    fn top(&self) -> (MessageId, u64) {
+        self.frames.last().map_or((self.root, self.end), |top| (top.message, top.end))
+    }
+
     #[inline(always)]
     fn walk_from<F: FnMut(Edit<'_>)>(
         &mut self,
@@ -271,9 +279,9 @@ impl StringValidator {
             }};
         }
         loop {
+            *position = self.skip_whole_fields(chunk, base, *position);
             let at = *position;
-            let (message, end) =
-                self.frames.last().map_or((self.root, self.end), |top| (top.message, top.end));
+            let (message, end) = self.top();
             let left = end.wrapping_sub(base.wrapping_add(at as u64));
             let limit =
                 at + usize::try_from(left).map_or(chunk.len() - at, |left| left.min(chunk.len() - at));

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::ops::Range;
 
+use crate::boundary::unfinished_len;
 use crate::error::Utf8Error;
 use crate::json::{Escapes, JsonPieces};
 use crate::text::{Sink, TextDecoder, put};
@@ -121,6 +122,29 @@ pub(super) fn decode(
             decode_rest(decoder, &rest[taken..], edits)
         }
     }
+}
+
+/// Validates the slice. The bytes of an unfinished character pass too, and so do those of a character that ends with an
+/// error. Only the byte that no character has there, and what follows it, does not pass.
+///
+/// May only be called [past the start](TextDecoder::is_past_start) of a strict decoder.
+pub(super) fn validate(
+    decoder: &mut TextDecoder,
+    slice: &[u8],
+    edits: &mut impl Edits,
+) -> Result<(), Utf8Error> {
+    let before = *decoder;
+    let Err(error) = decoder.validate(slice) else {
+        edits.pass(0..slice.len());
+        return Ok(());
+    };
+    let taken = decoder.offset().wrapping_sub(before.offset()) as usize;
+    let (bytes, len) = last_bytes(before.pending(), &slice[..taken]);
+    let bytes = &bytes[len.saturating_sub(error.len.into())..len];
+    // The first byte after the sequence is the impossible one, unless the sequence is a byte that starts no character.
+    let starts_character = unfinished_len(bytes) > 0;
+    edits.pass(0..if starts_character { taken } else { taken.saturating_sub(1) });
+    put(decoder.apply_policy(error, bytes), edits)
 }
 
 /// Ends the stream.

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use crate::error::Utf8Error;
 use crate::joiner::Joiner;
 use crate::json::{Escapes, JsonStrings};
+use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::proxy::edit::{self, Edit, Edits, position};
+use crate::proxy::forward::ForwardPolicy;
 use crate::text::{Counters, Sink, TextDecoder};
 
 /// A filter for one direction of a proxied stream. The input is slices of an engine's buffer, the output is edits of
@@ -19,8 +21,9 @@ use crate::text::{Counters, Sink, TextDecoder};
 /// inserted between them. For a slice of well-formed text that starts and ends between characters there is one
 /// [`Edit::Pass`] with the whole slice. Nothing is allocated, and no runtime or socket is needed.
 ///
-/// Only whole characters are forwarded. The bytes of an incomplete character, at most 3, are held in the filter
-/// ([`pending`](Self::pending)) and inserted before the slice that completes it.
+/// Only whole characters are forwarded, unless [`with_forward_policy`](Self::with_forward_policy) is set. The bytes of an
+/// incomplete character, at most 3, are held in the filter ([`pending`](Self::pending)) and inserted before the slice that
+/// completes it.
 ///
 /// [`rewrite`](Self::rewrite) applies the edits to a [`Bytes`], for engines whose hooks use that type.
 ///
@@ -51,6 +54,7 @@ use crate::text::{Counters, Sink, TextDecoder};
 pub struct Filter {
     decoder: TextDecoder,
     escapes: Option<Box<Escapes>>,
+    forward: ForwardPolicy,
     rejected: Option<Utf8Error>,
 }
 
@@ -75,7 +79,28 @@ impl Filter {
 
     /// Creates a filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
-        Self { decoder, escapes: None, rejected: None }
+        Self { decoder, escapes: None, forward: ForwardPolicy::Characters, rejected: None }
+    }
+
+    /// Sets what is forwarded of a character that is not complete. [`ForwardPolicy::Bytes`] costs no edit where a slice
+    /// starts or ends inside a character: a slice of well-formed text passes as a whole.
+    ///
+    /// Pending bytes of a decoder that was passed to [`with_decoder`](Self::with_decoder) count as forwarded.
+    ///
+    /// ```
+    /// use utf8_codec::proxy::{Edit, Filter, ForwardPolicy, Verdict};
+    ///
+    /// let mut filter = Filter::new().with_forward_policy(ForwardPolicy::Bytes);
+    /// assert_eq!(filter.feed_with(b"caf\xC3", |edit| assert_eq!(edit, Edit::Pass(0..4))), Verdict::Pass);
+    /// assert_eq!(filter.feed_with(b"\xA9 \xE2", |edit| assert_eq!(edit, Edit::Pass(0..3))), Verdict::Pass);
+    /// // `E2` was forwarded. `28`, which does not continue it, is not.
+    /// let Verdict::Reject(error) = filter.feed_with(b"(x", |_| {}) else { unreachable!() };
+    /// assert_eq!((error.offset, error.len), (6, 1));
+    /// ```
+    #[must_use]
+    pub const fn with_forward_policy(mut self, forward: ForwardPolicy) -> Self {
+        self.forward = forward;
+        self
     }
 
     /// Also checks the escapes in the strings of [JSON](crate::json). An unfinished escape, at most 11 bytes, is held.
@@ -106,7 +131,11 @@ impl Filter {
             return Verdict::Reject(error);
         }
         let mut edits = PlainEdits { slice, edit, first_error: None };
-        let result = edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, 0, &mut edits);
+        let result = if self.forwards_bytes() {
+            edit::validate(&mut self.decoder, slice, &mut edits)
+        } else {
+            edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, 0, &mut edits)
+        };
         self.verdict(edits.first_error, result)
     }
 
@@ -118,6 +147,16 @@ impl Filter {
         let mut edits = PlainEdits { slice: &[], edit, first_error: None };
         let result = edit::finish(&mut self.decoder, self.escapes.as_deref_mut(), &mut edits);
         self.verdict(edits.first_error, result)
+    }
+
+    /// Whether the forward policy is [`ForwardPolicy::Bytes`] and has an effect.
+    pub fn forwards_bytes(&self) -> bool {
+        let Self { decoder, escapes, forward, .. } = self;
+        *forward == ForwardPolicy::Bytes
+            && escapes.is_none()
+            && decoder.error_policy() == ErrorPolicy::Strict
+            && decoder.bom_policy() == BomPolicy::Keep
+            && decoder.is_past_start()
     }
 
     fn verdict(&mut self, first_error: Option<Utf8Error>, result: Result<(), Utf8Error>) -> Verdict {
@@ -198,7 +237,7 @@ impl Filter {
         self.decoder.offset()
     }
 
-    /// Returns the bytes of an incomplete character, at most 3.
+    /// Returns the bytes of an incomplete character, at most 3. Under [`ForwardPolicy::Bytes`] they were forwarded.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }
@@ -206,6 +245,9 @@ impl Filter {
     /// Returns the number of held bytes: of an incomplete character, and of an unfinished escape.
     #[cfg(feature = "relay")]
     pub(super) fn held(&self) -> usize {
+        if self.forwards_bytes() {
+            return 0;
+        }
         self.pending().len() + self.escapes.as_ref().map_or(0, |escapes| escapes.pending().len())
     }
 

@@ -28,7 +28,7 @@
 //!
 //! # Limits
 //!
-//! A [`Filter`] holds at most 3 bytes, those of an incomplete character. A [`LineFilter`] holds one line, up to its
+//! A [`Filter`] holds at most 3 bytes, those of an incomplete character, or none with [`ForwardPolicy::Bytes`]. A [`LineFilter`] holds one line, up to its
 //! limit. A `Relay` reads from a peer only after the other peer has read everything. It has one buffer for each direction
 //! while bytes are in flight, and none while it waits.
 //!
@@ -48,6 +48,7 @@ mod buffer;
 mod deadline;
 mod edit;
 mod filter;
+mod forward;
 mod lines;
 #[cfg(feature = "relay")]
 mod outcome;
@@ -60,6 +61,7 @@ mod stage;
 
 pub use edit::{Edit, LineError, RejectedLine};
 pub use filter::{Filter, Verdict};
+pub use forward::ForwardPolicy;
 pub use lines::LineFilter;
 #[cfg(feature = "relay")]
 #[cfg_attr(docsrs, doc(cfg(feature = "relay")))]

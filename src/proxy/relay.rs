@@ -13,6 +13,7 @@ use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::proxy::deadline::{Deadline, Limits};
 use crate::proxy::filter::Filter;
+use crate::proxy::forward::ForwardPolicy;
 use crate::proxy::lines::LineFilter;
 use crate::proxy::outcome::{Direction, End, Observer, Outcome};
 use crate::proxy::pump::{Pump, Setup};
@@ -24,8 +25,8 @@ const TURN: usize = 256 * 1024;
 
 /// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
 ///
-/// - Bytes are forwarded as they arrive, in whole characters, or in whole lines with
-///   [`with_line_filter`](Self::with_line_filter).
+/// - Bytes are forwarded as they arrive, in whole characters unless [`with_forward_policy`](Self::with_forward_policy) is
+///   set, or in whole lines with [`with_line_filter`](Self::with_line_filter).
 /// - The end of one direction is forwarded as a half-close. The other direction continues.
 /// - Back-pressure is preserved: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads
 ///   again after all of it is written. Repaired text is at most four times as long as the buffer. A connection that
@@ -139,6 +140,16 @@ impl Relay {
         let strings = strings.into();
         self.requests.stage = self.requests.stage.with_json_strings(strings);
         self.responses.stage = self.responses.stage.with_json_strings(strings);
+        self
+    }
+
+    /// Sets what is forwarded of a character that is not complete, in both directions. Lines are always forwarded whole: it
+    /// has no effect after [`with_line_filter`](Self::with_line_filter). With [`RejectionPolicy::Close`] and
+    /// [`ForwardPolicy::Bytes`] a peer may receive a normal end inside a character.
+    #[must_use]
+    pub fn with_forward_policy(mut self, forward: ForwardPolicy) -> Self {
+        self.requests.stage = self.requests.stage.with_forward_policy(forward);
+        self.responses.stage = self.responses.stage.with_forward_policy(forward);
         self
     }
 

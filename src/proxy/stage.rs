@@ -10,6 +10,7 @@ use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::proxy::edit::{Edit, RejectedLine};
 use crate::proxy::filter::{Filter, Verdict};
+use crate::proxy::forward::ForwardPolicy;
 use crate::proxy::lines::LineFilter;
 
 /// The filter of a direction.
@@ -36,6 +37,13 @@ impl Stage {
             Self::Untouched => Self::Untouched,
             Self::Text(filter) => Self::Text(filter.with_json_strings(strings)),
             Self::Lines(filter) => Self::Lines(filter.with_json_strings(strings)),
+        }
+    }
+
+    pub(super) fn with_forward_policy(self, forward: ForwardPolicy) -> Self {
+        match self {
+            Self::Text(filter) => Self::Text(filter.with_forward_policy(forward)),
+            other => other,
         }
     }
 

@@ -158,7 +158,7 @@ fn after_error(
 ) -> Result<(), Utf8Error> {
     let mut buffer = [0; BUFFER];
     // Computed once, because most errors have the same replacement.
-    let replacement = policies.on_error.replacement().map(ShortStr::from);
+    let replacement = policies.only_replacement();
     let mut limit = StepLimit::AFTER_LONG_TEXT;
     loop {
         let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
@@ -255,7 +255,7 @@ fn one_by_one(
         sink.error(error);
         if let Some(replacement) = replacement {
             push(buffer, &mut len, replacement.bytes(), replacement.len());
-        } else if let Some(repair) = policies.on_error.repair(&sequence[..bytes]) {
+        } else if let Some(repair) = policies.replace(error, &sequence[..bytes]) {
             push(buffer, &mut len, repair.bytes(), repair.len());
         } else {
             rejected = Some(error);

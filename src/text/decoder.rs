@@ -2,9 +2,8 @@
 
 use super::pieces::{TextPiece, TextPieces, repair};
 use crate::boundary::floor_boundary;
-use crate::decoder::{Piece, Utf8Decoder};
+use crate::decoder::Utf8Decoder;
 use crate::error::{ErrorKind, Utf8Error};
-use crate::kernels::classes::Class;
 use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
 use crate::subset::Subset;
 
@@ -72,6 +71,12 @@ impl TextDecoder {
         self
     }
 
+    /// Returns the adopted subset.
+    #[cfg(all(feature = "http-rules", feature = "encoding_rs"))]
+    pub(crate) const fn subset(&self) -> Option<&'static Subset> {
+        self.policies.subset
+    }
+
     /// Sets the adopted subset. The [`ErrorPolicy`] applies to a character outside the subset as it does to an
     /// ill-formed sequence (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the
     /// [`BomPolicy`] removes need not be in the subset.
@@ -107,27 +112,11 @@ impl TextDecoder {
         (piece, self.offset().wrapping_sub(before) as usize)
     }
 
-    /// Same as [`take_piece`](Self::take_piece). Also returns the number of bytes at the start of the text that are known to
-    /// have no byte of the class, which is ASCII.
-    pub(crate) fn take_piece_within<'c>(
-        &mut self,
-        chunk: &'c [u8],
-        class: &Class,
-    ) -> (Option<TextPiece<'c>>, usize, usize) {
-        if self.policies.subset.is_some() || self.policies.is_at_start() {
-            let (piece, taken) = self.take_piece(chunk);
-            return (piece, taken, 0);
-        }
-        let before = self.offset();
-        let mut pieces = self.decoder.feed(chunk);
-        let found = pieces.next_within(class);
-        let inside = found.as_ref().map_or(0, |(_, inside)| *inside);
-        let piece = found.map(|(piece, _)| match piece {
-            Piece::Text(text) => TextPiece::Text(text),
-            Piece::Seam(character) => TextPiece::Seam(character.into()),
-            Piece::IllFormed(error) => repair(&mut self.policies, error, pieces.rejected()),
-        });
-        (piece, self.offset().wrapping_sub(before) as usize, inside)
+    /// [`Utf8Decoder::take_plain`] if no policy applies to its text. It is empty otherwise.
+    #[inline]
+    pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
+        let applies = self.policies.subset.is_some() || self.policies.is_at_start();
+        if applies { "" } else { self.decoder.take_plain(chunk) }
     }
 
     /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error. If it is empty and

@@ -3,6 +3,8 @@
 #[cfg(feature = "alloc")]
 mod append;
 mod decoder;
+#[cfg(feature = "alloc")]
+mod many;
 mod pieces;
 #[cfg(feature = "alloc")]
 mod push;
@@ -15,6 +17,8 @@ pub(crate) use crate::policy::Counters;
 #[cfg(feature = "proxy")]
 pub(crate) use append::{Sink, put};
 pub use decoder::TextDecoder;
+#[cfg(feature = "alloc")]
+pub use many::{ManyStrings, RepairManyError, repair_many};
 pub use pieces::{TextPiece, TextPieces};
 #[cfg(feature = "alloc")]
 pub use push::DecodeError;

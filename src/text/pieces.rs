@@ -15,7 +15,8 @@ pub enum TextPiece<'c> {
     Text(&'c str),
     /// A character whose bytes came in different chunks.
     Seam(ShortStr),
-    /// The replacement of an ill-formed sequence. It is empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy).
+    /// The replacement of an ill-formed sequence. It is empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy), and for the
+    /// continuation bytes of a surrogate under `ReplaceAsJava`.
     Repaired(ShortStr, Utf8Error),
     /// An error that the policy does not repair. The decoder is positioned after it and can continue.
     IllFormed(Utf8Error),

@@ -3,9 +3,10 @@
 //! [`copy`] may stop between any two code points. The slow path continues from there, code point by code point, and
 //! detects errors.
 
+use super::item::Item;
 use super::pairs;
 use super::pivot::{FIRST_UNITS, Pivot};
-use super::source::{Item, Source};
+use super::source::Source;
 use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
@@ -23,6 +24,16 @@ const FIRST_STEP: usize = 256;
 /// Converts from `src` to `dst`, at most up to the end of either. May stop earlier at any code point. Returns the
 /// number of bytes read and the number of bytes written.
 pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    match (source.legacy(), target.legacy()) {
+        (None, None) => {}
+        (Some(legacy), None) if target.writes_utf_8() => return legacy.decode(src, dst),
+        (None, Some(legacy)) if source.reads_utf_8() => {
+            let src = &src[..src.len().min(dst.len()).min(BLOCK)];
+            let (text, _) = kernels::prefix(kernels::AtBoundary::START, src);
+            return legacy.encode_text(text, dst);
+        }
+        _ => return legacy_through_utf_8(source, target, src, dst),
+    }
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
     match (utf_8, source.encoding(), target.encoding()) {
         // The lenient variant of Modified UTF-8 also reads UTF-8.
@@ -82,7 +93,8 @@ pub(super) fn copy_within(
         };
         read += taken;
         written += made;
-        if !is_all || taken == 0 {
+        // The state of a legacy encoding changes after each step.
+        if !is_all || taken == 0 || source.legacy().is_some() || target.legacy().is_some() {
             return (read, written);
         }
         step = BLOCK.min(4 * step);
@@ -130,6 +142,35 @@ fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -
         }
         read += taken;
         written += out;
+    }
+}
+
+/// Converts between a legacy encoding and an encoding that is not UTF-8, in two steps through a buffer of UTF-8.
+fn legacy_through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let (mut source, mut target) = (*source, *target);
+    let to_text = Target::new(Encoding::Utf8, Switches::STRICT);
+    let of_text = Source::new(Encoding::Utf8, target.encoding(), Switches::STRICT);
+    let mut text = [0; 4 * PIECE + 64];
+    let (mut read, mut written) = (0, 0);
+    loop {
+        // As in `through_utf_8`.
+        let len = (src.len() - read).min((dst.len() - written) / 12).min(PIECE);
+        let (piece, room) = (&src[read..read + len], &mut dst[written..]);
+        let (mut taken, made) = copy(&source, &to_text, piece, &mut text);
+        let (used, mut out) = copy(&of_text, &target, &text[..made], room);
+        if used < made {
+            // Up to the character that the target does not have, or up to shortly before it.
+            let made;
+            (taken, made) = copy(&source, &to_text, piece, &mut text[..used]);
+            (_, out) = copy(&of_text, &target, &text[..made], room);
+        }
+        source.advance(&piece[..taken]);
+        target.advance(&room[..out]);
+        read += taken;
+        written += out;
+        if taken == 0 || used < made {
+            return (read, written);
+        }
     }
 }
 

@@ -75,18 +75,20 @@ impl Replacement {
 
     /// Writes the rest of the replacement text. Returns whether it fit.
     #[inline]
-    pub(super) fn write(&mut self, target: &Target, room: &mut Room<'_>) -> bool {
+    pub(super) fn write(&mut self, target: &mut Target, room: &mut Room<'_>) -> bool {
         self.text.is_empty() || self.write_rest(target, room)
     }
 
     #[cold]
-    fn write_rest(&mut self, target: &Target, room: &mut Room<'_>) -> bool {
+    fn write_rest(&mut self, target: &mut Target, room: &mut Room<'_>) -> bool {
         let text = self.text;
         for character in text[usize::from(self.written)..].chars() {
             let sequence = target.encode(character.into()).or_else(|| target.encode('?'.into()));
-            if !room.push(sequence.unwrap_or_default().as_slice()) {
+            let sequence = sequence.unwrap_or_default();
+            if !room.push(sequence.as_slice()) {
                 return false;
             }
+            target.advance(sequence.as_slice());
             self.written += character.len_utf8() as u8;
         }
         *self = Self::NONE;

@@ -2,8 +2,8 @@
 //!
 //! For programs that exchange text with systems that do not use UTF-8: UTF-16 from Windows and Java, CESU-8 and
 //! Modified UTF-8 from databases and class files, WTF-8 file names, the 31-bit UTF-8 of RFC 2279, ISO 8859-1 and
-//! windows-1252. [`Encoding`] lists them all. The module does no I/O. Other charsets of the web are decoded by
-//! `http::Utf8Body` with the feature `encoding_rs`.
+//! windows-1252. With the feature `encoding_rs` they include every encoding of the WHATWG Encoding Standard, such as GBK,
+//! Shift_JIS and windows-1251. [`Encoding`] lists them all. The module does no I/O.
 //!
 //! ```
 //! use utf8_codec::transcode::{Encoding, Transcoder};
@@ -43,12 +43,15 @@
 //!
 //! # Feature
 //!
-//! `transcode`, `no_std` without an allocator. Growing output ([`Output`]) needs `alloc`.
+//! `transcode`, `no_std` without an allocator. Growing output ([`Output`]) needs `alloc`. `encoding_rs` adds the legacy
+//! encodings.
 
 mod bulk;
 mod carry;
 #[cfg(feature = "alloc")]
 mod growing;
+mod item;
+mod legacy;
 mod pairs;
 mod pivot;
 mod run;
@@ -56,6 +59,7 @@ mod source;
 mod switches;
 mod target;
 mod transcoder;
+mod unmappable;
 
 pub use crate::encoding::{Encoding, UnknownEncoding};
 #[cfg(feature = "alloc")]
@@ -63,3 +67,4 @@ pub use growing::Output;
 pub use run::Status;
 pub use switches::Switches;
 pub use transcoder::{Progress, Transcoder};
+pub use unmappable::UnmappablePolicy;

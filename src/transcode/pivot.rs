@@ -227,7 +227,7 @@ mod tests {
             if read == src.len() {
                 return all;
             }
-            let super::super::source::Item::CodePoint { value, len } = source.read(&src[read..]) else {
+            let super::super::item::Item::CodePoint { value, len } = source.read(&src[read..]) else {
                 return all;
             };
             let Some(sequence) = target.encode(value) else { return all };

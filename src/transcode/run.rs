@@ -2,10 +2,13 @@
 
 use super::bulk;
 use super::carry::{CarriedBytes, NO_SEAM, Replacement, Room};
-use super::source::{Item, Source, is_high, is_low};
+use super::item::Item;
+use super::source::{Source, is_high, is_low};
 use super::switches::Switches;
 use super::target::Target;
+use super::unmappable::UnmappablePolicy;
 use crate::detect::{Sniff, sniff};
+use crate::encoding::Encoding;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, First, Policies};
 
@@ -16,16 +19,28 @@ pub(super) struct Conversion {
     pub(super) target: Target,
     pub(super) switches: Switches,
     pub(super) policies: Policies,
+    pub(super) unmappable: UnmappablePolicy,
     /// The number of bytes of input that were consumed, including the carry.
     pub(super) offset: u64,
     pub(super) carry: CarriedBytes,
     /// Replacement text that did not fit in the output.
     repair: Replacement,
     /// Whether a BOM may still replace the source encoding.
-    pub(super) sniffing: bool,
+    pub(super) sniffing: Sniffing,
     /// Whether the output ends with a high surrogate that a low surrogate would complete to a pair. No low surrogate may
     /// follow: those that follow each other in the input were joined, so something between them was skipped.
     pub(super) is_after_high: bool,
+}
+
+/// The BOMs that replace the source encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sniffing {
+    Off,
+    /// Those of UTF-8, UTF-16 and UTF-32.
+    All,
+    /// Those of UTF-8 and UTF-16, as in the Encoding Standard.
+    #[cfg_attr(not(all(feature = "http-rules", feature = "encoding_rs")), allow(dead_code))]
+    Web,
 }
 
 /// Why a bounded call stopped.
@@ -63,10 +78,11 @@ impl Conversion {
             target,
             switches: Switches::STRICT,
             policies: Policies::new(),
+            unmappable: UnmappablePolicy::AsIllFormed,
             offset: 0,
             carry: CarriedBytes::EMPTY,
             repair: Replacement::NONE,
-            sniffing: false,
+            sniffing: Sniffing::Off,
             is_after_high: false,
         }
     }
@@ -75,11 +91,11 @@ impl Conversion {
     /// after them.
     pub(super) fn run(&mut self, rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Status {
         loop {
-            if !self.repair.write(&self.target, room) {
+            if !self.repair.write(&mut self.target, room) {
                 return Status::OutputFull;
             }
             let mut seam = NO_SEAM;
-            let bytes = if self.carry.is_empty() && !self.sniffing && !self.is_after_high {
+            let bytes = if self.carry.is_empty() && self.sniffing == Sniffing::Off && !self.is_after_high {
                 self.run_in_bulk(rest, room);
                 *rest
             } else {
@@ -98,7 +114,7 @@ impl Conversion {
     #[cfg(feature = "codec")]
     pub(super) fn run_carry(&mut self, rest: &mut &[u8], room: &mut Room<'_>) -> Status {
         loop {
-            if !self.repair.write(&self.target, room) {
+            if !self.repair.write(&mut self.target, room) {
                 return Status::OutputFull;
             }
             if self.carry.is_empty() {
@@ -116,8 +132,13 @@ impl Conversion {
     /// with it.
     #[inline(always)]
     fn step(&mut self, bytes: &[u8], rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Option<Status> {
-        if self.sniffing {
-            match sniff(bytes, last) {
+        if self.sniffing != Sniffing::Off {
+            let sniffed = match (sniff(bytes, last), self.sniffing) {
+                (Sniff::Found(Encoding::Utf32Le), Sniffing::Web) => Sniff::Found(Encoding::Utf16Le),
+                (Sniff::Found(Encoding::Utf32Be), Sniffing::Web) => Sniff::Absent,
+                (sniffed, _) => sniffed,
+            };
+            match sniffed {
                 Sniff::Undecided => return Some(self.keep(bytes, rest)),
                 // The dialects of UTF-8 have its BOM, so it does not indicate that the stream is UTF-8.
                 Sniff::Found(encoding) if encoding.bom() != self.source.encoding().bom() => {
@@ -125,7 +146,7 @@ impl Conversion {
                 }
                 Sniff::Found(_) | Sniff::Absent => {}
             }
-            self.sniffing = false;
+            self.sniffing = Sniffing::Off;
         }
         let item = match self.source.read(bytes) {
             Item::Unfinished if last => self.source.read_last(bytes),
@@ -135,10 +156,12 @@ impl Conversion {
             Taken::Unfinished => Some(self.keep(bytes, rest)),
             Taken::Full => Some(Status::OutputFull),
             Taken::Bytes(len) => {
+                self.source.advance(&bytes[..len]);
                 self.advance(len, rest);
                 None
             }
             Taken::Error(error, len) => {
+                self.source.advance(&bytes[..len]);
                 self.advance(len, rest);
                 Some(Status::IllFormed(error))
             }
@@ -165,6 +188,8 @@ impl Conversion {
         if written > 0 && self.target.has_high_surrogates() {
             self.is_after_high = self.target.ends_with_high_surrogate(&room.left()[..written]);
         }
+        self.source.advance(&rest[..read]);
+        self.target.advance(&room.left()[..written]);
         room.advance(written);
         self.offset = self.offset.wrapping_add(read as u64);
         *rest = &rest[read..];
@@ -190,37 +215,61 @@ impl Conversion {
 
     /// Applies the policies to the item at the start of `bytes`, and writes it.
     fn take(&mut self, item: Item, bytes: &[u8], room: &mut Room<'_>) -> Taken {
-        let (value, len) = match item {
+        let (value, second, len) = match item {
             Item::Unfinished => return Taken::Unfinished,
-            Item::CodePoint { value, len } => (value, len),
+            Item::Escape { len } => return Taken::Bytes(len),
+            Item::CodePoint { value, len } => (value, None, len),
+            Item::CodePoints { first, second, len } => (first, Some(second), len),
             Item::IllFormed { kind, len } => return self.repair(kind, &bytes[..len], room),
         };
         if self.policies.is_at_start() {
-            let (kind, len) = match self.policies.first(value == BOM) {
-                First::Strip => return Taken::Bytes(len),
-                First::UnexpectedBom => (Some(ErrorKind::UnexpectedBom), len),
-                First::MissingBom => (Some(ErrorKind::MissingBom), 0),
-                First::Text => (None, 0),
-            };
+            let (kind, len) =
+                match self.policies.first(value == BOM && self.source.encoding().bom().is_some()) {
+                    First::Strip => return Taken::Bytes(len),
+                    First::UnexpectedBom => (Some(ErrorKind::UnexpectedBom), len),
+                    First::MissingBom => (Some(ErrorKind::MissingBom), 0),
+                    First::Text => (None, 0),
+                };
             if let Some(kind) = kind {
                 let error = self.error(kind, len);
                 return Taken::Error(self.policies.reject(error), len);
             }
         }
-        if self.policies.subset.is_some_and(|subset| !subset.contains(value)) {
+        let is_outside = |value| self.policies.subset.is_some_and(|subset| !subset.contains(value));
+        if is_outside(value) || second.is_some_and(is_outside) {
             return self.repair(ErrorKind::OutsideSubset, &bytes[..len], room);
+        }
+        if second.is_some_and(|value| self.target.encode(value).is_none()) {
+            return self.replace([Some(value), second], &bytes[..len], room);
         }
         match self.target.encode(value) {
             Some(_) if self.is_after_high && is_low(value) => {
                 self.repair(ErrorKind::Unmappable, &bytes[..len], room)
             }
-            None => self.repair(ErrorKind::Unmappable, &bytes[..len], room),
+            None => self.replace([Some(value), second], &bytes[..len], room),
             Some(sequence) if room.push(sequence.as_slice()) => {
                 self.is_after_high = is_high(value) && self.target.has_high_surrogates();
+                self.target.advance(sequence.as_slice());
+                if let Some(second) = second.and_then(char::from_u32) {
+                    self.repair = Replacement::new(second.into());
+                    self.repair.write(&mut self.target, room);
+                }
                 Taken::Bytes(len)
             }
             Some(_) => Taken::Full,
         }
+    }
+
+    /// Applies the policies to code points that the target does not have, of one sequence.
+    fn replace(&mut self, values: [Option<u32>; 2], bytes: &[u8], room: &mut Room<'_>) -> Taken {
+        let Some(text) = self.unmappable.replacement(values) else {
+            return self.repair(ErrorKind::Unmappable, bytes, room);
+        };
+        self.policies.count(self.error(ErrorKind::Unmappable, bytes.len()));
+        self.is_after_high = false;
+        self.repair = Replacement::new(text);
+        self.repair.write(&mut self.target, room);
+        Taken::Bytes(bytes.len())
     }
 
     /// Applies the error policy to an ill-formed sequence.
@@ -235,7 +284,7 @@ impl Conversion {
             Ok(text) => {
                 self.is_after_high &= text.is_empty();
                 self.repair = Replacement::new(text);
-                self.repair.write(&self.target, room);
+                self.repair.write(&mut self.target, room);
                 Taken::Bytes(bytes.len())
             }
         }

@@ -4,6 +4,8 @@
 //! unfinished sequence are passed again, followed by more bytes. A result other than [`Item::Unfinished`] does not
 //! depend on later bytes, so the results do not depend on how the stream is split into chunks.
 
+use super::item::Item;
+use super::legacy::LegacySource;
 use super::switches::Switches;
 use crate::encoding::Encoding;
 use crate::encoding::dialects::{
@@ -18,26 +20,21 @@ pub(super) const MAX_UNFINISHED: usize = 7;
 /// The length of the longest sequence: two surrogates in UTF-32.
 pub(super) const MAX_SEQUENCE: usize = 8;
 
-/// The first item of a slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item {
-    /// A code point, of `len` bytes.
-    CodePoint { value: u32, len: usize },
-    /// An ill-formed sequence of `len` bytes.
-    IllFormed { kind: ErrorKind, len: usize },
-    /// The slice is the start of a sequence, of at most [`MAX_UNFINISHED`] bytes.
-    Unfinished,
-}
-
 /// The decoder for the units of an encoding.
 #[derive(Clone, Copy, Debug)]
 enum Units {
     Bytes(&'static Machine),
     Utf8b,
-    Utf16 { big_endian: bool },
-    Utf32 { big_endian: bool },
+    Utf16 {
+        big_endian: bool,
+    },
+    Utf32 {
+        big_endian: bool,
+    },
     Latin1,
     Windows1252,
+    #[cfg_attr(not(feature = "encoding_rs"), allow(dead_code, reason = "there is none"))]
+    Legacy(LegacySource),
 }
 
 /// How a high surrogate followed by a low surrogate is decoded.
@@ -81,6 +78,8 @@ impl Source {
             Encoding::Utf32Be => Units::Utf32 { big_endian: true },
             Encoding::Latin1 => Units::Latin1,
             Encoding::Windows1252 => Units::Windows1252,
+            #[cfg(feature = "encoding_rs")]
+            _ => Units::Legacy(LegacySource::new(encoding)),
         };
         let pairs = match encoding {
             Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => Pairs::Joined,
@@ -121,6 +120,23 @@ impl Source {
         self.encoding
     }
 
+    /// Returns the legacy encoding.
+    #[inline]
+    pub(super) const fn legacy(&self) -> Option<&LegacySource> {
+        match &self.units {
+            Units::Legacy(legacy) => Some(legacy),
+            _ => None,
+        }
+    }
+
+    /// Called after each item and each block with its bytes.
+    #[inline]
+    pub(super) fn advance(&mut self, bytes: &[u8]) {
+        if let Units::Legacy(legacy) = &mut self.units {
+            legacy.advance(bytes);
+        }
+    }
+
     /// Whether this encoding decodes well-formed UTF-8 to the same code points.
     pub(super) const fn reads_utf_8(&self) -> bool {
         self.reads_utf_8
@@ -152,13 +168,16 @@ impl Source {
                     len: len + low_len,
                 },
             },
-            Item::IllFormed { .. } => self.unpaired(value, len),
             Item::Unfinished => Item::Unfinished,
+            _ => self.unpaired(value, len),
         }
     }
 
     /// Decodes `bytes` at the end of the stream. [`read`](Self::read) must have returned [`Item::Unfinished`] for them.
     pub(super) fn read_last(&self, bytes: &[u8]) -> Item {
+        if let Some(legacy) = self.legacy() {
+            return legacy.read_last(bytes);
+        }
         match (self.unit(bytes), self.units) {
             (Item::CodePoint { value, len }, _) if self.lone => Item::CodePoint { value, len },
             (_, Units::Utf8b) => Item::CodePoint { value: 0xDC00 | u32::from(bytes[0]), len: 1 },
@@ -203,6 +222,7 @@ impl Source {
             },
             Units::Latin1 => Item::CodePoint { value: u32::from(bytes[0]), len: 1 },
             Units::Windows1252 => Item::CodePoint { value: windows_1252(bytes[0]).into(), len: 1 },
+            Units::Legacy(ref legacy) => legacy.read(bytes),
         }
     }
 
@@ -220,17 +240,6 @@ impl Source {
                 Item::CodePoint { value, .. } if !is_low(value) => never,
                 item => item,
             },
-        }
-    }
-}
-
-impl From<Sequence> for Item {
-    #[inline]
-    fn from(sequence: Sequence) -> Self {
-        match sequence {
-            Sequence::Whole { value, len } => Self::CodePoint { value, len },
-            Sequence::IllFormed { kind, len } => Self::IllFormed { kind, len },
-            Sequence::Unfinished => Self::Unfinished,
         }
     }
 }

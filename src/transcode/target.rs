@@ -1,9 +1,10 @@
 //! Encoding: from code points to bytes.
 
+use super::item::{EncodedSequence, pair};
+use super::legacy::LegacyTarget;
 use super::source::is_surrogate;
 use super::switches::Switches;
 use crate::encoding::Encoding;
-use crate::encoding::dialects;
 use crate::encoding::windows_1252;
 
 /// A target encoding and its options.
@@ -11,50 +12,31 @@ use crate::encoding::windows_1252;
 pub(super) struct Target {
     encoding: Encoding,
     switches: Switches,
-}
-
-/// The encoded bytes of one code point.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct EncodedSequence {
-    bytes: [u8; 6],
-    len: u8,
-}
-
-impl EncodedSequence {
-    #[inline]
-    pub(super) fn as_slice(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-
-    #[inline]
-    fn of<const N: usize>(bytes: [u8; N]) -> Self {
-        let mut sequence = Self { bytes: [0; 6], len: N as u8 };
-        sequence.bytes[..N].copy_from_slice(&bytes);
-        sequence
-    }
-
-    /// Encodes `value` in the shortest form, by Annex R, Table 4.
-    #[inline]
-    fn of_value(value: u32) -> Self {
-        let mut sequence = Self::default();
-        sequence.len = dialects::encode(value, &mut sequence.bytes) as u8;
-        sequence
-    }
-
-    /// Encodes the two UTF-16 code units of a value in 3 bytes each.
-    fn of_pair(value: u32) -> Self {
-        let [high, low] = pair(value);
-        let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));
-        let mut sequence = Self { bytes: [0; 6], len: 6 };
-        sequence.bytes[..3].copy_from_slice(&high.bytes[..3]);
-        sequence.bytes[3..].copy_from_slice(&low.bytes[..3]);
-        sequence
-    }
+    legacy: Option<LegacyTarget>,
 }
 
 impl Target {
     pub(super) const fn new(encoding: Encoding, switches: Switches) -> Self {
-        Self { encoding, switches }
+        Self { encoding, switches, legacy: LegacyTarget::of(encoding) }
+    }
+
+    /// Returns the legacy encoding.
+    #[inline]
+    pub(super) const fn legacy(&self) -> Option<&LegacyTarget> {
+        self.legacy.as_ref()
+    }
+
+    /// Called after each sequence and each block that is written, with its bytes.
+    #[inline]
+    pub(super) fn advance(&mut self, bytes: &[u8]) {
+        if let Some(legacy) = &mut self.legacy {
+            legacy.advance(bytes);
+        }
+    }
+
+    /// Returns the bytes that end the output.
+    pub(super) fn end(&self) -> &'static [u8] {
+        self.legacy.as_ref().map_or(&[], LegacyTarget::end)
     }
 
     pub(super) const fn encoding(&self) -> Encoding {
@@ -93,6 +75,9 @@ impl Target {
     /// Encodes a code point. Returns `None` if the encoding does not have it.
     #[inline]
     pub(super) fn encode(&self, value: u32) -> Option<EncodedSequence> {
+        if let Some(legacy) = &self.legacy {
+            return legacy.encode(char::from_u32(value)?);
+        }
         if is_surrogate(value) {
             return self.encode_surrogate(value);
         }
@@ -121,6 +106,8 @@ impl Target {
             },
             Encoding::Latin1 => EncodedSequence::of([u8::try_from(value).ok()?]),
             Encoding::Windows1252 => EncodedSequence::of([encode_windows_1252(value)?]),
+            #[cfg(feature = "encoding_rs")]
+            _ => return None,
         };
         Some(sequence)
     }
@@ -138,6 +125,8 @@ impl Target {
             Encoding::Utf16Le | Encoding::Utf16Be => Some(EncodedSequence::of(self.unit(value as u16))),
             Encoding::Utf32Le => Some(EncodedSequence::of(value.to_le_bytes())),
             Encoding::Utf32Be => Some(EncodedSequence::of(value.to_be_bytes())),
+            #[cfg(feature = "encoding_rs")]
+            _ => None,
         }
     }
 
@@ -145,12 +134,6 @@ impl Target {
     fn unit(&self, unit: u16) -> [u8; 2] {
         if matches!(self.encoding, Encoding::Utf16Be) { unit.to_be_bytes() } else { unit.to_le_bytes() }
     }
-}
-
-/// Returns the surrogates of a supplementary code point (Unicode D91).
-const fn pair(value: u32) -> [u16; 2] {
-    let rest = value - 0x1_0000;
-    [0xD800 | (rest >> 10) as u16, 0xDC00 | (rest & 0x3FF) as u16]
 }
 
 pub(super) fn encode_windows_1252(value: u32) -> Option<u8> {

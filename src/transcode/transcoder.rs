@@ -1,10 +1,11 @@
 //! The public interface of the transcoder.
 
 use super::carry::Room;
-use super::run::{Conversion, Status};
+use super::run::{Conversion, Sniffing, Status};
 use super::source::Source;
 use super::switches::Switches;
 use super::target::Target;
+use super::unmappable::UnmappablePolicy;
 use crate::encoding::Encoding;
 #[cfg(feature = "codec")]
 use crate::error::Utf8Error;
@@ -60,7 +61,7 @@ pub struct Transcoder {
 }
 
 // Every call of `feed_into` copies the transcoder.
-const _: () = assert!(size_of::<Transcoder>() <= 232);
+const _: () = assert!(size_of::<Transcoder>() <= 248);
 
 /// The progress of a bounded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,24 @@ impl Transcoder {
     #[must_use]
     pub const fn with_error_policy(mut self, on_error: ErrorPolicy) -> Self {
         self.conversion.policies.on_error = on_error;
+        self
+    }
+
+    /// Sets what is written for code points that the target encoding does not have.
+    ///
+    /// ```
+    /// use utf8_codec::transcode::{Encoding, Transcoder, UnmappablePolicy};
+    ///
+    /// let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Latin1);
+    /// let mut transcoder = transcoder.with_unmappable_policy(UnmappablePolicy::Reference);
+    /// let mut out = Vec::new();
+    /// transcoder.feed_into("né 5 €".as_bytes(), &mut out)?;
+    /// assert_eq!(out, b"n\xE9 5 &#8364;");
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
+    /// ```
+    #[must_use]
+    pub const fn with_unmappable_policy(mut self, unmappable: UnmappablePolicy) -> Self {
+        self.conversion.unmappable = unmappable;
         self
     }
 
@@ -128,10 +147,19 @@ impl Transcoder {
     /// may be reported by a later call than without this setting, but with the same offset.
     #[must_use]
     pub const fn with_sniffing(mut self, sniff: bool) -> Self {
-        self.conversion.sniffing = sniff;
+        self.conversion.sniffing = if sniff { Sniffing::All } else { Sniffing::Off };
         if sniff && matches!(self.conversion.policies.bom, BomPolicy::Keep) {
             self.conversion.policies.bom = BomPolicy::Strip;
         }
+        self
+    }
+
+    /// Same as [`with_sniffing`](Self::with_sniffing), without UTF-32, which the Encoding Standard does not have. Removes the
+    /// BOM.
+    #[cfg(all(feature = "http-rules", feature = "encoding_rs"))]
+    pub(crate) const fn with_web_sniffing(mut self) -> Self {
+        self.conversion.sniffing = Sniffing::Web;
+        self.conversion.policies.bom = BomPolicy::Strip;
         self
     }
 
@@ -190,6 +218,12 @@ impl Transcoder {
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);
         if status == Status::InputEmpty {
             self.conversion.is_after_high = false;
+            let end = self.conversion.target.end();
+            if room.push(end) {
+                self.conversion.target.advance(end);
+            } else {
+                status = Status::OutputFull;
+            }
         }
         if status == Status::InputEmpty
             && let Some(error) = self.conversion.missing_bom()
@@ -208,7 +242,9 @@ impl Transcoder {
         }
         let missing = self.conversion.missing_bom();
         self.conversion.policies.pass_start();
-        self.conversion.sniffing = false;
+        self.conversion.sniffing = Sniffing::Off;
+        // They are line terminators, so they are no escape sequence.
+        self.conversion.source.advance(b"\n");
         self.conversion.offset = self.conversion.offset.wrapping_add(bytes as u64);
         missing.map_or(Ok(()), Err)
     }

@@ -37,7 +37,7 @@ mod buf;
 
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
-use crate::kernels::unmask::unmask;
+use crate::kernels::masked::masked_text_end;
 
 /// Validates messages one after the other as their bytes arrive, without a buffer.
 ///
@@ -145,8 +145,8 @@ impl Utf8Validator {
 
 /// The number of bytes that are unmasked at a time.
 const BLOCK: usize = 1024;
-/// A payload of at most this many bytes is unmasked without a kernel.
-const SHORT: usize = 64;
+/// The same for few bytes, for which a long block would be initialized in vain.
+const SHORT: usize = 68;
 
 /// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the offset of
 /// the decoder.
@@ -156,24 +156,54 @@ pub(crate) fn validate_masked(
     bytes: &[u8],
     mask: &mut Mask,
 ) -> Result<(), Utf8Error> {
-    if bytes.len() <= SHORT {
-        let mut block = [0; SHORT];
-        let block = &mut block[..bytes.len()];
-        block.copy_from_slice(bytes);
-        mask.apply(block);
-        return decoder.validate(block);
+    if bytes.len() <= BLOCK {
+        validate_block(decoder, bytes, mask)
+    } else {
+        validate_long(decoder, bytes, mask)
     }
-    let mut block = [0; BLOCK];
-    bytes.chunks(BLOCK).try_for_each(|masked| {
-        let block = &mut block[..masked.len()];
-        let is_ascii = unmask(masked, block, mask.key);
-        *mask = mask.rotated(masked.len());
-        if is_ascii && decoder.pending().is_empty() {
-            decoder.skip(block.len());
+}
+
+#[inline]
+fn validate_block(decoder: &mut Utf8Decoder, masked: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
+    if masked.len() <= SHORT {
+        validate_copy::<SHORT>(decoder, masked, mask)
+    } else {
+        validate_copy::<BLOCK>(decoder, masked, mask)
+    }
+}
+
+/// Validates a copy of at most `LEN` bytes.
+#[inline]
+fn validate_copy<const LEN: usize>(
+    decoder: &mut Utf8Decoder,
+    masked: &[u8],
+    mask: &mut Mask,
+) -> Result<(), Utf8Error> {
+    let mut block = [0; LEN];
+    let block = &mut block[..masked.len()];
+    block.copy_from_slice(masked);
+    mask.apply(block);
+    decoder.validate(block)
+}
+
+/// Validates vectors without a copy, from the start of a cache line on. The bytes before it and after them, and blocks with an
+/// error, are copied.
+fn validate_long(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
+    let (mut at, mut end) = (0, 4 + bytes[4..].as_ptr().align_offset(64).min(SHORT - 4));
+    loop {
+        validate_block(decoder, &bytes[at..end], mask)?;
+        at = masked_text_end(bytes, end, mask.key);
+        if at > end
+            && let Some(&(mut last)) = bytes[..at].last_chunk()
+        {
+            mask.rotated(at - end).apply(&mut last);
+            decoder.skip_validated(at - end, last);
+        }
+        if at == bytes.len() {
             return Ok(());
         }
-        decoder.validate(block)
-    })
+        end = bytes.len().min(at + BLOCK);
+    }
 }
 
 /// The mask of a WebSocket frame (RFC 6455 §5.3), and the position of the next payload byte in it.
@@ -201,7 +231,11 @@ impl Mask {
             bytes.copy_from_slice(block);
             block.copy_from_slice(&(u128::from_ne_bytes(bytes) ^ wide).to_ne_bytes());
         }
-        for (byte, key) in blocks.into_remainder().iter_mut().zip(self.key.into_iter().cycle()) {
+        let (words, rest) = blocks.into_remainder().as_chunks_mut::<4>();
+        for word in words {
+            *word = (u32::from_ne_bytes(*word) ^ u32::from_ne_bytes(self.key)).to_ne_bytes();
+        }
+        for (byte, key) in rest.iter_mut().zip(self.key) {
             *byte ^= key;
         }
         *self = self.rotated(bytes.len());

@@ -13,6 +13,9 @@ use crate::validator::Mask;
 const MAX_FRAME_LENGTH: u64 = 16 << 20;
 const MAX_MESSAGE_LENGTH: u64 = 64 << 20;
 
+/// The first byte of a text message in one frame.
+const FINAL_TEXT: u8 = 0x81;
+
 /// Reads headers and control frames, and finds the data between them.
 #[derive(Clone, Debug)]
 pub(super) struct Frames {
@@ -110,6 +113,38 @@ impl Frames {
 
     pub(super) fn control_payload(&self) -> &[u8] {
         &self.control.bytes[..self.control.len]
+    }
+
+    /// Returns the lengths of the header and of the payload if the slice starts with a complete text message of at most 125
+    /// bytes in one frame, for which nothing is pending. It is not empty.
+    #[inline(always)]
+    pub(super) fn short_text(&self, slice: &[u8]) -> Option<(usize, usize)> {
+        let is_between_messages = self.frame.is_none() && self.message.is_none() && self.partial_len == 0;
+        let (header, len) = match (self.sender, slice) {
+            (Sender::Client, &[FINAL_TEXT, len @ 0x81..=0xFD, ..]) => (6, len & 0x7F),
+            (Sender::Server, &[FINAL_TEXT, len @ 0x01..=0x7D, ..]) => (2, len),
+            _ => return None,
+        };
+        let is_allowed = u64::from(len) <= self.max_frame_length.min(self.max_message_length);
+        let len = usize::from(len);
+        (is_between_messages && is_allowed && slice.len() >= header + len).then_some((header, len))
+    }
+
+    /// Moves after the message that [`short_text`](Self::short_text) found, and returns its data. The slice starts with it.
+    #[inline(always)]
+    pub(super) fn take_short_text(&mut self, (header, len): (usize, usize)) -> Data {
+        let wire = self.offset.wrapping_add(header as u64);
+        self.offset = wire.wrapping_add(len as u64);
+        Data {
+            message: Message { is_text: true, is_compressed: false, len: 0 },
+            range: header..header + len,
+            mask: None,
+            wire,
+            offset: 0,
+            is_first: true,
+            ends_message: true,
+            whole_from: Some(0),
+        }
     }
 
     /// Reads the next step from `slice[*at..]`, and moves `at` after it. Returns `None` if the slice ends before it.

@@ -44,7 +44,7 @@
 //! # Cost
 //!
 //! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns. A byte of text is
-//! validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`] in a copy of 1 KiB at a time.
+//! validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`] while it validates, or in a copy of 1 KiB.
 //!
 //! # Feature
 //!

@@ -13,6 +13,7 @@ use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::policy::ShortStr;
 use crate::text::{Counters, TextDecoder, TextPiece};
+use crate::validator::Mask;
 
 /// Reads the frames that a peer sends, for a client or a server that has the bytes of the connection.
 ///
@@ -110,7 +111,7 @@ impl FrameReader {
     /// an error all further items are the same error.
     #[must_use = "the chunk is only read as the iterator advances"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c mut [u8]) -> Events<'r, 'c> {
-        Events { reader: self, rest: chunk, data: None, text: &[], is_over: false }
+        Events { reader: self, rest: chunk, data: None, text: &[], is_whole: false, is_over: false }
     }
 
     /// Ends the stream.
@@ -155,10 +156,37 @@ pub struct Events<'r, 'c> {
     /// A part of a text message that is not returned completely: the bytes after those in `text`, and the end.
     data: Option<Data>,
     text: &'c [u8],
+    /// Whether all of a text message was returned, and its end was not.
+    is_whole: bool,
     is_over: bool,
 }
 
 impl<'c> Events<'_, 'c> {
+    /// Returns the text of a short message in one frame, if no policy applies to it. If it is ill-formed, it is left in `data`.
+    #[inline(always)]
+    fn short_text(&mut self) -> Option<&'c str> {
+        let FrameReader { frames, text, end } = &mut *self.reader;
+        if self.data.is_some() || end.is_some() || !text.is_past_start() {
+            return None;
+        }
+        let (header, len) = frames.short_text(self.rest)?;
+        let (frame, rest) = core::mem::take(&mut self.rest).split_at_mut(header + len);
+        self.rest = rest;
+        let data = frames.take_short_text((header, len));
+        let (header, payload) = frame.split_at_mut(header);
+        if let Some(key) = header.get(2..).and_then(<[u8]>::first_chunk) {
+            Mask::new(*key).apply(payload);
+        }
+        let payload = &*payload;
+        match from_utf8(payload) {
+            Ok(text) => Some(text),
+            Err(_) => {
+                (self.data, self.text) = (Some(data), payload);
+                None
+            }
+        }
+    }
+
     #[inline(always)]
     fn next_event(&mut self) -> Result<Option<Event<'c>>, FrameError> {
         loop {
@@ -261,6 +289,13 @@ impl<'c> Iterator for Events<'_, 'c> {
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_over {
             return None;
+        }
+        if core::mem::take(&mut self.is_whole) {
+            return Some(Ok(Event::End(Opcode::Text)));
+        }
+        if let Some(text) = self.short_text() {
+            self.is_whole = true;
+            return Some(Ok(Event::Text(text)));
         }
         let next = match self.reader.end {
             None => self.next_event(),

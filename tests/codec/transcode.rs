@@ -8,7 +8,7 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, TranscodeCodec};
 use utf8_codec::transcode::{Encoding, Switches};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
 
-use crate::support::encodings::encoded;
+use crate::support::encodings::{OWN, encoded};
 use crate::support::every_partition;
 
 type Reported = (u64, ErrorKind, Vec<u8>);
@@ -39,7 +39,7 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>
 
 #[tokio::test]
 async fn every_encoding_is_read_the_same_for_every_partition() {
-    for &encoding in Encoding::ALL {
+    for &encoding in OWN {
         let bytes = encoded(encoding, "aé💩");
         let expected =
             if matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) { "aé" } else { "aé💩" };
@@ -144,7 +144,7 @@ fn a_resumed_stream_starts_with_a_code_unit() {
 
 #[test]
 fn text_is_written_whole_or_not_at_all() {
-    for &encoding in Encoding::ALL {
+    for &encoding in OWN {
         let (mut codec, mut dst) = (TranscodeCodec::new(encoding), BytesMut::from(&b"before"[..]));
         codec.encode("aé", &mut dst).expect("Latin-1");
         assert_eq!(dst, [b"before", &encoded(encoding, "aé")[..]].concat(), "{encoding}");
@@ -161,7 +161,7 @@ fn text_is_written_whole_or_not_at_all() {
 #[test]
 fn text_that_becomes_much_longer_is_written_whole() {
     let text = "abc".repeat(1_000);
-    for &encoding in Encoding::ALL {
+    for &encoding in OWN {
         let mut dst = BytesMut::from(&b"before"[..]);
         TranscodeCodec::new(encoding).encode(&text, &mut dst).expect("ASCII");
         assert_eq!(dst, [b"before", &encoded(encoding, &text)[..]].concat(), "{encoding}");

@@ -84,6 +84,36 @@ fn masked_payloads_are_checked_in_any_pieces() {
 }
 
 #[test]
+fn a_long_masked_payload_has_the_verdict_of_its_text() {
+    let mut rng = Rng::new(54);
+    for round in 0..6_000 {
+        let filler =
+            rng.pick(&["a", "é", "€", "💩", "абв", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa€"]);
+        let mut payload = filler.repeat(4_000 / filler.len()).into_bytes();
+        payload.truncate(1_030 + rng.below(2_000));
+        if round % 4 > 0 {
+            let at = rng.below(payload.len() - 9);
+            let other = rng.dirty_text(1 + round % 9);
+            payload[at..at + other.len()].copy_from_slice(&other);
+        } else if round % 8 > 0 {
+            payload.extend(b"\xFF");
+        }
+        // Placed anywhere in a cache line, after a few bytes of the payload in another piece.
+        let (start, key) = (rng.below(64), rng.next().to_le_bytes()[..4].try_into().expect("4 bytes"));
+        let bytes = [&vec![0; start][..], &masked(&payload, key)].concat();
+        let (mut text, mut plain, mut mask) = (Utf8Validator::new(), Utf8Validator::new(), Mask::new(key));
+        let cut = rng.below(9);
+        for range in [0..cut, cut..payload.len()] {
+            let verdict = plain.validate(&payload[range.clone()]);
+            let found = text.validate_masked(&bytes[start + range.start..start + range.end], &mut mask);
+            assert_eq!(found, verdict, "{round}: {filler:?} {cut} {start}");
+            assert!(found.is_err() || text == plain, "{round}: {filler:?}");
+        }
+        assert_eq!(text.finish(), plain.finish());
+    }
+}
+
+#[test]
 fn an_empty_payload_after_an_error_returns_the_error() {
     let (mut text, mut mask) = (Utf8Validator::new(), Mask::new(*b"mask"));
     let error = text.validate(b"\xFF").unwrap_err();

@@ -39,6 +39,13 @@ fn every_verdict_is_the_same_for_every_partition() {
         (b"\xFE\xFF\0a", Detection::Utf16(Encoding::Utf16Be)),
         (b"\xFF\xFE\0\0a\0\0\0", Detection::Utf32(Encoding::Utf32Le)),
         (b"\0\0\xFE\xFF\0\0\0a", Detection::Utf32(Encoding::Utf32Be)),
+        (b"a\x1B$Bb", Detection::Iso2022 { label: "ISO-2022-JP" }),
+        (b"\x1B\x1B$(D!", Detection::Iso2022 { label: "ISO-2022-JP" }),
+        (b"\x1B$)C\x0E", Detection::Iso2022 { label: "ISO-2022-KR" }),
+        (b"\x1B$)A\x0E", Detection::Iso2022 { label: "ISO-2022-CN" }),
+        // Colors and sets of one byte for a terminal, and text that is not ASCII.
+        (b"\x1B[1m\x1B(B$B", Detection::Ascii),
+        (b"\x1B$Bb\xC3\xA9", Detection::Utf8 { sequences: 1 }),
         (b"\xFFa", not_utf_8(0, ErrorKind::InvalidLead, 1)),
         (b"\xFF", not_utf_8(0, ErrorKind::InvalidLead, 1)),
         (b"\0\0\xFEa", not_utf_8(2, ErrorKind::InvalidLead, 1)),

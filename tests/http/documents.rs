@@ -334,6 +334,18 @@ fn a_declaration_of_a_wide_encoding_in_ascii_means_utf_8() {
 }
 
 #[test]
+fn a_bom_of_utf_16_is_ill_formed_where_the_parameter_is_utf_8() {
+    for content_type in TYPES.map(|name| format!("{name}; charset=utf-8")) {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            for document in [b"\xFF\xFEa\0", b"\xFE\xFF\0a"] {
+                let (passed, reason) = check(&rules, &content_type, document);
+                assert_eq!((passed, reason.unwrap().kind()), (Vec::new(), "InvalidLead"), "{content_type}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
     for content_type in [
         "application/json; charset=iso-8859-1",

@@ -7,6 +7,8 @@ mod async_reader;
 mod async_writer;
 mod blocking_reader;
 mod blocking_writer;
+#[cfg(feature = "transcode")]
+mod transcode;
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -2,8 +2,9 @@
 #![allow(missing_docs)]
 
 mod body;
+#[cfg(feature = "encoding_rs")]
+mod charsets;
 mod delimiters;
-mod dot_stuffing;
 mod headers;
 mod message;
 mod obsolete;

@@ -29,6 +29,7 @@ fn every_decoder() -> Vec<TextDecoder> {
         ErrorPolicy::Strict,
         ErrorPolicy::Replace,
         ErrorPolicy::ReplaceWith('\n'),
+        ErrorPolicy::ReplaceAsJava,
         ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
         ErrorPolicy::Escape,
         ErrorPolicy::Latin1,

@@ -1,9 +1,11 @@
 //! `Filter` makes the same edits for every partition. Also tests its body hook.
 
 use bytes::Bytes;
-use utf8_codec::proxy::{Edit, Filter, Verdict};
+use utf8_codec::json::JsonStrings;
+use utf8_codec::proxy::{Edit, Filter, ForwardPolicy, Verdict};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
+use crate::support::cases::cases;
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 
 /// The forwarded bytes, the errors, and the last verdict.
@@ -143,6 +145,78 @@ fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
                         assert_eq!(rejected, error, "{on_error:?} {bom:?} {chunks:02X?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Returns the number of bytes before the first one that is part of no character, and the error.
+fn possible(input: &[u8]) -> (usize, Option<(u64, ErrorKind, u8)>) {
+    let error = oracle::decode(input).1.first().copied();
+    // The bytes of the sequence, except one that starts no character.
+    let is_start = |at: usize| matches!(input[at], 0xC2..=0xF4);
+    let len = error
+        .map_or(input.len(), |(at, _, len)| at as usize + if is_start(at as usize) { len.into() } else { 0 });
+    (len, error)
+}
+
+#[test]
+fn bytes_are_forwarded_up_to_the_first_impossible_one() {
+    let filter = || Filter::new().with_forward_policy(ForwardPolicy::Bytes);
+    let check = |input: &[u8], chunks: &[&[u8]]| {
+        let (possible, expected) = possible(input);
+        let (mut filter, mut forwarded, mut rejected) = (filter(), Vec::new(), None);
+        for chunk in chunks {
+            let verdict = filter.feed_with(chunk, |edit| match edit {
+                Edit::Pass(range) => forwarded.extend_from_slice(&chunk[range]),
+                Edit::IllFormed(error) => rejected = Some(error),
+                edit => panic!("{edit:?}"),
+            });
+            assert!(verdict != Verdict::Pass || filter.offset() == forwarded.len() as u64);
+        }
+        let verdict = filter.finish_with(|edit| match edit {
+            Edit::IllFormed(error) => rejected = Some(error),
+            edit => panic!("{edit:?}"),
+        });
+        assert_eq!(forwarded, &input[..possible], "{chunks:02X?}");
+        assert_eq!(rejected.map(|error| (error.offset, error.kind, error.len)), expected, "{chunks:02X?}");
+        assert_eq!(verdict, rejected.map_or(Verdict::Pass, Verdict::Reject));
+    };
+    let mut rng = Rng::new(43);
+    for round in 0..500 {
+        let input = rng.dirty_text(1 + round % 8);
+        every_partition(&input, |chunks| check(&input, chunks));
+    }
+    for input in cases() {
+        some_partitions(&input, 4, |chunks| check(&input, chunks));
+    }
+}
+
+#[test]
+fn characters_are_held_where_they_could_change() {
+    let bytes = |filter: Filter| filter.with_forward_policy(ForwardPolicy::Bytes);
+    let decoder = TextDecoder::new();
+    let mut filters: Vec<_> = [
+        decoder.with_bom_policy(BomPolicy::Strip),
+        decoder.with_bom_policy(BomPolicy::Reject),
+        decoder.with_subset(&Subset::LATIN_1),
+    ]
+    .into_iter()
+    .chain(policies().into_iter().map(|policy| decoder.with_error_policy(policy)).filter(|d| *d != decoder))
+    .map(Filter::with_decoder)
+    .collect();
+    filters.push(Filter::new().with_json_strings(JsonStrings::new()));
+    for filter in filters {
+        let mut rng = Rng::new(44);
+        for _ in 0..20 {
+            let input = rng.dirty_text(20);
+            for size in [1, 2, 7] {
+                let chunks: Vec<_> = input.chunks(size).collect();
+                assert_eq!(
+                    edited(bytes(filter.clone()), &chunks),
+                    edited(filter.clone(), &chunks),
+                    "{filter:?}"
+                );
             }
         }
     }

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
-use utf8_codec::proxy::{Direction, End, LineFilter, Observer, RejectedLine, RejectionPolicy, Relay};
+use utf8_codec::proxy::{
+    Direction, End, ForwardPolicy, LineFilter, Observer, RejectedLine, RejectionPolicy, Relay,
+};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 use crate::support::every_partition;
@@ -40,15 +42,18 @@ async fn a_relay_delivers_and_reports_the_same_for_every_partition() {
     let expected = (Direction::Requests, Utf8Error::new(3, ErrorKind::MissingContinuation, 2));
     let mut partitions = Vec::new();
     every_partition(input, |chunks| partitions.push(chunks.iter().map(|c| c.to_vec()).collect::<Vec<_>>()));
-    for chunks in partitions {
-        let relay = Relay::new().with_linger(Duration::from_millis(10));
+    let policies = [(ForwardPolicy::Characters, 3), (ForwardPolicy::Bytes, 5)];
+    for (chunks, (policy, forwarded)) in
+        partitions.iter().flat_map(|chunks| policies.map(|policy| (chunks, policy)))
+    {
+        let relay = Relay::new().with_linger(Duration::from_millis(10)).with_forward_policy(policy);
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
-        for chunk in &chunks {
+        for chunk in chunks {
             // The other side may be closed already.
             let _ = client.write_all(chunk).await;
             tokio::task::yield_now().await;
         }
-        assert_eq!(read_all(&mut server).await, "aé".as_bytes(), "{chunks:02X?}");
+        assert_eq!(read_all(&mut server).await, &input[..forwarded], "{chunks:02X?} {policy}");
         drop((client, server));
         let outcome = relayed.await.unwrap();
         assert_eq!(*reports.lock().unwrap(), [expected], "{chunks:02X?}");

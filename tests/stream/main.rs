@@ -4,6 +4,8 @@
 #[cfg(feature = "codec")]
 mod sse;
 mod text;
+#[cfg(feature = "transcode")]
+mod transcode;
 
 #[path = "../support/mod.rs"]
 mod support;

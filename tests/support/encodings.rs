@@ -6,6 +6,12 @@ use utf8_codec::{ErrorKind, Utf8Error};
 
 use super::rows::{self, ASCII_OF_JAVA, Found, NUL_OF_JAVA, Row, SURROGATES, UCS_4_ABOVE_MAX, UTF_8};
 
+/// The encodings that this file defines.
+pub const OWN: &[Encoding] = Encoding::ALL.split_at(12).0;
+
+/// The encodings with the tables of `encoding_rs`.
+pub const LEGACY: &[Encoding] = Encoding::ALL.split_at(12).1;
+
 /// The offset, the length, and the code point or the kind of error.
 pub type Decoded = (u64, u8, Result<u32, ErrorKind>);
 

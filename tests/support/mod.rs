@@ -12,6 +12,8 @@ pub mod json;
 pub mod languages;
 #[cfg(feature = "tower")]
 pub mod layers;
+#[cfg(feature = "encoding_rs")]
+pub mod legacy;
 #[cfg(feature = "mime")]
 pub mod messages;
 pub mod oracle;
@@ -38,11 +40,12 @@ pub use rng::Rng;
 use utf8_codec::{Ascii, ErrorPolicy};
 
 /// Every error policy. Those with a parameter occur more than once.
-pub fn policies() -> [ErrorPolicy; 8] {
+pub fn policies() -> [ErrorPolicy; 9] {
     [
         ErrorPolicy::Strict,
         ErrorPolicy::Replace,
         ErrorPolicy::ReplaceWith('#'),
+        ErrorPolicy::ReplaceAsJava,
         ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
         ErrorPolicy::Escape,
         ErrorPolicy::Latin1,

@@ -4,7 +4,7 @@ use utf8_codec::{
     Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Decoder, Utf8Error,
 };
 
-use crate::support::{Rng, oracle, policies, some_partitions};
+use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 
 /// Returns the text, and the errors that the policy did not repair.
 fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
@@ -29,6 +29,7 @@ fn each_policy_matches_its_row_of_the_table() {
         (ErrorPolicy::Strict, "ab"),
         (ErrorPolicy::Replace, "a\u{FFFD}b\u{FFFD}\u{FFFD}"),
         (ErrorPolicy::ReplaceWith('#'), "a#b##"),
+        (ErrorPolicy::ReplaceAsJava, "a\u{FFFD}b\u{FFFD}\u{FFFD}"),
         (ErrorPolicy::Substitute(Ascii::QUESTION_MARK), "a??b??"),
         (ErrorPolicy::Substitute(Ascii::new(b'!').unwrap()), "a!!b!!"),
         (ErrorPolicy::Escape, r"a\xe2\x82b\x93\xff"),
@@ -71,6 +72,40 @@ fn replacement_matches_std() {
         let (text, errors) = run(TextDecoder::new().with_error_policy(ErrorPolicy::Replace), &[&input]);
         assert_eq!((text, errors), (String::from_utf8_lossy(&input).into_owned(), vec![]));
     }
+}
+
+/// Replaces the bytes of each surrogate by one byte that is ill-formed.
+fn without_surrogates(input: &[u8]) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::new(), input);
+    while let Some((&first, after)) = rest.split_first() {
+        let len = match rest {
+            [0xED, 0xA0..=0xBF, 0x80..=0xBF, ..] => 3,
+            [0xED, 0xA0..=0xBF, ..] => 2,
+            _ => 0,
+        };
+        out.push(if len > 0 { 0xFF } else { first });
+        rest = if len > 0 { &rest[len..] } else { after };
+    }
+    out
+}
+
+#[test]
+fn a_surrogate_is_one_replacement_character_as_in_java() {
+    const BYTES: [u8; 8] = [b'a', 0x80, 0xA0, 0xBF, 0xE2, 0xED, 0xF0, 0xFF];
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceAsJava);
+    for number in 0..BYTES.len().pow(5) {
+        let input: Vec<u8> = (0..5).map(|at| BYTES[number >> (3 * at) & 7]).collect();
+        let expected = String::from_utf8_lossy(&without_surrogates(&input)).into_owned();
+        every_partition(&input, |chunks| {
+            assert_eq!(run(decoder, chunks), (expected.clone(), vec![]), "{chunks:02X?}");
+        });
+        #[cfg(feature = "alloc")]
+        assert_eq!(decoder.decode(&input).expect("repaired"), expected);
+    }
+    // A decoder that starts again is not inside a surrogate.
+    let mut used = decoder;
+    used.feed(b"\xED\xA0").for_each(drop);
+    assert_eq!(run(used.restarted_at(1).restarted_at(0), &[b"\xA0"]).0, "\u{FFFD}");
 }
 
 #[test]

@@ -99,16 +99,51 @@ fn random_partitions_of_long_json_agree_with_the_oracle() {
     }
 }
 
+/// Escapes and errors with long text between them.
+fn sparse(rng: &mut Rng, parts: usize) -> Vec<u8> {
+    let part = |_| {
+        let mut part = json::dirty(rng, 1, true);
+        part.extend(rng.pick(&["a", "\u{E9}", "\u{20AC} a", "\u{1F4A9}"]).repeat(rng.below(800)).bytes());
+        part
+    };
+    (0..parts).flat_map(part).collect()
+}
+
+#[test]
+fn long_text_between_escapes_agrees_with_the_oracle() {
+    let mut rng = Rng::new(48);
+    for text in decoders() {
+        for _ in 0..8 {
+            let input = sparse(&mut rng, 8);
+            let expected = json::decode(&input, text, EscapePolicy::Strict, None);
+            for _ in 0..8 {
+                let (size, first) = (600 + rng.below(input.len()), rng.below(input.len()));
+                let mut chunks = vec![&input[..first]];
+                chunks.extend(input[first..].chunks(size));
+                assert_eq!(
+                    decode(JsonDecoder::with_decoder(text), &chunks),
+                    expected,
+                    "{text:?} {first} {size}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn an_iterator_dropped_after_each_piece_loses_nothing() {
     let mut rng = Rng::new(44);
     for round in 0..300 {
-        let input = json::dirty(&mut rng, 1 + round % 20, round % 2 == 0);
+        let long = round % 10 == 9;
+        let input = match long {
+            true => sparse(&mut rng, 8),
+            false => json::dirty(&mut rng, 1 + round % 20, round % 2 == 0),
+        };
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Escape] {
             let text = TextDecoder::new().with_error_policy(policy);
             let mut decoder = JsonDecoder::with_decoder(text);
             let (mut out, mut errors) = (String::new(), Vec::new());
-            for mut rest in input.chunks(1 + round % 8) {
+            for mut rest in input.chunks(1 + round % 8 + if long { 4000 } else { 0 }) {
                 while !rest.is_empty() {
                     let before = decoder.offset();
                     if let Some(piece) = decoder.feed(rest).next() {

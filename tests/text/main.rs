@@ -8,12 +8,15 @@ mod decoder;
 #[cfg(feature = "std")]
 mod json;
 mod locate;
+#[cfg(feature = "alloc")]
+mod many;
 mod names;
 #[cfg(feature = "alloc")]
 mod push;
 #[cfg(feature = "transcode")]
 mod reports;
 mod subset;
+mod unwrap;
 
 #[path = "../support/mod.rs"]
 mod support;

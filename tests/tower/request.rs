@@ -254,7 +254,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
 
         let seen = send(&layer, &fields, b"\x93\xFA\x96").await;
         let problem = seen.problem();
-        assert_eq!((&problem["kind"], &problem["offset"]), (&"Undecodable".into(), &2.into()));
+        assert_eq!((&problem["kind"], &problem["offset"]), (&"Truncated".into(), &2.into()));
         let seen = send(&layer, &[("content-type", "text/plain; charset=klingon")], b"a").await;
         assert_eq!(seen.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }

@@ -3,6 +3,7 @@
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{ErrorKind, Utf8Error};
 
+use crate::support::encodings::OWN;
 use crate::support::every_partition;
 
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
@@ -322,7 +323,7 @@ fn canonical_names_and_aliases_of_encodings_are_parsed() {
     for &encoding in Encoding::ALL {
         assert!(encoding.aliases().all(|alias| alias.parse() == Ok(encoding)), "{encoding}");
     }
-    assert_eq!(Encoding::ALL.iter().map(|encoding| encoding.aliases().count()).sum::<usize>(), 28);
+    assert_eq!(OWN.iter().map(|encoding| encoding.aliases().count()).sum::<usize>(), 28);
 }
 
 #[test]

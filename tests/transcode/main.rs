@@ -3,6 +3,8 @@
 
 mod bom;
 mod encodings;
+#[cfg(feature = "encoding_rs")]
+mod legacy;
 mod rows;
 mod surrogates;
 mod transcoder;

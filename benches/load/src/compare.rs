@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::memory::{held_memory, hold};
 use crate::peers::{Server, ping};
-use crate::process::Proxy;
+use crate::process::{self, Proxy};
 use crate::scenario::{Run, Tally, percentile};
 use crate::streams::burst;
 
@@ -159,6 +159,8 @@ pub async fn table(run: &Run) -> u64 {
         measured[n].memory = Some(memory);
     }
     print(&measured);
+    println!();
+    NAMES.iter().filter_map(|name| process::version(name)).for_each(|version| println!("- {version}"));
     lost
 }
 

@@ -14,6 +14,24 @@ use crate::peers::free_address;
 /// With this argument this program itself is a proxy: the relay of tokio without a filter.
 pub const COPY: &str = "copy";
 
+/// Returns the version of another proxy and the settings that [`Proxy::other`] does not leave at their defaults.
+pub fn version(name: &str) -> Option<String> {
+    let (program, argument, settings) = match name {
+        "HAProxy" => (
+            "haproxy",
+            "-v",
+            "buffers of 16 KiB, no splicing, a thread for each CPU: the defaults; `backlog 4096`",
+        ),
+        "nginx" => ("nginx", "-v", "a worker for each CPU; `backlog=4096`, `proxy_half_close`"),
+        "socat" => ("socat", "-V", "a process for each connection; `backlog=4096`"),
+        _ => return None,
+    };
+    let output = Command::new(find(program)?).arg(argument).output().ok()?;
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let version = text.lines().find(|line| line.contains("version"))?;
+    Some(format!("{version}: {settings}"))
+}
+
 /// A running proxy.
 #[derive(Debug)]
 pub struct Proxy {

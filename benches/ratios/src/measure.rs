@@ -1,30 +1,14 @@
 //! The contenders run alternately in one process, so that other load on the machine affects all of them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The clock of a race.
-#[derive(Clone, Copy)]
-pub enum Clock {
-    /// The CPU time of this thread, which does not depend on other programs.
-    Thread,
-    /// The elapsed time, for work that is shared by threads and the kernel.
-    Wall,
-}
-
-impl Clock {
-    fn now(self) -> Duration {
-        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-        match self {
-            Self::Wall => START.get_or_init(Instant::now).elapsed(),
-            Self::Thread => {
-                let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-                // SAFETY: the pointer is valid.
-                let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-                assert_eq!(status, 0, "the clock is supported");
-                Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-            }
-        }
-    }
+/// Returns the CPU time of this thread, which does not depend on other programs. Includes the time in the kernel.
+fn now() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    assert_eq!(status, 0, "the clock is supported");
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// An implementation of the work of a scenario.
@@ -46,7 +30,6 @@ pub struct Effort {
     pub rounds: usize,
     /// For one contender in one round.
     pub turn: Duration,
-    pub clock: Clock,
 }
 
 /// The result of a race: for each contender its name and the nanoseconds of one run, by round.
@@ -62,9 +45,9 @@ pub fn race(mut contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
     for contender in &mut contenders {
         let found = (contender.run)();
         assert_eq!(found, expected, "{} disagrees with {}", contender.name, "the first contender");
-        let start = effort.clock.now();
+        let start = now();
         (contender.run)();
-        let once = (effort.clock.now() - start).max(Duration::from_nanos(20));
+        let once = (now() - start).max(Duration::from_nanos(20));
         repeats.push((effort.turn.as_nanos() / once.as_nanos()).max(1) as usize);
     }
     let mut nanos = vec![Vec::new(); contenders.len()];
@@ -72,29 +55,29 @@ pub fn race(mut contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
         for turn in 0..contenders.len() {
             // Each round starts with another contender.
             let i = (turn + round) % contenders.len();
-            let start = effort.clock.now();
+            let start = now();
             for _ in 0..repeats[i] {
                 std::hint::black_box((contenders[i].run)());
             }
-            nanos[i].push((effort.clock.now() - start).as_nanos() as f64 / repeats[i] as f64);
+            nanos[i].push((now() - start).as_nanos() as f64 / repeats[i] as f64);
         }
     }
     Race { names: contenders.iter().map(|contender| contender.name).collect(), nanos }
 }
 
-/// A median with its quartiles.
+/// A median with the least and the greatest value.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
-    pub low: f64,
+    pub least: f64,
     pub median: f64,
-    pub high: f64,
+    pub greatest: f64,
 }
 
 impl Spread {
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
-        let at = |part: f64| values[((values.len() - 1) as f64 * part).round() as usize];
-        Self { low: at(0.25), median: at(0.5), high: at(0.75) }
+        let last = values.len() - 1;
+        Self { least: values[0], median: values[last / 2], greatest: values[last] }
     }
 }
 
@@ -111,11 +94,6 @@ impl Race {
     pub fn ratio(&self, ours: &str, peer: &str) -> Spread {
         let (ours, peer) = (self.index(ours), self.index(peer));
         Spread::of(self.nanos[ours].iter().zip(&self.nanos[peer]).map(|(ours, peer)| peer / ours).collect())
-    }
-
-    /// Returns the speed of a contender relative to a run of `nanos` nanoseconds.
-    pub fn speed(&self, ours: &str, nanos: f64) -> Spread {
-        Spread::of(self.nanos[self.index(ours)].iter().map(|ours| nanos / ours).collect())
     }
 
     /// Returns the fastest of `peers`.

@@ -114,6 +114,7 @@ one_shot!(OursOneShot, text => utf8_codec::from_utf8(text).is_ok());
 one_shot!(Std, text => core::str::from_utf8(text).is_ok());
 one_shot!(Smoothutf8, text => smoothutf8::verify(text));
 one_shot!(Simdutf8, text => simdutf8::basic::from_utf8(text).is_ok());
+one_shot!(PsSimdutf8, text => ps_simdutf8::basic::from_utf8(text).is_ok());
 one_shot!(Simdutf, text => simdutf::validate_utf8(text));
 one_shot!(EncodingRs, text => encoding_rs::Encoding::utf8_valid_up_to(text) == text.len());
 one_shot!(Bstr, text => bstr::ByteSlice::to_str(text).is_ok());
@@ -174,15 +175,6 @@ impl Streaming for Dfa {
         }
         self.0 != REJECTED
     }
-}
-
-/// An upper bound for decoders that copy: only copies every chunk into a buffer.
-pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
-    for chunk in data.chunks(copy.len()) {
-        copy[..chunk.len()].copy_from_slice(chunk);
-        std::hint::black_box(&mut *copy);
-    }
-    data.len() as u64
 }
 
 /// An upper bound for all decoders: only reads every byte, with the widest vectors of this CPU.

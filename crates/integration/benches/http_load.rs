@@ -1,10 +1,11 @@
-//! Requests per second of an axum server with and without the layers. A request has 16 KiB of JSON. One handler
+//! Requests per second of an axum server with and without the layers. A request has 64 KiB of JSON. One handler
 //! responds with the length of the body, another parses it and responds with the number of its items.
 //!
 //! `cargo bench -p integration` measures the servers alternately, so that other load on the machine
-//! affects all of them, and prints the median of each and the cost of a layer. `-- SECONDS CONNECTIONS` sets the
-//! duration of a turn and the number of clients; by default 1 and 16. On Linux it also prints the processor time of a
-//! request and its client, which does not depend on other programs.
+//! affects all of them, and prints the median of each and the cost of a layer. `-- SECONDS CONNECTIONS KIB` sets the
+//! duration of a turn, the number of clients and the size of a body; by default 1, 16 and 64. A word measures only the
+//! servers whose name contains it. On Linux it also prints the processor time and the page faults of a request and its
+//! client, which do not depend on other programs.
 //!
 //! Two handlers without a layer check the whole body, one with this crate and one with the standard library. They show
 //! the cost of the check alone.
@@ -29,8 +30,10 @@ const TURNS: usize = 9;
 
 fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse::<u64>().ok());
+    let only = std::env::args().skip(1).find(|argument| argument.starts_with(char::is_alphabetic));
     let turn = Duration::from_secs(numbers.next().unwrap_or(1));
     let connections = numbers.next().unwrap_or(16);
+    let kib = numbers.next().unwrap_or(64) as usize;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let length = || post(async |text: Bytes| text.len().to_string());
@@ -62,18 +65,20 @@ fn main() {
             ("parse, streaming", parse().layer(ValidateUtf8RequestLayer::streaming())),
         ];
         let mut measured = Vec::new();
-        for (name, method) in servers {
+        let is_wanted = |name: &str| only.as_deref().is_none_or(|only| name.contains(only));
+        for (name, method) in servers.into_iter().filter(|(name, _)| is_wanted(name)) {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
             tokio::spawn(axum::serve(listener, Router::new().route("/", method)).into_future());
-            measured.push((name, address, Vec::new(), Vec::new()));
+            measured.push((name, address, [Vec::new(), Vec::new(), Vec::new()]));
         }
         for _ in 0..TURNS {
-            for (_, address, rates, costs) in &mut measured {
-                let before = processor_time();
-                let (answers, seconds) = load(*address, turn, connections).await;
+            for (_, address, [rates, costs, faults]) in &mut measured {
+                let before = (processor_time(), page_faults());
+                let (answers, seconds) = load(*address, turn, connections, kib).await;
                 rates.push(answers / seconds);
-                costs.push((processor_time() - before) / answers);
+                costs.push((processor_time() - before.0) / answers);
+                faults.push((page_faults() - before.1) / answers);
             }
         }
         let median = |mut values: Vec<f64>| {
@@ -81,14 +86,14 @@ fn main() {
             values[values.len() / 2]
         };
         let (mut bare, mut bare_cost) = (f64::NAN, f64::NAN);
-        for (name, _, rates, costs) in measured {
-            let (rate, cost) = (median(rates), median(costs));
+        for (name, _, columns) in measured {
+            let [rate, cost, faults] = columns.map(median);
             if name.ends_with("no layer") {
                 (bare, bare_cost) = (rate, cost);
             }
             let (slower, dearer) = ((rate / bare - 1.0) * 100.0, (cost / bare_cost - 1.0) * 100.0);
             print!("{name:>34} {rate:>9.0} requests/s {slower:>+6.1} %");
-            println!("{:>10.2} us of processor {dearer:>+6.1} %", cost * 1e6);
+            println!("{:>10.2} us of processor {dearer:>+6.1} % {faults:>6.1} page faults", cost * 1e6);
         }
     });
 }
@@ -103,9 +108,16 @@ fn processor_time() -> f64 {
     nanoseconds.sum::<f64>() / 1e9
 }
 
+/// Returns the page faults of this program, or NaN if the system does not report them.
+fn page_faults() -> f64 {
+    let Ok(text) = std::fs::read_to_string("/proc/self/stat") else { return f64::NAN };
+    // The first field after the name in parentheses is the third one. Minor faults are the tenth.
+    text.rsplit(") ").next().and_then(|fields| fields.split(' ').nth(7)?.parse().ok()).unwrap_or(f64::NAN)
+}
+
 /// Returns the number of responses and the elapsed seconds. Each client sends its next request after the response.
-async fn load(address: SocketAddr, turn: Duration, connections: u64) -> (f64, f64) {
-    let mut json = r#"{"id":1234,"name":"Zoë","note":"naïve café","price":"9 €"},"#.repeat(16 * 1024 / 60);
+async fn load(address: SocketAddr, turn: Duration, connections: u64, kib: usize) -> (f64, f64) {
+    let mut json = r#"{"id":1234,"name":"Zoë","note":"naïve café","price":"9 €"},"#.repeat(kib * 1024 / 64);
     json = format!("[{}]", json.trim_end_matches(','));
     let mut request = format!(
         "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

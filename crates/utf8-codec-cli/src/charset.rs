@@ -96,6 +96,21 @@ impl NamedEncoding {
     }
 }
 
+/// The argument of `--from`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    Auto,
+    Charset(NamedEncoding),
+}
+
+impl FromStr for From {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        if name == "auto" { Ok(Self::Auto) } else { name.parse().map(Self::Charset) }
+    }
+}
+
 fn write_names<'a>(
     out: &mut impl Write,
     name: &str,
@@ -108,7 +123,7 @@ fn write_names<'a>(
     writeln!(out)
 }
 
-impl From<Encoding> for NamedEncoding {
+impl core::convert::From<Encoding> for NamedEncoding {
     fn from(encoding: Encoding) -> Self {
         Self { encoding, rule: Rule::None }
     }
@@ -122,6 +137,9 @@ impl FromStr for NamedEncoding {
         let own = NAMES.into_iter().find(|(name, aliases, ..)| same(name) || aliases.iter().any(&same));
         match own {
             Some((_, _, encoding, rule)) => Ok(Self { encoding, rule }),
+            None if name.contains("//") => {
+                Err("`//` after an encoding is not supported: use -c, or --unmappable question or reference")
+            }
             None => match name.parse::<Encoding>() {
                 Ok(encoding) => Ok(encoding.into()),
                 Err(_) => Err("unknown encoding; `utf8-codec convert --list` prints the known names"),

@@ -1,20 +1,21 @@
 //! `utf8-codec convert`: converts from one encoding to another.
 
 use core::error::Error;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
 use clap::ValueEnum;
-use utf8_codec::transcode::{Switches, Transcoder};
+use utf8_codec::transcode::{Switches, Transcoder, UnmappablePolicy};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use crate::args::PolicyArgs;
-use crate::charset::NamedEncoding;
-use crate::files::{BUFFER, Opened, is_standard, read, stdin};
-use crate::fingerprint::Fingerprinted;
+use crate::charset::{From, NamedEncoding};
+use crate::check::decide;
+use crate::files::{BUFFER, Opened, is_standard, read, read_stdin_once, stdin};
+use crate::fingerprint::{Fingerprint, Fingerprinted};
 use crate::log::Verbosity;
 use crate::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 use crate::output::OutputFile;
@@ -28,8 +29,12 @@ const BOM_HELP: &str = concat!(
 
 /// Convert from one encoding to another
 ///
-/// Encodings have their iconv names; --list prints them. `utf-16` and `utf-32` have a BOM: it is stripped from the
-/// input (input without a BOM is little-endian) and written to the output. The same applies to `utf-8-bom`.
+/// Encodings have their iconv names and the labels of the web; --list prints them. `utf-16` and `utf-32` have a BOM: it is
+/// stripped from the input (input without a BOM is little-endian) and written to the output. The same applies to
+/// `utf-8-bom`. As in browsers, `gb2312` is GBK, `shift_jis` is code page 932, `euc-kr` code page 949, `iso-8859-9`
+/// windows-1254, and `big5` has the characters of HKSCS.
+///
+/// Several inputs are converted one after the other, each from its start, into one output.
 ///
 /// Exit status 0: converted. 1: the input is ill-formed, or contains a character that the output encoding does not
 /// have; the text before it is on stdout, and its offset is on stderr. 2: a file could not be read or written.
@@ -39,9 +44,10 @@ const BOM_HELP: &str = concat!(
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("bom", |bom| bom.help(BOM_HELP)))]
 pub(super) struct Args {
-    /// The encoding of the input
+    /// The encoding of the input. `auto`: UTF-8, UTF-16 and UTF-32, and what the input declares. Any other input is an
+    /// error with a list of candidates, the most plausible one first
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
-    from: NamedEncoding,
+    from: From,
     /// The encoding of the output
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
     to: NamedEncoding,
@@ -52,6 +58,9 @@ pub(super) struct Args {
     /// Discard input that cannot be converted, as iconv does: same as --on-error skip
     #[arg(short = 'c', conflicts_with = "on_error")]
     discard: bool,
+    /// What to write for characters that the output encoding does not have [default: what --on-error says]
+    #[arg(long, value_name = "POLICY")]
+    unmappable: Option<Unmappable>,
     /// Change a detail of an encoding; can be repeated
     #[arg(long = "switch", value_name = "SWITCH")]
     switches: Vec<Switch>,
@@ -60,14 +69,33 @@ pub(super) struct Args {
     /// Print the names of the encodings: one per line, followed by its aliases
     #[arg(long, short, exclusive = true)]
     list: bool,
-    /// File to read; `-` is stdin
+    /// Files to read; `-` is stdin
     #[arg(value_name = "INPUT", default_value = "-")]
-    input: PathBuf,
+    inputs: Vec<PathBuf>,
     /// File to write; `-` is stdout
     #[arg(long, short, value_name = "OUTPUT", default_value = "-")]
     output: PathBuf,
     #[command(flatten)]
     verbosity: Verbosity,
+}
+
+/// What several inputs share.
+struct Run {
+    /// The BOM of the output, until it is written.
+    bom: Option<&'static [u8]>,
+    /// The content of the input that the output replaces.
+    replaced: Option<Fingerprint>,
+    buffer: Vec<u8>,
+    converted: Vec<u8>,
+}
+
+/// [`UnmappablePolicy`] as a command line option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Unmappable {
+    /// Write `?`
+    Question,
+    /// Write a numeric character reference of HTML and XML, such as `&#8364;`
+    Reference,
 }
 
 /// [`Switches`] as command line options.
@@ -90,20 +118,14 @@ impl Args {
             NamedEncoding::list(&mut io::stdout().lock()).map_err(cannot_write)?;
             return Ok(CommandStatus::Success);
         }
-        let cannot_read = |error| format!("cannot read {}: {error}", self.input.display());
-        let cannot_write_output = |error: io::Error| -> Box<dyn Error> {
-            match error.kind() {
-                _ if is_standard(&self.output) => cannot_write(error),
-                io::ErrorKind::BrokenPipe => ClosedPipe.into(),
-                _ => format!("cannot write {}: {error}", self.output.display()).into(),
-            }
-        };
-        let opened = match is_standard(&self.input) {
-            true => None,
-            false => Some(File::open(&self.input).and_then(Opened::of).map_err(cannot_read)?),
-        };
+        read_stdin_once(&self.inputs)?;
+        let cannot_write_output = |error| self.cannot_write(error);
         let mut output = OutputFile::open(&self.output).map_err(cannot_write_output)?;
-        let len = opened.as_ref().map(|it| &it.metadata).filter(|it| it.is_file()).map(|it| it.len());
+        let len = self.inputs.iter().map(|input| {
+            let metadata = fs::metadata(input).ok()?;
+            metadata.is_file().then(|| metadata.len())
+        });
+        let len = len.sum::<Option<u64>>();
         // A bar would be drawn into the converted text.
         let progress = Progress::new(!(output.is_stdout() && io::stdout().is_terminal()));
         let (_running, ended) = mpsc::channel();
@@ -111,6 +133,48 @@ impl Args {
             let progress = progress.clone();
             thread::spawn(move || progress.appear(&ended, || len));
         }
+        let mut run = Run {
+            bom: self.to.encoding().bom().filter(|_| self.to.has_bom()),
+            replaced: None,
+            buffer: vec![0; BUFFER],
+            converted: Vec::new(),
+        };
+        for input in &self.inputs {
+            let error = self.convert(input, &mut output, &progress, &mut run)?;
+            if let Some(error) = error {
+                progress.finish();
+                let (first, candidates) = error.split_once('\n').unwrap_or((&error, ""));
+                print_error(&format!("{}: {first}", input.display()));
+                candidates.lines().for_each(|line| print_error(&format!("  {line}")));
+                return Ok(CommandStatus::IllFormed);
+            }
+        }
+        progress.finish();
+        output.commit(run.replaced).map_err(cannot_write_output)?;
+        Ok(CommandStatus::Success)
+    }
+
+    fn cannot_write(&self, error: io::Error) -> Box<dyn Error> {
+        match error.kind() {
+            _ if is_standard(&self.output) => cannot_write(error),
+            io::ErrorKind::BrokenPipe => ClosedPipe.into(),
+            _ => format!("cannot write {}: {error}", self.output.display()).into(),
+        }
+    }
+
+    /// Converts one input. Returns the message about its text if that is not converted.
+    fn convert(
+        &self,
+        path: &Path,
+        output: &mut OutputFile,
+        progress: &Progress,
+        run: &mut Run,
+    ) -> Result<Option<String>, Box<dyn Error>> {
+        let cannot_read = |error| format!("cannot read {}: {error}", path.display());
+        let opened = match is_standard(path) {
+            true => None,
+            false => Some(File::open(path).and_then(Opened::of).map_err(cannot_read)?),
+        };
         // The input may be the file that is replaced.
         let mut replaced = opened
             .as_ref()
@@ -122,20 +186,29 @@ impl Args {
             (None, Some(input)) => input,
             (None, None) => standard.get_or_insert_with(stdin),
         };
-        let mut buffer = vec![0; BUFFER];
+        let Run { bom, buffer, converted, .. } = run;
         let mut filled = 0;
-        while filled < self.from.look_ahead() {
+        let look_ahead = match self.from {
+            From::Auto => BUFFER,
+            From::Charset(from) => from.look_ahead(),
+        };
+        while filled < look_ahead {
             match read(&mut input, &mut buffer[filled..]).map_err(cannot_read)? {
                 0 => break,
                 more => filled += more,
             }
         }
-        let mut transcoder = self.transcoder(&buffer[..filled])?;
-        let mut converted = Vec::new();
-        let mut bom = self.to.encoding().bom().filter(|_| self.to.has_bom());
+        let from = match self.from {
+            From::Charset(from) => from,
+            From::Auto => match decide(path, &buffer[..filled], filled < look_ahead) {
+                Ok(from) => from,
+                Err(message) => return Ok(Some(message)),
+            },
+        };
+        let mut transcoder = self.transcoder(from, &buffer[..filled])?;
         let error = loop {
             if filled == 0 {
-                filled = read(&mut input, &mut buffer).map_err(cannot_read)?;
+                filled = read(&mut input, buffer).map_err(cannot_read)?;
             }
             // As in iconv, empty input gets no BOM.
             if filled > 0
@@ -144,30 +217,24 @@ impl Args {
                 converted.extend_from_slice(bom);
             }
             let result = match filled {
-                0 => transcoder.finish_into(&mut converted),
-                _ => transcoder.feed_into(&buffer[..filled], &mut converted),
+                0 => transcoder.finish_into(converted),
+                _ => transcoder.feed_into(&buffer[..filled], converted),
             };
-            output.write(&converted).map_err(cannot_write_output)?;
+            output.write(converted).map_err(|error| self.cannot_write(error))?;
             converted.clear();
             progress.advance(filled as u64);
             match result {
-                Err(error) => break Some(error),
+                Err(error) => break Some(self.describe(from, error)),
                 Ok(()) if filled == 0 => break None,
                 Ok(()) => filled = 0,
             }
         };
-        progress.finish();
-        if let Some(error) = error {
-            print_error(&format!("{}: {}", self.input.display(), self.describe(error)));
-            return Ok(CommandStatus::IllFormed);
-        }
-        let read = replaced.map(|input| input.fingerprint());
-        output.commit(read).map_err(cannot_write_output)?;
-        Ok(CommandStatus::Success)
+        run.replaced = replaced.map(|input| input.fingerprint()).or(run.replaced);
+        Ok(error)
     }
 
     /// Creates the transcoder for an input that starts with these bytes.
-    fn transcoder(&self, start: &[u8]) -> Result<Transcoder, &'static str> {
+    fn transcoder(&self, from: NamedEncoding, start: &[u8]) -> Result<Transcoder, &'static str> {
         let switches = self.switches.iter().fold(Switches::STRICT, |switches, switch| match switch {
             Switch::Surrogates => switches.with_surrogates(true),
             Switch::NoFffeFfff => switches.with_reject_fffe_ffff(true),
@@ -179,24 +246,29 @@ impl Args {
             return Err("--to ascii does not have the characters that this --on-error policy writes");
         }
         // A BOM that indicates the encoding is not text. It is stripped, so that the output does not get two BOMs.
-        let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
+        let is_no_text = from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
-        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding());
+        let transcoder = Transcoder::new(from.encoding_of(start), self.to.encoding());
         let transcoder = if self.sniff { transcoder.with_sniffing(true) } else { transcoder };
         let transcoder = transcoder
             .with_error_policy(on_error)
             .with_bom_policy(self.policies.bom().unwrap_or(bom))
             .with_switches(switches);
-        Ok(self.to.restrict(self.from.restrict(transcoder)))
+        let transcoder = transcoder.with_unmappable_policy(match self.unmappable {
+            None => UnmappablePolicy::AsIllFormed,
+            Some(Unmappable::Question) => UnmappablePolicy::QuestionMark,
+            Some(Unmappable::Reference) => UnmappablePolicy::Reference,
+        });
+        Ok(self.to.restrict(from.restrict(transcoder)))
     }
 
     /// Describes an error. The transcoder implements ASCII as a subset of another encoding, so its errors do not
     /// mention ASCII.
-    fn describe(&self, error: Utf8Error) -> String {
+    fn describe(&self, from: NamedEncoding, error: Utf8Error) -> String {
         let Utf8Error { offset, kind, len, .. } = error;
         let bytes = if len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
         match kind {
-            ErrorKind::OutsideSubset if self.from.is_ascii() => {
+            ErrorKind::OutsideSubset if from.is_ascii() => {
                 format!("ill-formed ASCII at byte {offset} ({}, {bytes})", ErrorKind::InvalidLead)
             }
             ErrorKind::OutsideSubset | ErrorKind::Unmappable if self.to.is_ascii() => {

@@ -31,6 +31,9 @@ pub(super) struct Args {
     /// Accept base64 without padding, with unused bits that are not zero, or concatenated from several bodies
     #[arg(long)]
     lenient: bool,
+    /// Also check text in other charsets: bodies and encoded words with a label of the web, except UTF-16
+    #[arg(long)]
+    charsets: bool,
     /// Print no report; only the exit status
     #[arg(long, short)]
     quiet: bool,
@@ -58,7 +61,7 @@ impl Args {
         let (file, is_named) = (&*input.path, input.is_named);
         let mut input = input.read().map_err(Failed::Read)?;
         let validator = MessageValidator::new();
-        let validator = validator.with_lenient(self.lenient);
+        let validator = validator.with_lenient(self.lenient).with_other_charsets(self.charsets);
         let mut mailbox = Mailbox::new(validator);
         let mut buffer = vec![0; BUFFER];
         let (mut kept, mut good) = (0, true);

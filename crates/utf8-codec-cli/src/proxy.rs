@@ -15,7 +15,8 @@ use tracing::{Level, info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::proxy::{
-    Direction, End, LineError, LineFilter, Observer, Outcome as Relayed, RejectedLine, RejectionPolicy, Relay,
+    Direction, End, ForwardPolicy, LineError, LineFilter, Observer, Outcome as Relayed, RejectedLine,
+    RejectionPolicy, Relay,
 };
 use utf8_codec::{ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
@@ -35,7 +36,7 @@ use crate::upstream::Upstream;
 
 /// Forward TCP connections to a server, but only well-formed UTF-8
 ///
-/// Bytes are forwarded as they arrive, in whole characters. With `--on-error strict` the bytes before an ill-formed
+/// Bytes are forwarded as they arrive, by default in whole characters. With `--on-error strict` the bytes before an ill-formed
 /// sequence are delivered, then both sides are reset, and the error and its offset are logged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -65,7 +66,7 @@ pub(super) struct Args {
     /// What a rejection ends: `stream` ends the connection, `lines` only drops the line
     #[arg(long, value_name = "UNIT", default_value = "stream")]
     framing: Framing,
-    /// What to hold until it is complete; always lines with `--framing lines`
+    /// What to hold until it is complete; always lines with `--framing lines`. `nothing` needs `--on-error strict`
     #[arg(long, value_name = "UNIT", default_value = "characters")]
     hold: Hold,
     /// Maximum bytes of a line, if lines are held; a longer line is rejected
@@ -125,6 +126,7 @@ enum Framing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Hold {
+    Nothing,
     Characters,
     Lines,
 }
@@ -145,6 +147,10 @@ impl Args {
     pub(super) fn run(self) -> CommandResult {
         if self.answer.is_some() && self.framing == Framing::Stream {
             return Err("--answer needs --framing lines".into());
+        }
+        let may_change = self.policies.decoder() != TextDecoder::new() || self.json_strings.is_some();
+        if self.hold == Hold::Nothing && (may_change || self.framing == Framing::Lines) {
+            return Err("--hold nothing needs --on-error strict, --bom keep and --framing stream, without --json-strings".into());
         }
         self.service.run(async |dropped, passed| self.serve(dropped, passed).await)
     }
@@ -185,7 +191,7 @@ impl Args {
         };
         announce(&listener)?;
         let resets = self.on_rejection == AfterRejection::Reset && self.mode == Mode::Enforce;
-        let partial = (self.framing, self.hold) == (Framing::Stream, Hold::Characters);
+        let partial = self.framing == Framing::Stream && self.hold != Hold::Lines;
         if matches!(upstream.address, Address::Unix(_)) && resets && partial {
             warn!(
                 "a Unix socket cannot be reset: after a rejection the server sees a normal end; --hold lines avoids \
@@ -255,6 +261,7 @@ impl Args {
             (Framing::Lines, _) => relay.with_line_filter(lines),
             (Framing::Stream, Hold::Lines) => relay.with_line_filter(lines.with_stop_at_error(true)),
             (Framing::Stream, Hold::Characters) => relay,
+            (Framing::Stream, Hold::Nothing) => relay.with_forward_policy(ForwardPolicy::Bytes),
         };
         relay = relay.with_json_strings(self.json_strings());
         if let Some(idle_timeout) = self.service.idle_timeout() {

@@ -50,19 +50,6 @@ impl Buffer {
         // SAFETY: the caller guarantees the requirements.
         unsafe { core::slice::from_raw_parts(self.ptr, self.length) }
     }
-
-    /// The bytes of a buffer of Envoy.
-    ///
-    /// # Safety
-    ///
-    /// The buffer must be null or have `length` bytes that nothing else uses for `'a`.
-    pub(crate) unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
-        if self.ptr.is_null() || self.length == 0 {
-            return &mut [];
-        }
-        // SAFETY: the caller guarantees the requirements. The pointer of Envoy is `char *`.
-        unsafe { core::slice::from_raw_parts_mut(self.ptr.cast_mut(), self.length) }
-    }
 }
 
 impl Header {

@@ -11,17 +11,28 @@
 //! # Ok::<(), utf8_codec_envoy::config::ConfigError>(())
 //! ```
 
+mod error;
+mod protobuf;
+mod types;
+
 use core::fmt;
 use core::str::FromStr;
+use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use utf8_codec::content_type::ContentType;
 use utf8_codec::http::{
     BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy,
 };
 use utf8_codec::json::{EscapePolicy, JsonStrings};
+use utf8_codec::proxy::ForwardPolicy;
+use utf8_codec::websocket::CompressionPolicy;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
+
+pub use self::error::ConfigError;
+use self::protobuf::Document as ProtobufDocument;
+pub use self::protobuf::Messages;
+use self::types::TypePattern;
 
 /// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +48,7 @@ pub enum FilterKind {
 pub struct Settings {
     decoder: TextDecoder,
     json_strings: Option<JsonStrings>,
+    forward: ForwardPolicy,
     direction: Sides,
     headers: Sides,
     trailers: Sides,
@@ -44,19 +56,10 @@ pub struct Settings {
     only_reports: bool,
     request_rules: BodyRules,
     response_rules: BodyRules,
+    protobuf: Option<Arc<Messages>>,
+    max_websocket_message: Option<u64>,
+    compression: CompressionPolicy,
 }
-
-/// Why a configuration is rejected. The message contains the key or the value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(String);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for ConfigError {}
 
 /// The JSON document. A missing key has its default.
 #[derive(Debug, Default, Deserialize)]
@@ -70,6 +73,8 @@ struct Document {
     #[serde(deserialize_with = "some_name")]
     json_strings: Option<EscapePolicy>,
     json_subset: Option<String>,
+    #[serde(deserialize_with = "some_name")]
+    forward: Option<ForwardPolicy>,
     direction: Option<Sides>,
     action: Action,
     // Settings of the HTTP filter.
@@ -85,6 +90,10 @@ struct Document {
     length_prefixed: Option<Other>,
     form_data: Option<bool>,
     json_event_streams: Option<bool>,
+    protobuf: Option<ProtobufDocument>,
+    websocket: Option<WebSocketAction>,
+    websocket_compression: Option<Compression>,
+    max_websocket_message: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -121,6 +130,22 @@ enum Missing {
     Reject,
 }
 
+/// Whether the frames of WebSocket connections are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum WebSocketAction {
+    Check,
+    Pass,
+}
+
+/// Whether the offer of compression is removed from the handshake of WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Compression {
+    Remove,
+    Pass,
+}
+
 /// How a body that cannot be checked is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -128,6 +153,9 @@ enum Other {
     Pass,
     Reject,
 }
+
+/// The default of `max_websocket_message`: 64 MiB.
+const MAX_WEBSOCKET_MESSAGE: u64 = 64 << 20;
 
 impl Settings {
     /// Parses the settings of a filter. An empty document results in the defaults.
@@ -148,7 +176,7 @@ impl Settings {
         {
             return Err(ConfigError(format!("`{key}` is a setting of the HTTP filter")));
         }
-        document.settings()
+        document.settings(kind)
     }
 
     /// Whether a direction is checked.
@@ -187,6 +215,27 @@ impl Settings {
         self.json_strings
     }
 
+    /// Returns what is forwarded of a character that is not complete. By default bytes in HTTP, where a rejected message is
+    /// reset, and characters otherwise.
+    pub const fn forward_policy(&self) -> ForwardPolicy {
+        self.forward
+    }
+
+    /// Returns which types the messages of protobuf have, if their strings are checked.
+    pub fn protobuf(&self) -> Option<&Messages> {
+        self.protobuf.as_deref()
+    }
+
+    /// Returns the maximum length of a message of WebSocket, in bytes, or `None` if the frames are not checked.
+    pub const fn max_websocket_message(&self) -> Option<u64> {
+        self.max_websocket_message
+    }
+
+    /// Returns what happens to compression in the handshake of WebSocket.
+    pub const fn compression(&self) -> CompressionPolicy {
+        self.compression
+    }
+
     /// Returns the rules for bodies.
     pub const fn rules(&self, message: MessageKind) -> &BodyRules {
         match message {
@@ -223,12 +272,16 @@ impl Document {
             ("length_prefixed", self.length_prefixed.is_some()),
             ("form_data", self.form_data.is_some()),
             ("json_event_streams", self.json_event_streams.is_some()),
+            ("protobuf", self.protobuf.is_some()),
+            ("websocket", self.websocket.is_some()),
+            ("websocket_compression", self.websocket_compression.is_some()),
+            ("max_websocket_message", self.max_websocket_message.is_some()),
         ]
         .into_iter()
         .find_map(|(key, is_set)| is_set.then_some(key))
     }
 
-    fn settings(self) -> Result<Settings, ConfigError> {
+    fn settings(self, kind: FilterKind) -> Result<Settings, ConfigError> {
         // A repair is not an error, so a repairing policy would report nothing.
         let policy = match self.action {
             Action::Enforce => self.on_error,
@@ -239,6 +292,13 @@ impl Document {
             decoder = decoder.with_subset(subset(name)?);
         }
         let json_strings = self.json_strings()?;
+        if self.forward == Some(ForwardPolicy::Bytes) && policy != ErrorPolicy::Strict {
+            return Err(ConfigError("`forward` is `bytes` only if `on_error` is `strict`".into()));
+        }
+        let forward = self.forward.unwrap_or(match kind {
+            FilterKind::Network => ForwardPolicy::Characters,
+            FilterKind::Http => ForwardPolicy::Bytes,
+        });
         let direction = match self.direction {
             Some(Sides::None) => {
                 return Err(ConfigError("`direction` is `request`, `response` or `both`".into()));
@@ -251,9 +311,24 @@ impl Document {
             }
             None => None,
         };
+        let protobuf = match &self.protobuf {
+            Some(document) => Some(Arc::new(document.messages(decoder)?)),
+            None => None,
+        };
+        let max_websocket_message = match self.websocket {
+            Some(WebSocketAction::Pass) => None,
+            _ => Some(self.max_websocket_message.unwrap_or(MAX_WEBSOCKET_MESSAGE)),
+        };
         Ok(Settings {
+            protobuf,
+            max_websocket_message,
+            compression: match self.websocket_compression {
+                Some(Compression::Pass) => CompressionPolicy::Pass,
+                _ => CompressionPolicy::Remove,
+            },
             decoder,
             json_strings,
+            forward,
             direction,
             headers: self.headers.unwrap_or(Sides::Request),
             trailers: self.trailers.unwrap_or(Sides::Request),
@@ -370,45 +445,6 @@ fn subset(name: &str) -> Result<&'static Subset, ConfigError> {
     })
 }
 
-/// Which media types are text: `type/subtype`, `type/*`, `*/*`, or `+suffix`.
-#[derive(Clone, Debug)]
-enum TypePattern {
-    Any,
-    Top(String),
-    Type(String, String),
-    Suffix(String),
-}
-
-impl TypePattern {
-    fn parse(pattern: &str) -> Result<Self, ConfigError> {
-        let is_token = |token: &str| {
-            !token.is_empty()
-                && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
-        };
-        match (pattern.strip_prefix('+'), pattern.split_once('/')) {
-            (Some(suffix), None) if is_token(suffix) => Ok(Self::Suffix(suffix.to_owned())),
-            (None, Some(("*", "*"))) => Ok(Self::Any),
-            (None, Some((top, "*"))) if is_token(top) => Ok(Self::Top(top.to_owned())),
-            (None, Some((top, subtype))) if is_token(top) && is_token(subtype) => {
-                Ok(Self::Type(top.to_owned(), subtype.to_owned()))
-            }
-            _ => Err(ConfigError(
-                "`content_types` has an entry that is not `type/subtype`, `type/*`, `*/*` or `+suffix`"
-                    .into(),
-            )),
-        }
-    }
-
-    fn matches(&self, given: &ContentType<'_>) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Top(top) => given.top().eq_ignore_ascii_case(top),
-            Self::Type(top, subtype) => given.is(top, subtype),
-            Self::Suffix(suffix) => given.suffix().is_some_and(|given| given.eq_ignore_ascii_case(suffix)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -442,6 +478,13 @@ mod tests {
             (r#"{"json_strings": "drop"}"#, "`drop`: unknown policy for escapes; known are strict, "),
             (r#"{"json_strings": "keep", "json_subset": "nul"}"#, "unknown `subset`"),
             (r#"{"json_subset": "no-nul"}"#, "`json_subset` needs `json_strings`"),
+            (r#"{"forward": "lines"}"#, "`lines`: unknown forward policy; known are characters, bytes"),
+            (r#"{"forward": "bytes", "on_error": "replace"}"#, "`forward` is `bytes` only if"),
+            (r#"{"protobuf": {}}"#, "missing field `descriptor_set`"),
+            (r#"{"protobuf": {"descriptor_set": "/none"}}"#, "`/none`: "),
+            (r#"{"protobuf": {"descriptor_set": "base64:?"}}"#, "`descriptor_set`: "),
+            (r#"{"protobuf": {"descriptor_set": "base64:", "messages": {"/": {"request": "M"}}}}"#, "`M`"),
+            (r#"{"websocket": "no"}"#, "unknown variant `no`"),
             (r#"{"direction": "none"}"#, "`direction` is"),
             (r#"{"content_types": ["text"]}"#, "`content_types`"),
             (r#"{"mode": "fast"}"#, "unknown variant `fast`"),
@@ -461,17 +504,5 @@ mod tests {
             error(r#"{"mode": "streaming"}"#, FilterKind::Network),
             "`mode` is a setting of the HTTP filter"
         );
-    }
-
-    #[test]
-    fn content_types_are_types_ranges_and_suffixes() {
-        let given = |text: &'static str| ContentType::parse(text.as_bytes()).unwrap();
-        let matches = |pattern: &str, text| TypePattern::parse(pattern).unwrap().matches(&given(text));
-        assert!(matches("text/*", "TEXT/plain") && !matches("text/*", "image/png"));
-        assert!(
-            matches("application/json", "application/JSON; a=b") && !matches("application/json", "text/json")
-        );
-        assert!(matches("+json", "application/problem+json") && !matches("+json", "application/json"));
-        assert!(matches("*/*", "image/png"));
     }
 }

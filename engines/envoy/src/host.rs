@@ -4,9 +4,8 @@
 //! used until that hook returns. Under this condition every callback may be called: Envoy calls all hooks of a filter
 //! on one thread, copies its arguments, and returns buffers that are valid until they are changed.
 //!
-//! The ABI does not tell whether the bytes of a buffer may be changed. `Buffer::addBufferFragment` of Envoy adds memory
-//! that may be read-only, or shared with other buffers: caches pass the bodies of responses so. What a client sends is
-//! read from its socket to memory that only its buffer uses. Only these buffers are changed in place.
+//! The bytes of a buffer are only read. `Buffer::addBufferFragment` of Envoy adds memory that may be read-only, or shared
+//! with other buffers, and the ABI does not tell which memory a buffer has.
 
 use core::panic::AssertUnwindSafe;
 use core::ptr;
@@ -39,7 +38,6 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
 /// The content of a buffer of Envoy.
 pub(crate) struct Chunks<'b> {
     buffers: &'b [Buffer],
-    is_writable: bool,
 }
 
 /// The number of slices up to which nothing is allocated.
@@ -64,24 +62,6 @@ impl Chunks<'_> {
             then(&buffers.iter().map(slice).collect::<Vec<_>>())
         }
     }
-
-    /// Passes the slices to `then`, which may change their bytes. Returns `None` without calling it if another buffer may
-    /// share the bytes.
-    pub(crate) fn write<T>(&mut self, then: impl FnOnce(&mut [&mut [u8]]) -> T) -> Option<T> {
-        if !self.is_writable {
-            return None;
-        }
-        // SAFETY: `with_chunks` has the requirements, and no other reference to a slice is left.
-        let slice = |buffer: &Buffer| unsafe { buffer.bytes_mut() };
-        let buffers = self.buffers;
-        Some(if buffers.len() <= INLINE {
-            let mut slices: [&mut [u8]; INLINE] =
-                core::array::from_fn(|index| buffers.get(index).map_or(&mut [][..], slice));
-            then(&mut slices[..buffers.len()])
-        } else {
-            then(&mut buffers.iter().map(slice).collect::<Vec<_>>())
-        })
-    }
 }
 
 /// Reads `count` buffers, and passes them to `then`. Allocates if there are more than 16.
@@ -92,22 +72,20 @@ impl Chunks<'_> {
 ///
 /// # Safety
 ///
-/// `read` writes `count` buffers, whose bytes nothing else changes or releases while a function of [`Chunks`] runs. If
-/// `is_writable`, the buffers do not overlap, and nothing else uses their bytes.
+/// `read` writes `count` buffers, whose bytes nothing else changes or releases while a function of [`Chunks`] runs.
 unsafe fn with_chunks<T>(
     count: usize,
-    is_writable: bool,
     read: impl FnOnce(*mut Buffer) -> bool,
     then: impl FnOnce(Chunks<'_>) -> T,
 ) -> T {
     if count <= INLINE {
         let mut buffers = [Buffer::NULL; INLINE];
         assert!(count == 0 || read(buffers.as_mut_ptr()), "Envoy has no buffer");
-        then(Chunks { buffers: &buffers[..count], is_writable })
+        then(Chunks { buffers: &buffers[..count] })
     } else {
         let mut buffers = vec![Buffer::NULL; count];
         assert!(read(buffers.as_mut_ptr()), "Envoy has no buffer");
-        then(Chunks { buffers: &buffers, is_writable })
+        then(Chunks { buffers: &buffers })
     }
 }
 
@@ -208,7 +186,7 @@ impl Connection {
         // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
             let count = (callbacks.chunks_size)(self.0);
-            with_chunks(count, side == Side::Read, |buffers| (callbacks.chunks)(self.0, buffers), then)
+            with_chunks(count, |buffers| (callbacks.chunks)(self.0, buffers), then)
         }
     }
 
@@ -346,13 +324,26 @@ impl Stream {
         unsafe { abi::http_set_header(self.0, header_type, Buffer::new(name.as_bytes()), Buffer::NULL) };
     }
 
+    /// Replaces all fields of this name by one.
+    pub(crate) fn set_field(self, header_type: u32, name: &str, value: &str) {
+        self.remove_field(header_type, name);
+        // SAFETY: see the documentation of this module.
+        unsafe {
+            abi::http_set_header(
+                self.0,
+                header_type,
+                Buffer::new(name.as_bytes()),
+                Buffer::new(value.as_bytes()),
+            )
+        };
+    }
+
     pub(crate) fn with_body<T>(self, body_type: u32, then: impl FnOnce(Chunks<'_>) -> T) -> T {
         let Self(envoy) = self;
         // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
             with_chunks(
                 abi::http_get_body_chunks_size(envoy, body_type),
-                body_type == abi::body_type::RECEIVED_REQUEST,
                 |buffers| abi::http_get_body_chunks(envoy, body_type, buffers),
                 then,
             )

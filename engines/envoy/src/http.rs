@@ -3,7 +3,9 @@
 use core::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
+use utf8_codec::from_utf8;
 use utf8_codec::http::{MessageKind, Reason, Rejection};
+use utf8_codec::websocket::Sender;
 
 use crate::abi::{
     Buffer, EnvoyPtr, ModulePtr, body_status, body_type, header_type, headers_status, trailers_status,
@@ -14,7 +16,7 @@ use crate::host::{Chunks, Config, Stream, guard};
 use crate::objects;
 use crate::plan::{Check, Content, Outcome, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status};
 use crate::rewrite::{Target, rewrite};
-use crate::shift::{GAP, shift};
+use crate::websocket::{EXTENSIONS, Extensions, WebSocket, extensions, is_compressed, is_handshake};
 
 /// The configuration of a filter.
 struct Shared {
@@ -35,6 +37,12 @@ struct Filter {
     response: Cell<Option<Box<Check>>>,
     /// The tunnel that the request asks for.
     tunnel: Cell<Tunnel>,
+    /// Whether the response has opened it.
+    is_open: Cell<bool>,
+    /// The check of the bytes of the tunnel, if it is one of WebSocket.
+    websocket: Cell<Option<Box<WebSocket>>>,
+    /// The path of the request, if it determines the types of messages.
+    path: OnceCell<Box<str>>,
     /// Whether the request has the method `HEAD`.
     is_head: Cell<bool>,
     /// Whether the request is one of gRPC.
@@ -83,6 +91,9 @@ impl Filter {
             request: Cell::new(None),
             response: Cell::new(None),
             tunnel: Cell::new(Tunnel::No),
+            is_open: Cell::new(false),
+            websocket: Cell::new(None),
+            path: OnceCell::new(),
             is_head: Cell::new(false),
             is_grpc: Cell::new(false),
             is_over: Cell::new(false),
@@ -113,26 +124,36 @@ impl Filter {
             return headers_status::CONTINUE;
         }
         let settings = self.settings(stream);
-        let (plan, opens_tunnel) = stream.with_fields(way.headers, |fields| {
+        let (plan, edit) = stream.with_fields(way.headers, |fields| {
             let fields = fields.iter().copied();
-            let (content, opens_tunnel) = match way.message {
+            let content = match way.message {
                 // Needed even if only responses are checked, because a response depends on the request.
                 MessageKind::Request => {
                     self.tunnel.set(Tunnel::of_request(fields.clone()));
                     self.is_head.set(is_head(fields.clone()));
                     self.is_grpc.set(is_grpc(fields.clone()));
-                    (Content::of_request(!end, self.tunnel.get()), false)
+                    if let Some(path) = settings.protobuf().and_then(|_| path(fields.clone())) {
+                        let _ = self.path.set(path.into());
+                    }
+                    Content::of_request(!end, self.tunnel.get())
                 }
                 MessageKind::Response if self.tunnel.get().is_opened_by(fields.clone()) => {
-                    (Content::Tunnel, true)
+                    self.is_open.set(true);
+                    Content::Tunnel
                 }
                 MessageKind::Response => {
-                    (Content::of_response(!end, self.is_head.get(), status(fields.clone())), false)
+                    Content::of_response(!end, self.is_head.get(), status(fields.clone()))
                 }
             };
-            (decide(settings, way.message, fields, content), opens_tunnel)
+            let edit = self.handshake(settings, way, fields.clone());
+            (decide(settings, way.message, fields, content, self.path.get().map(|path| &**path)), edit)
         });
-        if opens_tunnel && !self.ends_request(stream) {
+        match edit {
+            Extensions::Unchanged => {}
+            Extensions::Removed => stream.remove_field(way.headers, EXTENSIONS),
+            Extensions::Changed(value) => stream.set_field(way.headers, EXTENSIONS, &value),
+        }
+        if way.message == MessageKind::Response && self.is_open.get() && !self.ends_request(stream) {
             return headers_status::STOP;
         }
         let plan = match plan {
@@ -155,6 +176,65 @@ impl Filter {
         self.shared.counters.started(stream);
         self.check(way).set(Some(Box::new(plan.check)));
         if self.is_held(stream, way) { headers_status::STOP } else { headers_status::CONTINUE }
+    }
+
+    /// Starts or ends the check of the frames, and returns what becomes of the extensions in a handshake of WebSocket.
+    fn handshake<'f>(
+        &self,
+        settings: &Settings,
+        way: Way,
+        fields: impl Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
+    ) -> Extensions {
+        let opens = match way.message {
+            MessageKind::Request => self.tunnel.get() != Tunnel::No,
+            MessageKind::Response => self.is_open.get(),
+        };
+        let mut websocket = self.websocket.take();
+        if !opens
+            || !(is_handshake(fields.clone()) || self.tunnel.get() == Tunnel::Connect && websocket.is_some())
+        {
+            return Extensions::Unchanged;
+        }
+        websocket = websocket.or_else(|| WebSocket::new(settings).map(Box::new));
+        let Some(mut websocket) = websocket else { return Extensions::Unchanged };
+        if way.message == MessageKind::Response {
+            websocket.set_compressed(is_compressed(settings, fields.clone()));
+        }
+        self.websocket.set(Some(websocket));
+        extensions(settings, fields)
+    }
+
+    /// Checks the frames of one direction. Returns `None` if the bytes are not those of a WebSocket connection.
+    ///
+    /// After an error, the sender gets its close frame in place of what comes next in the other direction. Envoy could send it
+    /// at once (`http_send_response_data`), but would not call the hooks of the response anymore.
+    fn frames(&self, stream: Stream, way: Way, end: bool) -> Option<u32> {
+        let is_request = way.message == MessageKind::Request;
+        // A client may send frames before the response: they are delivered after it.
+        if !(self.is_open.get() || is_request && self.tunnel.get().skips_request()) {
+            return None;
+        }
+        let mut websocket = self.websocket.take()?;
+        let sender = if is_request { Sender::Client } else { Sender::Server };
+        let outcome = stream.with_body(way.received, |chunks| {
+            let outcome = chunks.read(|slices| websocket.feed(sender, slices, end));
+            if !outcome.is_unchanged() {
+                apply(stream, way, &chunks, &outcome);
+            }
+            outcome
+        });
+        self.observe(stream, way, &outcome);
+        let Verdict::Rejected(reason) = outcome.verdict else {
+            self.websocket.set(Some(websocket));
+            return Some(body_status::CONTINUE);
+        };
+        if !self.is_open.get() {
+            self.reject(stream, way, reason);
+            return Some(body_status::STOP_NO_BUFFER);
+        }
+        self.shared.counters.rejected(stream, way.message, &reason, false);
+        self.websocket.set(Some(websocket));
+        Some(body_status::CONTINUE)
     }
 
     /// Ends the check of a request body that was sent before the tunnel opened. Returns false if the stream is rejected.
@@ -181,11 +261,14 @@ impl Filter {
             stream.drain(way.received, len);
             return body_status::STOP_NO_BUFFER;
         }
+        if let Some(status) = self.frames(stream, way, end) {
+            return status;
+        }
         let Some(mut check) = self.check(way).take() else { return body_status::CONTINUE };
         let outcome = stream.with_body(way.received, |chunks| {
             let outcome = chunks.read(|slices| check.feed(slices, end));
             if !outcome.is_unchanged() {
-                apply(stream, way, chunks, &outcome);
+                apply(stream, way, &chunks, &outcome);
             }
             outcome
         });
@@ -301,14 +384,17 @@ impl Filter {
     }
 }
 
+/// Returns the path of the pseudo-fields of a request.
+fn path<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Option<&'f str> {
+    let value = fields.find_map(|(name, value)| (name == b":path").then_some(value));
+    from_utf8(value?).ok()
+}
+
 /// Changes a received body.
-fn apply(stream: Stream, way: Way, mut chunks: Chunks<'_>, outcome: &Outcome) {
+fn apply(stream: Stream, way: Way, chunks: &Chunks<'_>, outcome: &Outcome) {
     let (head, kept) = (outcome.head.as_slice(), outcome.kept);
     let target = (stream, way.received);
-    if let Some(remaining) = chunks.write(|slices| shift(slices, head, kept, GAP)) {
-        target.drain(remaining.drain);
-        target.append(remaining.append.as_slice());
-    } else if !head.is_empty() || kept < outcome.len {
+    if !head.is_empty() || kept < outcome.len {
         chunks.read(|slices| rewrite(target, slices, head, 0..kept, true));
     }
     target.append(&outcome.tail);

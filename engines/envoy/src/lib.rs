@@ -2,8 +2,9 @@
 //!
 //! - [`config`] reads the settings of a filter from JSON.
 //! - [`plan`] checks one direction of a connection or message, slice by slice, and returns the changes to the buffer.
-//! - [`shift`] makes these changes in the slices, as far as possible.
-//!   All three are independent of Envoy. Other engines can use them with `default-features = false`.
+//! - [`websocket`] checks the frames of a WebSocket connection in the same way.
+//! - [`shift`] makes the changes in a copy of the buffer.
+//!   All are independent of Envoy. Other engines can use them with `default-features = false`.
 //! - The feature `module` (default) adds the hooks that Envoy calls, over [abi.h] of Envoy 1.40.
 //!
 //! [abi.h]: https://github.com/envoyproxy/envoy/blob/v1.40.0/source/extensions/dynamic_modules/abi/abi.h
@@ -30,3 +31,4 @@ pub mod plan;
 #[cfg(any(feature = "module", test))]
 mod rewrite;
 pub mod shift;
+pub mod websocket;

@@ -14,7 +14,6 @@ use crate::host::{Chunks, Config, Connection, Side, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
 use crate::rewrite::{Target, rewrite, within};
-use crate::shift::{GAP, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -72,10 +71,7 @@ impl Filter {
         };
         let Shared { settings, counters } = &*self.shared;
         let mut check = match direction.take() {
-            Direction::Start if settings.covers(message) => {
-                let check = Check::text(settings.decoder(), settings.only_reports());
-                Box::new(check.with_json_strings(settings.json_strings()))
-            }
+            Direction::Start if settings.covers(message) => Box::new(Check::connection(settings)),
             Direction::Checked(check) => check,
             Direction::Start | Direction::Unchecked => {
                 direction.set(Direction::Unchecked);
@@ -89,7 +85,7 @@ impl Filter {
         let outcome = connection.with_chunks(side, |chunks| {
             let outcome = chunks.read(|slices| check.feed(slices, end));
             if !outcome.is_unchanged() && !matches!(outcome.verdict, Verdict::Rejected(_)) {
-                apply(connection, side, chunks, &outcome);
+                apply(connection, side, &chunks, &outcome);
             }
             outcome
         });
@@ -147,9 +143,9 @@ const SLICE: usize = 16 * 1024;
 
 /// Changes the buffer. What may not fit into its limit is passed to the next filter before it, because Envoy stops reading
 /// while a buffer is above its limit.
-fn apply(connection: Connection, side: Side, mut chunks: Chunks<'_>, outcome: &Outcome) {
+fn apply(connection: Connection, side: Side, chunks: &Chunks<'_>, outcome: &Outcome) {
     if !outcome.tail.is_empty() {
-        return repair(connection, side, &chunks, outcome);
+        return repair(connection, side, chunks, outcome);
     }
     let (head, kept, len) = (outcome.head.as_slice(), outcome.kept, outcome.len);
     let more = (kept + head.len()).saturating_sub(len);
@@ -157,27 +153,11 @@ fn apply(connection: Connection, side: Side, mut chunks: Chunks<'_>, outcome: &O
         && len >= SLICE
         && len.is_multiple_of(SLICE)
         && connection.limit(side).saturating_sub(len) < more;
-    let mut first = [0; FIRST];
-    let moved = chunks.write(|slices| {
-        let remaining = shift(slices, head, kept, GAP);
-        if may_be_full {
-            let bytes = slices.iter().flat_map(|slice| slice.iter()).skip(remaining.drain);
-            first.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
-        }
-        remaining
-    });
     let target = (connection, side);
-    if let Some(remaining) = moved {
-        let passed = if may_be_full { FIRST } else { 0 };
-        if pass(connection, side, &first[..passed], len) {
-            target.drain(remaining.drain + passed);
-            target.append(remaining.append.as_slice());
-        }
-        return;
-    }
     if !may_be_full {
         return chunks.read(|slices| rewrite(target, slices, head, 0..kept, false));
     }
+    let mut first = [0; FIRST];
     let start = FIRST - head.len();
     first[..head.len()].copy_from_slice(head);
     chunks.read(|slices| {

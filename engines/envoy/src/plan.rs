@@ -21,7 +21,7 @@ use utf8_codec::http::{
     BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason, Utf8BodyError, check_field,
 };
 use utf8_codec::json::JsonStrings;
-use utf8_codec::proxy::{self, Edit, Filter};
+use utf8_codec::proxy::{self, Edit, Filter, ForwardPolicy};
 use utf8_codec::{TextDecoder, from_utf8};
 
 use crate::config::Settings;
@@ -30,6 +30,7 @@ use crate::config::Settings;
 #[derive(Debug)]
 pub struct Check {
     kind: Kind,
+    forward: ForwardPolicy,
     only_reports: bool,
     /// The plan of a body that may be changed.
     repair: Option<Box<BodyPlan>>,
@@ -75,7 +76,7 @@ pub enum Verdict {
     Rejected(Reason),
 }
 
-/// Up to 16 bytes: a character or an escape that came in several slices.
+/// Up to 16 bytes: a character or an escape that came in several slices, or the header of a frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head {
     bytes: [u8; 16],
@@ -98,6 +99,11 @@ impl Head {
 }
 
 impl Outcome {
+    /// The slices, of this length, stay as they are.
+    pub(crate) fn unchanged(len: usize, verdict: Verdict) -> Self {
+        Self { head: Head::default(), kept: len, tail: Vec::new(), len, repaired: 0, verdict }
+    }
+
     /// Whether the buffer is unchanged.
     pub fn is_unchanged(&self) -> bool {
         self.kept == self.len && self.head.len == 0 && self.tail.is_empty()
@@ -107,12 +113,33 @@ impl Outcome {
 impl Check {
     /// Creates a check that accepts everything.
     pub const fn pass() -> Self {
-        Self { kind: Kind::Pass, only_reports: false, repair: None }
+        Self::new(Kind::Pass, false)
     }
 
     /// Creates a check of UTF-8 text. With `only_reports` nothing is changed, and the first error ends the check.
     pub const fn text(decoder: TextDecoder, only_reports: bool) -> Self {
-        Self { kind: Kind::Text(Filter::with_decoder(decoder)), only_reports, repair: None }
+        Self::new(Kind::Text(Filter::with_decoder(decoder)), only_reports)
+    }
+
+    const fn new(kind: Kind, only_reports: bool) -> Self {
+        Self { kind, forward: ForwardPolicy::Characters, only_reports, repair: None }
+    }
+
+    /// Creates the check of a direction of a connection.
+    pub fn connection(settings: &Settings) -> Self {
+        Self::text(settings.decoder(), settings.only_reports())
+            .with_forward_policy(settings.forward_policy())
+            .with_json_strings(settings.json_strings())
+    }
+
+    /// Sets what is forwarded of a character that is not complete, in text. Forms are forwarded in whole characters.
+    #[must_use]
+    pub fn with_forward_policy(self, forward: ForwardPolicy) -> Self {
+        let kind = match self.kind {
+            Kind::Text(filter) => Kind::Text(filter.with_forward_policy(forward)),
+            kind => kind,
+        };
+        Self { kind, forward, ..self }
     }
 
     /// Also checks the escapes in the strings of JSON, in text.
@@ -134,7 +161,7 @@ impl Check {
             _ => Kind::Body(Box::new(BodyFilter::new(plan, rules))),
         };
         let may_change = !only_reports && plan.invalidates("content-digest", b"");
-        Self { kind, only_reports, repair: may_change.then(|| Box::new(plan.clone())) }
+        Self { repair: may_change.then(|| Box::new(plan.clone())), ..Self::new(kind, only_reports) }
     }
 
     /// Returns the names of the header or trailer fields that are wrong for a body that may be repaired: digests, a
@@ -157,10 +184,10 @@ impl Check {
     ///
     /// After [`Verdict::Rejected`] nothing is checked, and the caller drops further data.
     pub fn feed(&mut self, slices: &[&[u8]], end: bool) -> Outcome {
-        let len = slices.iter().map(|slice| slice.len()).sum();
         #[cfg(feature = "panic-on-marker")]
         panic_on_marker(slices);
-        let mut output = Output { slices, ..Output::default() };
+        let mut output = Output::new(slices);
+        let len = output.len();
         let (repaired, error) = match &mut self.kind {
             Kind::Pass => {
                 output.kept = len;
@@ -171,7 +198,11 @@ impl Check {
                 let result = feed_body(filter, &mut output, end);
                 // A document in UTF-8, after its start. The rest is not copied.
                 if let Some(decoder) = filter.text_decoder().filter(|_| !end) {
-                    self.kind = Kind::Text(Filter::with_decoder(decoder));
+                    let text = Filter::with_decoder(decoder).with_forward_policy(self.forward);
+                    if text.forwards_bytes() {
+                        output.tail.extend_from_slice(decoder.pending());
+                    }
+                    self.kind = Kind::Text(text);
                 }
                 result
             }
@@ -184,9 +215,9 @@ impl Check {
             }
         };
         if self.only_reports {
-            return Outcome { head: Head::default(), kept: len, tail: Vec::new(), len, repaired: 0, verdict };
+            return Outcome::unchanged(len, verdict);
         }
-        Outcome { head: output.head, kept: output.kept, tail: output.tail, len, repaired, verdict }
+        output.outcome(repaired, verdict)
     }
 }
 
@@ -241,18 +272,31 @@ fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
 }
 
 /// The new content of a buffer while its slices are checked.
-#[derive(Default)]
-struct Output<'s> {
+pub(crate) struct Output<'s> {
     slices: &'s [&'s [u8]],
     /// The position of the current slice in the concatenation of all slices.
-    start: usize,
+    pub(crate) start: usize,
     head: Head,
-    kept: usize,
-    tail: Vec<u8>,
+    pub(crate) kept: usize,
+    pub(crate) tail: Vec<u8>,
 }
 
-impl Output<'_> {
-    fn edit(&mut self, index: usize, edit: Edit<'_>) {
+impl<'s> Output<'s> {
+    pub(crate) const fn new(slices: &'s [&'s [u8]]) -> Self {
+        Self { slices, start: 0, head: Head { bytes: [0; 16], len: 0 }, kept: 0, tail: Vec::new() }
+    }
+
+    /// Returns the length of all slices.
+    pub(crate) fn len(&self) -> usize {
+        self.slices.iter().map(|slice| slice.len()).sum()
+    }
+
+    pub(crate) fn outcome(self, repaired: u64, verdict: Verdict) -> Outcome {
+        let len = self.len();
+        Outcome { head: self.head, kept: self.kept, tail: self.tail, len, repaired, verdict }
+    }
+
+    pub(crate) fn edit(&mut self, index: usize, edit: Edit<'_>) {
         match edit {
             Edit::Pass(range) if self.tail.is_empty() && self.start + range.start == self.kept => {
                 self.kept = self.start + range.end;
@@ -344,7 +388,8 @@ pub fn status<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> u16
 
 /// Decides how an HTTP message is checked, from its header fields.
 ///
-/// Each field is a name and a value; pseudo-fields start with `:`.
+/// Each field is a name and a value; pseudo-fields start with `:`. For a response, `path` is that of its request, from which
+/// the type of a protobuf message is known.
 ///
 /// # Errors
 ///
@@ -354,6 +399,7 @@ pub fn decide<'f, F>(
     message: MessageKind,
     fields: F,
     content: Content,
+    path: Option<&str>,
 ) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
@@ -366,17 +412,22 @@ where
         check_values(fields.clone(), Reason::Header)?;
     }
     match content {
-        Content::Body => decide_body(settings, message, fields),
+        Content::Body => decide_body(settings, message, fields, path),
         // The fields are changed as they are before the body. What would be rejected there has no body here.
         Content::Described => {
-            let untrue = decide_body(settings, message, fields).map(|plan| plan.untrue);
+            let untrue = decide_body(settings, message, fields, path).map(|plan| plan.untrue);
             Ok(MessagePlan { untrue: untrue.unwrap_or_default(), ..pass })
         }
         Content::Nothing | Content::Tunnel => Ok(pass),
     }
 }
 
-fn decide_body<'f, F>(settings: &Settings, message: MessageKind, fields: F) -> Result<MessagePlan, Reason>
+fn decide_body<'f, F>(
+    settings: &Settings,
+    message: MessageKind,
+    fields: F,
+    path: Option<&str>,
+) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
 {
@@ -386,9 +437,18 @@ where
             content.add(name, value);
         }
     }
-    let rules = settings.rules(message);
+    let path = path.or_else(|| {
+        let path = fields.clone().find(|(name, _)| *name == b":path");
+        path.and_then(|(_, value)| from_utf8(value).ok())
+    });
+    let messages = path.zip(settings.protobuf());
+    let rules = match messages.and_then(|(path, messages)| messages.validator(path, message)) {
+        Some(validator) => &settings.rules(message).clone().with_protobuf(validator),
+        None => settings.rules(message),
+    };
     let plan = rules.decide(&content)?;
-    let check = Check::body(&plan, rules, settings.only_reports());
+    let check =
+        Check::body(&plan, rules, settings.only_reports()).with_forward_policy(settings.forward_policy());
     let untrue = check.untrue(fields);
     Ok(MessagePlan { check, untrue })
 }

@@ -1,4 +1,4 @@
-//! The change of an engine's buffer whose slices may be shared, if bytes are removed from its end or inserted at its start.
+//! The change of an engine's buffer if bytes are removed from its end or inserted at its start.
 //!
 //! Envoy has no callback that removes bytes from the end of a buffer. All bytes that are kept are therefore copied: the
 //! copies are appended, and the old bytes are drained from the start. Two properties of the order of these calls matter for
@@ -23,7 +23,7 @@ const PAGE: usize = 4096;
 /// The maximum length of a piece that is drained at once: the size of the slices to which Envoy reads.
 pub(crate) const PIECE: usize = 16 * 1024;
 /// The number of bytes that are appended only after everything is drained. They make room for the padding and the head.
-const RESERVE: usize = PADDING + 8;
+const RESERVE: usize = PADDING + 16;
 
 thread_local! {
     /// The copies of bytes that are drained and not yet appended, at most about 20 KiB.
@@ -38,7 +38,7 @@ pub(crate) trait Target: Copy {
     fn drain(self, len: usize);
 }
 
-/// Replaces the content of a buffer, which is these slices, by `head` and the bytes of the slices in `range`. If `range`
+/// Replaces the content of a buffer, which is these slices, by `head`, at most 16 bytes, and the bytes of the slices in `range`. If `range`
 /// does not start at 0, the next filter has already received 64 bytes, and there is no head. If `has_room` is set, the
 /// buffer may temporarily be longer by [`PIECE`].
 pub(crate) fn rewrite(
@@ -190,7 +190,7 @@ mod tests {
             let mut rest = &all[..];
             let slices: Vec<&[u8]> = lens.iter().map(|&len| rest.split_off(..len).unwrap()).collect();
             for held in 0..4.min(all.len() + 1) {
-                for head in [&b""[..], b"1", b"12", b"123", b"12345678"] {
+                for head in [&b""[..], b"1", b"12", b"123", b"12345678", b"1234567890123456"] {
                     for start in [0, 64 - head.len()] {
                         let range = start..all.len() - held;
                         if start > 0 && range.len() < PAGE {

@@ -1,8 +1,8 @@
 //! The change of an engine's buffer if bytes are removed from its end or inserted at its start.
 //!
-//! Envoy has no callback that removes bytes from the end of a buffer, only from its start. The bytes that are kept are
-//! therefore moved toward the end, in the memory of the buffer, and the superfluous bytes at the start are drained. Nothing
-//! is allocated.
+//! For engines that copy their buffer to a module and back (WebAssembly). They have no call that removes bytes from the end of
+//! a buffer. The bytes that are kept are therefore moved toward the end, and the superfluous bytes at the start are drained.
+//! Nothing is allocated.
 //!
 //! Bytes that do not fit into the slices are appended. There are always some if the content is moved to 64 bytes after the
 //! start ([`GAP`]), because of the copy that follows. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 and 4
@@ -19,7 +19,7 @@ const PAGE: usize = 4096;
 /// A few bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
-    bytes: [u8; GAP + 8],
+    bytes: [u8; GAP + 16],
     len: usize,
 }
 
@@ -46,11 +46,11 @@ pub struct Remaining {
 }
 
 /// Changes the content of a buffer, which is these slices, to `head` and the first `kept` bytes of the slices, except for
-/// the changes that it returns. `head` has at most 8 bytes. Long content starts after `gap` bytes, at most [`GAP`], which
+/// the changes that it returns. `head` has at most 16 bytes. Long content starts after `gap` bytes, at most [`GAP`], which
 /// are drained.
 pub fn shift(slices: &mut [&mut [u8]], head: &[u8], kept: usize, gap: usize) -> Remaining {
     let len: usize = slices.iter().map(|slice| slice.len()).sum();
-    let mut append = Rest { bytes: [0; GAP + 8], len: 0 };
+    let mut append = Rest { bytes: [0; GAP + 16], len: 0 };
     if head.is_empty() && kept == len {
         return Remaining { drain: 0, append };
     }
@@ -154,8 +154,8 @@ mod tests {
             let some = [all.len() / 2, all.len() / 3, 0];
             let ends = (0..12).map(|removed| all.len().saturating_sub(removed));
             for kept in ends.chain(some) {
-                for head_len in 0..=8 {
-                    let head = &b"12345678"[..head_len];
+                for head_len in 0..=16 {
+                    let head = &b"1234567890123456"[..head_len];
                     for gap in [0, GAP] {
                         let (content, remaining) = shifted(&all, lens, head, kept, gap);
                         let rest = remaining.append.as_slice();

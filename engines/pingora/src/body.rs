@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use utf8_codec::http::Reason;
-use utf8_codec_envoy::plan::{Check, Verdict};
+use utf8_codec_envoy::plan::{Check, Outcome, Verdict};
 
 /// The state of one body.
 #[derive(Debug)]
@@ -58,13 +58,8 @@ impl Body {
         self.has_ended = end;
         let slices = [&*chunk];
         let outcome = self.check.feed(if chunk.is_empty() { &[] } else { &slices }, end);
-        let (head, tail) = (outcome.head.as_slice(), &outcome.tail);
-        let data = if head.is_empty() && tail.is_empty() {
-            chunk.slice(..outcome.kept)
-        } else {
-            [head, &chunk[..outcome.kept], tail].concat().into()
-        };
-        let mut checked = Checked { data, repaired: outcome.repaired, ..Checked::default() };
+        let mut checked =
+            Checked { data: changed(&chunk, &outcome), repaired: outcome.repaired, ..Checked::default() };
         match outcome.verdict {
             Verdict::Pass => {}
             Verdict::Reported(reason) => checked.reported = Some(reason),
@@ -95,6 +90,16 @@ impl Body {
         self.held.extend_from_slice(&checked.data);
         checked.data = if releases { core::mem::take(&mut self.held).into() } else { Bytes::new() };
         checked
+    }
+}
+
+/// Returns the new content of a chunk, which is only copied if something is inserted.
+pub(crate) fn changed(chunk: &Bytes, outcome: &Outcome) -> Bytes {
+    let (head, tail) = (outcome.head.as_slice(), &outcome.tail);
+    if head.is_empty() && tail.is_empty() {
+        chunk.slice(..outcome.kept)
+    } else {
+        [head, &chunk[..outcome.kept], tail].concat().into()
     }
 }
 

@@ -10,11 +10,14 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use log::warn;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
+use pingora::protocols::http::server::Session as HttpSession;
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use utf8_codec::content_type;
 use utf8_codec::http::{MessageKind, Reason, Rejection};
+use utf8_codec::websocket::Sender;
 use utf8_codec_envoy::config::Settings;
-use utf8_codec_envoy::plan::{self, Check, Content, MessagePlan};
+use utf8_codec_envoy::plan::{self, Check, Content, MessagePlan, Verdict};
+use utf8_codec_envoy::websocket::{self, EXTENSIONS, Extensions, WebSocket};
 
 use crate::body::{Body, Checked};
 
@@ -26,6 +29,7 @@ const LINGER: Duration = Duration::from_secs(1);
 pub(crate) struct Gateway {
     settings: Settings,
     upstream: SocketAddr,
+    has_http2: bool,
     buffer_limit: usize,
 }
 
@@ -34,19 +38,30 @@ pub(crate) struct Gateway {
 pub(crate) struct Exchange {
     request: Body,
     response: Body,
+    /// The check of the frames, after the server has accepted a WebSocket connection.
+    websocket: Option<WebSocket>,
     rejection: Option<Rejection>,
 }
 
 impl Gateway {
-    pub(crate) const fn new(settings: Settings, upstream: SocketAddr, buffer_limit: usize) -> Self {
-        Self { settings, upstream, buffer_limit }
+    pub(crate) const fn new(
+        settings: Settings,
+        upstream: SocketAddr,
+        has_http2: bool,
+        buffer_limit: usize,
+    ) -> Self {
+        Self { settings, upstream, has_http2, buffer_limit }
     }
 
-    fn decide(&self, message: MessageKind, head: Head<'_>) -> Result<MessagePlan, Reason> {
-        let path = head.path.map(|path| (&b":path"[..], path));
-        let values = head.fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
-        let fields: Vec<_> = path.into_iter().chain(values).collect();
-        plan::decide(&self.settings, message, fields.iter().copied(), head.content)
+    fn decide(
+        &self,
+        message: MessageKind,
+        head: Head<'_>,
+        path: Option<&str>,
+    ) -> Result<MessagePlan, Reason> {
+        let own = head.path.map(|path| (&b":path"[..], path));
+        let fields: Vec<_> = own.into_iter().chain(pairs(head.fields)).collect();
+        plan::decide(&self.settings, message, fields.iter().copied(), head.content, path)
     }
 
     fn body(&self, check: Check) -> Body {
@@ -75,6 +90,28 @@ impl Gateway {
         ctx.rejection = Some(rejection);
         Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed")
     }
+}
+
+/// The fields as the plan reads them.
+fn pairs(fields: &http::HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
+    fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
+}
+
+/// Checks the next frames of a WebSocket connection.
+fn frames(websocket: &mut WebSocket, sender: Sender, body: &mut Option<Bytes>, end: bool) {
+    let chunk = body.take().unwrap_or_default();
+    let outcome = websocket.feed(sender, &[&chunk], end);
+    let message = if sender == Sender::Client { MessageKind::Request } else { MessageKind::Response };
+    let mut checked = Checked { repaired: outcome.repaired, ..Checked::default() };
+    match &outcome.verdict {
+        Verdict::Pass => {}
+        Verdict::Reported(reason) => checked.reported = Some(reason.clone()),
+        Verdict::Rejected(reason) => checked.rejected = Some(reason.clone()),
+    }
+    Gateway::log(message, &checked);
+    // At the end, `None` is the end of the direction.
+    let data = crate::body::changed(&chunk, &outcome);
+    *body = (!data.is_empty() || sender == Sender::Client && !end).then_some(data);
 }
 
 /// The head of a message.
@@ -112,19 +149,22 @@ impl ProxyHttp for Gateway {
 
     fn new_ctx(&self) -> Exchange {
         let pass = || Body::new(Check::pass(), None);
-        Exchange { request: pass(), response: pass(), rejection: None }
+        Exchange { request: pass(), response: pass(), websocket: None, rejection: None }
     }
 
     async fn upstream_peer(&self, _: &mut Session, _: &mut Exchange) -> Result<Box<HttpPeer>> {
         let mut peer = HttpPeer::new(self.upstream, false, String::new());
         peer.options.connection_timeout = Some(Duration::from_secs(5));
+        if self.has_http2 {
+            peer.options.set_http_version(2, 2);
+        }
         Ok(Box::new(peer))
     }
 
     /// Rejects a request by its header fields, before a connection to the upstream is opened.
     async fn request_filter(&self, session: &mut Session, ctx: &mut Exchange) -> Result<bool> {
         let has_body = !session.is_body_empty();
-        match self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body)) {
+        match self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body), None) {
             Ok(_) => Ok(false),
             Err(reason) if self.settings.only_reports() => {
                 Self::log(MessageKind::Request, &Checked { reported: Some(reason), ..Checked::default() });
@@ -149,14 +189,22 @@ impl ProxyHttp for Gateway {
         ctx: &mut Exchange,
     ) -> Result<()> {
         let has_body = !session.is_body_empty();
-        let plan = self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body));
+        let plan = self.decide(MessageKind::Request, Head::of_request(session.req_header(), has_body), None);
+        if websocket::is_handshake(pairs(&request.headers)) && self.settings.max_websocket_message().is_some()
+        {
+            match websocket::extensions(&self.settings, pairs(&request.headers)) {
+                Extensions::Unchanged => {}
+                Extensions::Removed => drop(request.remove_header(EXTENSIONS)),
+                Extensions::Changed(value) => request.insert_header(EXTENSIONS, value)?,
+            }
+        }
         // Errors in the fields were already rejected or reported.
         let Ok(plan) = plan else { return Ok(()) };
         ctx.request = self.body(plan.check);
         for name in &plan.untrue {
             request.remove_header(name.as_str());
         }
-        if has_body && !request.headers.contains_key(CONTENT_LENGTH) {
+        if has_body && !self.has_http2 && !request.headers.contains_key(CONTENT_LENGTH) {
             request.insert_header(TRANSFER_ENCODING, "chunked")?;
         }
         Ok(())
@@ -177,12 +225,16 @@ impl ProxyHttp for Gateway {
                     "the server switched protocols before the end of the request",
                 );
             }
+            if let Some(websocket) = &mut ctx.websocket {
+                frames(websocket, Sender::Client, body, end);
+            }
             return Ok(());
         }
         let checked = ctx.request.feed(body.take().unwrap_or_default(), end);
         Self::log(MessageKind::Request, &checked);
         if let Some(reason) = checked.rejected {
-            return Self::reject(ctx, MessageKind::Request, reason);
+            // Over HTTP/2 Pingora continues after an error that is not of the client, without the rest of the request.
+            return Self::reject(ctx, MessageKind::Request, reason).map_err(|error| error.into_down());
         }
         // Here `None` means the end of the body, not that a chunk is held.
         *body = if end && checked.data.is_empty() { None } else { Some(checked.data) };
@@ -196,9 +248,20 @@ impl ProxyHttp for Gateway {
         ctx: &mut Exchange,
     ) -> Result<()> {
         let is_head = session.req_header().method == http::Method::HEAD;
+        if response.status == 101 && websocket::is_handshake(pairs(&response.headers)) {
+            ctx.websocket = WebSocket::new(&self.settings);
+        }
+        if let Some(websocket) = &mut ctx.websocket {
+            websocket.set_compressed(websocket::is_compressed(&self.settings, pairs(&response.headers)));
+            match websocket::extensions(&self.settings, pairs(&response.headers)) {
+                Extensions::Unchanged => {}
+                Extensions::Removed => drop(response.remove_header(EXTENSIONS)),
+                Extensions::Changed(value) => response.insert_header(EXTENSIONS, value)?,
+            }
+        }
         let head = Head::of_response(response, is_head);
         let has_body = head.content == Content::Body;
-        let plan = match self.decide(MessageKind::Response, head) {
+        let plan = match self.decide(MessageKind::Response, head, Some(session.req_header().uri.path())) {
             Ok(plan) => plan,
             Err(reason) if self.settings.only_reports() => {
                 Self::log(MessageKind::Response, &Checked { reported: Some(reason), ..Checked::default() });
@@ -235,6 +298,10 @@ impl ProxyHttp for Gateway {
         if let Some(rejection) = &ctx.rejection {
             let status = rejection.status().as_u16();
             return Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed");
+        }
+        if let Some(websocket) = &mut ctx.websocket {
+            frames(websocket, Sender::Server, body, end);
+            return Ok(None);
         }
         let checked = ctx.response.feed(body.take().unwrap_or_default(), end);
         Self::log(MessageKind::Response, &checked);
@@ -279,20 +346,28 @@ impl ProxyHttp for Gateway {
 async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
     let request = session.req_header().headers.get(CONTENT_TYPE);
     let is_grpc = request.is_some_and(|value| content_type::is_grpc(value.as_bytes()));
-    let (mut response, document) = if is_grpc {
-        let mut response = ResponseHeader::build(http::StatusCode::OK, Some(3))?;
+    if is_grpc {
+        let mut response = ResponseHeader::build(http::StatusCode::OK, Some(4))?;
         for (name, value) in rejection.grpc_fields() {
             response.insert_header(name, value)?;
         }
-        (response, Bytes::new())
+        match session.as_downstream_mut() {
+            // Without data: a client of gRPC rejects an empty frame.
+            HttpSession::H2(stream) if stream.response_written().is_none() => {
+                stream.write_response_header(Box::new(response), true)?;
+            }
+            other => {
+                response.insert_header(CONTENT_LENGTH, "0")?;
+                other.write_error_response(response, Bytes::new()).await?;
+            }
+        }
     } else {
         let document = Bytes::from(rejection.problem_json());
         let mut response = ResponseHeader::build(rejection.status(), Some(2))?;
         response.insert_header(CONTENT_TYPE, "application/problem+json")?;
-        (response, document)
-    };
-    response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
-    session.as_downstream_mut().write_error_response(response, document).await?;
+        response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
+        session.as_downstream_mut().write_error_response(response, document).await?;
+    }
     if rejection.message == MessageKind::Request {
         let _ = tokio::time::timeout(LINGER, session.as_downstream_mut().drain_request_body()).await;
     }

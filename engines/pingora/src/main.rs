@@ -28,9 +28,12 @@ struct Arguments {
     /// The address to listen on, for HTTP/1.1 and for HTTP/2 without TLS.
     #[arg(long)]
     listen: SocketAddr,
-    /// The address of the server to forward to, HTTP/1.1.
+    /// The address of the server to forward to.
     #[arg(long)]
     upstream: SocketAddr,
+    /// Use HTTP/2 without TLS to the server instead of HTTP/1.1, as gRPC requires.
+    #[arg(long)]
+    upstream_http2: bool,
     /// The settings of the filter: JSON with the keys of the HTTP filter in Envoy.
     #[arg(long, default_value = "{}", conflicts_with = "settings_file")]
     settings: String,
@@ -76,7 +79,8 @@ fn main() -> ExitCode {
     };
     let mut server = Server::new_with_opt_and_conf(None, conf);
     server.bootstrap();
-    let gateway = Gateway::new(settings, arguments.upstream, arguments.buffer_limit);
+    let gateway =
+        Gateway::new(settings, arguments.upstream, arguments.upstream_http2, arguments.buffer_limit);
     let mut service = http_proxy_service(&server.configuration, gateway);
     if let Some(proxy) = service.app_logic_mut() {
         let mut options = HttpServerOptions::default();

@@ -9,9 +9,12 @@ use std::rc::Rc;
 use log::error;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::{Action, Bytes};
+use utf8_codec::from_utf8;
 use utf8_codec::http::{MessageKind, Reason, Rejection};
+use utf8_codec::websocket::Sender;
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{self, Check, Content, Tunnel, Verdict};
+use utf8_codec_envoy::websocket::{self, EXTENSIONS, Extensions, WebSocket};
 
 use crate::{change, log, whole};
 
@@ -24,6 +27,12 @@ pub(crate) struct Exchange {
     held_request: usize,
     held_response: usize,
     tunnel: Tunnel,
+    /// Whether the response has opened the tunnel.
+    is_open: bool,
+    /// The check of the bytes of the tunnel, if it is one of WebSocket.
+    websocket: Option<WebSocket>,
+    /// The path of the request, if it determines the types of messages.
+    path: Option<String>,
     /// Whether the request has the method `HEAD`.
     is_head: bool,
     /// Whether the request is one of gRPC.
@@ -47,6 +56,9 @@ impl Exchange {
             held_request: 0,
             held_response: 0,
             tunnel: Tunnel::No,
+            is_open: false,
+            websocket: None,
+            path: None,
             is_head: false,
             is_grpc: false,
             was_rejected: false,
@@ -69,7 +81,7 @@ impl Exchange {
         fields: &[Field],
         content: Content,
     ) -> Result<Vec<String>, Action> {
-        match plan::decide(&self.settings, message, pairs(fields), content) {
+        match plan::decide(&self.settings, message, pairs(fields), content, self.path.as_deref()) {
             Ok(plan) => {
                 match message {
                     MessageKind::Request => self.request = plan.check,
@@ -130,6 +142,47 @@ impl Exchange {
         self.reset(message, why)
     }
 
+    /// Starts or ends the check of the frames, and returns what becomes of the extensions in a handshake of WebSocket.
+    fn handshake(&mut self, message: MessageKind, fields: &[Field]) -> Extensions {
+        let opens = match message {
+            MessageKind::Request => self.tunnel != Tunnel::No,
+            MessageKind::Response => self.is_open,
+        };
+        let websocket = self.websocket.take();
+        let is_handshake =
+            websocket::is_handshake(pairs(fields)) || self.tunnel == Tunnel::Connect && websocket.is_some();
+        if !opens || !is_handshake {
+            return Extensions::Unchanged;
+        }
+        let Some(mut websocket) = websocket.or_else(|| WebSocket::new(&self.settings)) else {
+            return Extensions::Unchanged;
+        };
+        if message == MessageKind::Response {
+            websocket.set_compressed(websocket::is_compressed(&self.settings, pairs(fields)));
+        }
+        self.websocket = Some(websocket);
+        websocket::extensions(&self.settings, pairs(fields))
+    }
+
+    /// Checks the frames of one direction. After an error, the other peer gets its close frame in place of what comes next
+    /// in its direction.
+    fn frames(&mut self, message: MessageKind, size: usize, end: bool) -> Action {
+        let sender = if message == MessageKind::Request { Sender::Client } else { Sender::Server };
+        let Some(data) = whole(self.get_body(message, size), size) else {
+            return self.incomplete(message);
+        };
+        let Some(websocket) = &mut self.websocket else { return Action::Continue };
+        let outcome = websocket.feed(sender, &[&data], end);
+        match &outcome.verdict {
+            Verdict::Rejected(reason) if !self.is_open => return self.reject(message, reason.clone(), true),
+            Verdict::Rejected(reason) => log("rejected", message, reason),
+            Verdict::Reported(reason) => log("reported", message, reason),
+            Verdict::Pass => {}
+        }
+        change(data, &outcome, |start, size, bytes| self.set_body(message, start, size, bytes));
+        Action::Continue
+    }
+
     /// Ends the check of a request body that was sent before the tunnel opened.
     fn end_request(&mut self) -> Result<(), Action> {
         let mut check = core::mem::replace(&mut self.request, Check::pass());
@@ -152,6 +205,9 @@ impl Exchange {
             return Action::Pause;
         }
         let is_request = message == MessageKind::Request;
+        if self.websocket.is_some() && (self.is_open || is_request && self.tunnel.skips_request()) {
+            return self.frames(message, size, end);
+        }
         let check = if is_request { &mut self.request } else { &mut self.response };
         if check.is_passing() {
             return Action::Continue;
@@ -162,12 +218,7 @@ impl Exchange {
             // The engine buffers the bytes, and the last call receives all of them.
             return Action::Pause;
         }
-        let data = if is_request {
-            self.get_http_request_body(0, size)
-        } else {
-            self.get_http_response_body(0, size)
-        };
-        let Some(data) = whole(data, size) else {
+        let Some(data) = whole(self.get_body(message, size), size) else {
             return self.incomplete(message);
         };
         let check = if is_request { &mut self.request } else { &mut self.response };
@@ -182,6 +233,13 @@ impl Exchange {
         }
         change(data, &outcome, |start, size, bytes| self.set_body(message, start, size, bytes));
         Action::Continue
+    }
+
+    fn get_body(&self, message: MessageKind, size: usize) -> Option<Bytes> {
+        match message {
+            MessageKind::Request => self.get_http_request_body(0, size),
+            MessageKind::Response => self.get_http_response_body(0, size),
+        }
     }
 
     fn set_body(&self, message: MessageKind, start: usize, size: usize, bytes: &[u8]) {
@@ -199,12 +257,7 @@ impl Exchange {
         let is_buffered = self.is_held(message);
         let mut data = Bytes::new();
         if is_buffered {
-            let all = if is_request {
-                self.get_http_request_body(0, usize::MAX >> 1)
-            } else {
-                self.get_http_response_body(0, usize::MAX >> 1)
-            };
-            data = all.unwrap_or_default();
+            data = self.get_body(message, usize::MAX >> 1).unwrap_or_default();
             if data.len() < if is_request { self.held_request } else { self.held_response } {
                 return self.incomplete(message);
             }
@@ -268,6 +321,15 @@ impl HttpContext for Exchange {
         self.tunnel = Tunnel::of_request(pairs(&fields));
         self.is_head = plan::is_head(pairs(&fields));
         self.is_grpc = plan::is_grpc(pairs(&fields));
+        if self.settings.protobuf().is_some() {
+            let path = fields.iter().find(|(name, _)| name == ":path");
+            self.path = path.and_then(|(_, value)| from_utf8(value).ok().map(str::to_owned));
+        }
+        match self.handshake(MessageKind::Request, &fields) {
+            Extensions::Unchanged => {}
+            Extensions::Removed => self.remove_http_request_header(EXTENSIONS),
+            Extensions::Changed(value) => self.set_http_request_header(EXTENSIONS, Some(&value)),
+        }
         match self.decide(MessageKind::Request, &fields, Content::of_request(!end, self.tunnel)) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_request_header(name)),
             Err(action) => return action,
@@ -289,12 +351,19 @@ impl HttpContext for Exchange {
             return if self.is_own_response { Action::Continue } else { Action::Pause };
         }
         let fields = self.get_http_response_headers_bytes();
-        let is_tunnel = self.tunnel.is_opened_by(pairs(&fields));
-        if is_tunnel && let Err(action) = self.end_request() {
+        self.is_open = self.tunnel.is_opened_by(pairs(&fields));
+        match self.handshake(MessageKind::Response, &fields) {
+            Extensions::Unchanged => {}
+            Extensions::Removed => self.remove_http_response_header(EXTENSIONS),
+            Extensions::Changed(value) => self.set_http_response_header(EXTENSIONS, Some(&value)),
+        }
+        if self.is_open
+            && let Err(action) = self.end_request()
+        {
             return action;
         }
         self.has_response = true;
-        let content = match is_tunnel {
+        let content = match self.is_open {
             true => Content::Tunnel,
             false => Content::of_response(!end, self.is_head, plan::status(pairs(&fields))),
         };

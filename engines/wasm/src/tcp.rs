@@ -30,8 +30,7 @@ impl Connection {
     pub(crate) fn new(settings: &Settings) -> Self {
         let direction = |message| {
             let check = match settings.covers(message) {
-                true => Check::text(settings.decoder(), settings.only_reports())
-                    .with_json_strings(settings.json_strings()),
+                true => Check::connection(settings),
                 false => Check::pass(),
             };
             Direction { check, was_rejected: false }

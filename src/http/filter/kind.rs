@@ -25,8 +25,7 @@ pub(in crate::http) trait KindFilter {
     /// Returns the number of ill-formed sequences repaired so far.
     fn repaired(&self) -> u64;
 
-    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error. For another
-    /// charset it is the maximum.
+    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
     fn held(&self) -> u64;
 
     /// Returns the number of bytes in the queue, and whether an error follows them.

@@ -3,7 +3,8 @@
 use super::{ALPHABETS, CRITICAL, ENDS, Placed, assert_found, found_by, text};
 use crate::Utf8Decoder;
 use crate::kernels::dispatch::Kernel;
-use crate::kernels::functions::Index;
+use crate::kernels::formula;
+use crate::kernels::functions::{Index, MIN_PLAIN};
 use crate::kernels::state::{Carry, ScanState};
 use crate::kernels::validation::validate;
 
@@ -219,6 +220,47 @@ fn an_ill_formed_byte_is_found_at_every_index() {
 #[ignore = "a minute in release mode"]
 fn an_ill_formed_byte_is_found_at_every_index_of_every_length_at_every_alignment() {
     check_every_index(|_, _| 0..64);
+}
+
+/// Places a backslash at every index, and a critical sequence shortly before or after it.
+#[test]
+#[cfg_attr(miri, ignore = "hours")]
+fn plain_text_ends_before_the_first_backslash_or_error() {
+    let expected = |chunk: &[u8]| {
+        let backslash = chunk.iter().position(|&byte| byte == b'\\');
+        formula::first_ill_formed(0, chunk).into_iter().chain(backslash).min()
+    };
+    for kernel in Kernel::available() {
+        for (i, alphabet) in ALPHABETS.iter().enumerate() {
+            for len in [MIN_PLAIN, 901, 2600] {
+                let good = text(len, alphabet);
+                for at in (i..len).step_by(if len > 1000 { 31 } else { STEP }) {
+                    let mut placed = Placed::new(&good, (at + 11 * i) % 64);
+                    placed.chunk_mut()[at] = b'\\';
+                    let critical = CRITICAL[at % CRITICAL.len()];
+                    if let Some(place) = (at + at % 13).checked_sub(6).filter(|_| at % 3 > 0)
+                        && let Some(place) = placed.chunk_mut().get_mut(place..place + critical.len())
+                    {
+                        place.copy_from_slice(critical);
+                    }
+                    let mut state = ScanState::START;
+                    let Some(found) = kernel.validate_plain(&mut state, placed.chunk()) else { continue };
+                    let (found, expected) = (found.map_err(Index::get), expected(placed.chunk()));
+                    let is_right = match (found, expected) {
+                        (Err(found), Some(index)) => {
+                            found == index
+                                || found + 1 == index && formula::is_never_a_lead(placed.chunk()[found])
+                        }
+                        (found, expected) => found.is_ok() && expected.is_none(),
+                    };
+                    assert!(is_right, "{kernel:?} finds {found:?}, not {expected:?}: {at} of {len}");
+                }
+                let mut state = ScanState::START;
+                let found = kernel.validate_plain(&mut state, &good);
+                assert!(found.is_none_or(|found| found.is_ok()), "{kernel:?}");
+            }
+        }
+    }
 }
 
 #[test]

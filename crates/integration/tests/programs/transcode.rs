@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
-use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
+use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 use crate::run;
 use crate::support::encodings::{Open, encode};
@@ -204,6 +204,7 @@ public class Peer {
             case "cesu-8": return encode("UTF-16BE", decode("CESU-8", bytes));
             case "to-cesu-8": return encode("CESU-8", decode("UTF-8", bytes));
             case "utf-16": return encode("UTF-8", decode("UTF-16LE", bytes));
+            case "replace": return encode("UTF-8", new String(bytes, StandardCharsets.UTF_8));
             case "windows-1252": return encode("UTF-8", decode("windows-1252", bytes));
             case "read-utf": {
                 var framed = new ByteArrayOutputStream();
@@ -241,13 +242,43 @@ public class Peer {
 }
 "#;
 
-#[test]
-#[cfg_attr(not(has_java), ignore = "java is not installed")]
-fn java() {
-    let folder = std::env::temp_dir().join(format!("utf8-codec-differential-{}", std::process::id()));
+/// Calls `with` with the command for the program in Java.
+fn with_java(name: &str, with: impl FnOnce(&mut Command)) {
+    let folder = std::env::temp_dir().join(format!("utf8-codec-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let source = folder.join("Peer.java");
     std::fs::write(&source, JAVA).expect("a file");
+    with(Command::new("java").arg(&source));
+    std::fs::remove_dir_all(&folder).expect("its own folder");
+}
+
+#[test]
+#[cfg_attr(not(has_java), ignore = "java is not installed")]
+fn java_replaces_ill_formed_sequences() {
+    const BYTES: [u8; 16] =
+        [0x61, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE2, 0xED, 0xF0, 0xF4, 0xF5];
+    let mut inputs = vec![Vec::new()];
+    for len in 1..=4 {
+        let longer = inputs.iter().filter(|input| input.len() == len - 1);
+        inputs.extend(
+            longer.flat_map(|input| BYTES.map(|byte| [&input[..], &[byte]].concat())).collect::<Vec<_>>(),
+        );
+    }
+    // Java decodes the last bytes of an input in other branches.
+    inputs.extend(inputs.clone().into_iter().map(|input| [&input[..], b"abcd"].concat()));
+    let lines: Vec<String> = inputs.iter().map(|input| format!("replace {}", hex(input))).collect();
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceAsJava);
+    with_java("replace", |java| {
+        for (input, theirs) in inputs.iter().zip(ask(java, &lines)) {
+            let ours = decoder.decode(input).expect("every error is repaired");
+            assert_eq!(Some(ours.as_bytes()), theirs.as_deref(), "{}", hex(input));
+        }
+    });
+}
+
+#[test]
+#[cfg_attr(not(has_java), ignore = "java is not installed")]
+fn java() {
     let conversions = [
         conversion("cesu-8", Encoding::Cesu8, Encoding::Utf16Be),
         conversion("to-cesu-8", Encoding::Utf8, Encoding::Cesu8),
@@ -256,7 +287,7 @@ fn java() {
         conversion("read-utf", Encoding::ModifiedUtf8, Encoding::Utf16Be),
         conversion("write-utf", Encoding::Utf8, Encoding::ModifiedUtf8),
     ];
-    compare(Command::new("java").arg(&source), &conversions, |conversion, input, error| {
+    let is_known = |conversion: &Conversion, input: &[u8], error: Option<Utf8Error>| {
         match (conversion.operation, error) {
             // `DataInput.readUTF` accepts `00`, overlong forms and unpaired surrogates. RFC 2279 §2: "only one valid
             // way to encode a given UCS-4 character". Unicode C10: ill-formed code unit sequences are an error. Java's
@@ -272,8 +303,8 @@ fn java() {
             ("windows-1252", None) => input.iter().any(|it| matches!(it, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)),
             _ => false,
         }
-    });
-    std::fs::remove_dir_all(&folder).expect("its own folder");
+    };
+    with_java("convert", |java| compare(java, &conversions, is_known));
 }
 
 const PERL: &str = r#"

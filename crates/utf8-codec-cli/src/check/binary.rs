@@ -170,7 +170,7 @@ fn is_openpgp(prefix: &[u8]) -> bool {
 
 /// Whether text in an encoding that extends ASCII does not contain this byte. ESC switches character sets and colors, BS
 /// overprints, and SUB ends files of DOS.
-fn is_control(byte: u8) -> bool {
+pub(super) fn is_control(byte: u8) -> bool {
     matches!(byte, 0x00..=0x07 | 0x0B | 0x0E..=0x19 | 0x1C..=0x1F | 0x7F)
 }
 

@@ -344,7 +344,9 @@ mod tests {
                 Some("latin1"),
             ),
             // Encodings that are not known, or impossible.
-            ("a", "<?xml version='1.0' encoding='koi8-r'?>", "koi8-r", None),
+            ("a", "<?xml version='1.0' encoding='hp-roman8'?>", "hp-roman8", None),
+            // A legacy encoding.
+            ("a", "<?xml version='1.0' encoding='x-gbk'?>", "x-gbk", Some("gbk")),
             ("a", "<?xml version='1.0' encoding='UTF-16'?>", "UTF-16", None),
             ("a.py", "# coding: ascii", "ascii", None),
             (

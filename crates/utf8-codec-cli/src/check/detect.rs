@@ -11,7 +11,6 @@ use utf8_codec::declared::DocumentKind;
 use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
-use super::declaration;
 use super::diagnostic::{FileStatus, Summary};
 use super::mojibake::Survey;
 use super::order::{Receive, Turn};
@@ -20,6 +19,7 @@ use super::repository::Repository;
 use super::rules::Rule;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
+use super::{binary, declaration};
 use crate::escape;
 use crate::files::{file_members, name_of, write_object};
 use crate::log::Verbosity;
@@ -65,6 +65,8 @@ enum Confidence {
 struct Report {
     detection: Detection,
     summary: Summary,
+    /// The number of control characters at the start of the file that text does not contain.
+    controls: u64,
 }
 
 impl DetectArgs {
@@ -139,6 +141,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     if is_all {
         detector.finish();
     }
+    let controls = start.iter().filter(|&&byte| binary::is_control(byte)).count() as u64;
     let checks = Checks {
         encoding: detector.detection().encoding().unwrap_or(Encoding::Utf8).into(),
         bom: BomPolicy::Keep,
@@ -155,7 +158,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     // After the end, a terminal would wait for more input.
     let mut rest = Tee { input, detector: &mut detector }.take(if is_all { 0 } else { u64::MAX });
     let summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
-    Ok(Report { detection: detector.finish(), summary })
+    Ok(Report { detection: detector.finish(), summary, controls })
 }
 
 struct Receiver<'i> {
@@ -174,7 +177,7 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
         let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
         match report {
             Ok(report) if matches!(report.summary.end, FileStatus::Checked) => {
-                if report.detection.encoding().is_none() {
+                if report.encoding().is_none() {
                     self.status = self.status.max(CommandStatus::IllFormed);
                 }
                 self.write(path, &report)
@@ -245,15 +248,20 @@ impl Report {
         matches!(self.detection, Detection::Utf8WithBom { .. } | Detection::Utf16(_) | Detection::Utf32(_))
     }
 
+    /// Returns the name of the encoding.
+    fn encoding(&self) -> Option<String> {
+        match self.detection {
+            Detection::Iso2022 { label } => Some(label.to_ascii_lowercase()),
+            detection => detection.encoding().map(|encoding| encoding.name().to_owned()),
+        }
+    }
+
     /// Returns the name of the encoding, and whether there is a BOM.
     fn name(&self) -> String {
         let bom = if self.has_bom() { " with BOM" } else { "" };
         match self.detection {
             Detection::Ascii => "ascii".to_owned(),
-            detection => match detection.encoding() {
-                Some(encoding) => format!("{encoding}{bom}"),
-                None => "unknown".to_owned(),
-            },
+            _ => self.encoding().map_or("unknown".to_owned(), |encoding| encoding + bom),
         }
     }
 
@@ -274,6 +282,11 @@ impl Report {
         let errors = self.summary.errors;
         let ill_formed = || format!("but {}", counted(errors, "ill-formed sequence"));
         match self.detection {
+            // They may be bytes of UTF-16 in which no byte is above 7F: Cyrillic or Thai without spaces.
+            Detection::Ascii | Detection::Utf8 { .. } if self.controls > 0 => (
+                Confidence::Medium,
+                format!("well-formed, but {}", counted(self.controls, "control character")),
+            ),
             Detection::Ascii => (Confidence::High, "no byte above 7F".to_owned()),
             Detection::Utf8 { sequences } => {
                 // In text that is not UTF-8, the probability of 3 well-formed sequences and no other ones is below 1 in
@@ -297,6 +310,7 @@ impl Report {
                     _ => (Confidence::Low, format!("{reason}, {}", ill_formed())),
                 }
             }
+            Detection::Iso2022 { .. } => (Confidence::High, "its escape sequences".to_owned()),
             Detection::NotUtf8 { first } => {
                 let probably =
                     self.summary.guess.as_ref().map(|guess| format!("; probably {}", guess.in_words()));
@@ -316,7 +330,7 @@ impl Report {
             _ => None,
         };
         let mut object = file_members(path);
-        object["encoding"] = json!(self.detection.encoding().map(|encoding| encoding.name()));
+        object["encoding"] = json!(self.encoding());
         object["ascii"] = json!(self.detection == Detection::Ascii);
         object["bom"] = json!(self.has_bom());
         object["confidence"] = json!(confidence.name());

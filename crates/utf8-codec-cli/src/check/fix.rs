@@ -6,7 +6,6 @@
 
 mod plan;
 
-use core::str::FromStr;
 use std::ffi::OsString;
 use std::io::{self, BufReader, Seek, Write};
 use std::path::Path;
@@ -21,7 +20,7 @@ use super::rules::Rule;
 use super::scan::{Checks, scan};
 use super::times::Times;
 use super::words::{Doubt, Guess};
-use crate::charset::NamedEncoding;
+use crate::charset::From;
 use crate::files::Opened;
 use crate::fingerprint::Fingerprinted;
 use crate::identity::{Expected, check_unchanged};
@@ -51,21 +50,6 @@ pub(super) struct FixArgs {
     /// Print the changes as a unified diff, for `patch -p1` or `git apply`, without changing files
     #[arg(long, requires = "fix", conflicts_with = "diff")]
     dry_run: bool,
-}
-
-/// The argument of `--from`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
-    Auto,
-    Charset(NamedEncoding),
-}
-
-impl FromStr for From {
-    type Err = &'static str;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        if name == "auto" { Ok(Self::Auto) } else { name.parse().map(Self::Charset) }
-    }
 }
 
 fn suffix(value: &str) -> Result<OsString, &'static str> {

@@ -2,6 +2,7 @@
 
 mod binary;
 mod config;
+mod decide;
 mod declaration;
 mod detect;
 mod diagnostic;
@@ -46,6 +47,7 @@ use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::progress::{Counted, Progress, Stdout};
 use crate::walk::{Input, WalkArgs, spawn};
 use binary::Start;
+pub(super) use decide::decide;
 pub(super) use detect::DetectArgs;
 use diagnostic::Summary;
 use fix::FixArgs;

@@ -104,6 +104,10 @@ pub(super) fn describe_in(
         ErrorKind::InvalidLead | ErrorKind::OutsideSubset => {
             format!("{:02X} is never part of {name}", bytes.first().copied().unwrap_or(0))
         }
+        _ if encoding.is_legacy() => {
+            let bytes: Vec<String> = sequence.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("{} is ill-formed {name}: {kind}", bytes.join(" "))
+        }
         _ if is_wide => format!("{value:04X} is ill-formed {name}: {kind}"),
         _ => describe(kind, bytes, len),
     }

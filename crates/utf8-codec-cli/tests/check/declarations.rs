@@ -148,9 +148,24 @@ fn utf_16_declared_in_html_and_ascii_are_utf_8() {
 }
 
 #[test]
+fn a_declared_legacy_encoding_is_converted() {
+    for (name, content, expected) in [
+        (
+            "a.xml",
+            &b"<?xml version='1.0' encoding='koi8-r'?><a>\xC1\xC2</a>"[..],
+            "<?xml version='1.0' encoding='UTF-8'?><a>\u{430}\u{431}</a>",
+        ),
+        ("a.py", b"# coding: gbk\n# \xD6\xD0\xCE\xC4\n", "# coding: utf-8\n# \u{4E2D}\u{6587}\n"),
+    ] {
+        assert_eq!(fixed(name, content, &[]), expected);
+    }
+    assert_eq!(fixed("a.txt", b"\xC7\xD1\n", &["--from", "euc-kr"]), "\u{D55C}\n");
+}
+
+#[test]
 fn an_impossible_declaration_is_not_the_probable_encoding() {
     for (name, content) in [
-        ("a.xml", &b"<?xml version='1.0' encoding='koi8-r'?>\xC1\xC2"[..]),
+        ("a.xml", &b"<?xml version='1.0' encoding='hp-roman8'?>\xC1\xC2"[..]),
         ("a.xml", b"<?xml version='1.0' encoding='UTF-16'?>\xE9"),
         ("a.py", b"# coding: ascii\n\xE9"),
     ] {

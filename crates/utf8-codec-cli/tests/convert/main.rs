@@ -1,6 +1,7 @@
 //! The commands `convert`, `detect` and `mail`, and what all commands have in common.
 #![allow(missing_docs)]
 
+mod legacy;
 mod mail;
 #[cfg(unix)]
 mod output;

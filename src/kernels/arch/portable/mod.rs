@@ -4,6 +4,8 @@
 pub(in crate::kernels) mod base64;
 pub(super) mod classes;
 pub(in crate::kernels) mod count;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(in crate::kernels) mod escapes;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
@@ -11,7 +13,6 @@ pub(in crate::kernels) mod positions;
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
-pub(in crate::kernels) mod unmask;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 mod validation;
@@ -31,10 +32,11 @@ const FUNCTIONS: Functions = Functions {
     is_supported: || true,
     validate_function: validation::validate,
     is_text_function: validation::is_text,
+    plain: None,
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
-    unmask: unmask::unmask,
+    masked_text_end: |_, from, _| from,
     #[cfg(feature = "transcode")]
     ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]
@@ -47,6 +49,7 @@ const FUNCTIONS: Functions = Functions {
     quoted: None,
     find_all: positions::find_all,
     find_class: classes::find_class,
+    escapes_len: |_| 0,
     ascii_without: |_, _| 0,
     #[cfg(feature = "transcode")]
     utf16: None,

@@ -5,6 +5,10 @@
 
 mod entries;
 mod large;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod masked;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod plain;
 mod short;
 mod small;
 
@@ -12,6 +16,12 @@ pub(super) use entries::{entries, entry_methods};
 #[cfg(feature = "transcode")]
 pub(super) use large::ascii_len;
 pub(in crate::kernels) use large::{find, validate_large};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(in crate::kernels) use masked::{Masked, masked_text_end};
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(super) use plain::plain_entries;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub(in crate::kernels) use plain::{Plain, Search};
 pub(super) use short::LAST_TO_FRONT;
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
@@ -122,12 +132,16 @@ pub(in crate::kernels) trait Vector: Copy {
     #[cfg(test)]
     fn mark_bits(self) -> u64;
 
-    /// Calls the function [`validate`] without inlining it into [`is_text`].
+    /// Calls the function [`validate`], without inlining it into [`is_text`] if the type has one of its own.
     ///
     /// # Safety
     ///
     /// Same as for [`validate`].
-    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>;
+    #[inline(always)]
+    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
+        // SAFETY: the caller guarantees the requirements.
+        unsafe { validate::<Self>(chunk, state) }
+    }
 
     /// Calls the function [`validate_large`] without inlining it into [`validate`].
     ///

@@ -58,10 +58,11 @@ macro_rules! functions {
             is_supported: $is_supported,
             validate_function: $kernel::validate,
             is_text_function: $kernel::is_text,
+            plain: Some($kernel::validate_plain),
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,
-            unmask: $kernel::unmask,
+            masked_text_end: $kernel::masked_text_end,
             #[cfg(feature = "transcode")]
             ascii_len: $kernel::count::ascii_len,
             #[cfg(feature = "mime")]
@@ -72,6 +73,7 @@ macro_rules! functions {
             quoted: Some(avx2::quoted::decode_segments),
             find_all: $kernel::positions::find_all,
             find_class: $kernel::classes::find_class,
+            escapes_len: $kernel::positions::escapes_len,
             ascii_without: $kernel::classes::ascii_without,
             #[cfg(feature = "transcode")]
             decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],

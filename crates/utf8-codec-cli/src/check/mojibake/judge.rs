@@ -150,6 +150,8 @@ fn is_strong(sequence: &Sequence, text: &str) -> bool {
         }
         [0xE1, 0xB9, 0x85, _] => context.after.is_some_and(char::is_lowercase),
         [0xE1, 0xB8..=0xBB, ..] | [0xEF, ..] | [0xF0..=0xF4, ..] => is_rare,
+        // No language has œ or ž after ê.
+        [0xEA, 0x9C | 0x9E, ..] => true,
         // A letter of another script is not in a Latin word.
         _ => is_rare && !context.before.is_some_and(|before| before.is_ascii_alphabetic()),
     }

@@ -55,6 +55,8 @@ const LINES: &[&str] = &[
     "שלום עולם",
     "Հայաստան",
     "İstanbul’da Ağrı",
+    "Mbꞌal Çamakꞌota",
+    "mejomꞹ. Nuyo tara",
     // One letter of them, near the start of a word.
     "Màxim",
     "Là bas",

@@ -24,8 +24,9 @@ pub(super) mod utf16;
 
 use core::arch::x86_64::*;
 
-use crate::kernels::arch::portable;
-use crate::kernels::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods};
+use crate::kernels::arch::vector::{
+    self, LAST_TO_FRONT, Masked, Vector, entries, entry_methods, plain_entries,
+};
 use crate::kernels::state::Carry;
 #[cfg(feature = "transcode")]
 use crate::kernels::{
@@ -117,12 +118,6 @@ const fn or_too_large(mut table: [u8; 16]) -> [u8; 16] {
 static FIRST_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 entries!(Ymm, by_pairs, "avx2,bmi1");
-
-/// Implements [`unmask`](crate::kernels::functions::Functions): the portable loop, vectorized by the compiler.
-#[target_feature(enable = "avx2")]
-pub(super) fn unmask(input: &[u8], output: &mut [u8], key: [u8; 4]) -> bool {
-    portable::unmask::unmask(input, output, key)
-}
 
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
@@ -310,4 +305,50 @@ impl Vector for Ymm {
     entry_methods!();
 
     prefetches!();
+}
+
+plain_entries!(Ymm, "avx2,bmi1", {
+    type Equal = Self;
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> Self {
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
+        unsafe { Self(_mm256_cmpeq_epi8(self.0, _mm256_set1_epi8(byte.cast_signed()))) }
+    }
+
+    #[inline(always)]
+    fn bits(Self(equal): Self) -> u64 {
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
+        u64::from(unsafe { _mm256_movemask_epi8(equal) }.cast_unsigned())
+    }
+});
+
+impl core::ops::BitOr for Ymm {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+/// Implements [`masked_text_end`](crate::kernels::functions::Functions).
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) fn masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize {
+    // SAFETY: the features are enabled here.
+    unsafe { vector::masked_text_end::<Ymm>(bytes, from, key) }
+}
+
+impl Masked for Ymm {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: the caller guarantees AVX2.
+        unsafe { Self(_mm256_set1_epi32(word.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
+        unsafe { Self(_mm256_xor_si256(self.0, other.0)) }
+    }
 }

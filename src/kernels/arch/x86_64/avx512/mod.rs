@@ -20,8 +20,7 @@ pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 
-use crate::kernels::arch::portable::unmask::unmask_rest;
-use crate::kernels::arch::vector::{Vector, entries, entry_methods};
+use crate::kernels::arch::vector::{self, Masked, Vector, entries, entry_methods, plain_entries};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::state::Carry;
 #[cfg(feature = "transcode")]
@@ -45,27 +44,6 @@ pub(super) static UNITS: Units = Units {
 };
 
 entries!(Zmm, by_due_bytes, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2");
-
-/// Implements [`unmask`](crate::kernels::functions::Functions).
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-pub(super) fn unmask(input: &[u8], output: &mut [u8], key: [u8; 4]) -> bool {
-    let wide = _mm512_set1_epi32(i32::from_ne_bytes(key));
-    let mut all = _mm512_setzero_si512();
-    let (blocks, rest) = input.as_chunks::<256>();
-    let (outputs, last) = output.as_chunks_mut::<256>();
-    for (block, output) in blocks.iter().zip(outputs) {
-        for (block, output) in block.as_chunks::<64>().0.iter().zip(output.as_chunks_mut::<64>().0) {
-            // SAFETY: both have the length of a vector.
-            unsafe {
-                let text = _mm512_xor_si512(_mm512_loadu_si512(block.as_ptr().cast()), wide);
-                _mm512_storeu_si512(output.as_mut_ptr().cast(), text);
-                all = _mm512_or_si512(all, text);
-            }
-        }
-    }
-    let is_ascii = unmask_rest(rest, last, key);
-    is_ascii && _mm512_movepi8_mask(all) == 0
-}
 
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
@@ -181,4 +159,40 @@ impl Vector for Zmm {
     entry_methods!();
 
     prefetches!();
+}
+
+plain_entries!(Zmm, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2", {
+    type Equal = u64;
+
+    #[inline(always)]
+    fn equal(self, byte: u8) -> u64 {
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
+        unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn bits(equal: u64) -> u64 {
+        equal
+    }
+});
+
+/// Implements [`masked_text_end`](crate::kernels::functions::Functions).
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) fn masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize {
+    // SAFETY: the features are enabled here.
+    unsafe { vector::masked_text_end::<Zmm>(bytes, from, key) }
+}
+
+impl Masked for Zmm {
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        // SAFETY: the caller guarantees AVX-512.
+        unsafe { Self(_mm512_set1_epi32(word.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
+        unsafe { Self(_mm512_xor_si512(self.0, other.0)) }
+    }
 }

@@ -1,13 +1,10 @@
 //! Finds every position of a byte, with AVX-512 VBMI2: the positions of the equal bytes are compressed to the start of
 //! a vector.
 
-use core::arch::x86_64::{
-    _mm512_add_epi16, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi16,
-    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_set1_epi8,
-    _mm512_set1_epi16, _mm512_setzero_si512, _mm512_storeu_si512,
-};
+use core::arch::x86_64::*;
 
 use super::classes::NUMBERS;
+use crate::kernels::arch::portable::escapes::escapes_len_with;
 use crate::kernels::arch::portable::positions::find_all_with;
 use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
@@ -38,5 +35,17 @@ pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16;
         }
         start = _mm512_add_epi16(start, _mm512_set1_epi16(BLOCK as i16));
         count
+    })
+}
+
+/// Implements [`escapes_len`](crate::kernels::functions::Functions).
+#[target_feature(enable = "avx512f,avx512bw,bmi1")]
+pub(in crate::kernels) fn escapes_len(text: &[u8]) -> usize {
+    escapes_len_with(text, |block, bits, range| {
+        let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
+        // SAFETY: a block has the size of a vector.
+        let x = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+        let number = _mm512_sub_epi8(_mm512_or_si512(x, all(bits)), all(*range.start()));
+        _mm512_cmple_epu8_mask(number, all(range.end() - range.start()))
     })
 }

@@ -1,0 +1,293 @@
+//! Codecs: lines, text as it arrives, and server-sent events, with `FramedRead` and with hand-written code.
+
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::io;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use eventsource_stream::Eventsource;
+use futures::executor::block_on;
+use futures::{Stream, StreamExt, stream};
+use sse_stream::SseByteStream;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::TcpStream;
+use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
+use utf8_codec::codec::{ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::stream::SseStream;
+
+use crate::corpora::{Corpus, lines};
+use crate::measure::{Contender, Effort};
+use crate::table::{Bench, goal};
+
+const CAPACITY: usize = 64 * 1024;
+
+/// A text codec around simdutf8. It returns the well-formed prefix, and keeps an unfinished sequence in the buffer.
+struct WholeTexts;
+
+impl Decoder for WholeTexts {
+    type Item = Bytes;
+    type Error = io::Error;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Bytes>> {
+        let good = match simdutf8::compat::from_utf8(buffer) {
+            Ok(text) => text.len(),
+            Err(error) if buffer.len() - error.valid_up_to() < 4 => error.valid_up_to(),
+            Err(_) => return Err(io::ErrorKind::InvalidData.into()),
+        };
+        Ok((good > 0).then(|| buffer.split_to(good).freeze()))
+    }
+}
+
+/// Returns the number of bytes in all frames.
+async fn frames<D: Decoder<Error: core::fmt::Debug>>(
+    source: impl AsyncRead + Unpin,
+    codec: D,
+    len: impl Fn(D::Item) -> usize,
+) -> u64 {
+    let mut framed = FramedRead::with_capacity(source, codec, CAPACITY);
+    let mut bytes = 0;
+    while let Some(frame) = framed.next().await {
+        bytes += len(frame.expect("the text is good")) as u64;
+    }
+    bytes
+}
+
+/// Hand-written code with memchr for the line and simdutf8 for the text, without allocations.
+async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
+    let mut buffer = BytesMut::with_capacity(CAPACITY);
+    let mut bytes = 0;
+    loop {
+        buffer.reserve(CAPACITY / 2);
+        if source.read_buf(&mut buffer).await.expect("it can be read") == 0 {
+            return bytes;
+        }
+        let mut start = 0;
+        while let Some(len) = memchr::memchr(b'\n', &buffer[start..]) {
+            let line = simdutf8::basic::from_utf8(&buffer[start..start + len]).expect("the text is good");
+            bytes += black_box(line).len() as u64;
+            start += len + 1;
+        }
+        let _ = buffer.split_to(start);
+    }
+}
+
+/// Encodes all lines into the buffer, which has enough capacity for them.
+fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
+    mut codec: E,
+    lines: &'a [String],
+    buffer: &mut BytesMut,
+) -> u64 {
+    buffer.clear();
+    for line in lines {
+        codec.encode(black_box(line), buffer).expect("there is no limit");
+    }
+    black_box(&buffer[..]).len() as u64
+}
+
+impl Bench {
+    pub fn codecs(&self) {
+        self.framed();
+        self.loopback();
+        self.encoder();
+        self.events();
+        self.events_after_an_error();
+    }
+
+    /// Inputs in the L2 cache, so that neither memory bandwidth nor a socket is measured.
+    fn framed(&self) {
+        let runtime = &self.runtime;
+        for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic] {
+            let mut text = corpus.text(1 << 20);
+            text.push('\n');
+            let (data, name, bytes) = (text.as_bytes(), corpus.name(), text.len());
+            let scenario = "`FramedRead`, text as it arrives";
+            if self.is_wanted(scenario) {
+                let contenders = vec![
+                    Contender::new("ours", move || {
+                        runtime.block_on(frames(data, Utf8Codec::new(), |text| text.len()))
+                    }),
+                    Contender::new("a codec over simdutf8", move || {
+                        runtime.block_on(frames(data, WholeTexts, |text| text.len()))
+                    }),
+                ];
+                let goal = goal(if corpus == Corpus::AsciiJson { 1.0 } else { 1.5 });
+                self.row(scenario, name, bytes, contenders, goal);
+            }
+            let lines_codec = || {
+                Contender::new("tokio-util (LinesCodec)", move || {
+                    runtime.block_on(frames(data, LinesCodec::new(), |line| line.len()))
+                })
+            };
+            let scenario = "lines, one item each";
+            if self.is_wanted(scenario) {
+                let ours = Contender::new("ours", move || {
+                    runtime.block_on(frames(data, Utf8LinesCodec::new(), |line| line.len()))
+                });
+                let goal =
+                    goal(1.2).because("two changes of the reference count of the read buffer for each line");
+                self.row(scenario, name, bytes, vec![ours, lines_codec()], goal);
+            }
+            let scenario = "lines, one item for each read";
+            if self.is_wanted(scenario) {
+                let contenders = vec![
+                    Contender::new("ours", move || {
+                        let codec = Utf8LinesCodec::new().into_batches();
+                        let len = |line: &str| black_box(line).len();
+                        runtime.block_on(frames(data, codec, |lines| lines.iter().map(len).sum()))
+                    }),
+                    Contender::new("hand-written, memchr and simdutf8", move || {
+                        runtime.block_on(lines_by_hand(data))
+                    }),
+                    lines_codec(),
+                ];
+                self.row(scenario, name, bytes, contenders, goal(2.0));
+            }
+        }
+    }
+
+    /// The CPU time of the reader of a TCP connection, with that of the kernel.
+    fn loopback(&self) {
+        let scenario = "lines of 80 B over loopback TCP";
+        for corpus in
+            [Corpus::EnglishHtml, Corpus::FrenchHtml].into_iter().filter(|_| self.is_wanted(scenario))
+        {
+            let text = corpus.text(8 << 20);
+            let ascii = text.replace(|character: char| !character.is_ascii(), "e");
+            let (name, text) = match corpus {
+                Corpus::EnglishHtml => ("ASCII", lines(&ascii, 80, "\n")),
+                _ => ("French", lines(&text, 80, "\n")),
+            };
+            let data: &'static [u8] = Box::leak(text.into_boxed_str().into_boxed_bytes());
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.local_addr().expect("an address");
+            // This thread sends the text over every connection.
+            std::thread::spawn(move || {
+                for connection in listener.incoming() {
+                    let _ = io::Write::write_all(&mut connection.expect("a connection"), data);
+                }
+            });
+            let runtime = &self.runtime;
+            macro_rules! reader {
+                ($name:literal, $codec:expr, $len:expr) => {
+                    Contender::new($name, move || {
+                        runtime.block_on(async {
+                            let socket = TcpStream::connect(address).await.expect("a connection");
+                            let mut framed = FramedRead::new(socket, $codec);
+                            let mut bytes = 0;
+                            while let Some(line) = framed.next().await {
+                                bytes += $len(line.expect("the text is good")) as u64;
+                            }
+                            bytes
+                        })
+                    })
+                };
+            }
+            let ours = |name| match name {
+                "ours" => reader!("ours", Utf8LinesCodec::new(), |line: utf8_codec::ByteString| line.len()),
+                _ => reader!(
+                    "our `Utf8LinesCodec` alone",
+                    Utf8LinesCodec::new(),
+                    |line: utf8_codec::ByteString| line.len()
+                ),
+            };
+            let with_errors = || {
+                reader!("ours", ErrorsAsItems::new(Utf8LinesCodec::new()), |line: Result<
+                    utf8_codec::ByteString,
+                    _,
+                >| {
+                    line.expect("the text is good").len()
+                })
+            };
+            let peer = || reader!("tokio-util (LinesCodec)", LinesCodec::new(), |line: String| line.len());
+            let effort = Effort { turn: Duration::ZERO, ..self.effort };
+            let goal_of = goal(if name == "ASCII" { 1.2 } else { 1.8 })
+                .because("most of the time is that of the kernel, which both need");
+            self.row_with(effort, scenario, name, data.len(), vec![ours("ours"), peer()], goal_of);
+            let input = format!("{name}, `ErrorsAsItems`");
+            self.row_with(effort, scenario, &input, data.len(), vec![with_errors(), peer()], goal_of);
+            let input = format!("{name}, cost of `ErrorsAsItems`");
+            let contenders = vec![with_errors(), ours("alone")];
+            let goal = goal(0.97).because("each item is moved once more");
+            self.row_with(effort, scenario, &input, data.len(), contenders, goal);
+        }
+    }
+
+    /// Encodes lines of 8 to 140 bytes into one buffer.
+    fn encoder(&self) {
+        let scenario = "encoder, lines of 8 to 140 B";
+        for corpus in [Corpus::AsciiJson, Corpus::Cyrillic].into_iter().filter(|_| self.is_wanted(scenario)) {
+            let lines = &corpus.strings(8..=140, 500);
+            let bytes = lines.iter().map(|line| line.len() + 1).sum();
+            let (mut a, mut b) = (BytesMut::with_capacity(bytes + 64), BytesMut::with_capacity(bytes + 64));
+            let contenders = vec![
+                Contender::new("ours", move || encoded(Utf8LinesCodec::new(), lines, &mut a)),
+                Contender::new("tokio-util (LinesCodec)", move || encoded(LinesCodec::new(), lines, &mut b)),
+            ];
+            let goal =
+                goal(0.95).because("each line is searched for a terminator, which LinesCodec does not do");
+            self.row(scenario, corpus.name(), bytes, contenders, goal);
+        }
+    }
+
+    /// Tokens of a language model, and larger documents.
+    fn events(&self) {
+        for (scenario, lens, read) in [
+            ("server-sent events of 20 to 40 B, reads of 1 KiB", 20..=40, 1024),
+            ("server-sent events of 1 to 4 KiB, reads of 16 KiB", 1024..=4096, 16 * 1024),
+        ] {
+            for corpus in
+                [Corpus::AsciiJson, Corpus::Cyrillic].into_iter().filter(|_| self.is_wanted(scenario))
+            {
+                let count = RESPONSE / (lens.start() + lens.end()) * 2;
+                let texts = corpus.strings(lens.clone(), count);
+                let response: String = texts
+                    .iter()
+                    .map(|text| format!("data: {}\n\n", text.replace(['\r', '\n'], " ")))
+                    .collect();
+                let chunks = &cut(response.as_bytes(), read);
+                self.row(scenario, corpus.name(), response.len(), readers_of_events(chunks), goal(1.0));
+            }
+        }
+    }
+
+    /// A response with one ill-formed byte in a comment at the start. eventsource-stream returns no event then, so it is not
+    /// a contender.
+    fn events_after_an_error(&self) {
+        let scenario = "server-sent events after an ill-formed byte";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        let event = "data: {\"choices\":[{\"delta\":{\"content\":\"na\u{EF}ve\"}}]}\n\n";
+        let mut response = b": \xFF\n".to_vec();
+        response.extend_from_slice(event.repeat(RESPONSE / event.len()).as_bytes());
+        let chunks = &cut(&response, 1024);
+        let mut contenders = readers_of_events(chunks);
+        contenders.remove(1);
+        let goal = goal(1.0).because("sse-stream does not validate comments");
+        self.row(scenario, "256 KiB", response.len(), contenders, goal);
+    }
+}
+
+/// The bytes of a response.
+const RESPONSE: usize = 256 * 1024;
+
+fn cut(response: &[u8], chunk: usize) -> Vec<Bytes> {
+    response.chunks(chunk).map(Bytes::copy_from_slice).collect()
+}
+
+fn readers_of_events(chunks: &[Bytes]) -> Vec<Contender<'_>> {
+    let read = move || stream::iter(chunks.iter().cloned().map(Ok::<_, Infallible>));
+    vec![
+        Contender::new("ours", move || total(SseStream::new(read()), |event| event.data.len())),
+        Contender::new("eventsource-stream", move || total(read().eventsource(), |event| event.data.len())),
+        Contender::new("sse-stream", move || {
+            total(SseByteStream::new(read()), |event| event.data.map_or(0, |data| data.len()))
+        }),
+    ]
+}
+
+/// Returns the number of data bytes in all events.
+fn total<E, X>(events: impl Stream<Item = Result<E, X>>, len: impl Fn(E) -> usize) -> u64 {
+    block_on(events.fold(0, |total, event| core::future::ready(total + event.map_or(0, &len) as u64)))
+}

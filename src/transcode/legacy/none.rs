@@ -1,0 +1,50 @@
+//! The types without the feature `encoding_rs`. They have no values.
+
+use crate::encoding::Encoding;
+use crate::transcode::item::{EncodedSequence, Item};
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::transcode) enum LegacySource {}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::transcode) enum LegacyTarget {}
+
+impl LegacySource {
+    pub(in crate::transcode) fn read(&self, _: &[u8]) -> Item {
+        match *self {}
+    }
+
+    pub(in crate::transcode) fn read_last(&self, _: &[u8]) -> Item {
+        match *self {}
+    }
+
+    pub(in crate::transcode) fn decode(&self, _: &[u8], _: &mut [u8]) -> (usize, usize) {
+        match *self {}
+    }
+
+    pub(in crate::transcode) fn advance(&mut self, _: &[u8]) {
+        match *self {}
+    }
+}
+
+impl LegacyTarget {
+    pub(in crate::transcode) const fn of(_: Encoding) -> Option<Self> {
+        None
+    }
+
+    pub(in crate::transcode) fn encode(&self, _: char) -> Option<EncodedSequence> {
+        match *self {}
+    }
+
+    pub(in crate::transcode) fn encode_text(&self, _: &str, _: &mut [u8]) -> (usize, usize) {
+        match *self {}
+    }
+
+    pub(in crate::transcode) fn advance(&mut self, _: &[u8]) {
+        match *self {}
+    }
+
+    pub(in crate::transcode) fn end(&self) -> &'static [u8] {
+        match *self {}
+    }
+}

@@ -1,0 +1,83 @@
+//! Bodies and encoded words in other charsets: the errors of the transcoder, with their offsets on the wire.
+
+use utf8_codec::ErrorKind;
+use utf8_codec::mime::{BodyDecoder, BodyPiece, MessageValidator, MimeErrorKind, PartKind, TransferEncoding};
+use utf8_codec::transcode::Encoding;
+
+use crate::support::legacy::{decode, dirty, index};
+use crate::support::messages::{summary, validate, validate_with};
+use crate::support::transfer::{bytes, decode as transferred};
+use crate::support::{Rng, some_partitions};
+
+#[test]
+fn bodies_have_the_text_of_the_charset_and_offsets_on_the_wire() {
+    let mut rng = Rng::new(2047);
+    for charset in [Encoding::Gb18030, Encoding::Iso2022Jp, Encoding::ShiftJis, Encoding::Windows1253] {
+        let index = index(charset);
+        for transfer in [TransferEncoding::Base64, TransferEncoding::QuotedPrintable] {
+            let text = dirty(&mut rng, &index, 60);
+            let body = bytes(transfer, &text);
+            let decoded = transferred(transfer, false, &[&body]);
+            let parts = decode(charset, &decoded.bytes);
+            let errors: Vec<_> = parts.iter().filter_map(|part| part.as_ref().err()).collect();
+            let expected: Vec<_> =
+                errors.iter().map(|&&(at, len)| (decoded.offsets[at as usize], Some(at), len)).collect();
+            let text: String = parts.iter().flatten().map(String::as_str).collect();
+            some_partitions(&body, 10, |chunks| {
+                let mut decoder = BodyDecoder::new(transfer).with_charset(charset);
+                let (mut out, mut found) = (String::new(), Vec::new());
+                let mut keep = |piece: BodyPiece<'_>| match piece {
+                    BodyPiece::Text(text) => out.push_str(text),
+                    BodyPiece::Seam(character) => out.push(character),
+                    BodyPiece::Error(error) if matches!(error.kind, MimeErrorKind::Text(_)) => {
+                        assert_eq!(error.utf8_error().unwrap().encoding(), charset);
+                        found.push((error.offset, error.decoded_offset, error.len));
+                    }
+                    _ => {}
+                };
+                chunks.iter().for_each(|chunk| decoder.feed_with(chunk, &mut keep));
+                decoder.finish_with(&mut keep);
+                assert_eq!((&out, &found), (&text, &expected), "{charset} {transfer:?} {chunks:02X?}");
+            });
+        }
+    }
+}
+
+const MAIL: &[u8] = b"Subject: =?gb2312?B?xOO6ww==?= =?shift_jis?Q?=83e=FD?=\r\n\
+    Content-Type: multipart/mixed; boundary=b\r\n\
+    \r\n\
+    --b\r\n\
+    Content-Type: text/plain; charset=iso-2022-jp\r\n\
+    \r\n\
+    \x1B$BF|\x1B(B\r\n\
+    --b\r\n\
+    Content-Type: text/plain; charset=EUC-KR\r\n\
+    Content-Transfer-Encoding: base64\r\n\
+    \r\n\
+    x9GxIA==\r\n\
+    --b\r\n\
+    Content-Type: text/plain; charset=klingon\r\n\
+    \r\n\
+    \xFF\r\n\
+    --b--\r\n";
+
+#[test]
+fn other_charsets_are_checked_on_request() {
+    assert!(validate(MAIL).is_ok());
+    let verdict = validate_with(&MessageValidator::new().with_other_charsets(true), MAIL);
+    let expected =
+        "0 multipart/mixed InvalidLead@49\n1 text/plain\n2 text/plain MissingContinuation@251\n3 text/plain";
+    assert_eq!(summary(&verdict), expected);
+    let kinds: Vec<_> = verdict.parts.iter().map(|part| (part.kind, part.characters)).collect();
+    let text = |characters| (PartKind::Text, Some(characters));
+    assert_eq!(kinds, [(PartKind::Multipart, None), text(1), text(2), (PartKind::OtherText, None)]);
+    let error = verdict.parts[2].errors()[0];
+    assert_eq!(
+        (error.kind, error.decoded_offset),
+        (MimeErrorKind::Text(ErrorKind::MissingContinuation), Some(2))
+    );
+    assert_eq!(
+        error.to_string(),
+        "ill-formed EUC-KR at byte 251 (decoded byte 2, MissingContinuation, 1 byte)"
+    );
+}
