@@ -37,7 +37,8 @@
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
 //! | `arch/shuffles.rs` | the tables that AVX2 and NEON share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
-//! | `functions.rs` | the functions that a kernel consists of, and how they are called |
+//! | `functions.rs` | the functions that a kernel consists of |
+//! | `kernel.rs` | a kernel that the CPU supports, and how its functions are called |
 //! | `class.rs` | a class: the set of characters that a search finds |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
@@ -79,6 +80,8 @@ mod dispatch;
 pub(crate) mod escapes;
 mod formula;
 mod functions;
+#[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
+mod kernel;
 #[cfg(feature = "transcode")]
 mod latin;
 pub(crate) mod masked;
