@@ -51,7 +51,7 @@
 //! | family | AVX-512: lines, bytes | factor | AVX2: lines, bytes | factor | NEON: lines |
 //! |---|---|---|---|---|---|
 //! | validation (measured with a copy) | 167, 15,700 | 1.8 to 12 | 264, 16,674 | 1.5 to 7 | 138 |
-//! | classes and subsets | 148, 2,902 | 26 to 55 | 81, 7,184 | 11 to 25 | |
+//! | classes and subsets | 143, 1,508 | 26 to 55 | 97, 6,185 | 11 to 25 | |
 //! | counts and positions | 94, 3,114 | not measured | 77, 9,208 | not measured | |
 //! | copies (measured with CESU-8) | 37, 2,548 | 30 to 61 | 37, 2,064 | 16 to 53 | 50 |
 //! | UTF-8 to UTF-16 and back | 256, 10,198 | 2.2 to 30 | 349, 12,958 | 1.6 to 16 | 288 |
