@@ -396,8 +396,8 @@ class Classes(Finds):
 
     def do_let(self, names, pattern, expression):
         super().do_let(names, pattern, expression)
-        if pattern == "seconds":
-            names["seconds"] = Next(self.next_)
+        if pattern == "leads":
+            names["leads"] = Next(self.next_)
 
     def operate(self, operator, left, right):
         if isinstance(left, Next):
@@ -419,8 +419,8 @@ class Classes(Finds):
             case "trailing_zeros", Next():
                 return Int(value.at, "u32")
             case "first_chunk", Slice():
-                # In the loop over groups, which has `next`, the call is for a group and the byte after it.
-                size = GROUP + 1 if "next" in names else BLOCK
+                # In the loop over groups, which has `next`, the call is for a group and the two bytes after it.
+                size = GROUP + 2 if "next" in names else BLOCK
                 return Option(Slice(value.memory[:size]), True) if size <= len(value.memory) else Option()
             case "get", Slice():
                 first, end = arguments[0].within(len(value.memory))
@@ -429,11 +429,11 @@ class Classes(Finds):
 
 
 def prove_find_class(report):
-    """An iteration of the loop of `find_class`: groups are passed over only if each has passed a test. In a block, a lead byte is
-    discarded exactly if its second byte is known and not in the class."""
-    start, before, marks, has_second = 64, 5, [Bool(f"bit_{i}") for i in range(BLOCK)], Bool("has_second")
-    many = [*((2 * GROUP + 1, None, test, 0) for test in range(3)), (GROUP + 1, None, 0, 0), (GROUP, None, 0, 0), (GROUP, None, 0, 65), (BLOCK, None, 2, 0)]
-    few = [(2, None), (0, None), (BLOCK + 1, BLOCK - 1), *((BLOCK, i) for i in range(BLOCK)), (3, 0), (3, 1), (3, 2)]
+    """An iteration of the loop of `find_class`: groups are passed over only if each has passed a test. In a block, a byte is
+    discarded exactly if the text from there does not begin with a character of the class."""
+    start, before, marks, begins = 64, 5, [Bool(f"bit_{i}") for i in range(BLOCK)], Bool("begins")
+    many = [*((2 * GROUP + 2, None, test, 0) for test in range(3)), (GROUP + 2, None, 0, 0), (GROUP + 1, None, 0, 0), (GROUP + 1, None, 0, 65), (BLOCK, None, 2, 0)]
+    few = [(3, None), (0, None), (BLOCK + 1, BLOCK - 1), *((BLOCK, i) for i in range(BLOCK)), (3, 0), (3, 1), (3, 2)]
     for length, lead, first_test, unclean in [*many, *((*case, 0, start + 1) for case in few)]:
         x = symbolic("x", start + length)
         rest = x[start:]
@@ -447,7 +447,7 @@ def prove_find_class(report):
 
             def is_clean(test, group):
                 at = next(at for at, byte in enumerate(x) if byte.eq(group.memory[0]))
-                assert group.memory == x[at:at + GROUP + 1] and first_test <= Library.number(test) < 3
+                assert group.memory == x[at:at + GROUP + 2] and first_test <= Library.number(test) < 3
                 groups.append((at, Bool(f"passes_{test}_{at}")))
                 return groups[-1][1]
 
@@ -457,19 +457,19 @@ def prove_find_class(report):
 
             presets = {"count": before, "start": start, "test": first_test, "unclean": unclean}
             presets = {name: Int(value, "u8" if name == "test" else "usize") for name, value in presets.items()}
-            pairs = []
-            replaced = {"write_positions": write, "has_second": lambda _, *pair: pairs.append(pair) or has_second}
+            texts = []
+            replaced = {"write_positions": write, "begins": lambda _, text: texts.append(text) or begins}
             machine = Classes(*sources(*CLASSES), next_=lead, decisions=decisions, presets=presets, replaced=replaced)
             machine.sizes = []
             result = machine.run("find_class_with", Slice(x), Struct({}), Space(CAPACITY), is_clean, block_bits)
-            return machine, calls, blocks, groups, pairs, result
+            return machine, calls, blocks, groups, texts, result
 
-        for count, (machine, calls, blocks, groups, pairs, result) in enumerate(paths(make, [], lambda conditions: True), 1):
+        for count, (machine, calls, blocks, groups, texts, result) in enumerate(paths(make, [], lambda conditions: True), 1):
             names, here = machine.scope, And(*machine.conditions)
             found = machine.number(names["start"]) - start
             if not calls:
                 passed = {at: test for at, test in groups if any(test.eq(condition) for condition in machine.conditions)}
-                first = min(start, start + length - GROUP - 1)
+                first = min(start, start + length - GROUP - 2)
                 assert found > 0 and list(passed) == list(range(first, start + found, GROUP)) and machine.number(names["count"]) == before
                 report.prove("find_class: groups are passed over only after a test", Implies(here, And(*passed.values())))
                 continue
@@ -478,14 +478,14 @@ def prove_find_class(report):
             as_bytes = [it if not isinstance(it, (Int, int)) else BitVecVal(Library.number(it), 8) for it in block]
             assert found == taken and machine.number(at) == start and room.at.equals(Total(before))
             assert Total.of(names["count"]).equals(Total(before, [(1, bits)]))
-            if pairs:
-                ((first, second),) = pairs
-                assert first.value.eq(rest[lead]) and second.value.eq(rest[lead + 1])
+            if texts:
+                (text,) = texts
+                assert text.memory == rest[lead:]
             claims = [a == b for a, b in zip(as_bytes, rest[:taken] + [BitVecVal(0, 8)] * (BLOCK - taken))]
             for i in range(BLOCK):
                 expected = marks[i] if i < taken else z3_bool(False)
-                if i == lead and i + 1 < length:
-                    expected = And(marks[i], Not(And(UGE(rest[i], 0x80), Not(has_second))))
+                if i == lead and i < taken:
+                    expected = And(marks[i], begins)
                 claims.append(z3_bool(bits.list[i]) == expected)
             report.prove(f"find_class: {length} bytes, the lead byte {lead}, path {count}", Implies(here, And(*claims)))
 

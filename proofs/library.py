@@ -24,13 +24,6 @@ class Variant:
         self.name, self.values = name, values
 
 
-class Recorder:
-    """A value of which only the calls of its methods are known, in order."""
-
-    def __init__(self, calls=()):
-        self.calls = list(calls)
-
-
 class Span:
     """A range of integers."""
 
@@ -283,10 +276,6 @@ class Library(Paths):
         if name in self.replaced and isinstance(value, Struct):
             return self.replaced[name](value, *arguments)
         match name, value:
-            case "or", Recorder():
-                return Recorder(value.calls + arguments[0].calls)
-            case _, Recorder():
-                return Recorder([*value.calls, (name, *map(self.number, arguments))])
             case "and_then", Option():
                 return arguments[0](value.value) if value.is_some else value
             case "len", list():

@@ -42,7 +42,6 @@ import neon_copies
 import neon_utf16
 import paths
 import portable
-import prefixes
 import rust
 import searches
 import transfer
@@ -58,11 +57,10 @@ OTHERS = {
     "utf32": (f"{AVX512}/utf32.rs", conversions.PARTS["utf32"]),
     "latin": (f"{AVX512}/latin.rs", conversions.PARTS["latin"]),
     "find_class": (f"{AVX512}/classes.rs", [
-        (classes.prove_blocks, 65), (classes.prove_groups, 257, False), (classes.prove_ascii_without, classes.AVX512),
+        (classes.prove_blocks, 66), (classes.prove_groups, 258, False), (classes.prove_ascii_without, classes.AVX512),
         (searches.prove_write,),
     ]),
     "find_class_avx2": ("arch/x86_64/avx2/classes.rs", [(classes.prove_avx2,)]),
-    "subset": ("../subset.rs", [*((classes.prove_ranges, ranges) for ranges in classes.RANGES), (classes.prove_presets,)]),
     "count": (f"{AVX512}/count.rs", [(searches.prove_count,), (searches.prove_count_ascii,)]),
     "positions": (f"{AVX512}/positions.rs", [(searches.prove_find_all,)]),
     "base64": (f"{AVX512}/base64.rs", [(prove,) for prove in transfer.PARTS["base64"]]),
@@ -87,10 +85,6 @@ OTHERS = {
     "neon_encode_ascii": ("arch/aarch64/to_utf16.rs", neon_copies.PARTS["to_utf16"]),
     "neon_decode_ascii": ("arch/aarch64/utf16.rs", neon_copies.PARTS["utf16"]),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
-    "prefixes": ("prefixes.rs", [
-        (prefixes.prove_nibbles,), (prefixes.prove_union,), (prefixes.prove_sets,),
-        *((prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")),
-    ]),
     "shuffles": ("arch/shuffles.rs", [(avx2_conversions.prove_table, avx2_conversions.SHUFFLES)]),
     **{
         f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", [

@@ -339,6 +339,9 @@ VECTORS = {
     "_mm512_maddubs_epi16": madd(1),
     "_mm512_madd_epi16": madd(2),
     "_mm512_maskz_loadu_epi8": masked_read(1, 64),
+    "_mm512_mask_permutexvar_epi8": lambda source, mask, order, table: [
+        look_up(table, Extract(5, 0, index)) if bit else old for old, bit, index in zip(source, mask_of(mask, 64), order)
+    ],
     "_mm512_maskz_loadu_epi16": masked_read(2, 32),
     "_mm512_mask_loadu_epi8": lambda source, mask, pointer: masked_read(1, 64)(mask, pointer, source),
     "_mm512_maskz_set1_epi8": lambda mask, value: select(1)(mask, [BitVecVal(0, 8)] * 64, splat(value.bits(), 64)),

@@ -1,9 +1,8 @@
 //! Recognition of the encodings of the family of ISO/IEC 2022 that have 7 bits.
 
-use crate::kernels::classes::{self, Class};
+use crate::kernels;
 
 const ESC: u8 = 0x1B;
-const ESCAPE: Class = Class::EMPTY.with_ascii(ESC, ESC);
 
 /// Searches the escape sequence that designates a set with two bytes for each character.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +33,7 @@ impl Escapes {
         let mut rest = chunk;
         while self.label.is_none() {
             if self.state == State::Nothing {
-                let mut skipped = rest.len();
-                classes::each(rest, &ESCAPE, |at| {
-                    skipped = at;
-                    false
-                });
-                rest = &rest[skipped..];
+                rest = &rest[kernels::first_position(rest, ESC).unwrap_or(rest.len())..];
             }
             let Some((&byte, after)) = rest.split_first() else { return };
             rest = after;

@@ -12,8 +12,8 @@ struct Product([Set; 3]);
 /// if there are more, so the class may contain more sequences than were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Class {
-    /// A bit for each byte `00..=3F`, `40..=7F` and `C0..=FF`.
-    words: [u64; 3],
+    /// A bit for each byte `00..=3F`, `40..=7F` and `C0..=FF`, and for each second byte of a sequence of 2 bytes.
+    words: [u64; 4],
     /// For the lead byte and the two bytes after it: which products have the byte.
     tables: [Table; 3],
 }
@@ -24,12 +24,13 @@ pub(crate) struct Class {
 pub(super) struct Table {
     /// By the low 6 bits of a byte.
     pub(super) entries: [u8; 64],
-    /// By the high 4 bits of a byte: the products with a byte of which bits 4 and 5 are the same.
+    /// By the low 4 bits and by the high 4 bits of a byte: the products that have such a byte, of which bits 6 and 7 are not
+    /// compared.
     #[cfg_attr(
         not(all(target_arch = "x86_64", target_feature = "sse2")),
         allow(dead_code, reason = "only AVX2")
     )]
-    pub(super) rows: [u8; 16],
+    pub(super) halves: [[u8; 16]; 2],
 }
 
 impl Class {
@@ -37,7 +38,7 @@ impl Class {
     pub(super) const PRODUCTS: usize = 6;
 
     pub(crate) const EMPTY: Self =
-        Self { words: [0; 3], tables: [Table { entries: [0; 64], rows: [0; 16] }; 3] };
+        Self { words: [0; 4], tables: [Table { entries: [0; 64], halves: [[0; 16]; 2] }; 3] };
 
     /// Adds a range of ASCII bytes.
     pub(crate) const fn with_ascii(mut self, first: u8, last: u8) -> Self {
@@ -67,16 +68,20 @@ impl Class {
             bit += 1;
         }
         self.words[2] |= sets[0];
+        if sets[0] as u32 != 0 {
+            self.words[3] |= sets[1];
+        }
         let mut table = 0;
         while table < 3 {
             let (mut value, set) = (0, sets[table]);
             while value < 64 {
                 if set >> value & 1 != 0 {
                     self.tables[table].entries[value] |= 1 << best;
-                    let mut row = value >> 4;
-                    while row < 16 {
-                        self.tables[table].rows[row] |= 1 << best;
-                        row += 4;
+                    self.tables[table].halves[0][value & 15] |= 1 << best;
+                    let mut high = value >> 4;
+                    while high < 16 {
+                        self.tables[table].halves[1][high] |= 1 << best;
+                        high += 4;
                     }
                 }
                 value += 1;
@@ -123,21 +128,26 @@ impl Class {
         }
     }
 
-    /// Whether the first character of text is in the class. Of the bytes after a lead byte only the low 6 bits are compared.
-    /// Bytes that are missing are in every set.
+    /// Whether the first character of text is in the class. The byte after a lead byte must be a continuation byte; of the
+    /// one after it only the low 6 bits are compared. Bytes that are missing are in every set.
     #[inline]
     pub(crate) fn begins(&self, text: &[u8]) -> bool {
         let Some(&first) = text.first() else { return false };
+        if first.is_ascii() {
+            return self.has(first);
+        }
         let entry = |at: usize| match text.get(at) {
             Some(byte) => self.tables[at].entries[usize::from(byte & 63)],
             None => u8::MAX,
         };
-        if first.is_ascii() { self.has(first) } else { first >= 0xC0 && entry(0) & entry(1) & entry(2) != 0 }
+        let is_sequence = first >= 0xC0 && text.get(1).is_none_or(|byte| byte & 0xC0 == 0x80);
+        is_sequence && entry(0) & entry(1) & entry(2) != 0
     }
 
-    /// Three words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, and the lead bytes.
+    /// Four words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the lead bytes, and the second bytes of
+    /// sequences of 2 bytes.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn words(&self) -> [u64; 3] {
+    pub(super) const fn words(&self) -> [u64; 4] {
         self.words
     }
 

@@ -12,8 +12,9 @@ use core::fmt;
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use super::arch;
-pub use super::functions::Kernel;
-use super::functions::{IsText, of_each};
+use super::functions::IsText;
+pub use super::kernel::Kernel;
+use super::kernel::of_each;
 
 impl Kernel {
     /// Returns the kernels that this CPU supports, the best first.

@@ -1,24 +1,84 @@
-//! The functions that a kernel consists of, and how they are called.
+//! The functions that a kernel consists of.
 
 use core::fmt;
 use core::num::NonZeroUsize;
 
-use super::arch;
 use super::class::Class;
 use super::state::ScanState;
 
-/// A kernel that this CPU supports, as its index in [`arch::ALL`]. Its functions can be called, because a value of this
-/// type exists only for a kernel that the CPU supports.
-#[derive(Clone, Copy)]
-#[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
-pub struct Kernel(u8);
-
-/// Declares the functions of a kernel: for each a field of [`Functions`], and a method of [`Kernel`] that calls it. Those
-/// of `variants` have a number of variants, and the first argument of the method selects one. The method of a field returns
-/// it.
-///
-/// Each method has a table of its own, so that a program contains only the functions that it calls.
+/// Calls a macro with the functions of a kernel. Those of `variants` have a number of variants.
 macro_rules! functions {
+    ($callback:ident) => {
+        $callback! {
+            functions {
+                /// Counts how often a byte occurs.
+                count(bytes: &[u8], wanted: u8) -> usize;
+                count_range(bytes: &[u8], range: Range) -> usize;
+                /// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is
+                /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the
+                /// number of occurrences.
+                count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize);
+                /// Returns an index up to which bytes that are masked with the key are well-formed, a number of vectors after `from`.
+                /// Returns `from` if the kernel has no vector code for it.
+                masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize;
+                /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
+                #[cfg(feature = "transcode")]
+                ascii_len(bytes: &[u8]) -> usize;
+                /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
+                /// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them
+                /// may be overwritten.
+                #[cfg(feature = "mime")]
+                decode_base64(symbols: &[u8], output: &mut [u8]) -> usize;
+                /// Decodes lines of base64 that all have this form. Stops before a line of another form, and at the end of the
+                /// input or the output. Returns the number of lines decoded. Output after them may be overwritten.
+                #[cfg(feature = "mime")]
+                decode_base64_lines(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
+                /// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
+                find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
+                /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
+                /// [`Found::searched`] bytes are searched.
+                find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
+                /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON. It ends between
+                /// escapes. Returns 0 if the kernel has no vector code for it.
+                escapes_len(text: &[u8]) -> usize;
+                /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups
+                /// of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
+                ascii_without(bytes: &[u8], class: &Class) -> usize;
+            }
+            variants {
+                /// ISO 8859-1 and windows-1252 to UTF-8, as [`Convert`].
+                #[cfg(feature = "transcode")]
+                decode_latin[2](input: &[u8], output: &mut [u8]) -> (usize, usize);
+                /// Copies the bytes at the start of the input, in groups: those below `80`, below `80` without `00`, below `F0`,
+                /// and below `F0` without `00`. Stops before the group with the first other byte, and at or shortly before the
+                /// end of the input or the output. Returns the number of bytes copied, which is 0 if the kernel has no vector
+                /// code for it.
+                #[cfg(feature = "transcode")]
+                copy_below[4](input: &[u8], output: &mut [u8]) -> usize;
+            }
+            fields {
+                validate_function: Validate,
+                is_text_function: IsText,
+                /// `None` if the kernel has no vector code for it.
+                plain: Option<ValidatePlain>,
+                /// `None` if the kernel has no vector code for it.
+                #[cfg(feature = "mime")]
+                quoted: Option<DecodeQuoted>,
+                /// `None` if the kernel has only the portable loops.
+                #[cfg(feature = "transcode")]
+                utf16: Option<Utf16>,
+                /// UTF-8 to UTF-32, little-endian and big-endian. `None` if the kernel converts through UTF-16.
+                #[cfg(feature = "transcode")]
+                encode_utf32: Option<[Encode; 2]>,
+                #[cfg(feature = "transcode")]
+                units: &'static Units,
+            }
+        }
+    };
+}
+pub(super) use functions;
+
+macro_rules! declare {
     (
         functions {
             $($(#[$attribute:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*
@@ -44,173 +104,10 @@ macro_rules! functions {
             /// Returns whether this CPU supports the instructions.
             pub(super) is_supported: fn() -> bool,
         }
-
-        impl Kernel {
-            $(
-                $(#[$attribute])*
-                #[inline]
-                pub(super) fn $name(self, $($argument: $type),*) -> $result {
-                    static TABLE: [unsafe fn($($type),*) -> $result; arch::COUNT] = of_each!($name);
-                    // SAFETY: this CPU supports every `Kernel`.
-                    unsafe { self.select(&TABLE)($($argument),*) }
-                }
-            )*
-            $(
-                $(#[$other_attribute])*
-                #[inline]
-                pub(super) fn $other(self, variant: usize, $($input: $input_type),*) -> $output {
-                    static TABLE: [[unsafe fn($($input_type),*) -> $output; $count]; arch::COUNT] = of_each!($other);
-                    // SAFETY: this CPU supports every `Kernel`.
-                    unsafe { self.select(&TABLE)[variant]($($input),*) }
-                }
-            )*
-            $(
-                $(#[$field_attribute])*
-                #[inline(always)]
-                pub(super) fn $field(self) -> &'static $field_type {
-                    static TABLE: [$field_type; arch::COUNT] = of_each!($field);
-                    self.select(&TABLE)
-                }
-            )*
-        }
     };
 }
 
-/// The field of all kernels, by their indices.
-macro_rules! of_each {
-    ($field:ident) => {{
-        let (mut of_each, mut kernel) = ([arch::ALL[0].$field; arch::COUNT], 1);
-        while kernel < arch::COUNT {
-            of_each[kernel] = arch::ALL[kernel].$field;
-            kernel += 1;
-        }
-        of_each
-    }};
-}
-pub(super) use of_each;
-
-functions! {
-    functions {
-        /// Counts how often a byte occurs.
-        count(bytes: &[u8], wanted: u8) -> usize;
-        count_range(bytes: &[u8], range: Range) -> usize;
-        /// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is
-        /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the
-        /// number of occurrences.
-        count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize);
-        /// Returns an index up to which bytes that are masked with the key are well-formed, a number of vectors after `from`.
-        /// Returns `from` if the kernel has no vector code for it.
-        masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize;
-        /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
-        #[cfg(feature = "transcode")]
-        ascii_len(bytes: &[u8]) -> usize;
-        /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
-        /// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them
-        /// may be overwritten.
-        #[cfg(feature = "mime")]
-        decode_base64(symbols: &[u8], output: &mut [u8]) -> usize;
-        /// Decodes lines of base64 that all have this form. Stops before a line of another form, and at the end of the
-        /// input or the output. Returns the number of lines decoded. Output after them may be overwritten.
-        #[cfg(feature = "mime")]
-        decode_base64_lines(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
-        /// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
-        find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
-        /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
-        /// [`Found::searched`] bytes are searched.
-        find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
-        /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON. It ends between
-        /// escapes. Returns 0 if the kernel has no vector code for it.
-        escapes_len(text: &[u8]) -> usize;
-        /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups
-        /// of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
-        ascii_without(bytes: &[u8], class: &Class) -> usize;
-    }
-    variants {
-        /// ISO 8859-1 and windows-1252 to UTF-8, as [`Convert`].
-        #[cfg(feature = "transcode")]
-        decode_latin[2](input: &[u8], output: &mut [u8]) -> (usize, usize);
-        /// Copies the bytes at the start of the input, in groups: those below `80`, below `80` without `00`, below `F0`,
-        /// and below `F0` without `00`. Stops before the group with the first other byte, and at or shortly before the
-        /// end of the input or the output. Returns the number of bytes copied, which is 0 if the kernel has no vector
-        /// code for it.
-        #[cfg(feature = "transcode")]
-        copy_below[4](input: &[u8], output: &mut [u8]) -> usize;
-    }
-    fields {
-        validate_function: Validate,
-        is_text_function: IsText,
-        /// `None` if the kernel has no vector code for it.
-        validate_plain_function: Option<ValidatePlain>,
-        /// `None` if the kernel has no vector code for it.
-        #[cfg(feature = "mime")]
-        quoted: Option<DecodeQuoted>,
-        /// `None` if the kernel has only the portable loops.
-        #[cfg(feature = "transcode")]
-        utf16: Option<Utf16>,
-        /// UTF-8 to UTF-32, little-endian and big-endian. `None` if the kernel converts through UTF-16.
-        #[cfg(feature = "transcode")]
-        encode_utf32: Option<[Encode; 2]>,
-        #[cfg(feature = "transcode")]
-        units: &'static Units,
-    }
-}
-
-impl Kernel {
-    /// # Safety
-    ///
-    /// [`Functions::is_supported`] of the kernel with this index in [`arch::ALL`] returned true.
-    pub(super) const unsafe fn new(index: u8) -> Self {
-        debug_assert!((index as usize) < arch::COUNT);
-        Self(index)
-    }
-
-    pub(super) const fn index(self) -> u8 {
-        self.0
-    }
-
-    /// Returns the entry of this kernel.
-    #[inline(always)]
-    fn select<T>(self, of_each: &[T; arch::COUNT]) -> &T {
-        // SAFETY: the index is one of `ALL`.
-        unsafe { of_each.get_unchecked(usize::from(self.0)) }
-    }
-
-    /// Calls the [`Validate`] function of this kernel.
-    ///
-    /// # Safety
-    ///
-    /// The chunk has at least 4 bytes.
-    #[inline(always)]
-    pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
-        debug_assert!(chunk.len() >= 4);
-        // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
-        unsafe { self.validate_function()(chunk, state) }
-    }
-
-    /// Calls the [`ValidatePlain`] function of this kernel. Returns `None` if there is none, or if the chunk is too short for it
-    /// to pay.
-    #[inline]
-    pub(super) fn validate_plain(self, state: &mut ScanState, chunk: &[u8]) -> Option<Result<(), Index>> {
-        let validate = self.validate_plain_function().filter(|_| chunk.len() >= MIN_PLAIN)?;
-        // SAFETY: this CPU supports every `Kernel`; the chunk is longer than a vector.
-        Some(unsafe { validate(chunk, state) })
-    }
-
-    /// [`IsText`] of this kernel. Returns `false` for fewer than 4 bytes.
-    #[cfg(test)]
-    pub(super) fn is_text(self, bytes: &[u8]) -> bool {
-        // SAFETY: this CPU supports every `Kernel`; the length is tested first.
-        bytes.len() >= 4 && unsafe { self.is_text_function()(bytes) }
-    }
-
-    /// Calls the [`DecodeQuoted`] function of this kernel. Returns 0 if it has none.
-    #[cfg(feature = "mime")]
-    #[inline]
-    pub(super) fn decode_quoted(self, encoded: &[u8], output: &mut [u8], segments: &mut [Segment]) -> usize {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.quoted().map_or(0, |decode| unsafe { decode(encoded, output, segments) })
-    }
-}
+functions!(declare);
 
 /// The index of a byte in a chunk, stored plus one so that `Result<(), Index>` fits in one register.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -37,7 +37,8 @@
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
 //! | `arch/shuffles.rs` | the tables that AVX2 and NEON share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
-//! | `functions.rs` | the functions that a kernel consists of, and how they are called |
+//! | `functions.rs` | the functions that a kernel consists of |
+//! | `kernel.rs` | a kernel that the CPU supports, and how its functions are called |
 //! | `class.rs` | a class: the set of characters that a search finds |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
@@ -50,7 +51,7 @@
 //! | family | AVX-512: lines, bytes | factor | AVX2: lines, bytes | factor | NEON: lines |
 //! |---|---|---|---|---|---|
 //! | validation (measured with a copy) | 167, 15,700 | 1.8 to 12 | 264, 16,674 | 1.5 to 7 | 138 |
-//! | classes and subsets | 148, 2,902 | 26 to 55 | 81, 7,184 | 11 to 25 | |
+//! | classes and subsets | 143, 1,508 | 26 to 55 | 97, 6,185 | 11 to 25 | |
 //! | counts and positions | 94, 3,114 | not measured | 77, 9,208 | not measured | |
 //! | copies (measured with CESU-8) | 37, 2,548 | 30 to 61 | 37, 2,064 | 16 to 53 | 50 |
 //! | UTF-8 to UTF-16 and back | 256, 10,198 | 2.2 to 30 | 349, 12,958 | 1.6 to 16 | 288 |
@@ -79,6 +80,8 @@ mod dispatch;
 pub(crate) mod escapes;
 mod formula;
 mod functions;
+#[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
+mod kernel;
 #[cfg(feature = "transcode")]
 mod latin;
 pub(crate) mod masked;

@@ -87,11 +87,6 @@ impl<const UNROLLED: bool> Vector for Tiny<UNROLLED> {
         (0..4).map(|i| u64::from(self.0[i] >> 7) << i).sum()
     }
 
-    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { vector::validate::<Self>(chunk, state) }
-    }
-
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
         // SAFETY: the caller guarantees the requirements.
         unsafe { vector::validate_large::<Self>(chunk, state) }

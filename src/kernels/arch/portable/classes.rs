@@ -23,7 +23,7 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
 }
 
 /// The number of tests of [`find_class_with`].
-const TESTS: u8 = 2;
+const TESTS: u8 = 3;
 
 /// The loop over blocks. `is_clean` has several tests with these numbers, which may need the two bytes after a group. A test
 /// returns `true` only if nothing in the group must be found, and may always return `false`. `block_bits` returns a bit for

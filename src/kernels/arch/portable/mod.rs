@@ -32,7 +32,7 @@ const FUNCTIONS: Functions = Functions {
     is_supported: || true,
     validate_function: validation::validate,
     is_text_function: validation::is_text,
-    validate_plain_function: None,
+    plain: None,
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,

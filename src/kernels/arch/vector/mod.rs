@@ -132,12 +132,16 @@ pub(in crate::kernels) trait Vector: Copy {
     #[cfg(test)]
     fn mark_bits(self) -> u64;
 
-    /// Calls the function [`validate`] without inlining it into [`is_text`].
+    /// Calls the function [`validate`], without inlining it into [`is_text`] if the type has one of its own.
     ///
     /// # Safety
     ///
     /// Same as for [`validate`].
-    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>;
+    #[inline(always)]
+    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
+        // SAFETY: the caller guarantees the requirements.
+        unsafe { validate::<Self>(chunk, state) }
+    }
 
     /// Calls the function [`validate_large`] without inlining it into [`validate`].
     ///

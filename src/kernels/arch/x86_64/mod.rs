@@ -58,7 +58,7 @@ macro_rules! functions {
             is_supported: $is_supported,
             validate_function: $kernel::validate,
             is_text_function: $kernel::is_text,
-            validate_plain_function: Some($kernel::validate_plain),
+            plain: Some($kernel::validate_plain),
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,

@@ -23,44 +23,49 @@ const HALVES: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 /// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-    let [below_40, below_80, leads] = class.words();
+    let [below_40, below_80, leads, seconds_of_two] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
     let (bit, leads) = (table(&BITS), _mm256_slli_epi16::<4>(entries(leads)));
-    // Nonzero for ASCII bytes of the class, and for lead bytes if `leads` is the table of them. The lookup in it returns 0 for
-    // ASCII, because the highest bit of the index is set.
-    let marks = |x: __m256i, leads: __m256i| {
-        let lead = _mm256_shuffle_epi8(leads, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
+    let long_or_second =
+        _mm256_or_si256(entries(seconds_of_two), _mm256_and_si256(leads, _mm256_set1_epi8(-0x40)));
+    // Nonzero for ASCII bytes of the class, and for the bytes of the table `others`. The lookup in it returns 0 for ASCII,
+    // because the highest bit of the index is set.
+    let marks = |x: __m256i, others: __m256i| {
+        let other = _mm256_shuffle_epi8(others, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
         let bit = _mm256_shuffle_epi8(bit, high_nibbles(x));
-        _mm256_and_si256(_mm256_or_si256(_mm256_shuffle_epi8(low, x), lead), bit)
+        _mm256_and_si256(_mm256_or_si256(_mm256_shuffle_epi8(low, x), other), bit)
     };
-    let tables = class.tables().each_ref().map(|of| {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|row| table(&of.entries.as_chunks().0[row]));
-        (_mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d)), table(&of.rows))
-    });
-    let rows_of_leads = _mm256_and_si256(tables[0].1, table(&OF_LEADS));
-    let tables = [(tables[0].0, rows_of_leads), tables[1], tables[2]];
+    let [leads_of, seconds_of, thirds_of] = class.tables().map(|of| of.halves.map(|half| table(&half)));
+    let leads_of = [leads_of[0], _mm256_and_si256(leads_of[1], table(&OF_LEADS))];
     // The products that have the byte of each lane.
-    let products = |x: __m256i, (low, rows): (__m256i, __m256i)| {
-        let low = _mm256_shuffle_epi8(low, _mm256_and_si256(x, _mm256_set1_epi8(0x0F)));
-        _mm256_and_si256(low, _mm256_shuffle_epi8(rows, high_nibbles(x)))
+    let products = |x: __m256i, of: [__m256i; 2]| {
+        let low = _mm256_shuffle_epi8(of[0], _mm256_and_si256(x, _mm256_set1_epi8(0x0F)));
+        _mm256_and_si256(low, _mm256_shuffle_epi8(of[1], high_nibbles(x)))
     };
     // SAFETY: every `at` below is the start of a vector in its block.
     let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
-    // The tests are: no first byte; no sequence.
+    // Compares only the low 6 bits.
+    let may_be_second = |byte: u8| seconds_of_two >> (byte & 63) & 1 != 0;
+    // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no sequence. The second one has the cost
+    // of the first one, and is enough for scripts of 2 bytes.
     let is_clean = |test: u8, group: &[u8; GROUP + 2]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {
             let at = vector * WIDTH;
-            let found = if test == 0 {
-                marks(load(group, at), leads)
-            } else {
-                let [a, b, c] = [0, 1, 2].map(|after| products(load(group, at + after), tables[after]));
-                let sequences = _mm256_and_si256(_mm256_and_si256(a, b), c);
-                _mm256_or_si256(sequences, marks(load(group, at), _mm256_setzero_si256()))
+            let found = match test {
+                0 => marks(load(group, at), leads),
+                1 => marks(load(group, at), long_or_second),
+                _ => {
+                    let lead = products(load(group, at), leads_of);
+                    let second = products(load(group, at + 1), seconds_of);
+                    let third = products(load(group, at + 2), thirds_of);
+                    let sequences = _mm256_and_si256(_mm256_and_si256(lead, second), third);
+                    _mm256_or_si256(sequences, marks(load(group, at), _mm256_setzero_si256()))
+                }
             };
             any = _mm256_or_si256(any, found);
         }
-        _mm256_testz_si256(any, any) != 0
+        _mm256_testz_si256(any, any) != 0 && (test != 1 || !may_be_second(group[GROUP]))
     };
     let block_bits = |block: &[u8; BLOCK]| {
         let half = |at: usize| {
@@ -75,7 +80,7 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
 /// Implements [`ascii_without`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
-    let [below_40, below_80, _] = class.words();
+    let [below_40, below_80, ..] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
     let bit = table(&BITS);
     let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();

@@ -21,7 +21,7 @@ const GROUP: usize = 4 * BLOCK;
 /// Implements [`find_class`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-    let [below_40, below_80, _] = class.words();
+    let [below_40, below_80, ..] = class.words();
     // SAFETY: a table has 64 entries.
     let [leads, seconds, thirds] = [0, 1, 2].map(|at| unsafe { load(class.tables()[at].entries.as_ptr()) });
     let ascii =
@@ -90,12 +90,16 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
                 _mm512_maskz_loadu_epi8(live(after), from.wrapping_add(after).cast())
             };
             // A byte after the end is in every set.
-            let lookup = |after: usize, table: __m512i| {
-                _mm512_mask_permutexvar_epi8(_mm512_set1_epi8(-1), live(after), load(after), table)
+            let lookup = |after: usize, bytes: __m512i, table: __m512i| {
+                _mm512_mask_permutexvar_epi8(_mm512_set1_epi8(-1), live(after), bytes, table)
             };
-            let (flags, group) = marks(load(0));
-            let both = _mm512_ternarylogic_epi32::<0x80>(flags, group, lookup(1, seconds));
-            let bits = _mm512_test_epi8_mask(both, lookup(2, thirds)) & live(0);
+            let [x, second, third] = [load(0), load(1), load(2)];
+            let (flags, group) = marks(x);
+            let both = _mm512_ternarylogic_epi32::<0x80>(flags, group, lookup(1, second, seconds));
+            let is_sequence = _mm512_cmplt_epi8_mask(second, _mm512_set1_epi8(-0x40)) | !live(1);
+            let bits = _mm512_test_epi8_mask(both, lookup(2, third, thirds))
+                & live(0)
+                & (is_sequence | !_mm512_movepi8_mask(x));
             count += write(bits, start as u16, room);
             start += BLOCK.min(rest);
         }
@@ -116,7 +120,7 @@ unsafe fn load(from: *const u8) -> __m512i {
 /// [`ascii_without`](crate::kernels::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
-    let [below_40, below_80, _] = class.words();
+    let [below_40, below_80, ..] = class.words();
     // SAFETY: the array has the size of a vector.
     let numbers = unsafe { load(NUMBERS.as_ptr()) };
     // The entry of the low 6 bits of an ASCII byte. The sum of the byte and its entry is 80 or more if the byte is in
