@@ -1,5 +1,7 @@
 //! Validators of streams, with a verdict for each chunk.
 
+use std::sync::LazyLock;
+
 use utf8_codec::{Kernel, Utf8Decoder};
 
 /// Checks chunks. Returns for each chunk whether the stream is well-formed so far.
@@ -31,11 +33,13 @@ impl Streaming for Ours {
     }
 }
 
+/// The kernels of this machine. The detection is slow under a hypervisor, which emulates `cpuid`.
+static AVAILABLE: LazyLock<Vec<Kernel>> = LazyLock::new(|| Kernel::available().collect());
+
 /// Runs `work` with the kernel of this name.
 pub fn with_kernel(name: &str, work: impl FnOnce() -> u64) -> u64 {
     let best = Kernel::in_use();
-    let wanted =
-        Kernel::available().find(|kernel| kernel.name() == name).expect("this machine has the kernel");
+    let wanted = AVAILABLE.iter().find(|kernel| kernel.name() == name).expect("this machine has the kernel");
     wanted.choose();
     let done = work();
     best.choose();
