@@ -10,7 +10,7 @@ use crate::kernels;
 /// The number of strings that are validated by one kernel call. With a larger number the call costs less for each
 /// string. With a smaller number an error is found earlier, and the bytes are still in the L1 cache when the offsets
 /// are tested.
-const STRINGS: usize = 128;
+pub(crate) const STRINGS: usize = 128;
 
 /// The error of [`validate_many`]: the first invalid string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Error for ValidateManyError {
 /// assert_eq!(validate_many(bytes, &[0_u64, 6, 12]), Err(ValidateManyError::OutOfRange { index: 1 }));
 /// ```
 pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> Result<(), ValidateManyError> {
-    for (start, group) in groups(offsets) {
+    for (start, group) in groups(offsets, STRINGS) {
         if valid_text(bytes, group).is_none() {
             first_error(bytes, group, start)?;
         }
@@ -101,10 +101,10 @@ pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> R
     Ok(())
 }
 
-/// Returns the offsets of the strings that are validated by one kernel call, with the index of the first one.
-pub(crate) fn groups<O>(offsets: &[O]) -> impl Iterator<Item = (usize, &[O])> {
-    let starts = (0..offsets.len().saturating_sub(1)).step_by(STRINGS);
-    starts.map(|start| (start, &offsets[start..offsets.len().min(start + STRINGS + 1)]))
+/// Returns the offsets of groups of at most `size` strings, each with the index of its first string.
+pub(crate) fn groups<O>(offsets: &[O], size: usize) -> impl Iterator<Item = (usize, &[O])> {
+    let starts = (0..offsets.len().saturating_sub(1)).step_by(size);
+    starts.map(move |start| (start, &offsets[start..offsets.len().min(start + size + 1)]))
 }
 
 /// Converts an offset to an index. A negative or too large offset becomes `usize::MAX`, which is never a valid index.

@@ -7,7 +7,8 @@ use core::error::Error;
 use core::fmt;
 
 use super::decoder::TextDecoder;
-use crate::many::{ValidateManyError, groups, index, valid_text};
+use crate::kernels;
+use crate::many::{STRINGS, ValidateManyError, groups, index, valid_text};
 use crate::policy::ErrorPolicy;
 
 /// The error of [`repair_many`].
@@ -87,14 +88,15 @@ pub fn repair_many<'b, O: Copy + TryFrom<usize> + TryInto<usize>>(
     offsets: &'b [O],
     policy: ErrorPolicy,
 ) -> Result<ManyStrings<'b, O>, RepairManyError> {
-    if groups(offsets).all(|(_, group)| valid_text(bytes, group).is_some()) {
+    if groups(offsets, STRINGS).all(|(_, group)| valid_text(bytes, group).is_some()) {
         return Ok((Cow::Borrowed(bytes), Cow::Borrowed(offsets)));
     }
     let mut repaired = Repaired { values: String::new(), offsets: Vec::with_capacity(offsets.len()) };
     repaired.push_end(0, 0)?;
     repaired.values.reserve(bytes.len());
     let decoder = TextDecoder::new().with_error_policy(policy);
-    for (start, group) in groups(offsets) {
+    // An ill-formed string is far from others in most columns, so only few strings beside it are checked again.
+    for (start, group) in groups(offsets, FEW) {
         match valid_text(bytes, group) {
             Some(text) => repaired.push_group(start, text, group)?,
             None => repaired.push_repaired(start, bytes, group, decoder)?,
@@ -102,6 +104,9 @@ pub fn repair_many<'b, O: Copy + TryFrom<usize> + TryInto<usize>>(
     }
     Ok((Cow::Owned(repaired.values.into_bytes()), Cow::Owned(repaired.offsets)))
 }
+
+/// The number of strings that are copied together if all are well-formed.
+const FEW: usize = 8;
 
 struct Repaired<O> {
     values: String,
@@ -138,6 +143,11 @@ impl<O: Copy + TryFrom<usize> + TryInto<usize>> Repaired<O> {
         for (at, pair) in (start..).zip(group.windows(2)) {
             let string = bytes.get(index(pair[0])..index(pair[1]));
             let string = string.ok_or(ValidateManyError::OutOfRange { index: at })?;
+            if let Some(text) = kernels::text(string) {
+                self.values.push_str(text);
+                self.push_end(at, self.values.len())?;
+                continue;
+            }
             let mut decoder = decoder;
             let end = decoder.feed_into(string, &mut self.values).map(|()| decoder.finish());
             let end = end.and_then(|end| {
