@@ -103,14 +103,15 @@ def samples():
 
 
 def program(path, files):
-    """Returns the encoding and the confidence of each file, by the program."""
+    """Returns the report of each file, by the program."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as directory:
         for number, data in enumerate(files):
             Path(directory, f"{number:06}").write_bytes(data)
         run = subprocess.run([path, "detect", "--format", "json", "."], cwd=directory, capture_output=True)
         assert run.returncode in (0, 1) and not run.stderr, run
         found = {int(os.path.basename(each["file"])): each for each in map(json.loads, run.stdout.splitlines())}
-        return [(found[at]["encoding"], found[at]["confidence"]) if at in found else (None, "none") for at in range(len(files))]
+        unknown = {"encoding": None, "confidence": "none"}
+        return [found.get(at, unknown) for at in range(len(files))]
 
 
 def uchardet(files):
@@ -144,7 +145,8 @@ def main():
     ours = program(os.path.abspath(sys.argv[1]), files)
     best = lambda data: (found := charset_normalizer.from_bytes(data).best()) and found.encoding
     tools = {
-        "`detect`": [name for name, _ in ours],
+        "`detect`": [each["encoding"] for each in ours],
+        "its first candidate": [each["encoding"] or next(iter(each.get("candidates", [])), None) for each in ours],
         f"chardetng {version('chardetng-py')}": list(map(chardetng, files)),
         f"charset-normalizer {version('charset-normalizer')}": list(map(best, files)),
         "uchardet": [None if name == "unknown" else name for name in uchardet(files)],
@@ -157,8 +159,8 @@ def main():
         for tool, names in tools.items():
             right = is_right(names[at], sample, data)
             counts[tool][family, "right" if right else "none" if names[at] is None else "wrong"] += 1
-        if ours[at][1] == "high" and not is_right(ours[at][0], sample, data):
-            certain.append((codec, ours[at], sample, data))
+        if ours[at]["confidence"] == "high" and not is_right(ours[at]["encoding"], sample, data):
+            certain.append((codec, ours[at]["encoding"], sample, data))
     rows = [f"| texts | samples | {' | '.join(tools)} |", "|---|---:|" + "---:|" * len(tools)]
     for family in FAMILIES:
         share = lambda tool, what: f"{counts[tool][family, what] * 1000 // total[family] / 10:g}"

@@ -48,6 +48,14 @@ pub(crate) fn decide(path: &Path, start: &[u8], is_all: bool) -> Result<NamedEnc
     Err(message)
 }
 
+/// Returns the encodings in which the start of an input is well-formed and has characters beyond ASCII, of those that
+/// `chardetng` proposes, the most plausible one first.
+pub(super) fn candidates(start: &[u8], is_all: bool) -> Vec<Encoding> {
+    let mut candidates = ranked(start, is_all);
+    candidates.retain(|&encoding| sample(encoding, start, is_all).is_some());
+    candidates
+}
+
 /// Returns the guesses of `chardetng`, the one for the most languages first.
 fn ranked(start: &[u8], is_all: bool) -> Vec<Encoding> {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);

@@ -19,7 +19,7 @@ use super::repository::Repository;
 use super::rules::Rule;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
-use super::{binary, declaration};
+use super::{binary, decide, declaration};
 use crate::escape;
 use crate::files::{file_members, name_of, write_object};
 use crate::log::Verbosity;
@@ -67,6 +67,8 @@ struct Report {
     summary: Summary,
     /// The number of control characters at the start of the file that text does not contain.
     controls: u64,
+    /// Encodings that the file may have, the most plausible one first, if it is not known.
+    candidates: Vec<Encoding>,
 }
 
 impl DetectArgs {
@@ -142,6 +144,10 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
         detector.finish();
     }
     let controls = start.iter().filter(|&&byte| binary::is_control(byte)).count() as u64;
+    let candidates = match detector.detection() {
+        Detection::NotUtf8 { .. } => decide::candidates(&start, is_all),
+        _ => Vec::new(),
+    };
     let checks = Checks {
         encoding: detector.detection().encoding().unwrap_or(Encoding::Utf8).into(),
         bom: BomPolicy::Keep,
@@ -158,7 +164,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     // After the end, a terminal would wait for more input.
     let mut rest = Tee { input, detector: &mut detector }.take(if is_all { 0 } else { u64::MAX });
     let summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
-    Ok(Report { detection: detector.finish(), summary, controls })
+    Ok(Report { detection: detector.finish(), summary, controls, candidates })
 }
 
 struct Receiver<'i> {
@@ -315,7 +321,13 @@ impl Report {
                 let probably =
                     self.summary.guess.as_ref().map(|guess| format!("; probably {}", guess.in_words()));
                 let reason = format!("not utf-8 at byte {}: {}", first.offset, first.kind);
-                (Confidence::None, reason + &probably.unwrap_or_default())
+                let names: Vec<&str> = self.candidates.iter().map(|encoding| encoding.name()).collect();
+                let candidates = if names.is_empty() {
+                    String::new()
+                } else {
+                    format!("; candidates: {}", names.join(", "))
+                };
+                (Confidence::None, reason + &probably.unwrap_or_default() + &candidates)
             }
             _ => (Confidence::None, "no encoding was recognized".to_owned()),
         }
@@ -346,6 +358,8 @@ impl Report {
             object["offset"] = json!(first.offset);
             object["kind"] = json!(first.kind.as_str());
             object["len"] = json!(first.len);
+            object["candidates"] =
+                json!(self.candidates.iter().map(|encoding| encoding.name()).collect::<Vec<_>>());
             object["probably"] = json!(self.summary.guess.as_ref().map(|guess| guess.in_words()));
         }
         object
