@@ -21,12 +21,12 @@ impl CharsetText {
         match *self {}
     }
 
-    pub(super) fn decode(&mut self, _: TransferPiece<'_>, _: &mut impl FnMut(Result<&str, MimeError>)) {
+    pub(super) fn decode(&self, _: TransferPiece<'_>, _: &mut impl FnMut(Result<&str, MimeError>)) {
         match *self {}
     }
 
     pub(super) fn feed(
-        &mut self,
+        &self,
         _: &[u8],
         _: impl Fn(usize) -> u64,
         _: &mut impl FnMut(Result<&str, MimeError>),
@@ -34,7 +34,7 @@ impl CharsetText {
         match *self {}
     }
 
-    pub(super) fn finish(&mut self, _: &mut impl FnMut(Result<&str, MimeError>)) {
+    pub(super) fn finish(&self, _: &mut impl FnMut(Result<&str, MimeError>)) {
         match *self {}
     }
 }
