@@ -22,7 +22,7 @@ impl LegacySource {
         match *self {}
     }
 
-    pub(in crate::transcode) fn advance(&mut self, _: &[u8]) {
+    pub(in crate::transcode) fn advance(&self, _: &[u8]) {
         match *self {}
     }
 }
@@ -40,7 +40,7 @@ impl LegacyTarget {
         match *self {}
     }
 
-    pub(in crate::transcode) fn advance(&mut self, _: &[u8]) {
+    pub(in crate::transcode) fn advance(&self, _: &[u8]) {
         match *self {}
     }
 
