@@ -231,6 +231,11 @@ SEEDS = {
         "qp-1": ("0000000201030000", "line  \r\n=20\r\n\r\n"),
         "qp-space-at-limit": ("000000ffff030000", b"caf=C3=A9 =7aCA3\x00=82\xFC\x84\x80\x80\x80\x80"),
     },
+    "unwrap": {
+        "dots": ("0000000000000000", "a\r\n..b\r\n.\r.\n\r\n.\r\nQUIT"),
+        "folds": ("0000000000000000", b"SUMMARY:Caf\xC3\r\n \xA9\n\t!\r\r\n\r\n x\r\n"),
+        "syslog": ("0000000000000000", b"<34>1 - h a - m [a@1 k=\"\\]\\\"\"][b] \xEF\xBB\xBFx"),
+    },
     "websocket": {
         "client": (
             "0000020507020000",
