@@ -10,16 +10,24 @@
 //! | a syslog message, whose text has a BOM (RFC 5424 §6.4) | [`syslog_msg`] |
 //!
 //! ```
-//! use utf8_codec::TextDecoder;
 //! use utf8_codec::unwrap::Unfolder;
+//! use utf8_codec::{Piece, Utf8Decoder};
 //!
 //! // A fold between the two bytes of the é, and a chunk that ends inside it.
-//! let (mut unfolder, mut decoder, mut text) = (Unfolder::new(), TextDecoder::new(), String::new());
-//! let mut push = |_: u64, bytes: &[u8]| decoder.feed_into(bytes, &mut text).expect("UTF-8");
+//! let (mut unfolder, mut decoder, mut text) = (Unfolder::new(), Utf8Decoder::new(), String::new());
+//! let mut decode = |bytes: &[u8]| {
+//!     for piece in decoder.feed(bytes) {
+//!         match piece {
+//!             Piece::Text(part) => text.push_str(part),
+//!             Piece::Seam(character) => text.push(character),
+//!             Piece::IllFormed(error) => panic!("{error}"),
+//!         }
+//!     }
+//! };
 //! for chunk in [&b"SUMMARY:Caf\xC3\r\n"[..], b" \xA9\r\n"] {
-//!     unfolder.feed_with(chunk, &mut push);
+//!     unfolder.feed_with(chunk, |_, bytes| decode(bytes));
 //! }
-//! unfolder.finish_with(push);
+//! unfolder.finish_with(|_, bytes| decode(bytes));
 //! assert_eq!(text, "SUMMARY:Café\r\n");
 //! ```
 //!
