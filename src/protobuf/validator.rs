@@ -279,6 +279,10 @@ impl StringValidator {
             }};
         }
         loop {
+            // Between fields, errors are not in one.
+            if matches!(self.state, State::Tag) && !self.varint.is_begun() {
+                self.field = 0;
+            }
             *position = self.skip_whole_fields(chunk, base, *position);
             let at = *position;
             let (message, end) = self.top();
@@ -290,16 +294,12 @@ impl StringValidator {
                     None => return Ok(()),
                     Some(frame) if frame.is_group => {
                         self.frames.push(frame);
-                        self.field = 0;
                         return Err(Stop::Malformed(ProtobufErrorKind::UnpairedGroup));
                     }
                     Some(_) => {}
                 },
                 _ if at == chunk.len() => return Ok(()),
                 State::Tag => {
-                    if !self.varint.is_begun() {
-                        self.field = 0;
-                    }
                     let tag = match self.varint.read(&chunk[..limit], position) {
                         Some(tag) => tag,
                         None if self.varint.is_too_long() => fail!(VarintTooLong),

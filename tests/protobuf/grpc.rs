@@ -79,6 +79,25 @@ fn the_length_of_a_message_is_its_end() {
 }
 
 #[test]
+fn an_error_between_fields_has_no_path() {
+    let schema = schema_of(&model().file());
+    use ProtobufErrorKind::*;
+    for (input, expected) in [
+        (&b"\0\0\0\0\x02\x68\0\x02"[..], InvalidFlag), // after an unknown field
+        (b"\0\0\0\0\x03\x0A\x01a\x02", InvalidFlag),
+        (b"\0\0\0\0\x09\x12\0\x68\0", Truncated),
+        (b"\0\0\0\0\x09\x0A\0\x12\0", Truncated),
+    ] {
+        every_partition(input, |chunks| {
+            let mut body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
+            let _ = chunks.iter().try_for_each(|chunk| body.validate(chunk));
+            let error = body.finish().unwrap_err();
+            assert_eq!((error.kind, error.path()), (expected, &[][..]), "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
 fn compressed_messages_pass_by_choice() {
     let schema = schema_of(&model().file());
     let input = [prefixed(1, b"\xFF\xFF"), prefixed(1, b""), prefixed(0, b"\x0A\x01\xFF")].concat();
