@@ -360,7 +360,7 @@ fn every_invalid_option_is_reported_in_one_line() {
         for (flag, value, what) in [
             ("--listen", "nonsense", "HOST:PORT"),
             ("--listen", "127.0.0.1:99999", "HOST:PORT"),
-            ("--on-error", "ignore", "possible values: strict, replace, substitute, escape"),
+            ("--on-error", "ignore", "possible values: strict, replace, replace-as-java, substitute, escape"),
             ("--bom", "maybe", "possible values: keep, strip, require, reject"),
             ("--max-connections", "0", "--max-connections"),
             ("--max-connections", "-1", "-1"),
