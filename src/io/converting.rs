@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::reading::{Input, too_much};
+use super::reading::Input;
 use crate::error::Utf8Error;
 use crate::transcode::{Status, Transcoder};
 
@@ -69,10 +69,7 @@ impl Converting {
 
     /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input.
     pub(super) fn filled(&mut self, bytes: usize) -> io::Result<()> {
-        if bytes > self.input.bytes.len() - self.input.to {
-            return Err(too_much());
-        }
-        self.input.to += bytes;
+        self.input.fill(bytes)?;
         if bytes == 0 {
             self.state = State::Ended;
         }

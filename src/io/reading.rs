@@ -66,10 +66,7 @@ impl Reading {
     /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input. A number above the length
     /// of the space is an error of the inner reader, and the bytes are not counted.
     pub(super) fn filled(&mut self, bytes: usize) -> io::Result<()> {
-        if bytes > self.input.bytes.len() - self.input.to {
-            return Err(too_much());
-        }
-        self.input.to += bytes;
+        self.input.fill(bytes)?;
         if bytes == 0 {
             self.text.end();
         }
@@ -169,7 +166,7 @@ fn text_of(bytes: &[u8]) -> io::Result<&str> {
 }
 
 /// Returns the error for a reader that returned more bytes than it had space for.
-pub(super) fn too_much() -> io::Error {
+fn too_much() -> io::Error {
     io::Error::other("the inner reader returned a length above that of the buffer")
 }
 
@@ -266,6 +263,15 @@ impl Input {
         self.bytes.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
         &mut self.bytes[self.to..]
+    }
+
+    /// Counts bytes that were read into [`space`](Self::space). A number above its length is an error.
+    pub(super) fn fill(&mut self, bytes: usize) -> io::Result<()> {
+        if bytes > self.bytes.len() - self.to {
+            return Err(too_much());
+        }
+        self.to += bytes;
+        Ok(())
     }
 
     /// Appends as many bytes as fit. Returns their number.

@@ -1,4 +1,4 @@
-//! The encoding of an input that no user names: decided if it can be told apart from all others, otherwise a list of
+//! The encoding of an input for `auto`: decided if it can be told apart from all others, otherwise a list of
 //! candidates.
 
 use std::path::Path;

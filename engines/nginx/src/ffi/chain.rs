@@ -79,7 +79,7 @@ fn is_in_memory(buf: &ngx_buf_t) -> bool {
 ///
 /// # Safety
 ///
-/// `chain` is null or a chain, and nobody changes its bytes during `'c`.
+/// `chain` is null or a chain, and its bytes do not change during `'c`.
 pub(crate) unsafe fn slices<'c>(chain: *mut ngx_chain_t) -> Slices<'c> {
     let mut read = Slices::default();
     // SAFETY: the buffers of a chain are valid. One in memory has its bytes from `pos` to `last`.
