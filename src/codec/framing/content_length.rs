@@ -58,7 +58,7 @@ impl ContentLengthCodec {
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         let fields = Fields { length: None, searched: 0 };
-        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, None).skip_after_frames(b"\r\n"), fields }
+        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH).skip_after_frames(b"\r\n"), fields }
     }
 
     /// Sets the limit of a payload that is read, in bytes.

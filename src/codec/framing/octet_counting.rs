@@ -65,7 +65,7 @@ impl OctetCountingCodec {
 
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
-        let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH, None).skip_after_frames(b"\r\n\0");
+        let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH).skip_after_frames(b"\r\n\0");
         Self { reader, framing: Framing::Counted, searched: 0 }
     }
 
@@ -169,7 +169,7 @@ fn find_trailer(src: &[u8], searched: usize) -> Option<(usize, usize)> {
 }
 
 fn header(reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
-    reader.digits(src, b' ', false)
+    reader.digits(src, b' ')
 }
 
 impl Decoder for OctetCountingCodec {
