@@ -81,9 +81,8 @@
 //! length of each error.
 
 #[cfg(feature = "http")]
-mod apply;
-#[cfg(feature = "http")]
 pub(crate) mod body;
+#[cfg_attr(not(feature = "encoding_rs"), path = "charset_none.rs")]
 mod charset;
 mod content_fields;
 #[cfg(feature = "http")]
@@ -94,10 +93,6 @@ pub(crate) mod error;
 pub(crate) mod fields;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod filter;
-#[cfg_attr(not(feature = "http"), allow(dead_code))]
-pub(crate) mod integrity;
-#[cfg(feature = "http")]
-pub(crate) mod observer;
 mod options;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;

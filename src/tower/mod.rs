@@ -57,9 +57,6 @@
 //!
 //! `tower`, which enables `http`.
 
-#[macro_use]
-mod macros;
-
 mod body;
 mod config;
 mod drain;
