@@ -99,6 +99,7 @@ pub mod boundary;
 #[cfg(any(feature = "futures-io", feature = "http", feature = "io", feature = "stream"))]
 mod budget;
 #[cfg(any(feature = "codec", feature = "stream"))]
+#[cfg_attr(not(feature = "stream"), allow(dead_code))]
 mod chunks;
 #[cfg(feature = "codec")]
 #[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
@@ -171,7 +172,7 @@ pub use error::{ErrorKind, UnknownName, Utf8Error};
 pub use kernels::Kernel;
 pub use line_ending::LineEnding;
 pub use many::{ValidateManyError, validate_many};
-pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, NotAscii, ShortStr};
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
 pub use text::{DecodeError, ManyStrings, RepairManyError, from_utf8_lossy, repair_many};

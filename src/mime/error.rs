@@ -6,32 +6,17 @@ use super::transfer::{TransferError, TransferErrorKind};
 use crate::encoding::names::Encoding;
 use crate::error::{ByteCount, ErrorKind, Utf8Error};
 
-/// The layers of a message, from the outermost to the innermost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum MimeLayer {
-    /// Headers and delimiters, which determine the parts.
-    Structure,
-    /// The transfer encoding, which determines the bytes of a part.
-    Transfer,
-    /// UTF-8 or another charset, which determines the text of the bytes.
-    Text,
-}
-
-impl MimeLayer {
-    /// Returns `structure`, `transfer` or `text`, for logs and protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Structure => "structure",
-            Self::Transfer => "transfer",
-            Self::Text => "text",
-        }
-    }
-}
-
-impl fmt::Display for MimeLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+kinds! {
+    /// The layers of a message, from the outermost to the innermost.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum MimeLayer {
+        /// Headers and delimiters, which determine the parts.
+        Structure = "structure",
+        /// The transfer encoding, which determines the bytes of a part.
+        Transfer = "transfer",
+        /// UTF-8 or another charset, which determines the text of the bytes.
+        Text = "text",
     }
 }
 
