@@ -35,7 +35,7 @@
 //! # Cost
 //!
 //! A slice of well-formed text is validated once. It is not copied and nothing is allocated, even if characters are split
-//! between slices. `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
+//! between slices.
 //!
 //! # Feature
 //!
