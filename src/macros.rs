@@ -78,6 +78,18 @@ macro_rules! choices {
     };
 }
 
+/// Implements `Default` by `new`.
+#[allow(unused_macros, reason = "for adapters, which are features")]
+macro_rules! default_is_new {
+    ($type:ident) => {
+        impl Default for $type {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
+
 /// Returns the names of all values of a type.
 macro_rules! names_of {
     ($type:ident, $name:ident) => {{

@@ -106,11 +106,9 @@ pub(crate) mod response;
 pub(crate) mod rules;
 
 #[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use body::Utf8Body;
 pub use content_fields::ContentFields;
 #[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, FormField, MultipartError, Utf8BodyError};
 pub use fields::check_field;
@@ -119,7 +117,6 @@ pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckableP
 pub use plan::{BodyKind, BodyPlan};
 pub use rejection::{MessageKind, Reason, Rejection};
 #[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;
 pub use rules::BodyRules;
 // Also in `content_type`, where mail uses it.

@@ -101,7 +101,6 @@ use pin_project;
 pub use lines::{BoundedLines, LineTooLong};
 pub use reader::Utf8Reader;
 #[cfg(feature = "transcode")]
-#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub use transcode::TranscodeReader;
 pub use writer::Utf8Writer;
 

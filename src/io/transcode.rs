@@ -31,24 +31,12 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policies of the transcoder
-    /// do not repair, after all text before it. [`Utf8Error::find`](crate::Utf8Error::find) returns the
-    /// [`Utf8Error`](crate::Utf8Error) inside, with its offset in the input. The error is returned once. Later reads return
-    /// the end of the input, and the inner reader is not read again.
-    ///
-    /// Errors of the inner reader are returned unchanged, including `Interrupted` and `WouldBlock`. Reading can continue
-    /// after them, even inside a character.
+    /// As for [`Utf8Reader`](super::Utf8Reader#errors), with the policies of the transcoder. The offset is that in the input.
     ///
     /// # Limits
     ///
-    /// The reader uses 16 KiB of memory. `lines()` has no limit: a peer that never sends LF makes a line grow until memory
-    /// is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and `TranscodeLinesCodec` in the module `codec` have
-    /// a limit. One async poll reads at most 64 KiB of input without text. It then wakes its task and returns `Pending`, so
-    /// that other tasks can run.
-    ///
-    /// # Cancel safety
-    ///
-    /// All state is in the reader.
+    /// The reader uses 16 KiB of memory. The other limits, and the cancel safety, are those of
+    /// [`Utf8Reader`](super::Utf8Reader#limits).
     #[derive(Debug)]
     pub struct TranscodeReader<R> {
         #[pin]

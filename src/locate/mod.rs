@@ -57,7 +57,6 @@ mod terminators;
 use core::ops::AddAssign;
 
 #[cfg(feature = "alloc")]
-#[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
 pub use index::{Column, LineIndex};
 
 use crate::kernels::count;

@@ -64,8 +64,6 @@ pub use filter::{Filter, Verdict};
 pub use forward::ForwardPolicy;
 pub use lines::LineFilter;
 #[cfg(feature = "relay")]
-#[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
 pub use outcome::{Direction, End, Flow, Observer, Outcome};
 #[cfg(feature = "relay")]
-#[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
 pub use relay::{RejectionPolicy, Relay};

@@ -146,11 +146,7 @@ impl ValidateUtf8RequestLayer {
     }
 }
 
-impl Default for ValidateUtf8RequestLayer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(ValidateUtf8RequestLayer);
 
 impl<S> Layer<S> for ValidateUtf8RequestLayer {
     type Service = ValidateUtf8Request<S>;

@@ -89,11 +89,7 @@ impl ValidateUtf8ResponseLayer {
     }
 }
 
-impl Default for ValidateUtf8ResponseLayer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(ValidateUtf8ResponseLayer);
 
 impl<S> Layer<S> for ValidateUtf8ResponseLayer {
     type Service = ValidateUtf8Response<S>;

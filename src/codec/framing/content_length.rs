@@ -43,11 +43,7 @@ const MAX_HEADER: usize = 4 * 1024;
 
 const CRLF: &[u8] = b"\r\n";
 
-impl Default for ContentLengthCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(ContentLengthCodec);
 
 impl ContentLengthCodec {
     /// The default limit of a payload: 8 MiB.

@@ -53,11 +53,7 @@ enum Framing {
     Discard,
 }
 
-impl Default for OctetCountingCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(OctetCountingCodec);
 
 impl OctetCountingCodec {
     /// The default limit of a message: 64 KiB.

@@ -79,11 +79,7 @@ pub struct SseCodec {
     is_new_retry: bool,
 }
 
-impl Default for SseCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(SseCodec);
 
 impl SseCodec {
     /// The default limit of a line and of an event: 8 MiB, enough for an image in base64.
