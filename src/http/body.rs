@@ -11,10 +11,9 @@ use http::header::CONTENT_TYPE;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::content_fields::ContentFields;
 use super::counters::{BodyObserver, HttpCounters};
 use super::error::{BoxError, MultipartError, Utf8BodyError};
-use super::fields::check_values;
+use super::fields::{ContentFields, check_values};
 use super::filter::BodyFilter;
 use super::plan::{BodyPlan, Change, Check, remove_invalidated};
 use super::rejection::{MessageKind, Reason, Rejection};

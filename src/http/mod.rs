@@ -84,7 +84,6 @@
 pub(crate) mod body;
 #[cfg_attr(not(feature = "encoding_rs"), path = "charset_none.rs")]
 mod charset;
-mod content_fields;
 #[cfg(feature = "http")]
 pub(crate) mod counters;
 // Without the feature `http`, the items that only bodies and layers use are unused.
@@ -107,11 +106,10 @@ pub(crate) mod rules;
 
 #[cfg(feature = "http")]
 pub use body::Utf8Body;
-pub use content_fields::ContentFields;
 #[cfg(feature = "http")]
 pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, FormField, MultipartError, Utf8BodyError};
-pub use fields::check_field;
+pub use fields::{ContentFields, check_field};
 pub use filter::BodyFilter;
 pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 pub use plan::{BodyKind, BodyPlan};

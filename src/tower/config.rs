@@ -5,22 +5,25 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Response, Uri};
 use http_body::Body;
 
 use super::body::CheckedBody;
-use super::drain::{Drain, DrainingBody, Timer};
-use super::fields::Fields;
+use super::drain::{Drain, DrainingBody, Report, Timer};
 use super::gather::{Gather, Gathered, Interrupted};
-use super::report::Report;
+use crate::decoder::Utf8Decoder;
+use crate::error::Utf8Error;
 use crate::http::ContentFields;
 use crate::http::body::Utf8Body;
 use crate::http::counters::{BodyObserver, HttpCounters, record_rejection};
 use crate::http::error::BoxError;
+use crate::http::fields::check_values;
 use crate::http::filter::BodyFilter;
 use crate::http::plan::{BodyKind, Change, remove_invalidated};
 use crate::http::rejection::{MessageKind, Reason, Rejection};
 use crate::http::rules::BodyRules;
+use crate::percent;
 
 #[derive(Clone)]
 pub(crate) struct LayerConfig {
@@ -173,6 +176,49 @@ impl fmt::Debug for LayerConfig {
             .field("counters", &self.counters)
             .finish_non_exhaustive()
     }
+}
+
+/// Which text outside the body is checked. By default none is.
+///
+/// HTTP does not require this text to be UTF-8: a header value may contain any byte above `7F`, and a URI may contain
+/// `%FF`. A program that converts such text to a `str` either fails or inserts U+FFFD.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Fields {
+    pub(crate) headers: bool,
+    pub(crate) path: bool,
+    pub(crate) query: bool,
+}
+
+impl Fields {
+    pub(crate) fn check_request(self, request: &Parts) -> Result<(), Reason> {
+        self.check_uri(&request.uri)?;
+        self.check_headers(&request.headers)
+    }
+
+    pub(crate) fn check_headers(self, headers: &HeaderMap) -> Result<(), Reason> {
+        if self.headers {
+            check_values(headers).map_err(|(name, error)| Reason::Header(name, error))?;
+        }
+        Ok(())
+    }
+
+    fn check_uri(self, uri: &Uri) -> Result<(), Reason> {
+        if self.path {
+            check_decoded(uri.path()).map_err(Reason::Path)?;
+        }
+        if self.query {
+            check_decoded(uri.query().unwrap_or_default()).map_err(Reason::Query)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_decoded(text: &str) -> Result<(), Utf8Error> {
+    let mut decoder = Utf8Decoder::new();
+    for byte in percent::decoded(text.as_bytes()) {
+        decoder.validate(&[byte])?;
+    }
+    decoder.finish()
 }
 
 /// The settings that both layers have, for a struct with `config: Arc<LayerConfig>`.

@@ -60,9 +60,7 @@
 mod body;
 mod config;
 mod drain;
-mod fields;
 mod gather;
-mod report;
 mod request;
 mod response;
 

@@ -17,9 +17,8 @@ use tower_service::Service;
 
 use super::body::CheckedBody;
 use super::config::{LayerConfig, Release, Start, shared_settings};
-use super::drain::Drain;
+use super::drain::{Drain, Report};
 use super::gather::Gather;
-use super::report::Report;
 use crate::http::counters::HttpCounters;
 use crate::http::error::BoxError;
 use crate::http::rejection::{MessageKind, Reason, Rejection};
