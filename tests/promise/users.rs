@@ -14,7 +14,7 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::io::Utf8Reader;
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::validator::Utf8Validator;
-use utf8_codec::{ErrorKind, LineEnding, Utf8Error};
+use utf8_codec::{ErrorKind, ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
 
 use crate::support::hostile::{HostileReader, Step, steps};
 
