@@ -58,6 +58,8 @@ macro_rules! functions {
             }
             fields {
                 validate_function: Validate,
+                /// For chunks of more than [`MAX_VECTOR`] bytes.
+                validate_large_function: Validate,
                 is_text_function: IsText,
                 /// `None` if the kernel has no vector code for it.
                 plain: Option<ValidatePlain>,
@@ -155,6 +157,9 @@ pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>
 /// - The CPU has the instructions.
 /// - The chunk has at least [`MIN_PLAIN`] bytes.
 pub(super) type ValidatePlain = Validate;
+
+/// The number of bytes in the longest vector.
+pub(super) const MAX_VECTOR: usize = 64;
 
 /// The minimum length of a chunk for [`ValidatePlain`].
 pub(super) const MIN_PLAIN: usize = 512;

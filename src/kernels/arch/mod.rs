@@ -76,5 +76,6 @@ pub(super) use native::check_lanes;
 #[cfg(feature = "mime")]
 pub(super) use portable::base64;
 pub(super) use portable::count;
+pub(super) use portable::validation::validate as validate_portable;
 #[cfg(feature = "transcode")]
 pub(super) use portable::{latin, units, utf16};

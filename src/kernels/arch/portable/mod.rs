@@ -15,7 +15,7 @@ pub(in crate::kernels) mod quoted;
 pub(in crate::kernels) mod units;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
-mod validation;
+pub(in crate::kernels) mod validation;
 
 use crate::kernels::functions::Functions;
 
@@ -31,6 +31,7 @@ const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
     validate_function: validation::validate,
+    validate_large_function: validation::validate,
     is_text_function: validation::is_text,
     plain: None,
     count: count::count,

@@ -63,7 +63,7 @@ fn state_after(carry: Carry) -> u32 {
 const BLOCK: usize = 32;
 
 /// A safe [`Validate`](crate::kernels::functions::Validate).
-pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
+pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let mut before = *state;
     let end = before.carry().after(chunk);
     if chunk.len() <= SMALL && before.expects_ascii() {
