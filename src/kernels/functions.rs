@@ -199,7 +199,7 @@ impl Range {
     }
 
     /// Returns the first value, and the last value minus the first one.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(utf8_codec_vectors = "x86_64")]
     pub(super) const fn first_and_width(self) -> [i8; 2] {
         [self.first.cast_signed(), self.width.cast_signed()]
     }
