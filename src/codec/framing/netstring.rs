@@ -70,10 +70,12 @@ impl Decoder for NetstringCodec {
     type Item = Bytes;
     type Error = FramingError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         self.reader.decode(src, header)
     }
 
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         self.reader.decode_eof(src, header)
     }
