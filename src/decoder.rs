@@ -351,7 +351,7 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
 /// The second pass of [`from_utf8`], for bytes that the fast check did not accept.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    let (text, end) = kernels::prefix(AtBoundary::START, bytes);
+    let (text, end) = kernels::prefix_of_text(bytes);
     let IllFormed { kind, bytes } = match end {
         TextEnd::Unfinished(state) if state.pending_len() == 0 => return Ok(text),
         TextEnd::Unfinished(state) => IllFormed::truncated(state.pending()),

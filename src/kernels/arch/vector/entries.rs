@@ -37,7 +37,7 @@ macro_rules! entries {
         /// The chunk is longer than a vector.
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn validate_large(
+        pub(super) unsafe fn validate_large(
             chunk: &[u8],
             state: &mut crate::kernels::state::ScanState,
         ) -> Result<(), crate::kernels::functions::Index> {
