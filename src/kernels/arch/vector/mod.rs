@@ -120,6 +120,12 @@ pub(in crate::kernels) trait Vector: Copy {
     /// No byte of `x` may be 2 or 3 bytes after a lead byte of a 4-byte sequence.
     fn or_marks_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
 
+    /// [`or_marks_in_bmp`](Self::or_marks_in_bmp) for two vectors, which may take fewer instructions.
+    #[inline(always)]
+    fn or_marks_of_pair(self, (x, p): (Self, [Self; 2]), (y, q): (Self, [Self; 2])) -> Self {
+        self.or_marks_in_bmp(x, p).or_marks_in_bmp(y, q)
+    }
+
     fn is_marked(self) -> bool;
 
     /// Returns the index of the first mark if it is less than `len`.
