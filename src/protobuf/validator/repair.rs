@@ -14,8 +14,11 @@ struct Open {
     /// The position of its end in the input. That of a group is not known, so it is the end of the message around it.
     end: usize,
     id: MessageId,
-    /// The index of its length, and the number of bytes of all lengths before it. `None` if it is a group.
+    /// The position of its length in the input, and of its content. `None` if it is a group.
     length: Option<(usize, usize)>,
+    /// The index of its length in the output, and the number of bytes of all lengths before it, once it has a repaired
+    /// string.
+    written: Option<(usize, usize)>,
 }
 
 /// A length that is inserted into the output: first that of the input, and at the end of the message that of the output.
@@ -90,8 +93,9 @@ impl StringValidator {
             copied: 0,
             out: Vec::with_capacity(message.len()),
             lengths: Vec::new(),
-            open: Vec::new(),
             widths: 0,
+            open: Vec::new(),
+            changed: 0,
         };
         let malformed = |at| self.error(offset + at as u64, ProtobufErrorKind::InvalidLength);
         rewriter.fields(self.root).map_err(|Malformed(at)| malformed(at))?;
@@ -102,7 +106,8 @@ impl StringValidator {
     }
 }
 
-/// The output, without the lengths of messages, and these lengths in the order of their positions.
+/// The output, without the lengths of the messages that contain a repaired string, and these lengths in the order of their
+/// positions.
 struct Rewriter<'m> {
     tables: &'m Tables,
     decoder: TextDecoder,
@@ -112,9 +117,11 @@ struct Rewriter<'m> {
     copied: usize,
     out: Vec<u8>,
     lengths: Vec<Length>,
-    open: Vec<Open>,
     /// The number of bytes of all lengths whose message has ended.
     widths: usize,
+    open: Vec<Open>,
+    /// How many of these messages and groups have a repaired string.
+    changed: usize,
 }
 
 impl Rewriter<'_> {
@@ -124,11 +131,11 @@ impl Rewriter<'_> {
             let top = self.open.last();
             let (id, end) = top.map_or((root, self.input.len()), |top| (top.id, top.end));
             if rest.position >= end {
-                let Some(message) = self.open.pop() else {
+                if self.open.is_empty() {
                     self.copy(end, end);
                     return Ok(());
-                };
-                self.close(&message);
+                }
+                self.close();
                 continue;
             }
             let tag = rest.varint()?;
@@ -139,27 +146,25 @@ impl Rewriter<'_> {
                 (5, _) => drop(rest.take(4)?),
                 (3, kind) => {
                     let id = if let FieldKind::Group(id) = kind { id } else { MessageId::UNKNOWN };
-                    self.open.push(Open { end, id, length: None });
+                    self.open.push(Open { end, id, length: None, written: None });
                 }
-                (4, _) => drop(self.open.pop()),
+                (4, _) => self.close(),
                 (_, kind) => {
                     let len = rest.varint()?;
                     let start = rest.position;
-                    let mut length =
-                        Length { at: self.out.len(), len: len as usize, width: start - after_tag };
                     match kind {
                         FieldKind::Message(id) => {
-                            self.copy(after_tag, start);
-                            length.at = self.out.len();
-                            let end = start.saturating_add(length.len);
-                            self.open.push(Open { end, id, length: Some((self.lengths.len(), self.widths)) });
-                            self.lengths.push(length);
+                            let (end, length) =
+                                (start.saturating_add(len as usize), Some((after_tag, start)));
+                            self.open.push(Open { end, id, length, written: None });
                         }
                         FieldKind::UnverifiedString if !self.checks_unverified => drop(rest.take(len)?),
                         FieldKind::String | FieldKind::UnverifiedString => {
                             let text = rest.take(len)?.bytes;
                             if let Ok(Cow::Owned(repaired)) = self.decoder.decode(text) {
+                                self.open_lengths();
                                 self.copy(after_tag, rest.position);
+                                let mut length = Length { at: 0, len: text.len(), width: start - after_tag };
                                 length.set(repaired.len());
                                 length.write_to(&mut self.out);
                                 self.out.extend_from_slice(repaired.as_bytes());
@@ -178,9 +183,23 @@ impl Rewriter<'_> {
         self.copied = next;
     }
 
-    fn close(&mut self, message: &Open) {
-        let Some((index, widths_before)) = message.length else { return };
-        self.copy(message.end, message.end);
+    /// Leaves the lengths of all messages that contain the next byte to the end of each.
+    fn open_lengths(&mut self) {
+        for index in self.changed..self.open.len() {
+            let Open { end, length: Some((at, start)), .. } = self.open[index] else { continue };
+            self.copy(at, start);
+            self.open[index].written = Some((self.lengths.len(), self.widths));
+            self.lengths.push(Length { at: self.out.len(), len: end - start, width: start - at });
+        }
+        self.changed = self.open.len();
+    }
+
+    /// Ends the innermost message or group.
+    fn close(&mut self) {
+        let Some(Open { end, written, .. }) = self.open.pop() else { return };
+        self.changed = self.changed.min(self.open.len());
+        let Some((index, widths_before)) = written else { return };
+        self.copy(end, end);
         let length = &mut self.lengths[index];
         length.set(self.out.len() - length.at + self.widths - widths_before);
         self.widths += length.width;
