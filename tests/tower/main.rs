@@ -3,6 +3,8 @@
 
 mod drain;
 mod grpc;
+#[cfg(feature = "protobuf")]
+mod protobuf;
 mod rejection;
 mod reports;
 mod request;

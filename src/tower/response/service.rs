@@ -48,6 +48,7 @@ where
             Method::CONNECT => Content::Tunnel,
             _ => Content::Body,
         };
-        ValidateUtf8ResponseFuture::new(self.inner.call(request), content, Arc::clone(&self.config))
+        let path = if self.config.rules.has_paths() { request.uri().path() } else { "" }.into();
+        ValidateUtf8ResponseFuture::new(self.inner.call(request), content, path, Arc::clone(&self.config))
     }
 }
