@@ -1,7 +1,5 @@
 //! Serialized protobuf: one message, or the messages of gRPC with their lengths.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 
 use super::frames::FrameQueue;
@@ -31,18 +29,20 @@ impl ProtobufFilter {
         Self { validator, is_held: false, offset: 0, out: FrameQueue::new(), last: Vec::new(), error: None }
     }
 
-    /// Returns the bytes of the body as they are, for [`repair_held`](Self::repair_held).
+    /// Changes the filter to return the bytes of the body as they are, for [`repair_held`](Self::repair_held).
+    #[cfg(feature = "tower")]
     pub(super) const fn hold(&mut self) {
         self.is_held = true;
     }
 
     /// Repairs the bytes of a complete body, whose length may change. Returns `None` if it would be too long.
+    #[cfg(feature = "tower")]
     pub(super) fn repair_held(&self, body: Bytes) -> Option<Bytes> {
         let repaired = match &self.validator {
-            Protobuf::Message(validator) => validator.clone().repair(&body).map(Cow::into_owned),
-            Protobuf::Grpc(validator) => validator.clone().repair(&body).map(Cow::into_owned),
+            Protobuf::Message(validator) => validator.clone().repair(&body).ok()?.into_owned(),
+            Protobuf::Grpc(validator) => validator.clone().repair(&body).ok()?.into_owned(),
         };
-        repaired.ok().map(Bytes::from)
+        Some(repaired.into())
     }
 
     fn is_complete(&self) -> bool {
