@@ -20,7 +20,7 @@ step_adoption() {
     adoption/run --check
 }
 
-# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, websockets, the classes of
+# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, requests, websockets, the classes of
 # Autobahn's cases for WebSocket frames, and the exporters of OpenTelemetry. The verdicts on messages of protobuf are compared
 # with those of Python's reader.
 step_clients() {
