@@ -147,7 +147,7 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     enum State<F, B> {
-        /// The handler was called.
+        /// The handler was called. The path of the request is empty if no rule depends on it.
         Responding { #[pin] response: F, content: Content, path: Box<str> },
         /// The body is not complete.
         Holding { body: Gather<B>, report: Report, parts: Parts },
