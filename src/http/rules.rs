@@ -259,7 +259,6 @@ impl BodyRules {
     /// A compressed message of gRPC is rejected or passes like a [content coding](Self::with_content_codings). A rejected
     /// message that was read in part ends with an error, because its start has been forwarded.
     #[cfg(feature = "protobuf")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
     #[must_use]
     pub fn with_protobuf(mut self, message: StringValidator) -> Self {
         self.protobuf = Some(Arc::new(message));
@@ -317,11 +316,7 @@ impl BodyRules {
     }
 }
 
-impl Default for BodyRules {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(BodyRules);
 
 impl fmt::Debug for BodyRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

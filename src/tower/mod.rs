@@ -57,15 +57,10 @@
 //!
 //! `tower`, which enables `http`.
 
-#[macro_use]
-mod macros;
-
 mod body;
 mod config;
 mod drain;
-mod fields;
 mod gather;
-mod report;
 mod request;
 mod response;
 

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{Decoder, FramedRead};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::{
     ErrorsAsItems, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
 };
@@ -190,9 +190,6 @@ fn frames() {
         ],
         &[("\x1E\"", 1), ("a", LIMIT - 2), ("\" ", 1), ("\n", LIMIT), ("\x1E1", 1), (" ", 4 * LIMIT)],
     ];
-    assert_bound("NetstringCodec", BUFFER, streams, || {
-        Utf8FramesCodec::with_decoder(NetstringCodec::new().with_max_length(LIMIT), replace())
-    });
     assert_bound("OctetCountingCodec", BUFFER, streams, || {
         Utf8FramesCodec::with_decoder(OctetCountingCodec::new().with_max_length(LIMIT), replace())
     });

@@ -2,7 +2,9 @@
 //! and against a naive decoder.
 
 use utf8_codec::mime::TransferEncoding::QuotedPrintable;
-use utf8_codec::mime::{BodyDecoder, MimeErrorKind, TransferDecoder, TransferErrorKind, TransferPiece};
+use utf8_codec::mime::{
+    BodyDecoder, BodyPiece, MimeErrorKind, TransferDecoder, TransferErrorKind, TransferPiece,
+};
 
 use crate::support::transfer::{Decoded, decode, naive_quoted_printable, quoted};
 use crate::support::{Rng, oracle};
@@ -133,8 +135,10 @@ fn errors_in_a_long_body_have_the_offset_of_the_escape() {
         let (mut decoder, mut errors) = (BodyDecoder::new(QuotedPrintable), Vec::new());
         let size = 70 + rng.below(4_000);
         for chunk in body.chunks(size) {
-            decoder.validate_with(chunk, |error| {
-                errors.push((error.offset, error.decoded_offset, error.kind, error.len));
+            decoder.feed_with(chunk, |piece| {
+                if let BodyPiece::Error(error) = piece {
+                    errors.push((error.offset, error.decoded_offset, error.kind, error.len));
+                }
             });
         }
         assert_eq!(errors[..expected.len().min(errors.len())], expected[..errors.len()]);

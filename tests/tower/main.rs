@@ -2,7 +2,6 @@
 #![allow(missing_docs)]
 
 mod drain;
-mod grpc;
 mod rejection;
 mod reports;
 mod request;

@@ -91,12 +91,4 @@ impl KindFilter for ProtobufFilter {
     fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
     }
-
-    fn min_output(&self, bytes: u64) -> u64 {
-        bytes
-    }
-
-    fn max_output(&self, bytes: u64) -> Option<u64> {
-        Some(bytes)
-    }
 }

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::super::error::Utf8BodyError;
-use super::super::filter::kind::KindFilter;
+use super::error::Utf8BodyError;
+use super::filter::kind::KindFilter;
 use crate::text::TextDecoder;
 
 #[derive(Clone, Copy, Debug)]
@@ -37,35 +37,11 @@ impl KindFilter for CharsetDecoder {
         match *self {}
     }
 
-    fn finish(&mut self) {
-        match *self {}
-    }
-
     fn is_clean(&self) -> bool {
         match *self {}
     }
 
     fn offset(&self) -> u64 {
-        match *self {}
-    }
-
-    fn repaired(&self) -> u64 {
-        match *self {}
-    }
-
-    fn held(&self) -> u64 {
-        match *self {}
-    }
-
-    fn queued(&self) -> (u64, bool) {
-        match *self {}
-    }
-
-    fn min_output(&self, _: u64) -> u64 {
-        match *self {}
-    }
-
-    fn max_output(&self, _: u64) -> Option<u64> {
         match *self {}
     }
 }

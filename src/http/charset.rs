@@ -2,8 +2,8 @@
 
 use bytes::{Buf, Bytes};
 
-use super::super::error::Utf8BodyError;
-use super::super::filter::kind::KindFilter;
+use super::error::Utf8BodyError;
+use super::filter::kind::KindFilter;
 use crate::error::Utf8Error;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
