@@ -7,7 +7,7 @@ use utf8_codec::detect::{
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{ErrorKind, Utf8Error};
 
-use crate::support::{Rng, every_partition, oracle, some_partitions};
+use crate::support::{Rng, every_partition, oracle};
 
 pub(crate) fn detect(chunks: &[&[u8]]) -> Detection {
     let mut detector = Detector::new();

@@ -77,7 +77,7 @@ fn what_python_shows_with_replacement_characters_has_an_error() {
         })
         .collect();
     let mut replaced = 0;
-    for (field, is_replaced) in fields.iter().zip(python(&fields)) {
+    for (field, is_replaced) in fields.iter().zip(is_replaced_by_python(&fields)) {
         let message = format!("{field}\r\n\r\nx");
         let verdict = validate_chunks(&MessageValidator::new(), &[message.as_bytes()]);
         assert!(!is_replaced || !verdict.is_ok(), "{}", field.escape_debug());
@@ -87,7 +87,7 @@ fn what_python_shows_with_replacement_characters_has_an_error() {
 }
 
 /// Returns whether Python shows each field with a replacement character.
-fn python(fields: &[String]) -> Vec<bool> {
+fn is_replaced_by_python(fields: &[String]) -> Vec<bool> {
     let fields = serde_json::to_string(fields).unwrap();
     serde_json::from_str(&run(Command::new("python3").args(["-c", SHOWN]), fields)).unwrap()
 }
@@ -163,7 +163,7 @@ fn a_message_that_is_ok_has_no_ill_formed_text_for_python() {
         })
         .collect();
     let (mut ok, mut found) = (0, 0);
-    for (message, is_ill_formed) in messages.iter().zip(python(&messages)) {
+    for (message, is_ill_formed) in messages.iter().zip(is_ill_formed_for_python(&messages)) {
         let verdict = validate_chunks(&MessageValidator::new(), &[message]);
         assert!(!(is_ill_formed && verdict.is_ok()), "{}", message.escape_ascii());
         ok += usize::from(verdict.is_ok());
@@ -178,7 +178,7 @@ fn messages_to_compare() -> usize {
 }
 
 /// Returns the output of [`ILL_FORMED`].
-fn python(messages: &[Vec<u8>]) -> Vec<bool> {
+fn is_ill_formed_for_python(messages: &[Vec<u8>]) -> Vec<bool> {
     let lines = messages.iter().map(|message| hex(message) + "\n").collect();
     let output = run(Command::new("python3").args(["-c", ILL_FORMED]), lines);
     output.lines().map(|line| line == "True").collect()
