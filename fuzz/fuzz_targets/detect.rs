@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::detect::{
     BomSniffer, Designation, DesignationMatch, DesignationRecognizer, Detection, Detector, FallbackDecoder,
-    Legacy, Scope, Sniff, decode_or_legacy,
+    Legacy, Padding, Scope, Sniff, decode_or_legacy,
 };
 use utf8_codec_fuzz::Input;
 
@@ -35,17 +35,21 @@ fuzz_target!(|data: &[u8]| {
         }
     }
 
-    let run = |chunks: &[&[u8]]| {
-        let mut recognizer = DesignationRecognizer::new();
-        let found: Vec<_> =
-            chunks.iter().flat_map(|chunk| recognizer.feed(chunk).collect::<Vec<_>>()).collect();
-        assert_eq!(recognizer.offset(), input.bytes.len() as u64);
-        found
-    };
-    let found = run(&[input.bytes]);
-    assert_eq!(run(&chunks), found);
-    assert_eq!(found.iter().map(|found| found.offset).collect::<Vec<_>>(), designations(input.bytes));
-    found.iter().for_each(|found| assert_eq!(found.end() - found.offset, length(found)));
+    for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
+        let run = |chunks: &[&[u8]]| {
+            let mut recognizer = DesignationRecognizer::padded(padding);
+            let found: Vec<_> =
+                chunks.iter().flat_map(|chunk| recognizer.feed(chunk).collect::<Vec<_>>()).collect();
+            assert_eq!(recognizer.offset(), input.bytes.len() as u64);
+            found
+        };
+        let found = run(&[input.bytes]);
+        assert_eq!(run(&chunks), found);
+        if padding == Padding::None {
+            assert_eq!(found.iter().map(|found| found.offset).collect::<Vec<_>>(), designations(input.bytes));
+            found.iter().for_each(|found| assert_eq!(found.end() - found.offset, length(found)));
+        }
+    }
 });
 
 fn length(found: &DesignationMatch) -> u64 {

@@ -5,6 +5,7 @@ use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
+use super::frame::Json;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
 use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
@@ -67,7 +68,7 @@ impl Utf8LinesCodec {
 
     /// Creates a strict codec with the default limit that keeps the BOM.
     pub const fn new() -> Self {
-        Self::with_decoder(TextDecoder::new())
+        Self { reader: LineReader::strict() }
     }
 
     /// Creates a codec with the policies of `text`.
@@ -138,7 +139,7 @@ impl Utf8LinesCodec {
     /// ```
     #[must_use]
     pub const fn with_json_strings(mut self, strings: JsonStrings) -> Self {
-        self.reader.json = Some(strings);
+        self.reader.json = Some(Json::new(strings));
         self
     }
 

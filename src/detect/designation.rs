@@ -15,6 +15,29 @@ pub enum Designation {
     Return,
 }
 
+/// The padding of escape sequences (clause 16): each byte of the sequence is the last byte of a code unit whose other
+/// bytes are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Padding {
+    /// No padding, as in ISO/IEC 2022 and in UTF-8.
+    #[default]
+    None,
+    /// To two bytes, as in UCS-2: `00 1B 00 25 ..`.
+    Ucs2,
+    /// To four bytes, as in UCS-4: `00 00 00 1B 00 00 00 25 ..`.
+    Ucs4,
+}
+
+impl Padding {
+    const fn unit(self) -> u64 {
+        match self {
+            Self::None => 1,
+            Self::Ucs2 => 2,
+            Self::Ucs4 => 4,
+        }
+    }
+}
+
 /// A designation in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -23,7 +46,7 @@ pub struct DesignationMatch {
     pub designation: Designation,
     /// The absolute offset of the first byte.
     pub offset: u64,
-    /// The length in bytes.
+    /// The length in bytes, including padding.
     pub len: u8,
 }
 
@@ -46,9 +69,12 @@ impl DesignationMatch {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DesignationRecognizer {
+    padding: Padding,
     offset: u64,
     /// The part of a designation at the end of the stream so far.
     state: State,
+    /// Whether the current code unit has a padding byte that is not zero.
+    foreign: bool,
 }
 
 /// The part of a designation at the end of the stream so far: `ESC`, `ESC %` or `ESC % /`.
@@ -64,9 +90,14 @@ enum State {
 const ESC: u8 = 0x1B;
 
 impl DesignationRecognizer {
-    /// Creates a recognizer at the start of a stream.
+    /// Creates a recognizer for sequences without padding.
     pub const fn new() -> Self {
-        Self { offset: 0, state: State::Nothing }
+        Self::padded(Padding::None)
+    }
+
+    /// Creates a recognizer for padded sequences. Their offsets are multiples of the length of a code unit.
+    pub const fn padded(padding: Padding) -> Self {
+        Self { padding, offset: 0, state: State::Nothing, foreign: false }
     }
 
     /// Searches the next chunk. The chunk is searched as the iterator advances. If the iterator is dropped early, feed
@@ -84,13 +115,18 @@ impl DesignationRecognizer {
     /// Examines one byte. Returns the designation that ends with it.
     fn step(&mut self, byte: u8) -> Option<Designation> {
         self.offset += 1;
+        if !self.offset.is_multiple_of(self.padding.unit()) {
+            self.foreign |= byte != 0;
+            return None;
+        }
+        let byte = (!core::mem::take(&mut self.foreign)).then_some(byte);
         let (state, found) = match (self.state, byte) {
-            (_, ESC) => (State::Escape, None),
-            (State::Escape, 0x25) => (State::Percent, None),
-            (State::Percent, 0x2F) => (State::Solidus, None),
-            (State::Percent, 0x47) => (State::Nothing, Some(Designation::Utf8)),
-            (State::Percent, 0x40) => (State::Nothing, Some(Designation::Return)),
-            (State::Solidus, level @ 0x47..=0x49) => {
+            (_, Some(ESC)) => (State::Escape, None),
+            (State::Escape, Some(0x25)) => (State::Percent, None),
+            (State::Percent, Some(0x2F)) => (State::Solidus, None),
+            (State::Percent, Some(0x47)) => (State::Nothing, Some(Designation::Utf8)),
+            (State::Percent, Some(0x40)) => (State::Nothing, Some(Designation::Return)),
+            (State::Solidus, Some(level @ 0x47..=0x49)) => {
                 (State::Nothing, Some(Designation::Utf8Level(level - 0x46)))
             }
             _ => (State::Nothing, None),
@@ -113,7 +149,7 @@ impl Iterator for DesignationMatches<'_, '_> {
     fn next(&mut self) -> Option<DesignationMatch> {
         let recognizer = &mut *self.recognizer;
         loop {
-            if recognizer.state == State::Nothing {
+            if recognizer.state == State::Nothing && recognizer.padding == Padding::None {
                 let skipped = kernels::first_position(self.rest, ESC).unwrap_or(self.rest.len());
                 recognizer.offset += skipped as u64;
                 self.rest = &self.rest[skipped..];
@@ -121,11 +157,12 @@ impl Iterator for DesignationMatches<'_, '_> {
             let (&byte, rest) = self.rest.split_first()?;
             self.rest = rest;
             if let Some(designation) = recognizer.step(byte) {
-                let len = if matches!(designation, Designation::Utf8Level(_)) { 4 } else { 3 };
+                let units = if matches!(designation, Designation::Utf8Level(_)) { 4 } else { 3 };
+                let len = units * recognizer.padding.unit();
                 return Some(DesignationMatch {
                     designation,
-                    offset: recognizer.offset - u64::from(len),
-                    len,
+                    offset: recognizer.offset - len,
+                    len: len as u8,
                 });
             }
         }

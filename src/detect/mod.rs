@@ -49,7 +49,7 @@ mod utf16;
 
 pub(crate) use bom::sniff;
 pub use bom::{BomSniffer, Sniff};
-pub use designation::{Designation, DesignationMatch, DesignationMatches, DesignationRecognizer};
+pub use designation::{Designation, DesignationMatch, DesignationMatches, DesignationRecognizer, Padding};
 pub use detector::{Detection, Detector};
 #[cfg(feature = "alloc")]
 pub use fallback::{FallbackDecoder, Legacy, Scope, decode_or_legacy};

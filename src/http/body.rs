@@ -170,6 +170,11 @@ impl<B> Utf8Body<B> {
     pub fn has_changed(&self) -> bool {
         self.filter.has_changed()
     }
+
+    #[cfg(feature = "tower")]
+    pub(crate) const fn filter(&self) -> &BodyFilter {
+        &self.filter
+    }
 }
 
 impl<B> Body for Utf8Body<B>

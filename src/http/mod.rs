@@ -9,7 +9,7 @@
 //! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
 //!   By default text that cannot be checked is rejected; each exception is a setting. Other types pass, and so do gRPC and
 //!   Connect, whose messages have a length before them ([`BodyRules::with_length_prefixed`] rejects them). The strings of
-//!   protobuf are checked with a schema (`BodyRules::with_protobuf`).
+//!   protobuf are checked with a schema (`BodyRules::with_protobuf_types`).
 //! - [`Rejection`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
@@ -113,6 +113,9 @@ pub use fields::{ContentFields, check_field};
 pub use filter::BodyFilter;
 pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 pub use plan::{BodyKind, BodyPlan};
+#[cfg(feature = "protobuf")]
+#[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
+pub use protobuf::ProtobufTypes;
 pub use rejection::{MessageKind, Reason, Rejection};
 #[cfg(feature = "http")]
 pub use response::ProblemBody;

@@ -71,13 +71,14 @@ impl LayerConfig {
         }
     }
 
-    /// Decides how a body is processed, and updates the header fields for the forwarded body.
-    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: Drain) -> Start<B>
+    /// Decides how a body is processed, and updates the header fields for the forwarded body. The path is that of the
+    /// request.
+    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, path: &str, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
         B::Error: Into<BoxError>,
     {
-        let plan = match self.rules.plan_for(headers, &body) {
+        let plan = match self.rules.for_path(path, self.message).plan_for(headers, &body) {
             Ok(plan) => plan,
             Err(reason) => return Start::Reject(reason, body),
         };
@@ -94,7 +95,9 @@ impl LayerConfig {
         }
         let content_type = headers.get(CONTENT_TYPE).cloned();
         let report = Report::new(self.message, content_type.clone());
-        let body = Utf8Body::with_filter(body, BodyFilter::new(&plan, &self.rules))
+        let filter = BodyFilter::new(&plan, &self.rules);
+        let filter = if hold.is_some() { filter.for_held_body() } else { filter };
+        let body = Utf8Body::with_filter(body, filter)
             .with_trailer_check(checks_trailers)
             .observed(BodyObserver::new(self.counters.clone(), content_type));
         match hold {
@@ -112,8 +115,9 @@ impl LayerConfig {
 
     /// Updates the header fields of a response without a body, which describe the body of another response (RFC 9110
     /// §9.3.2, §15.4.5). The fields that are removed or changed there are removed or changed here too.
-    pub(crate) fn describe(&self, headers: &mut HeaderMap) {
-        if let Ok(plan) = self.rules.decide(&ContentFields::from(&*headers)) {
+    pub(crate) fn describe(&self, headers: &mut HeaderMap, path: &str) {
+        let rules = self.rules.for_path(path, self.message);
+        if let Ok(plan) = rules.decide(&ContentFields::from(&*headers)) {
             plan.adapt(headers);
         }
     }

@@ -13,6 +13,7 @@ use pin_project_lite::pin_project;
 
 use crate::http::body::Utf8Body;
 use crate::http::error::{BoxError, Utf8BodyError};
+use crate::http::filter::BodyFilter;
 use crate::http::rejection::{MessageKind, Reason, Rejection};
 
 /// A future that completes after some time.
@@ -90,9 +91,8 @@ impl<B> DrainingBody<B> {
         Self { body, drain, report, error: None }
     }
 
-    /// Whether the data differs from that of the inner body. Only valid after the end.
-    pub(crate) fn has_changed(&self) -> bool {
-        self.body.has_changed()
+    pub(crate) const fn filter(&self) -> &BodyFilter {
+        self.body.filter()
     }
 
     /// Drains the inner body.

@@ -228,7 +228,7 @@ where
             State::Rejected { reason, parts, body, drain }
         };
         let start = match config.fields.check_request(&parts) {
-            Ok(()) => config.start(&mut parts.headers, body, drain()),
+            Ok(()) => config.start(&mut parts.headers, parts.uri.path(), body, drain()),
             Err(reason) => Start::Reject(reason, body),
         };
         let state = match start {

@@ -130,7 +130,8 @@ where
             Method::CONNECT => Content::Tunnel,
             _ => Content::Body,
         };
-        ValidateUtf8ResponseFuture::new(self.inner.call(request), content, Arc::clone(&self.config))
+        let path = if self.config.rules.has_paths() { request.uri().path() } else { "" }.into();
+        ValidateUtf8ResponseFuture::new(self.inner.call(request), content, path, Arc::clone(&self.config))
     }
 }
 
@@ -146,16 +147,16 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     enum State<F, B> {
-        /// The handler was called.
-        Responding { #[pin] response: F, content: Content },
+        /// The handler was called. The path of the request is empty if no rule depends on it.
+        Responding { #[pin] response: F, content: Content, path: Box<str> },
         /// The body is not complete.
         Holding { body: Gather<B>, report: Report, parts: Parts },
     }
 }
 
 impl<F, B> ValidateUtf8ResponseFuture<F, B> {
-    const fn new(response: F, content: Content, config: Arc<LayerConfig>) -> Self {
-        Self { state: State::Responding { response, content }, config }
+    const fn new(response: F, content: Content, path: Box<str>, config: Arc<LayerConfig>) -> Self {
+        Self { state: State::Responding { response, content, path }, config }
     }
 }
 
@@ -171,7 +172,7 @@ where
         let mut this = self.project();
         loop {
             let holding = match this.state.as_mut().project() {
-                StateProj::Responding { response, content } => {
+                StateProj::Responding { response, content, path } => {
                     let (mut parts, body) = ready!(response.poll(cx))?.into_parts();
                     if let Err(reason) = this.config.fields.check_headers(&parts.headers) {
                         return Poll::Ready(Ok(this.config.reject(reason, &parts.headers)));
@@ -185,11 +186,11 @@ where
                             Content::Tunnel => false,
                         };
                         if is_described {
-                            this.config.describe(&mut parts.headers);
+                            this.config.describe(&mut parts.headers, path);
                         }
                         return Poll::Ready(Ok(Response::from_parts(parts, CheckedBody::unchecked(body))));
                     }
-                    match this.config.start(&mut parts.headers, body, Drain::NONE) {
+                    match this.config.start(&mut parts.headers, path, body, Drain::NONE) {
                         Start::Reject(reason, _) => {
                             return Poll::Ready(Ok(this.config.reject(reason, &parts.headers)));
                         }

@@ -24,7 +24,9 @@ fn byte_by_byte(body: &[u8]) -> Decoded {
 fn every_byte_at_every_position_of_a_long_body() {
     let plain = good_lines(170);
     for position in 0..150 {
-        for byte in 0..=u8::MAX {
+        // At each position a part of the bytes without a meaning.
+        let is_tested = |byte: &u8| matches!(byte, b'\t'..=b'G') || usize::from(*byte) % 5 == position % 5;
+        for byte in (0..=u8::MAX).filter(is_tested) {
             let mut body = plain.clone();
             body[position] = byte;
             assert_eq!(

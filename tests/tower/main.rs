@@ -2,6 +2,8 @@
 #![allow(missing_docs)]
 
 mod drain;
+#[cfg(feature = "protobuf")]
+mod protobuf;
 mod rejection;
 mod reports;
 mod request;

@@ -1,8 +1,8 @@
 //! `Detector`, `BomSniffer`, `DesignationRecognizer` and `FallbackDecoder`, for every partition.
 
 use utf8_codec::detect::{
-    BomSniffer, Designation, DesignationRecognizer, Detection, Detector, FallbackDecoder, Legacy, Scope,
-    Sniff, decode_or_legacy,
+    BomSniffer, Designation, DesignationRecognizer, Detection, Detector, FallbackDecoder, Legacy, Padding,
+    Scope, Sniff, decode_or_legacy,
 };
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{ErrorKind, Utf8Error};
@@ -128,6 +128,16 @@ fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
     assert_eq!(BomSniffer::new().finish(), Sniff::Absent);
 }
 
+/// Pads a sequence, by Annex R.6 and clause 16.
+fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
+    let zeros = match padding {
+        Padding::None => 0,
+        Padding::Ucs2 => 1,
+        Padding::Ucs4 => 3,
+    };
+    sequence.iter().flat_map(|&byte| [vec![0; zeros], vec![byte]].concat()).collect()
+}
+
 #[test]
 fn the_offset_is_the_same_for_every_partition() {
     for (input, expected) in [
@@ -150,33 +160,51 @@ fn the_offset_is_the_same_for_every_partition() {
 }
 
 #[test]
-fn designations_are_found_for_every_partition() {
-    for (sequence, designation) in [
-        (&b"\x1B\x25\x2F\x47"[..], Designation::Utf8Level(1)),
-        (b"\x1B\x25\x2F\x48", Designation::Utf8Level(2)),
-        (b"\x1B\x25\x2F\x49", Designation::Utf8Level(3)),
-        (b"\x1B\x25\x47", Designation::Utf8),
-        (b"\x1B\x25\x40", Designation::Return),
-    ] {
-        // A sequence that is interrupted by another ESC, and a sequence that is not a designation.
-        let before = b"a\x1B\x25\x1B";
-        let input = [before, sequence, b"\x1B\x25\x2F\x4A\x1B\x26\x47"].concat();
-        some_partitions(&input, 30, |chunks| {
-            let mut recognizer = DesignationRecognizer::new();
-            let mut all = Vec::new();
-            for chunk in chunks {
-                all.extend(recognizer.feed(chunk));
+fn designations_are_found_with_every_padding() {
+    for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
+        for (sequence, designation) in [
+            (&b"\x1B\x25\x2F\x47"[..], Designation::Utf8Level(1)),
+            (b"\x1B\x25\x2F\x48", Designation::Utf8Level(2)),
+            (b"\x1B\x25\x2F\x49", Designation::Utf8Level(3)),
+            (b"\x1B\x25\x47", Designation::Utf8),
+            (b"\x1B\x25\x40", Designation::Return),
+        ] {
+            // A sequence that is interrupted by another ESC, and a sequence that is not a designation.
+            let before = padded(padding, b"a\x1B\x25\x1B");
+            let found = padded(padding, sequence);
+            let input = [&before[..], &found, &padded(padding, b"\x1B\x25\x2F\x4A\x1B\x26\x47")].concat();
+            let check = |chunks: &[&[u8]]| {
+                let mut recognizer = DesignationRecognizer::padded(padding);
+                let mut all = Vec::new();
+                for chunk in chunks {
+                    all.extend(recognizer.feed(chunk));
+                }
+                let [one] = all[..] else { panic!("{all:?} {chunks:02X?}") };
+                assert_eq!(one.designation, designation);
+                assert_eq!(
+                    (one.offset, one.end()),
+                    (before.len() as u64, (before.len() + found.len()) as u64)
+                );
+                assert_eq!(recognizer.offset(), input.len() as u64);
+            };
+            check(&[&input]);
+            check(&input.chunks(1).collect::<Vec<_>>());
+            for cut in 0..input.len() {
+                check(&[&input[..cut], &input[cut..]]);
             }
-            let [one] = all[..] else { panic!("{all:?} {chunks:02X?}") };
-            assert_eq!((one.designation, one.offset), (designation, before.len() as u64));
-            assert_eq!(one.end(), (before.len() + sequence.len()) as u64);
-            assert_eq!(recognizer.offset(), input.len() as u64);
-        });
+        }
     }
 }
 
 #[test]
-fn a_search_for_designations_can_be_continued() {
+fn a_padded_designation_starts_at_a_code_unit() {
+    let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
+    assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&shifted).next(), None);
+    for padding in [b"\0\0\x01", b"\x01\x01\0"] {
+        let foreign = [padding, &b"\x1B\0\0\0\x25\0\0\0\x47"[..]].concat();
+        assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&foreign).next(), None);
+    }
+
     let stream = b"\x1B%Gtext\x1B%@rest";
     let mut recognizer = DesignationRecognizer::new();
     let first = recognizer.feed(stream).next().expect("a designation");

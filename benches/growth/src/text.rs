@@ -5,7 +5,7 @@ use core::hint::black_box;
 use utf8_codec::boundary::{Splitter, Truncator};
 use utf8_codec::content_type::ContentType;
 use utf8_codec::detect::{
-    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Scope,
+    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
 };
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
@@ -76,7 +76,7 @@ pub(crate) fn rows() -> Vec<Row> {
             bytes.chunks(chunk).for_each(|chunk| sink(sniffer.push(chunk)));
         }),
         Row::new("DesignationRecognizer", [ESCAPES, ASCII], |bytes, chunk| {
-            let mut recognizer = DesignationRecognizer::new();
+            let mut recognizer = DesignationRecognizer::padded(Padding::None);
             bytes.chunks(chunk).for_each(|chunk| sink(recognizer.feed(chunk).count()));
         }),
         Row::new("Splitter and Truncator", [ASCII, CRABS], |bytes, _| {

@@ -73,6 +73,7 @@ impl ContentLengthCodec {
 impl Fields {
     /// Reads header fields up to the empty line and returns the length of the payload. Returns `None` if the header is
     /// incomplete.
+    #[inline]
     fn read(&mut self, reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
         loop {
             let read = reader.offset().wrapping_sub(reader.start()) as usize;
@@ -130,11 +131,13 @@ impl Decoder for ContentLengthCodec {
     type Item = Bytes;
     type Error = FramingError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         let fields = &mut self.fields;
         self.reader.decode(src, |reader, src| fields.read(reader, src))
     }
 
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         let fields = &mut self.fields;
         let decoded = self.reader.decode_eof(src, |reader, src| fields.read(reader, src));

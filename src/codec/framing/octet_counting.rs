@@ -126,6 +126,7 @@ impl OctetCountingCodec {
         self.framing = Framing::Lines;
     }
 
+    #[inline]
     fn decode_line(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         loop {
             let found = find_trailer(src, self.searched);
@@ -172,6 +173,7 @@ impl Decoder for OctetCountingCodec {
     type Item = Bytes;
     type Error = FramingError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         if !self.decide(src) {
             return Ok(None);
@@ -183,6 +185,7 @@ impl Decoder for OctetCountingCodec {
     }
 
     /// Same as [`decode`](Decoder::decode), but the last line needs no trailer.
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         if !self.decide(src) {
             return Ok(None);
