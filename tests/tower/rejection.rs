@@ -97,7 +97,7 @@ async fn behind_a_layer(body: Body) -> Result<String, Response<ProblemBody>> {
 async fn axum_handlers_can_return_the_response_of_the_layer() {
     let layer = ValidateUtf8RequestLayer::streaming().with_rejection_response(|rejection| {
         let mut response = rejection.to_response();
-        response.headers_mut().insert("x-from", http::HeaderValue::from_static("layer"));
+        response.headers_mut().insert("x-from", HeaderValue::from_static("layer"));
         response
     });
     let app: Router = Router::new()
