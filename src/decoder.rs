@@ -247,15 +247,15 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Piece<'c>> {
-        if self.ill_formed.is_none() {
-            if self.rest.is_empty() {
-                return None;
-            }
-            if let Some(text) = kernels::short_ascii(&mut self.decoder.state, self.rest) {
-                self.decoder.offset = self.decoder.offset.wrapping_add(text.len() as u64);
-                self.rest = &[];
-                return Some(Piece::Text(text));
-            }
+        // No ill-formed sequence is next then, because its bytes would be in the rest.
+        if self.rest.is_empty() {
+            return None;
+        }
+        // Nor is one next if ASCII is likely, because the state before it is `START`.
+        if let Some(text) = kernels::likely_text(&mut self.decoder.state, self.rest) {
+            self.decoder.offset = self.decoder.offset.wrapping_add(text.len() as u64);
+            self.rest = &[];
+            return Some(Piece::Text(text));
         }
         self.next_piece_by(kernels::prefix)
     }

@@ -58,11 +58,7 @@ pub struct Utf8LinesCodec {
     pub(super) reader: LineReader,
 }
 
-impl Default for Utf8LinesCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Utf8LinesCodec);
 
 impl Utf8LinesCodec {
     /// The default limit of a line: 64 KiB.

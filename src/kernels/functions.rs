@@ -24,6 +24,9 @@ macro_rules! functions {
                 /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
                 #[cfg(feature = "transcode")]
                 ascii_len(bytes: &[u8]) -> usize;
+                /// UTF-8 to ISO 8859-1, as [`Convert`]. Does nothing if the kernel has no vector code for it.
+                #[cfg(feature = "transcode")]
+                encode_latin(input: &[u8], output: &mut [u8]) -> (usize, usize);
                 /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
                 /// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them
                 /// may be overwritten.

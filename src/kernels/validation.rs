@@ -6,7 +6,7 @@ use super::dispatch::{self, Kernel};
 use super::formula;
 use super::functions::{Index, MAX_VECTOR};
 use super::short::{self, Few, SHORT, SHORT_CHUNK};
-use super::state::{AtBoundary, Prediction, ScanState};
+use super::state::{AtBoundary, Prediction, SMALL, ScanState};
 
 /// The reason why the text of a chunk ends.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
         return arch::validate_by_std(chunk, state);
     }
     let [byte] = *chunk else {
-        if short_ascii(state, chunk).is_some() {
+        if likely_text(state, chunk).is_some() {
             return Ok(());
         }
         // The address of a copy is passed, so that the compiler can keep `state` in a register.
@@ -81,15 +81,23 @@ fn is_few_text(bytes: &[u8]) -> bool {
     Few::new(bytes).is_none_or(Few::is_text)
 }
 
-/// Returns a short chunk as text if ASCII is likely and all of it is ASCII.
+/// Returns a small chunk as text if ASCII is likely and all of it is text. The state is set to that at its end.
 #[inline(always)]
-pub(crate) fn short_ascii<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
-    let is_short = chunk.len() <= SHORT_CHUNK;
-    if cfg!(utf8_codec_unoptimized) || !(is_short && state.expects_ascii()) || !short::is_ascii_chunk(chunk) {
+pub(crate) fn likely_text<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
+    if cfg!(utf8_codec_unoptimized) || chunk.len() > SMALL || !state.expects_ascii() {
+        return None;
+    }
+    let is_text = if chunk.len() <= SHORT_CHUNK {
+        short::is_ascii_chunk(chunk)
+    } else {
+        // SAFETY: there are at least 4 bytes.
+        unsafe { dispatch::is_text(chunk) }
+    };
+    if !is_text {
         return None;
     }
     *state = ScanState::AFTER_ASCII;
-    // SAFETY: ASCII is well-formed.
+    // SAFETY: ASCII is well-formed, and other bytes were validated. If ASCII is likely, no sequence is unfinished.
     Some(unsafe { core::str::from_utf8_unchecked(chunk) })
 }
 

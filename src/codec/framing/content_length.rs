@@ -43,11 +43,7 @@ const MAX_HEADER: usize = 4 * 1024;
 
 const CRLF: &[u8] = b"\r\n";
 
-impl Default for ContentLengthCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(ContentLengthCodec);
 
 impl ContentLengthCodec {
     /// The default limit of a payload: 8 MiB.
@@ -58,7 +54,7 @@ impl ContentLengthCodec {
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         let fields = Fields { length: None, searched: 0 };
-        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, None).skip_after_frames(b"\r\n"), fields }
+        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH).skip_after_frames(b"\r\n"), fields }
     }
 
     /// Sets the limit of a payload that is read, in bytes.

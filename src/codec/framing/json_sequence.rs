@@ -64,11 +64,7 @@ enum State {
     Discard,
 }
 
-impl Default for JsonSequenceCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(JsonSequenceCodec);
 
 impl JsonSequenceCodec {
     /// The default limit of a text: 8 MiB.

@@ -59,6 +59,8 @@ const FUNCTIONS: Functions = Functions {
     #[cfg(feature = "transcode")]
     decode_latin: [latin::decode_portable::<false>, latin::decode_portable::<true>],
     #[cfg(feature = "transcode")]
+    encode_latin: |_, _| (0, 0),
+    #[cfg(feature = "transcode")]
     copy_below: [|_, _| 0; 4],
     #[cfg(feature = "transcode")]
     units: &units::UNITS,

@@ -82,8 +82,8 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
 
 /// A safe [`IsText`](crate::kernels::functions::IsText).
 pub(super) fn is_text(bytes: &[u8]) -> bool {
-    let mut state = ScanState::before_text(bytes.len());
-    validate(bytes, &mut state).is_ok() && state.pending_len() == 0
+    bytes.len() <= SMALL && bytes.is_ascii()
+        || first_ill_formed(Carry::START, bytes).is_none() && Carry::START.after(bytes).pending_len() == 0
 }
 
 /// Returns the index of the first byte that makes a chunk after this carry ill-formed.

@@ -78,15 +78,6 @@ macro_rules! entries {
 macro_rules! entry_methods {
     () => {
         #[inline(always)]
-        unsafe fn validate(
-            chunk: &[u8],
-            state: &mut crate::kernels::state::ScanState,
-        ) -> Result<(), crate::kernels::functions::Index> {
-            // SAFETY: the caller guarantees the requirements.
-            unsafe { validate(chunk, state) }
-        }
-
-        #[inline(always)]
         unsafe fn validate_large(
             chunk: &[u8],
             state: &mut crate::kernels::state::ScanState,

@@ -46,9 +46,8 @@ pub(in crate::kernels) trait Vector: Copy {
     /// The maximum length of a small chunk, at least the length of a group. Small chunks are validated without the
     /// aligned main loop.
     const SMALL: usize = SMALL;
-    /// Whether chunks and texts of up to two vectors have code without loops, which tests ASCII first and uses the whole
-    /// formula, and longer small chunks are tested for ASCII in groups of four vectors. If `load_rest` takes few
-    /// instructions, this is not faster.
+    /// Whether chunks of up to two vectors have code of their own, which uses the whole formula and reads the second vector at
+    /// its 4 addresses. If `load_rest` takes few instructions, this is not faster.
     const UNROLLED: bool = false;
     /// The number of groups in the first segment. The segments grow up to [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT)
     /// groups. An error is noticed only at the end of its segment. When text is repaired, the validation starts again
@@ -121,6 +120,12 @@ pub(in crate::kernels) trait Vector: Copy {
     /// No byte of `x` may be 2 or 3 bytes after a lead byte of a 4-byte sequence.
     fn or_marks_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
 
+    /// [`or_marks_in_bmp`](Self::or_marks_in_bmp) for two vectors, which may take fewer instructions.
+    #[inline(always)]
+    fn or_marks_of_pair(self, (x, p): (Self, [Self; 2]), (y, q): (Self, [Self; 2])) -> Self {
+        self.or_marks_in_bmp(x, p).or_marks_in_bmp(y, q)
+    }
+
     fn is_marked(self) -> bool;
 
     /// Returns the index of the first mark if it is less than `len`.
@@ -128,17 +133,6 @@ pub(in crate::kernels) trait Vector: Copy {
 
     #[cfg(test)]
     fn mark_bits(self) -> u64;
-
-    /// Calls the function [`validate`], without inlining it into [`is_text`] if the type has one of its own.
-    ///
-    /// # Safety
-    ///
-    /// Same as for [`validate`].
-    #[inline(always)]
-    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { validate::<Self>(chunk, state) }
-    }
 
     /// Calls the function [`validate_large`] without inlining it into [`validate`].
     ///

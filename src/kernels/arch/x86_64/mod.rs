@@ -79,6 +79,8 @@ macro_rules! functions {
             #[cfg(feature = "transcode")]
             decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],
             #[cfg(feature = "transcode")]
+            encode_latin: |_, _| (0, 0),
+            #[cfg(feature = "transcode")]
             copy_below: [
                 $kernel::copy::below::<0x80, true>,
                 $kernel::copy::below::<0x80, false>,
@@ -102,7 +104,11 @@ macro_rules! functions {
     };
 }
 
-const AVX512: Functions = functions!(avx512, "avx512", || HAS_AVX512 || detect::has_avx512());
+const AVX512: Functions = Functions {
+    #[cfg(feature = "transcode")]
+    encode_latin: avx512::latin::encode,
+    ..functions!(avx512, "avx512", || HAS_AVX512 || detect::has_avx512())
+};
 
 const AVX2: Functions = functions!(avx2, "avx2", || HAS_AVX2 || detect::has_avx2());
 
