@@ -82,7 +82,7 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
 
 /// A safe [`IsText`](crate::kernels::functions::IsText).
 pub(super) fn is_text(bytes: &[u8]) -> bool {
-    bytes.len() <= SMALL && bytes.is_ascii()
+    bytes.len() <= SMALL && is_ascii_chunk(bytes)
         || first_ill_formed(Carry::START, bytes).is_none() && Carry::START.after(bytes).pending_len() == 0
 }
 
