@@ -247,15 +247,15 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Piece<'c>> {
-        if self.ill_formed.is_none() {
-            if self.rest.is_empty() {
-                return None;
-            }
-            if let Some(text) = kernels::short_ascii(&mut self.decoder.state, self.rest) {
-                self.decoder.offset = self.decoder.offset.wrapping_add(text.len() as u64);
-                self.rest = &[];
-                return Some(Piece::Text(text));
-            }
+        // No ill-formed sequence is next then, because its bytes would be in the rest.
+        if self.rest.is_empty() {
+            return None;
+        }
+        // Nor is one next if ASCII is likely, because the state before it is `START`.
+        if let Some(text) = kernels::likely_text(&mut self.decoder.state, self.rest) {
+            self.decoder.offset = self.decoder.offset.wrapping_add(text.len() as u64);
+            self.rest = &[];
+            return Some(Piece::Text(text));
         }
         self.next_piece_by(kernels::prefix)
     }
@@ -351,7 +351,7 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
 /// The second pass of [`from_utf8`], for bytes that the fast check did not accept.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    let (text, end) = kernels::prefix(AtBoundary::START, bytes);
+    let (text, end) = kernels::prefix_of_text(bytes);
     let IllFormed { kind, bytes } = match end {
         TextEnd::Unfinished(state) if state.pending_len() == 0 => return Ok(text),
         TextEnd::Unfinished(state) => IllFormed::truncated(state.pending()),

@@ -24,6 +24,9 @@ macro_rules! functions {
                 /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
                 #[cfg(feature = "transcode")]
                 ascii_len(bytes: &[u8]) -> usize;
+                /// UTF-8 to ISO 8859-1, as [`Convert`]. Does nothing if the kernel has no vector code for it.
+                #[cfg(feature = "transcode")]
+                encode_latin(input: &[u8], output: &mut [u8]) -> (usize, usize);
                 /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
                 /// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them
                 /// may be overwritten.
@@ -58,6 +61,8 @@ macro_rules! functions {
             }
             fields {
                 validate_function: Validate,
+                /// For chunks of more than [`MAX_VECTOR`] bytes.
+                validate_large_function: Validate,
                 is_text_function: IsText,
                 /// `None` if the kernel has no vector code for it.
                 plain: Option<ValidatePlain>,
@@ -156,6 +161,9 @@ pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>
 /// - The chunk has at least [`MIN_PLAIN`] bytes.
 pub(super) type ValidatePlain = Validate;
 
+/// The number of bytes in the longest vector.
+pub(super) const MAX_VECTOR: usize = 64;
+
 /// The minimum length of a chunk for [`ValidatePlain`].
 pub(super) const MIN_PLAIN: usize = 512;
 
@@ -194,7 +202,7 @@ impl Range {
     }
 
     /// Returns the first value, and the last value minus the first one.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(utf8_codec_vectors = "x86_64")]
     pub(super) const fn first_and_width(self) -> [i8; 2] {
         [self.first.cast_signed(), self.width.cast_signed()]
     }

@@ -1,7 +1,7 @@
 //! Conversions between UTF-8 and ISO 8859-1 or windows-1252.
 //!
-//! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` are those of windows-1252. UTF-8 is converted through UTF-16, in
-//! pieces: both steps have vector code.
+//! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` are those of windows-1252. UTF-8 for which the kernel has no code
+//! is converted through UTF-16, in pieces: both steps have vector code.
 
 use super::arch::latin::decode_portable;
 use super::dispatch::Kernel;
@@ -23,10 +23,19 @@ const FIRST_PIECE: usize = 64;
 /// Reads UTF-8 and writes single bytes while there is input and output space. Stops at an ill-formed sequence or at a
 /// character that the encoding does not have. Returns the number of bytes read and the number of bytes written.
 pub(super) fn encode<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let start = &input[..input.len().min(FIRST_PIECE)];
-    let (read, written) = encode_pieces::<FIRST_PIECE, WINDOWS>(kernel, start, output);
+    let (mut read, mut written) = (0, 0);
+    if !WINDOWS {
+        let ascii = kernel.copy_below(0, input, output);
+        (read, written) = kernel.encode_latin(&input[ascii..], &mut output[ascii..]);
+        read += ascii;
+        written += ascii;
+    }
+    let start = &input[read..input.len().min(read + FIRST_PIECE)];
+    let (taken, made) = encode_pieces::<FIRST_PIECE, WINDOWS>(kernel, start, &mut output[written..]);
+    read += taken;
+    written += made;
     // An unfinished sequence may be left.
-    if read + 3 < start.len() || start.len() < FIRST_PIECE {
+    if taken + 3 < start.len() || start.len() < FIRST_PIECE {
         return (read, written);
     }
     let rest = encode_pieces::<PIECE, WINDOWS>(kernel, &input[read..], &mut output[written..]);

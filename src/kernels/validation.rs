@@ -4,9 +4,9 @@ use super::arch;
 use super::classes::{self, Class};
 use super::dispatch::{self, Kernel};
 use super::formula;
-use super::functions::Index;
+use super::functions::{Index, MAX_VECTOR};
 use super::short::{self, Few, SHORT, SHORT_CHUNK};
-use super::state::{AtBoundary, Prediction, ScanState};
+use super::state::{AtBoundary, Prediction, SMALL, ScanState};
 
 /// The reason why the text of a chunk ends.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
         return arch::validate_by_std(chunk, state);
     }
     let [byte] = *chunk else {
-        if short_ascii(state, chunk).is_some() {
+        if likely_text(state, chunk).is_some() {
             return Ok(());
         }
         // The address of a copy is passed, so that the compiler can keep `state` in a register.
@@ -81,15 +81,23 @@ fn is_few_text(bytes: &[u8]) -> bool {
     Few::new(bytes).is_none_or(Few::is_text)
 }
 
-/// Returns a short chunk as text if ASCII is likely and all of it is ASCII.
+/// Returns a small chunk as text if ASCII is likely and all of it is text. The state is set to that at its end.
 #[inline(always)]
-pub(crate) fn short_ascii<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
-    let is_short = chunk.len() <= SHORT_CHUNK;
-    if cfg!(utf8_codec_unoptimized) || !(is_short && state.expects_ascii()) || !short::is_ascii_chunk(chunk) {
+pub(crate) fn likely_text<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
+    if cfg!(utf8_codec_unoptimized) || chunk.len() > SMALL || !state.expects_ascii() {
+        return None;
+    }
+    let is_text = if chunk.len() <= SHORT_CHUNK {
+        short::is_ascii_chunk(chunk)
+    } else {
+        // SAFETY: there are at least 4 bytes.
+        unsafe { dispatch::is_text(chunk) }
+    };
+    if !is_text {
         return None;
     }
     *state = ScanState::AFTER_ASCII;
-    // SAFETY: ASCII is well-formed.
+    // SAFETY: ASCII is well-formed, and other bytes were validated. If ASCII is likely, no sequence is unfinished.
     Some(unsafe { core::str::from_utf8_unchecked(chunk) })
 }
 
@@ -132,13 +140,37 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
 /// Returns the longest text at the start of a chunk, and why it ends.
 #[inline(always)]
 pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
+    prefix_by(start, chunk, validate_any)
+}
+
+/// Same as [`prefix`], for bytes that are not expected to be text. A program that calls only [`text`] and this function does not
+/// contain the functions for the chunks of a stream.
+#[inline]
+pub(crate) fn prefix_of_text(bytes: &[u8]) -> (&str, TextEnd<'_>) {
+    prefix_by(AtBoundary::START, bytes, |state, bytes| {
+        if bytes.len() > MAX_VECTOR {
+            // SAFETY: there are more bytes than in a vector.
+            unsafe { Kernel::in_use().validate_large(state, bytes) }
+        } else {
+            arch::validate_portable(bytes, state)
+        }
+    })
+}
+
+/// [`prefix`] by this function, which is the same as [`validate_any`].
+#[inline(always)]
+fn prefix_by<'c>(
+    start: AtBoundary,
+    chunk: &'c [u8],
+    validate: impl FnOnce(&mut ScanState, &[u8]) -> Result<(), Index>,
+) -> (&'c str, TextEnd<'c>) {
     if cfg!(utf8_codec_unoptimized) {
         return prefix_by_std(chunk);
     }
     let mut state = start.state();
     // Both values of `len` are at most the length of the chunk. `saturating_sub` and `unwrap_or_default` only show the
     // compiler that nothing panics.
-    let (text, end) = match validate_any(&mut state, chunk) {
+    let (text, end) = match validate(&mut state, chunk) {
         Ok(()) => {
             let len = chunk.len().saturating_sub(usize::from(state.pending_len()));
             (&chunk[..len], TextEnd::Unfinished(state))

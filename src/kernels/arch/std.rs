@@ -9,6 +9,7 @@ use crate::kernels::state::ScanState;
 
 pub(super) const STD: Functions = Functions {
     validate_function: validate,
+    validate_large_function: validate,
     is_text_function: |bytes| str::from_utf8(bytes).is_ok(),
     ..super::portable::extended("std", || true)
 };

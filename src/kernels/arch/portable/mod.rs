@@ -4,18 +4,18 @@
 pub(in crate::kernels) mod base64;
 pub(super) mod classes;
 pub(in crate::kernels) mod count;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) mod escapes;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
-#[cfg(all(feature = "mime", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(feature = "mime", utf8_codec_vectors = "x86_64"))]
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
-mod validation;
+pub(in crate::kernels) mod validation;
 
 use crate::kernels::functions::Functions;
 
@@ -31,6 +31,7 @@ const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
     validate_function: validation::validate,
+    validate_large_function: validation::validate,
     is_text_function: validation::is_text,
     plain: None,
     count: count::count,
@@ -57,6 +58,8 @@ const FUNCTIONS: Functions = Functions {
     encode_utf32: None,
     #[cfg(feature = "transcode")]
     decode_latin: [latin::decode_portable::<false>, latin::decode_portable::<true>],
+    #[cfg(feature = "transcode")]
+    encode_latin: |_, _| (0, 0),
     #[cfg(feature = "transcode")]
     copy_below: [|_, _| 0; 4],
     #[cfg(feature = "transcode")]

@@ -1,9 +1,10 @@
 //! Conversions between encodings without sequences: ISO 8859-1, windows-1252, UTF-16 and UTF-32.
 //!
-//! The loops have no branch for a single character, so that the compiler uses vectors. They are inlined into the
-//! functions of each kernel, and compiled there with its instructions: [`units`].
+//! The loops have no branch for a single character, so that the compiler uses vectors. What a block has is a `bool`, because
+//! masks are combined in fewer instructions than values. The loops are inlined into the functions of each kernel, and compiled
+//! there with its instructions: [`units`].
 
-use core::ops::{BitOrAssign, BitXor};
+use core::ops::BitXor;
 
 use super::latin::windows_1252_byte;
 use super::utf16::order;
@@ -44,7 +45,7 @@ pub(in crate::kernels) fn widen<const WINDOWS: bool, const WIDE: bool, const BIG
 /// Whether a byte is one of `80..=9F`.
 #[inline(always)]
 fn has_c1(bytes: &[u8; BLOCK]) -> bool {
-    bytes.iter().fold(u8::MAX, |least, byte| least.min(byte ^ 0x80)) < 0x20
+    bytes.iter().fold(false, |any, byte| any | (byte ^ 0x80 < 0x20))
 }
 
 #[inline(always)]
@@ -103,22 +104,21 @@ fn narrow_from<const WINDOWS: bool, const N: usize, T>(
     decode: impl Fn([u8; N]) -> T,
 ) -> (usize, usize)
 where
-    T: Copy + Default + Ord + BitOrAssign + BitXor<Output = T> + From<u8> + Into<u32>,
+    T: Copy + Ord + BitXor<Output = T> + From<u8> + Into<u32>,
 {
     let (input, _) = input.as_chunks::<N>();
     let mut done = 0;
     while let Some(block) = input[done..].first_chunk::<BLOCK>()
         && let Some(room) = output[done..].first_chunk_mut::<BLOCK>()
     {
-        // The lowest distance from 80 is less than 20 if a byte is one of `80..=9F`.
-        let (mut any, mut least) = (T::default(), T::from(0xFF));
+        let mut any = false;
         for (bytes, room) in block.iter().zip(room) {
             let unit = decode(*bytes);
-            any |= unit;
-            least = least.min(unit ^ T::from(0x80));
+            // In windows-1252 the bytes `80..=9F` are other characters.
+            any |= (unit > T::from(0xFF)) | (WINDOWS & (unit ^ T::from(0x80) < T::from(0x20)));
             *room = unit.into() as u8;
         }
-        if any.into() <= 0xFF && !(WINDOWS && least.into() < 0x20) {
+        if !any {
             done += BLOCK;
             continue;
         }
@@ -159,7 +159,7 @@ pub(in crate::kernels) fn ascii_to_utf32<const BIG_ENDIAN: bool>(
     let (rooms, _) = output.as_chunks_mut::<{ 4 * BLOCK }>();
     let mut read = 0;
     for (block, room) in blocks.iter().zip(rooms) {
-        if block.iter().fold(0, |any, byte| any | byte) >= 0x80 {
+        if block.iter().fold(false, |any, byte| any | !byte.is_ascii()) {
             break;
         }
         for (unit, &byte) in room.as_chunks_mut().0.iter_mut().zip(block) {
@@ -185,13 +185,13 @@ pub(in crate::kernels) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDI
         let (rooms, _) = room[written..].as_chunks_mut::<BLOCK>();
         let mut same = 0;
         for (block, room) in blocks.iter().zip(rooms) {
-            let mut any = 0;
+            let mut any = false;
             for (room, bytes) in room.iter_mut().zip(block) {
                 let unit = unit::<FROM_BIG_ENDIAN>(*bytes);
-                any |= u16::from(unit & 0xF800 == 0xD800);
+                any |= unit & 0xF800 == 0xD800;
                 *room = order_32::<BIG_ENDIAN>(unit.into());
             }
-            if any != 0 {
+            if any {
                 break;
             }
             same += BLOCK;
@@ -232,14 +232,13 @@ pub(in crate::kernels) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: 
         let (rooms, _) = room[written..].as_chunks_mut::<BLOCK>();
         let mut same = 0;
         for (block, room) in blocks.iter().zip(rooms) {
-            let (mut any, mut surrogates) = (0, 0);
+            let mut any = false;
             for (room, bytes) in room.iter_mut().zip(block) {
                 let value = value::<BIG_ENDIAN>(*bytes);
-                any |= value;
-                surrogates |= u32::from(value & 0xF800 == 0xD800);
+                any |= (value > 0xFFFF) | (value & 0xF800 == 0xD800);
                 *room = order::<TO_BIG_ENDIAN>(value as u16);
             }
-            if any > 0xFFFF || surrogates != 0 {
+            if any {
                 break;
             }
             same += BLOCK;
@@ -344,7 +343,7 @@ macro_rules! units {
         }
     }};
 }
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) use units;
 
 /// The functions compiled without instructions that the target may not have.

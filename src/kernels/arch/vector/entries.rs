@@ -37,7 +37,7 @@ macro_rules! entries {
         /// The chunk is longer than a vector.
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn validate_large(
+        pub(super) unsafe fn validate_large(
             chunk: &[u8],
             state: &mut crate::kernels::state::ScanState,
         ) -> Result<(), crate::kernels::functions::Index> {
@@ -77,15 +77,6 @@ macro_rules! entries {
 /// The methods of a [`Vector`](super::Vector) that call the functions of [`entries`].
 macro_rules! entry_methods {
     () => {
-        #[inline(always)]
-        unsafe fn validate(
-            chunk: &[u8],
-            state: &mut crate::kernels::state::ScanState,
-        ) -> Result<(), crate::kernels::functions::Index> {
-            // SAFETY: the caller guarantees the requirements.
-            unsafe { validate(chunk, state) }
-        }
-
         #[inline(always)]
         unsafe fn validate_large(
             chunk: &[u8],

@@ -5,9 +5,9 @@
 
 mod entries;
 mod large;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 mod masked;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 mod plain;
 mod short;
 mod small;
@@ -16,17 +16,14 @@ pub(super) use entries::{entries, entry_methods};
 #[cfg(feature = "transcode")]
 pub(super) use large::ascii_len;
 pub(in crate::kernels) use large::{find, validate_large};
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) use masked::{Masked, masked_text_end};
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(super) use plain::plain_entries;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) use plain::{Plain, Search};
 pub(super) use short::LAST_TO_FRONT;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "wasm32"))]
 pub(super) use short::words_of_short;
 pub(in crate::kernels) use small::{is_text, validate};
 
@@ -49,9 +46,8 @@ pub(in crate::kernels) trait Vector: Copy {
     /// The maximum length of a small chunk, at least the length of a group. Small chunks are validated without the
     /// aligned main loop.
     const SMALL: usize = SMALL;
-    /// Whether chunks and texts of up to two vectors have code without loops, which tests ASCII first and uses the whole
-    /// formula, and longer small chunks are tested for ASCII in groups of four vectors. If `load_rest` takes few
-    /// instructions, this is not faster.
+    /// Whether chunks of up to two vectors have code of their own, which uses the whole formula and reads the second vector at
+    /// its 4 addresses. If `load_rest` takes few instructions, this is not faster.
     const UNROLLED: bool = false;
     /// The number of groups in the first segment. The segments grow up to [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT)
     /// groups. An error is noticed only at the end of its segment. When text is repaired, the validation starts again
@@ -137,17 +133,6 @@ pub(in crate::kernels) trait Vector: Copy {
 
     #[cfg(test)]
     fn mark_bits(self) -> u64;
-
-    /// Calls the function [`validate`], without inlining it into [`is_text`] if the type has one of its own.
-    ///
-    /// # Safety
-    ///
-    /// Same as for [`validate`].
-    #[inline(always)]
-    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { validate::<Self>(chunk, state) }
-    }
 
     /// Calls the function [`validate_large`] without inlining it into [`validate`].
     ///

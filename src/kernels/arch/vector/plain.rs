@@ -4,7 +4,7 @@ use core::ops::BitOr;
 
 use super::super::super::functions::Index;
 use super::super::super::state::{Carry, ScanState};
-use super::{Vector, validate, validate_large};
+use super::{Vector, validate_large};
 
 /// A vector type that has [`Plain`].
 pub(in crate::kernels) trait Search: Vector {
@@ -123,12 +123,6 @@ impl<V: Search> Vector for Plain<V> {
     #[inline(always)]
     fn mark_bits(self) -> u64 {
         self.bytes.mark_bits() | V::bits(self.backslashes)
-    }
-
-    #[inline(always)]
-    unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller guarantees the requirements.
-        unsafe { validate::<Self>(chunk, state) }
     }
 
     #[inline(always)]

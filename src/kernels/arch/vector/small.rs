@@ -116,39 +116,28 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
     if len <= V::LEN {
         // SAFETY: the CPU has the instructions; there are at least 4 bytes, and they fit in a vector.
         let x = unsafe { V::load_rest(bytes, 0) };
-        let is_text = || !zero.or_marks(x, x.shifted(zero)).is_marked() && ends_whole();
+        // Zeros after the bytes mark an unfinished sequence.
+        let is_text = || !zero.or_marks(x, x.shifted(zero)).is_marked() && (len < V::LEN || ends_whole());
         return x.is_ascii() || is_text();
     }
-    if len <= 2 * V::LEN {
-        // `load_rest` may take many instructions, so ASCII is tested before, and other text without it if possible.
+    if len > V::SMALL {
+        let mut state = ScanState::before_text(len);
         // SAFETY: the CPU has the instructions; there are more bytes than a vector.
-        if V::UNROLLED && unsafe { load_at::<V>(bytes, 0).or(load_at(bytes, len - V::LEN)) }.is_ascii() {
-            return true;
-        }
-        if V::UNROLLED && len >= V::LEN + 3 {
-            // SAFETY: the CPU has the instructions; the last vector starts at 3 or later.
-            let marks = unsafe {
-                let x: V = load_at(bytes, 0);
-                or_marks_at(zero.or_marks(x, x.shifted(zero)), bytes, len - V::LEN)
-            };
-            return !marks.is_marked() && ends_whole();
-        }
-        // SAFETY: the CPU has the instructions; there are more bytes than a vector and at most two vectors.
-        let (x, y) = unsafe { (V::load(bytes.as_ptr()), V::load_rest(bytes, V::LEN)) };
-        let marks = || zero.or_marks(x, x.shifted(zero)).or_marks(y, y.shifted(x));
-        return !V::UNROLLED && x.or(y).is_ascii() || !marks().is_marked() && ends_whole();
+        return unsafe { V::validate_large(bytes, &mut state) }.is_ok() && state.pending_len() == 0;
     }
-    if len <= 4 * V::LEN {
-        // SAFETY: the CPU has the instructions; there are more than two vectors and at most four.
-        let [a, b, c, d] =
-            unsafe { [0, V::LEN, len - 2 * V::LEN, len - V::LEN].map(|at| load_at::<V>(bytes, at)) };
-        // SAFETY: same as for the loads.
-        let marks = || unsafe { marks_of_small::<V>(ScanState::START, bytes, true) };
-        return a.or(b).or(c.or(d)).is_ascii() || !marks().is_marked() && ends_whole();
+    // SAFETY: the CPU has the instructions; there are more bytes than in a vector.
+    if unsafe { is_ascii::<V>(bytes) } {
+        return true;
     }
-    let mut state = ScanState::before_text(len);
-    // SAFETY: the CPU has the instructions; there are at least 4 bytes.
-    unsafe { V::validate(bytes, &mut state) }.is_ok() && state.pending_len() == 0
+    let marks = if len < V::LEN + 3 || !V::UNROLLED && len <= 2 * V::LEN {
+        // SAFETY: the CPU has the instructions; there are more bytes than in a vector, and at most those of two.
+        let (x, y) = unsafe { (load_at::<V>(bytes, 0), V::load_rest(bytes, V::LEN)) };
+        zero.or_marks(x, x.shifted(zero)).or_marks(y, y.shifted(x))
+    } else {
+        // SAFETY: the CPU has the instructions; there are at least 3 bytes more than in a vector.
+        unsafe { marks_of_small::<V>(ScanState::START, bytes, true) }
+    };
+    !marks.is_marked() && ends_whole()
 }
 
 /// Returns the marks of all vectors of a chunk. The last vector overlaps the one before it.
@@ -185,36 +174,28 @@ unsafe fn marks_of_small<V: Vector>(state: ScanState, chunk: &[u8], expects_four
     }
 }
 
-/// Whether a small chunk is ASCII. The last vector overlaps the one before it.
+/// Whether a small chunk is ASCII. Vectors may overlap.
 ///
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
-/// - The chunk is longer than a vector.
+/// - The chunk is at least as long as a vector.
 #[inline(always)]
 unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
     let last = chunk.len() - V::LEN;
-    if V::UNROLLED && chunk.len() >= 4 * V::LEN {
-        // SAFETY: the CPU has the instructions; the chunk has four vectors.
-        let four_at = |at: usize| unsafe {
-            let (front, back) = (load_at::<V>(chunk, at), load_at::<V>(chunk, at + 2 * V::LEN));
-            front.or(load_at(chunk, at + V::LEN)).or(back.or(load_at(chunk, at + 3 * V::LEN)))
-        };
-        let last = chunk.len() - 4 * V::LEN;
-        let mut any = four_at(last);
-        let mut at = 0;
-        while at < last {
-            any = any.or(four_at(at));
-            at += 4 * V::LEN;
-        }
+    // SAFETY: the CPU has the instructions; `at <= last`.
+    let both = |at: usize| -> V { unsafe { load_at::<V>(chunk, at).or(load_at(chunk, last - at)) } };
+    let outer = both(0);
+    if chunk.len() <= 2 * V::LEN {
+        return outer.is_ascii();
+    }
+    let mut any = outer.or(both(V::LEN));
+    if chunk.len() <= 4 * V::LEN {
         return any.is_ascii();
     }
-    // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
-    let mut any: V = unsafe { load_at(chunk, last) };
-    let mut at = 0;
-    while at < last {
-        // SAFETY: the CPU has the instructions; `at < last`.
-        any = any.or(unsafe { load_at(chunk, at) });
+    let mut at = 2 * V::LEN;
+    while 2 * at < chunk.len() {
+        any = any.or(both(at));
         at += V::LEN;
     }
     any.is_ascii()

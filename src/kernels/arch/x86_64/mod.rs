@@ -57,6 +57,7 @@ macro_rules! functions {
             name: $name,
             is_supported: $is_supported,
             validate_function: $kernel::validate,
+            validate_large_function: $kernel::validate_large,
             is_text_function: $kernel::is_text,
             plain: Some($kernel::validate_plain),
             count: $kernel::count::count,
@@ -77,6 +78,8 @@ macro_rules! functions {
             ascii_without: $kernel::classes::ascii_without,
             #[cfg(feature = "transcode")]
             decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],
+            #[cfg(feature = "transcode")]
+            encode_latin: |_, _| (0, 0),
             #[cfg(feature = "transcode")]
             copy_below: [
                 $kernel::copy::below::<0x80, true>,
@@ -101,7 +104,11 @@ macro_rules! functions {
     };
 }
 
-const AVX512: Functions = functions!(avx512, "avx512", || HAS_AVX512 || detect::has_avx512());
+const AVX512: Functions = Functions {
+    #[cfg(feature = "transcode")]
+    encode_latin: avx512::latin::encode,
+    ..functions!(avx512, "avx512", || HAS_AVX512 || detect::has_avx512())
+};
 
 const AVX2: Functions = functions!(avx2, "avx2", || HAS_AVX2 || detect::has_avx2());
 

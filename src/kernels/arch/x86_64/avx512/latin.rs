@@ -1,5 +1,6 @@
 //! ISO 8859-1 and windows-1252 to UTF-8, with AVX-512 VBMI2. Each character is expanded
-//! to the number of bytes of the longest one, and the vector is compressed to the bytes that are used.
+//! to the number of bytes of the longest one, and the vector is compressed to the bytes that are used. UTF-8 to ISO 8859-1:
+//! the lead bytes are compressed away.
 
 use core::arch::x86_64::*;
 
@@ -117,6 +118,37 @@ unsafe fn decode_vector<const WINDOWS: bool>(x: __m512i, out: *mut u8) -> usize 
         }
     }
     len
+}
+
+/// Implements [`encode_latin`](crate::kernels::functions::Functions).
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    // The lead bytes in the last byte of the vector before, in bit 0: all, and those that are C3.
+    let (mut lead, mut lead_c3) = (0, 0);
+    while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
+        // SAFETY: a vector can be read.
+        let x = unsafe { _mm512_loadu_si512(input.as_ptr().add(read).cast()) };
+        let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
+        let leads = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(1)), all(0xC3));
+        let c3 = _mm512_cmpeq_epi8_mask(x, all(0xC3));
+        let conts = leads << 1 | lead;
+        // Each byte after a lead byte is a continuation byte, and other bytes are ASCII.
+        if conts != _mm512_cmplt_epi8_mask(x, all(0xC0)) || leads | conts != _mm512_movepi8_mask(x) {
+            break;
+        }
+        // The low 6 bits of a continuation byte are those of the character, and bit 7. C3 adds bit 6.
+        let bytes = _mm512_mask_add_epi8(x, c3 << 1 | lead_c3, x, all(0x40));
+        // SAFETY: there is room for a vector.
+        unsafe {
+            let out = output.as_mut_ptr().add(written);
+            _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(!leads, bytes));
+        }
+        written += leads.count_zeros() as usize;
+        read += WIDTH;
+        (lead, lead_c3) = (leads >> (WIDTH - 1), c3 >> (WIDTH - 1));
+    }
+    (read - lead as usize, written)
 }
 
 /// Returns the UTF-8 of 32 characters below U+0800, one in each lane, and a mask of the bytes that are used.
