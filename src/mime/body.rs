@@ -6,6 +6,7 @@ use super::charset::CharsetText;
 use super::error::MimeError;
 use super::transfer::{Decoded, TransferDecoder, TransferEncoding, TransferPiece};
 use crate::decoder::{Piece, Utf8Decoder};
+#[cfg(feature = "transcode")]
 use crate::encoding::names::Encoding;
 use crate::error::Utf8Error;
 
