@@ -147,7 +147,7 @@ class WebSocket:
         self.ill_formed = IllFormedServer([[stream[:cut], stream[cut:]] for cut in range(1, len(stream))])
         upstreams = {**self.servers, "ill-formed": self.ill_formed}
         try:
-            code = programs.wasm()
+            code = programs.wasm(program)
         except programs.Unavailable as why:
             code = None
             self.skipped += f"; wasm SKIPPED: {why}"
