@@ -88,20 +88,15 @@ impl Prediction {
     const MISPREDICTION: u32 = 63;
     /// After a chunk with a sequence of 4 bytes. Such sequences are then expected for 64 chunks, so in text that is
     /// full of them one chunk in 64 is validated twice.
+    #[cfg(any(test, utf8_codec_vectors))]
     pub(super) const FOUR_BYTES: Self = Self(64 * Self::ONE_CHUNK);
+    #[cfg(any(test, utf8_codec_vectors))]
     const ONE_CHUNK: u32 = 1 << 16;
 
     /// Combines two predictions.
     #[cfg(test)]
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-
-    /// Returns the prediction for a single text, which is tested for ASCII first. In a small text sequences of 4 bytes
-    /// are expected too, so that a text with them is not validated twice.
-    #[inline]
-    const fn for_text(len: usize) -> Self {
-        Self(if len > SMALL { Self::ASCII_LIKELY } else { Self::ASCII_LIKELY | Self::FOUR_BYTES.0 })
     }
 
     /// Returns the prediction after a chunk that was expected to be ASCII and is not.
@@ -122,6 +117,13 @@ impl Prediction {
 /// Methods for the vector kernels, which have a faster formula for text without sequences of 4 bytes.
 #[cfg(utf8_codec_vectors)]
 impl Prediction {
+    /// Returns the prediction for a single text, which is tested for ASCII first. In a small text sequences of 4 bytes
+    /// are expected too, so that a text with them is not validated twice.
+    #[inline]
+    const fn for_text(len: usize) -> Self {
+        Self(if len > SMALL { Self::ASCII_LIKELY } else { Self::ASCII_LIKELY | Self::FOUR_BYTES.0 })
+    }
+
     #[inline]
     pub(super) const fn expects_four_bytes(self) -> bool {
         self.0 > 0xFFFF
@@ -181,6 +183,7 @@ impl ScanState {
     }
 
     /// Returns the state before a single text of this length.
+    #[cfg(utf8_codec_vectors)]
     #[inline]
     pub(super) const fn before_text(len: usize) -> Self {
         Self::new(Carry::START, Prediction::for_text(len))
