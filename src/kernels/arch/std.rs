@@ -8,12 +8,15 @@ use crate::kernels::functions::{Functions, Index};
 use crate::kernels::state::ScanState;
 
 pub(super) const STD: Functions = Functions {
-    validate_function: validate,
+    validate_function: |chunk, mut state| {
+        let result = validate(chunk, &mut state);
+        (state.bits(), result)
+    },
     is_text_function: |bytes| str::from_utf8(bytes).is_ok(),
     ..super::portable::extended("std", || true)
 };
 
-/// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length.
+/// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length, with the state behind a reference.
 pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let (start, rest) = if state.pending_len() == 0 {
         (0, chunk)

@@ -30,7 +30,10 @@ pub(super) const fn extended(name: &'static str, is_supported: fn() -> bool) -> 
 const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
-    validate_function: validation::validate,
+    validate_function: |chunk, mut state| {
+        let result = validation::validate(chunk, &mut state);
+        (state.bits(), result)
+    },
     is_text_function: validation::is_text,
     plain: None,
     count: count::count,

@@ -63,7 +63,7 @@ fn state_after(carry: Carry) -> u64 {
 
 const BLOCK: usize = 32;
 
-/// A safe [`Validate`](crate::kernels::functions::Validate).
+/// A safe [`Validate`](crate::kernels::functions::Validate), with the state behind a reference.
 pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let mut before = *state;
     let end = before.carry().after(chunk);
