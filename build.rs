@@ -3,16 +3,29 @@
 //! `RUSTFLAGS='--cfg utf8_codec_kernel="std"'` sets it, too, so that the tests can run with these functions. With another
 //! value that kernel is used at every level.
 //!
-//! Sets `cfg(utf8_codec_vectors)` for the targets that have a vector kernel: see `src/kernels/arch/mod.rs`.
+//! Sets `cfg(utf8_codec_vectors)` for the targets that have a vector kernel, with the name of the architecture: see
+//! `src/kernels/arch/mod.rs`. Builds without optimizations have none, so that it is not compiled.
 
 use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(utf8_codec_unoptimized, utf8_codec_vectors)");
+    println!("cargo::rustc-check-cfg=cfg(utf8_codec_unoptimized)");
+    println!(
+        "cargo::rustc-check-cfg=cfg(utf8_codec_vectors, values(none(), \"aarch64\", \"wasm32\", \"x86_64\"))"
+    );
+    let is_unoptimized = match env::var("CARGO_CFG_UTF8_CODEC_KERNEL") {
+        Ok(kernel) => kernel == "std",
+        Err(_) => env::var("OPT_LEVEL").is_ok_and(|level| level == "0"),
+    };
+    if is_unoptimized {
+        println!("cargo::rustc-cfg=utf8_codec_unoptimized");
+        return;
+    }
     let target = |name: &str| env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
     let has = |feature: &str| target("FEATURE").split(',').any(|it| it == feature);
-    let has_vectors = match target("ARCH").as_str() {
+    let arch = target("ARCH");
+    let has_vectors = match &*arch {
         "aarch64" => has("neon") && target("ENDIAN") == "little",
         "wasm32" => has("simd128"),
         "x86_64" => has("sse2"),
@@ -20,12 +33,6 @@ fn main() {
     };
     if has_vectors {
         println!("cargo::rustc-cfg=utf8_codec_vectors");
-    }
-    let is_unoptimized = match env::var("CARGO_CFG_UTF8_CODEC_KERNEL") {
-        Ok(kernel) => kernel == "std",
-        Err(_) => env::var("OPT_LEVEL").is_ok_and(|level| level == "0"),
-    };
-    if is_unoptimized {
-        println!("cargo::rustc-cfg=utf8_codec_unoptimized");
+        println!("cargo::rustc-cfg=utf8_codec_vectors=\"{arch}\"");
     }
 }

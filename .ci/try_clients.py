@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs the example servers with real clients: curl, logger of util-linux, vscode-jsonrpc and ws under
-Node, paho-mqtt, and websockets. The step `clients` of .ci/run builds the examples and installs the clients.
+Node, paho-mqtt, requests, and websockets. The step `clients` of .ci/run builds the examples and installs the clients.
 
     .ci/try_clients.py EXAMPLES NODE_MODULES PYTHON
 """
@@ -144,6 +144,33 @@ def messages_with_paho():
         ]
 
 
+REQUESTS = """
+import json, random, sys, requests
+url, random = f'http://127.0.0.1:{sys.argv[1]}/event', random.Random(1)
+session = requests.Session()
+session.headers['content-type'] = 'application/json'
+for text, offset in [
+    ({'text': 'na\\xefve \U0001f980'}, None),
+    ({'a': 1, 'text': 'x\\ud83d'}, 19),
+    ({'text': ['\\ude00\\ud83d']}, 11),
+    ({'text': 'a\\0'}, 11),
+]:
+    body = json.dumps(text).encode()
+    for ends in [[], range(len(body)), *(random.choices(range(len(body)), k=3) for _ in range(20))]:
+        ends = [0, *sorted({*ends} - {0}), len(body)]
+        response = session.post(url, data=(body[start:end] for start, end in zip(ends, ends[1:])))
+        if offset is None:
+            assert (response.status_code, response.json()) == (200, text), response.text
+        else:
+            assert (response.status_code, response.json()['offset']) == (400, offset), response.text
+"""
+
+
+def json_with_requests():
+    with serving("axum_gateway") as server:
+        run(PYTHON, "-c", REQUESTS, server.port)
+
+
 WEBSOCKETS = """
 import random, sys
 from websockets.sync.client import connect
@@ -222,6 +249,7 @@ ATTEMPTS = (
     messages_with_logger,
     requests_with_vscode_jsonrpc,
     messages_with_paho,
+    json_with_requests,
     frames_of_websockets,
     frames_through_the_gateway,
 )

@@ -10,6 +10,7 @@ Without the gateway the receiver rejects the batch. The step `clients` of .ci/ru
 import contextlib
 import http.server
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -131,8 +132,8 @@ class Receiver:
         return True
 
 
-def breaking_proxy(port):
-    """Returns the port of a proxy that makes the marked text ill-formed."""
+def breaking_proxy(port, cut=lambda: 1 << 16):
+    """Returns the port of a proxy that makes the marked text ill-formed, and writes as many bytes at a time as `cut` returns."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def pump(source, target, replaces):
@@ -143,13 +144,16 @@ def breaking_proxy(port):
                 # The start of a mark at the end waits for the rest.
                 length = max(n for n in range(len(MARK)) if data.endswith(MARK[:n])) if replaces else 0
                 held = data[len(data) - length :]
-                target.sendall(data[: len(data) - length])
+                data = memoryview(data)[: len(data) - length]
+                while data:
+                    data = data[target.send(data[: cut()]) :]
             target.shutdown(socket.SHUT_WR)
 
     def accept():
         while True:
             client, _ = listener.accept()
             server = socket.create_connection(("127.0.0.1", port))
+            server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for pair in ((client, server, True), (server, client, False)):
                 threading.Thread(target=pump, args=pair, daemon=True).start()
 
@@ -185,11 +189,12 @@ def main(examples):
             assert exporter(breaking_proxy(upstream)).export(spans) is SpanExportResult.FAILURE
             assert receiver.requests == [None], "without the gateway the batch is lost"
             receiver.requests.clear()
-            with gateway(examples, schema.name, upstream) as port:
-                assert exporter(breaking_proxy(port)).export(spans) is SpanExportResult.SUCCESS
-            assert receiver.requests == [expected], receiver.requests
-            receiver.requests.clear()
-            print(f"{name}: 1 of {SPANS} spans repaired, the others unchanged")
+            for cut in (lambda: 1 << 16, lambda: 1, lambda: random.randrange(1, 1000)):
+                with gateway(examples, schema.name, upstream) as port:
+                    assert exporter(breaking_proxy(port, cut)).export(spans) is SpanExportResult.SUCCESS
+                assert receiver.requests == [expected], receiver.requests
+                receiver.requests.clear()
+            print(f"{name}: 1 of {SPANS} spans repaired, the others unchanged, however the request is cut")
 
 
 if __name__ == "__main__":

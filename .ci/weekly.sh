@@ -20,7 +20,7 @@ step_adoption() {
     adoption/run --check
 }
 
-# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, websockets, the classes of
+# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, requests, websockets, the classes of
 # Autobahn's cases for WebSocket frames, and the exporters of OpenTelemetry. The verdicts on messages of protobuf are compared
 # with those of Python's reader.
 step_clients() {
@@ -146,6 +146,10 @@ step_pingora() {
 step_program() {
     CARGO_TARGET_DIR=target cargo install --locked --path crates/utf8-codec-cli --root target/installed --force
     local program=$PWD/target/installed/bin/utf8-codec unit=docs/deploy/utf8-codec-proxy.service
+    local run='cargo run --release -p utf8-codec-cli -- proxy'
+    grep -qxF "$run" README.md
+    # shellcheck disable=SC2086
+    python3 .ci/try_proxy.py $run
     python3 .ci/try_terminal.py "$program"
     python3 .ci/try_admin_page.py "$program"
     python3 .ci/try_operating.py "$program"
@@ -167,7 +171,7 @@ step_program() {
 
 # Verifies the claims of docs/verification.md that have no other step.
 step_proofs() {
-    cargo test --release --lib -- --ignored
+    cargo test --release --lib --features mime,transcode -- --ignored
     rustup target add thumbv7m-none-eabi
     # A function that can panic is an undefined symbol.
     (

@@ -1,8 +1,9 @@
 //! An axum server that rejects ill-formed text.
 //!
 //! `POST /text` streams: it responds with the number of characters of a body of any length, in constant memory. `POST
-//! /note` holds: its handler is not called for an ill-formed body. Both respond to an ill-formed body with `400` and a
-//! problem document with the offset of the error. `GET /counters` returns the counters of the layers.
+//! /note` holds: its handler is not called for an ill-formed body. `POST /event` holds JSON for a column `jsonb`, so it also
+//! rejects `\u0000` and half of a surrogate pair. All respond to an ill-formed body with `400` and a problem document with
+//! the offset of the error. `GET /counters` returns the counters of the layers.
 //!
 //! Without arguments it starts on a free port, sends itself requests, and exits. `--listen ADDR` serves until it is
 //! interrupted:
@@ -29,7 +30,9 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 use tower_http::decompression::RequestDecompressionLayer;
+use utf8_codec::Subset;
 use utf8_codec::http::{BodyRules, BoxError, HttpCounters};
+use utf8_codec::json::JsonStrings;
 use utf8_codec::tower::ValidateUtf8RequestLayer;
 
 #[tokio::main]
@@ -65,9 +68,12 @@ fn gateway() -> Router {
         .with_drain_timer(timer);
     let holding =
         ValidateUtf8RequestLayer::new().with_rules(rules).with_counters(&counters).with_drain_timer(timer);
+    let jsonb = BodyRules::new().with_json_strings(JsonStrings::new().with_subset(&Subset::NO_NUL));
+    let jsonb = holding.clone().with_rules(jsonb);
     Router::new()
         .route("/text", post(count_characters).layer(streaming))
         .route("/note", post(take_note).layer(holding.with_header_check(true).with_query_check(true)))
+        .route("/event", post(async |event: String| event).layer(jsonb))
         // The check is after decompression. It also rejects unknown codings, with a problem document.
         .layer(RequestDecompressionLayer::new().pass_through_unaccepted(true))
         .route("/counters", get(show_counters))
@@ -117,6 +123,11 @@ async fn demonstrate(address: SocketAddr) -> Result<(), Box<dyn Error>> {
     println!("{status}: {problem}");
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(problem.contains(r#""kind":"InvalidLead","offset":4,"len":1"#));
+
+    let (status, problem) = send(address, "/event", &[br#"{"text":"\uD8"#, br#"3D"}"#]).await?;
+    println!("{status}: {problem}");
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(problem.contains(r#""kind":"UnpairedSurrogate","offset":9,"len":6"#));
     Ok(())
 }
 
@@ -129,7 +140,9 @@ async fn send(
     let frames =
         chunks.iter().map(|chunk| Ok::<_, BoxError>(hyper::body::Frame::data(Bytes::from_static(chunk))));
     let body = StreamBody::new(futures::stream::iter(frames.collect::<Vec<_>>()));
-    let request = Request::post(format!("http://{address}{path}")).body(body)?;
+    let content_type = if path == "/event" { "application/json" } else { "text/plain" };
+    let request =
+        Request::post(format!("http://{address}{path}")).header("content-type", content_type).body(body)?;
     let response = Client::builder(TokioExecutor::new()).build_http().request(request).await?;
     let status = response.status();
     let text = response.into_body().collect().await?.to_bytes();

@@ -13,7 +13,6 @@
 
 use core::convert::Infallible;
 use core::error::Error;
-use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -29,8 +28,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
-use utf8_codec::http::{BodyRules, BoxError, MessageKind, Rejection, Utf8Body, Utf8BodyError};
-use utf8_codec::protobuf::{Schema, StringValidator};
+use utf8_codec::http::{BodyRules, BoxError, MessageKind, ProtobufTypes, Rejection, Utf8Body, Utf8BodyError};
+use utf8_codec::protobuf::Schema;
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
 #[path = "../tests/support/protobuf/encoder.rs"]
@@ -39,10 +38,10 @@ mod encoder;
 type Body = Utf8Body<Incoming>;
 type Reply = Response<Either<Incoming, Full<Bytes>>>;
 
-/// The rules for each path, and clients for HTTP/1.1 and for HTTP/2, which gRPC needs.
+/// The types of the messages, and clients for HTTP/1.1 and for HTTP/2, which gRPC needs.
 struct Gateway {
     upstream: Authority,
-    rules: HashMap<String, BodyRules>,
+    types: ProtobufTypes,
     http_1: Client<HttpConnector, Body>,
     http_2: Client<HttpConnector, Body>,
 }
@@ -51,24 +50,24 @@ impl Gateway {
     fn new(schema: &Schema, upstream: Authority) -> Result<Self, BoxError> {
         let policy = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
         let decoder = TextDecoder::new().with_error_policy(policy);
-        let mut rules = HashMap::new();
-        for (signal, plural) in [("Logs", "logs"), ("Metrics", "metrics"), ("Trace", "traces")] {
-            let service =
-                format!("opentelemetry.proto.collector.{}.v1.{signal}Service", signal.to_lowercase());
-            let grpc = format!("/{service}/Export");
-            let Some(method) = schema.method(&grpc) else { continue };
-            let message = StringValidator::with_decoder(schema, method.request(), decoder)?;
-            let of_signal = BodyRules::new().with_protobuf(message);
-            rules.insert(format!("/v1/{plural}"), of_signal.clone());
-            rules.insert(grpc, of_signal);
+        let mut types = ProtobufTypes::with_decoder(schema, decoder);
+        for (signal, path) in
+            [("logs.v1.Logs", "logs"), ("metrics.v1.Metrics", "metrics"), ("trace.v1.Trace", "traces")]
+        {
+            let name = format!("opentelemetry.proto.collector.{signal}Service/Export");
+            let Some(method) = schema.method(&format!("/{name}")) else { continue };
+            types = types.with_message(&format!("/v1/{path}"), MessageKind::Request, method.request())?;
         }
         let client = || Client::builder(TokioExecutor::new());
         let (http_1, http_2) = (client().build_http(), client().http2_only(true).build_http());
-        Ok(Self { upstream, rules, http_1, http_2 })
+        Ok(Self { upstream, types, http_1, http_2 })
     }
 
     async fn forward(&self, request: Request<Incoming>) -> Reply {
-        let Some(rules) = self.rules.get(request.uri().path()) else { return status(StatusCode::NOT_FOUND) };
+        let Some(message) = self.types.validator(request.uri().path(), MessageKind::Request) else {
+            return status(StatusCode::NOT_FOUND);
+        };
+        let rules = BodyRules::new().with_protobuf(message);
         let (mut head, body) = request.into_parts();
         let content_type = head.headers.get(CONTENT_TYPE).cloned();
         let body = match rules.apply(MessageKind::Request, &mut head.headers, body) {

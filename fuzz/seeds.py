@@ -93,13 +93,12 @@ SEEDS = {
     },
     "framing": {
         "content-length": (
-            "0000000401030500",
+            "0000000401020500",
             "Content-Length: 5\r\n\r\nhelloContent-Type: x; charset=utf-8\r\nContent-Length: 0\r\n\r\n",
         ),
-        "json-sequence": ("0000000301040500", "\x1E{\"a\":1}\n\x1E[2]\n\x1Etrunc"),
-        "netstring-0": ("0000000301000500", "5:hello,0:,12:hello world!,"),
-        "syslog": ("0000000301010500", "11 <13>hello é3 abc"),
-        "syslog-lines": ("0000000301020500", "<13>one\n5 <1>ab<13>two\n"),
+        "json-sequence": ("0000000301030500", "\x1E{\"a\":1}\n\x1E[2]\n\x1Etrunc"),
+        "syslog": ("0000000301000500", "11 <13>hello é3 abc"),
+        "syslog-lines": ("0000000301010500", "<13>one\n5 <1>ab<13>two\n"),
     },
     "json": {
         "claude-code-1709": ("0000000100000000", "{\"type\":\"text\",\"text\":\"\\uD83D\"}"),

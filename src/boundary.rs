@@ -8,7 +8,7 @@
 //! | a field with a maximum length in bytes (a WebSocket close reason, an IRC line) | [`truncate`]; [`Truncator`] for text in chunks |
 //! | messages with a maximum length in bytes | [`Splitter`] |
 //! | a maximum length in UTF-16 code units or characters (Telegram, Discord, a database column) | both, with a [`Unit`] |
-//! | a stream that you join in the middle (a ring buffer, a `Content-Range`, a rotated log) | [`Resync`] |
+//! | a stream that you join in the middle (a ring buffer, a `Content-Range`, a rotated log) | `ceil_boundary(bytes, 0)` is the length of the character whose start is missing; decode the bytes after it |
 //!
 //! ```
 //! use utf8_codec::boundary::{Splitter, floor_boundary, truncate};
@@ -294,59 +294,6 @@ impl<'t> Iterator for Parts<'_, 't> {
 }
 
 impl core::iter::FusedIterator for Parts<'_, '_> {}
-
-/// Finds the first character boundary of a stream that is joined in the middle: a ring buffer that wrapped around, a
-/// `Content-Range`, a rotated log.
-///
-/// The first bytes may be the end of a character whose start is missing. These continuation bytes, at most 3, are not
-/// an error. They are skipped and returned separately. Pass the bytes after them to a decoder.
-///
-/// ```
-/// use utf8_codec::Utf8Decoder;
-/// use utf8_codec::boundary::Resync;
-///
-/// let tail = "🦀 lives".as_bytes().split_at(2).1;
-/// let mut resync = Resync::new();
-/// let mut decoder = Utf8Decoder::with_offset(1_000_002);
-/// for chunk in tail.chunks(1) {
-///     let (skipped, text) = resync.split(chunk);
-///     decoder = Utf8Decoder::with_offset(decoder.offset() + skipped.len() as u64);
-///     decoder.validate(text)?;
-/// }
-/// assert_eq!(resync.skipped(), 2);
-/// assert_eq!(decoder.offset(), 1_000_010);
-/// # Ok::<(), utf8_codec::Utf8Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Resync {
-    skipped: u8,
-    done: bool,
-}
-
-impl Resync {
-    /// Creates a `Resync` before the first byte.
-    pub const fn new() -> Self {
-        Self { skipped: 0, done: false }
-    }
-
-    /// Splits the next chunk into the bytes to skip and the rest. Pass the rest to a decoder.
-    #[must_use = "the text is in the returned slices"]
-    pub fn split<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
-        if self.done {
-            return (&[], chunk);
-        }
-        let missing = MAX_CONTINUATIONS - usize::from(self.skipped);
-        let skipped = leading_continuations(chunk).min(missing);
-        self.skipped += skipped as u8;
-        self.done = skipped == missing || skipped < chunk.len();
-        chunk.split_at_checked(skipped).unwrap_or((chunk, &[]))
-    }
-
-    /// Returns the number of bytes skipped so far, 0 to 3.
-    pub const fn skipped(&self) -> usize {
-        self.skipped as usize
-    }
-}
 
 /// Returns the number of continuation bytes at the start of `bytes`, at most 3.
 fn leading_continuations(bytes: &[u8]) -> usize {

@@ -1,4 +1,4 @@
-//! Text from a stream of `Bytes`, for streams, HTTP bodies and the codec for chunks of text.
+//! Text from a stream of `Bytes`, for streams.
 
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
@@ -82,33 +82,6 @@ impl TextChunks {
             }
         }
         None
-    }
-
-    /// Returns the rest of the chunk as one text: a slice of the chunk if it is one piece, a copy otherwise. `last` is
-    /// whether the stream ends after the chunk.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error that the policy does not repair.
-    #[cfg(feature = "codec")]
-    pub(crate) fn take_all(&mut self, last: bool) -> Result<ByteString, Utf8Error> {
-        let first = self.next().transpose()?.unwrap_or_default();
-        let mut copy = String::new();
-        if !self.rest.is_empty() {
-            copy.reserve(first.len() + self.rest.len());
-            copy.push_str(&first);
-            let before = self.decoder.offset();
-            let decoded = self.decoder.feed_into(&self.rest, &mut copy);
-            drop(self.rest.split_to(self.decoder.offset().wrapping_sub(before) as usize));
-            decoded?;
-        }
-        let end = if last { self.finish().transpose()? } else { None };
-        match (copy.is_empty(), end) {
-            (true, None) => Ok(first),
-            (true, Some(end)) if first.is_empty() => Ok(end),
-            (true, Some(end)) => Ok((String::from(first) + &end).into()),
-            (false, end) => Ok((copy + &end.unwrap_or_default()).into()),
-        }
     }
 }
 

@@ -6,7 +6,8 @@ use core::iter::FusedIterator;
 
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
-use crate::error::Utf8Error;
+use crate::encoding::UTF_8;
+use crate::error::{ErrorKind, Utf8Error};
 use crate::kernels::classes::{self, Class};
 use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 
@@ -351,11 +352,16 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
 /// The second pass of [`from_utf8`], for bytes that the fast check did not accept.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    let (text, end) = kernels::prefix(AtBoundary::START, bytes);
-    let IllFormed { kind, bytes } = match end {
-        TextEnd::Unfinished(state) if state.pending_len() == 0 => return Ok(text),
-        TextEnd::Unfinished(state) => IllFormed::truncated(state.pending()),
-        TextEnd::IllFormed(rest) => IllFormed::at_start_of(rest),
+    let (text, end) = kernels::prefix_of_text(bytes);
+    let (len, kind) = match end {
+        TextEnd::Unfinished(state) => match state.pending_len() {
+            0 => return Ok(text),
+            len => (len, None),
+        },
+        TextEnd::IllFormed(rest) => {
+            let (len, kind) = UTF_8.walk(rest);
+            (len as u8, kind)
+        }
     };
-    Err(Utf8Error::new(text.len() as u64, kind, bytes.len()))
+    Err(Utf8Error::new(text.len() as u64, kind.unwrap_or(ErrorKind::Truncated), len))
 }

@@ -154,7 +154,6 @@ impl Utf8Error {
 
     /// Returns the encoding of the ill-formed input.
     #[cfg(feature = "transcode")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
     pub const fn encoding(&self) -> Encoding {
         self.from
     }

@@ -99,12 +99,11 @@ pub mod boundary;
 #[cfg(any(feature = "futures-io", feature = "http", feature = "io", feature = "stream"))]
 mod budget;
 #[cfg(any(feature = "codec", feature = "stream"))]
+#[cfg_attr(not(feature = "stream"), allow(dead_code))]
 mod chunks;
 #[cfg(feature = "codec")]
-#[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
 pub mod codec;
 #[cfg(feature = "alloc")]
-#[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
 pub mod content_type;
 pub mod declared;
 mod decoder;
@@ -112,15 +111,12 @@ mod decoder;
 #[cfg_attr(not(feature = "mime"), allow(dead_code))]
 mod delimiter;
 #[cfg(feature = "transcode")]
-#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub mod detect;
 mod encoding;
 mod error;
 #[cfg(feature = "http-rules")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http-rules")))]
 pub mod http;
 #[cfg(feature = "std")]
-#[cfg_attr(docsrs, doc(cfg(feature = "std")))]
 pub mod io;
 #[cfg(any(feature = "http-rules", feature = "proxy"))]
 mod joiner;
@@ -131,38 +127,30 @@ mod line_ending;
 pub mod locate;
 mod many;
 #[cfg(feature = "mime")]
-#[cfg_attr(docsrs, doc(cfg(feature = "mime")))]
 pub mod mime;
 #[cfg(feature = "alloc")]
 mod percent;
 mod policy;
 #[cfg(feature = "protobuf")]
-#[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
 pub mod protobuf;
 #[cfg(feature = "proxy")]
-#[cfg_attr(docsrs, doc(cfg(feature = "proxy")))]
 pub mod proxy;
 #[cfg(test)]
 mod rng;
 #[cfg(feature = "stream")]
-#[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
 pub mod stream;
 mod subset;
 mod text;
 #[cfg(feature = "tower")]
-#[cfg_attr(docsrs, doc(cfg(feature = "tower")))]
 pub mod tower;
 #[cfg(feature = "transcode")]
-#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub mod transcode;
 pub mod unwrap;
 pub mod validator;
 #[cfg(feature = "websocket")]
-#[cfg_attr(docsrs, doc(cfg(feature = "websocket")))]
 pub mod websocket;
 
 #[cfg(any(feature = "codec", feature = "stream"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "stream"))))]
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, UnknownName, Utf8Error};
@@ -171,7 +159,7 @@ pub use error::{ErrorKind, UnknownName, Utf8Error};
 pub use kernels::Kernel;
 pub use line_ending::LineEnding;
 pub use many::{ValidateManyError, validate_many};
-pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, NotAscii, ShortStr};
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
 pub use text::{DecodeError, ManyStrings, RepairManyError, from_utf8_lossy, repair_many};

@@ -1,8 +1,18 @@
 //! Macros for what many types have: names, and accessors of the inner value.
 
+/// The name of a variant, if no other is set.
+macro_rules! name_of {
+    ($variant:ident) => {
+        stringify!($variant)
+    };
+    ($variant:ident $name:literal) => {
+        $name
+    };
+}
+
 /// Declares an enum of kinds with their names.
 macro_rules! kinds {
-    ($(#[$meta:meta])* pub enum $type:ident { $($(#[$doc:meta])* $variant:ident,)* }) => {
+    ($(#[$meta:meta])* pub enum $type:ident { $($(#[$doc:meta])* $variant:ident $(= $name:literal)?,)* }) => {
         $(#[$meta])*
         pub enum $type {
             $($(#[$doc])* $variant,)*
@@ -12,18 +22,69 @@ macro_rules! kinds {
             /// Every kind, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Returns the name of the variant, for logs and protocols.
+            /// Returns the name, for logs and protocols.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$variant => stringify!($variant),)*
+                    $(Self::$variant => name_of!($variant $($name)?),)*
                 }
             }
         }
 
         impl core::fmt::Display for $type {
-            /// Writes the name of the variant.
+            /// Writes the name.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+/// Declares an enum whose values have names, for options and configuration files.
+macro_rules! choices {
+    ($what:literal: $(#[$meta:meta])* pub enum $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$meta])*
+        pub enum $type {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $type {
+            /// Every value, in declaration order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Returns the name of the value.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
+        impl core::fmt::Display for $type {
+            /// Writes the name.
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl core::str::FromStr for $type {
+            type Err = crate::error::UnknownName;
+
+            /// Parses a name in lowercase.
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                let unknown = crate::error::UnknownName::new($what, &[$($name),*]);
+                Self::ALL.iter().copied().find(|value| value.name() == name).ok_or(unknown)
+            }
+        }
+    };
+}
+
+/// Implements `Default` by `new`.
+#[allow(unused_macros, reason = "for adapters, which are features")]
+macro_rules! default_is_new {
+    ($type:ident) => {
+        impl Default for $type {
+            fn default() -> Self {
+                Self::new()
             }
         }
     };

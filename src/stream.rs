@@ -62,10 +62,8 @@ use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 
 #[cfg(feature = "codec")]
-#[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
 pub use self::sse::{SseStream, SseStreamError};
 #[cfg(feature = "transcode")]
-#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub use self::transcode::TranscodeStream;
 use crate::budget::Budget;
 use crate::chunks::TextChunks;
@@ -336,7 +334,6 @@ pub trait Utf8StreamExt: Stream {
 
     /// Decodes the chunks strictly in another encoding: [`TranscodeStream::new`].
     #[cfg(feature = "transcode")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
     fn transcode(self, encoding: crate::transcode::Encoding) -> TranscodeStream<Self>
     where
         Self: Sized + Stream<Item: Chunk>,

@@ -1,6 +1,6 @@
 """Scripted edits of Rust sources. An edit finds its position by a few words and contains only the new lines.
 
-An edit is a table in a row file (`rows/*.toml`). It has a `file`, at most one `inside` (an item that contains the
+An edit is a table of a row (`rows.toml`). It has a `file`, at most one `inside` (an item that contains the
 position), one of the keys below, and `with`, the new lines. The words must be found exactly once.
 
     delete = true               the whole file
@@ -13,6 +13,7 @@ position), one of the keys below, and `with`, the new lines. The words must be f
 """
 
 import re
+import textwrap
 from pathlib import Path
 
 PREFIX = r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:(?:default|async|const|unsafe)[ \t]+)*"
@@ -93,6 +94,16 @@ def find_item(source: str, code: str, words: str, start: int, end: int) -> int:
 
 def find_words(source: str, words: str, start: int, end: int) -> int:
     return only([m.start() for m in re.finditer(re.escape(words), source[start:end])], words) + start
+
+
+def module(path: Path, name: str) -> str | None:
+    """Returns the code of a module, or `None` if there is none."""
+    source = path.read_text()
+    found = re.search(rf"^mod {name.replace('-', '_')} ", source, re.MULTILINE)
+    if found is None:
+        return None
+    end, opening = item_end(code_only(source), found.start())
+    return textwrap.dedent(source[opening + 1 : end - 1].lstrip("\n"))
 
 
 def apply(source: str, edit: dict) -> str:

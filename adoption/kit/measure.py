@@ -109,7 +109,7 @@ def compare(row: Row, jobs: int | None, result: Result) -> None:
     if result.problems:
         return
     result.problems += [f"after: {name} is gone" for name in sorted(passed["before"] - passed["after"])]
-    if not row.case().exists():
+    if not row.case():
         return
     cases = {side: run_tests(row, side, ["--test", CASE], jobs) for side in SIDES}
     for side, wanted in zip(SIDES, ("FAILED", "ok")):
@@ -193,7 +193,7 @@ def their_bench(row: Row, jobs: int | None) -> list[str]:
 
 
 def speed(row: Row, jobs: int | None) -> str:
-    ratios = workload(row, jobs) if row.speed().exists() else []
+    ratios = workload(row, jobs) if row.speed() else []
     if row.bench:
         ratios += their_bench(row, jobs)
     return ", ".join(ratios) or "-"

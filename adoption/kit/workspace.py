@@ -18,6 +18,7 @@ WORK = ADOPTION / "target"
 SIDES = ("before", "after")
 CASE = "utf8_codec_case"
 SPEED = "utf8_codec_speed"
+TEXTS = "utf8_codec_texts"
 # Their lock file and toolchain are for their own repository.
 LEFT_OUT = ("Cargo.lock", "Cargo.toml.orig", "rust-toolchain*", ".cargo*")
 
@@ -41,7 +42,7 @@ opt-level = 1
 
 @dataclass
 class Row:
-    """A crate and its edits: a file in `rows/`."""
+    """A crate and its edits: a table of `rows.toml`."""
 
     name: str
     crate: str
@@ -62,28 +63,32 @@ class Row:
     problem: str = ""
 
     @classmethod
-    def read(cls, path: Path) -> "Row":
-        table = tomllib.loads(path.read_text())
+    def read(cls, name: str, table: dict) -> "Row":
         unknown = set(table) - {"edit"} - {f for f in cls.__dataclass_fields__}
         if unknown:
-            raise SystemExit(f"{path}: unknown keys {sorted(unknown)}")
+            raise SystemExit(f"{name}: unknown keys {sorted(unknown)}")
         defaults = dict(features=[], default_features=True, keep_dev=[], utf8_codec=[], extra="", extra_after="")
         defaults |= dict(bug="", source="", without={}, patch=False, drop=[], bench="", tests=["--lib"])
         table["edits"] = table.pop("edit", [])
-        return cls(**(defaults | {"name": path.stem, "crate": path.stem} | table))
+        return cls(**(defaults | {"name": name, "crate": name} | table))
 
     def folder(self, side: str) -> Path:
         return WORK / side / self.name
 
-    def case(self) -> Path:
-        return ADOPTION / "cases" / f"{self.name}.rs"
+    def case(self) -> str | None:
+        """Returns our test for this crate."""
+        return edits.module(ADOPTION / "cases.rs", self.name)
 
-    def speed(self) -> Path:
-        return ADOPTION / "speed" / f"{self.name}.rs"
+    def speed(self) -> str | None:
+        """Returns the workload for this crate."""
+        program = edits.module(ADOPTION / "speed.rs", self.name)
+        texts = edits.module(ADOPTION / "speed.rs", TEXTS)
+        return program and f"{program}\nmod {TEXTS} {{\n{texts}}}\n"
 
 
 def rows(names: list[str]) -> list[Row]:
-    every = [Row.read(path) for path in sorted((ADOPTION / "rows").glob("*.toml"))]
+    tables = tomllib.loads((ADOPTION / "rows.toml").read_text())
+    every = [Row.read(name, table) for name, table in tables.items()]
     missing = set(names) - {row.name for row in every}
     if missing:
         raise SystemExit(f"no row is called {', '.join(sorted(missing))}")
@@ -157,14 +162,10 @@ def lay_out(row: Row, side: str, released: Path) -> None:
         shutil.rmtree(folder)
     shutil.copytree(released, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
     manifest = trim((folder / "Cargo.toml").read_text(), row)
-    for path, section, target in [(row.case(), "tests", CASE), (row.speed(), "examples", SPEED)]:
-        if path.exists():
+    for program, section, target in [(row.case(), "tests", CASE), (row.speed(), "examples", SPEED)]:
+        if program:
             (folder / section).mkdir(exist_ok=True)
-            shutil.copy(path, folder / section / f"{target}.rs")
-            if target == SPEED:
-                texts = folder / section / "utf8_codec_texts"
-                texts.mkdir()
-                shutil.copy(ADOPTION / "speed" / "utf8_codec_texts.rs", texts / "mod.rs")
+            (folder / section / f"{target}.rs").write_text(program)
             manifest += f'\n[[{section[:-1]}]]\nname = "{target}"\npath = "{section}/{target}.rs"\n'
             if "\nedition = " not in next(t for t in tables(manifest) if t.startswith("[package]")):
                 manifest += 'edition = "2021"\n'

@@ -413,6 +413,9 @@ def only_reports(http):
 
 def counters(http):
     stat = lambda name: http.envoy.stat(f"dynamicmodulescustom.utf8_http_{name}")
+    before = stat("bytes")
+    http.post("streaming", [b"counted"], to=[answer(b"too")])
+    e.wait(lambda: stat("bytes") >= before + 10)
     assert stat("rejected") > 200 and stat("reported") == 2 * len(ERRORS) and stat("repaired") > 1000
     assert stat("errors_overlong") > 0 and stat("errors_other") > 5 and stat("panics") == 0
     for text in ["rejected request: ill-formed UTF-8 at byte", "rejected response"]:

@@ -285,6 +285,9 @@ def full_reads(tcp):
 
 def counters(tcp):
     stat = lambda name: tcp.envoy.stat(f"dynamicmodulescustom.utf8_tcp_{name}")
+    before = stat("bytes")
+    _, _, length = tcp.request("strict", [b"counted"])
+    e.wait(lambda: stat("bytes") >= before + length + 7)
     assert stat("rejected") > 200 and stat("reported") == len(ERRORS) and stat("repaired") > 100
     assert stat("errors_surrogate") > 0 and stat("errors_outside_subset") == 1 and stat("panics") == 0
     kinds = {error[1] for error in ERRORS}

@@ -1,4 +1,4 @@
-//! `StringValidator` and `GrpcValidator`: the model, for every partition; and a descriptor set of any bytes.
+//! `StringValidator` and `GrpcValidator`: the model, for every partition; `repair`; and a descriptor set of any bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +31,17 @@ fuzz_target!(|data: &[u8]| {
         let fed = feed(chunks, |chunk| validator.feed_with(chunk, |edit| apply(edit, chunk, &mut out)));
         (fed.and_then(|()| validator.finish()), validator.counters(), out)
     };
+    let (streamed, ..) = message(&[input.bytes]);
     assert_eq!(message(&chunks), message(&[input.bytes]));
+    match validator.clone().repair(input.bytes) {
+        Ok(repaired) => {
+            assert_eq!(
+                (streamed, strict.validate(&repaired).and_then(|()| strict.finish())),
+                (Ok(()), Ok(()))
+            );
+        }
+        Err(error) => assert_eq!(streamed, Err(error)),
+    }
 
     let compressed = input.pick(5, &[CompressedMessages::Reject, CompressedMessages::Pass]);
     let grpc = |chunks: &[&[u8]]| {
@@ -41,6 +51,11 @@ fuzz_target!(|data: &[u8]| {
         (fed.and_then(|()| body.finish()), body.counters(), out)
     };
     assert_eq!(grpc(&chunks), grpc(&[input.bytes]));
+    let mut body = GrpcValidator::new(validator).with_compressed_messages(compressed);
+    let repaired = body.repair(input.bytes);
+    assert_eq!(grpc(&chunks).0, repaired.as_ref().map(drop).map_err(Clone::clone));
+    let again = repaired.map(|repaired| body.repair(&repaired).map(|again| again == repaired));
+    assert!(again.is_err() || again == Ok(Ok(true)));
 });
 
 fn feed(

@@ -34,11 +34,6 @@ fuzz_target!(|data: &[u8]| {
     let result = block_on(tokio::io::AsyncReadExt::read_to_end(&mut reader(), &mut read));
     assert_eq!((read.as_slice(), found(result)), (text.as_bytes(), error));
 
-    read.clear();
-    let mut lent = reader().with_inner_buffer();
-    let result = block_on(tokio::io::AsyncReadExt::read_to_end(&mut lent, &mut read));
-    assert_eq!((read.as_slice(), found(result)), (text.as_bytes(), error));
-
     let max = input.pick(7, &[0, 1, 5, 60, 1000, usize::MAX]);
     let (mut lines, mut found_lines) = (reader().into_bounded_lines(max), Vec::new());
     let end = loop {

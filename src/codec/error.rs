@@ -11,6 +11,7 @@ use crate::error::{ByteCount, Utf8Error};
 /// An error of a codec. The codec has consumed the reported bytes, and the next call continues after them.
 ///
 /// Neither `Display` nor `Debug` shows payload bytes; they are in [`RejectedText`].
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum CodecError {
     /// Ill-formed text.
@@ -142,32 +143,6 @@ impl fmt::Display for CodecError {
                 write!(f, "line terminator inside the text at byte {position}")
             }
             Self::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl fmt::Debug for CodecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::IllFormed { error, rejected } => f
-                .debug_struct("IllFormed")
-                .field("error", error)
-                .field("rejected", &format_args!("{}", ByteCount(rejected.bytes.len())))
-                .field("line", &rejected.line)
-                .finish(),
-            Self::LineTooLong { line, limit } => {
-                f.debug_struct("LineTooLong").field("line", line).field("limit", limit).finish()
-            }
-            Self::EventTooLong { event, limit } => {
-                f.debug_struct("EventTooLong").field("event", event).field("limit", limit).finish()
-            }
-            Self::InvalidField { field, position } => {
-                f.debug_struct("InvalidField").field("field", field).field("position", position).finish()
-            }
-            Self::EmbeddedTerminator { position } => {
-                f.debug_struct("EmbeddedTerminator").field("position", position).finish()
-            }
-            Self::Io(error) => f.debug_tuple("Io").field(error).finish(),
         }
     }
 }

@@ -15,17 +15,62 @@ pub(super) fn is_unchanged(text: &mut TextDecoder, frame: &[u8]) -> bool {
     text.is_past_start() && text.validate_whole(frame).is_ok()
 }
 
+/// The functions for text to which a policy may apply. They are called through pointers, so that a program contains them only
+/// if it sets a policy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policed {
+    pub(super) decode: fn(&mut TextDecoder, Bytes, usize) -> DecodedFrame,
+    pub(super) finish: fn(&mut TextDecoder) -> Option<TextPiece<'static>>,
+}
+
+impl Policed {
+    pub(super) const FUNCTIONS: Self = Self { decode: decode_frame, finish: TextDecoder::finish };
+}
+
+/// Which escapes are accepted, and the functions for JSON, called through pointers like those of [`Policed`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Json {
+    pub(super) strings: JsonStrings,
+    pub(super) accepts: fn(JsonStrings, &[u8]) -> bool,
+    pub(super) decode: fn(&mut TextDecoder, JsonStrings, Bytes, usize) -> DecodedFrame,
+}
+
+impl Json {
+    pub(super) const fn new(strings: JsonStrings) -> Self {
+        let accepts = |strings, text: &[u8]| Escapes::new(strings).accept(text);
+        Self { strings, accepts, decode: decode_json_frame }
+    }
+}
+
+/// The text of a frame, or its first error and the frame without its terminator.
+pub(super) type DecodedFrame = Result<ByteString, (Utf8Error, Bytes)>;
+
+/// Same as [`decode_frame`], for a decoder without policies.
+pub(super) fn decode_strict_frame(
+    text: &mut TextDecoder,
+    mut frame: Bytes,
+    terminator: usize,
+) -> DecodedFrame {
+    let (end, payload) = (text.offset().wrapping_add(frame.len() as u64), frame.len() - terminator);
+    let result = text.validate_whole(&frame);
+    frame.truncate(payload);
+    if let Err(error) = result {
+        text.count(error);
+        text.seek(end);
+        return Err((error, frame));
+    }
+    // SAFETY: the whole frame was validated, and the removed terminator is ASCII.
+    #[allow(unsafe_code)]
+    Ok(unsafe { text_of(frame) })
+}
+
 /// Decodes a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence
 /// that is unfinished before them is ill-formed. If `terminator` is 0, the text ends with the frame.
 ///
 /// # Errors
 ///
 /// Returns the first error, and the frame without its terminator.
-pub(super) fn decode_frame(
-    text: &mut TextDecoder,
-    frame: Bytes,
-    terminator: usize,
-) -> Result<ByteString, (Utf8Error, Bytes)> {
+pub(super) fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> DecodedFrame {
     let (start, end) = (text.offset(), text.offset().wrapping_add(frame.len() as u64));
     let payload = frame.len() - terminator;
     if is_unchanged(text, &frame) {
@@ -59,7 +104,7 @@ pub(super) fn decode_json_frame(
     strings: JsonStrings,
     frame: Bytes,
     terminator: usize,
-) -> Result<ByteString, (Utf8Error, Bytes)> {
+) -> DecodedFrame {
     let end = text.offset().wrapping_add(frame.len() as u64);
     let (payload, after) = frame.split_at(frame.len() - terminator);
     let mut escapes = Escapes::new(strings);

@@ -7,9 +7,8 @@ use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
 
 use super::error::{CodecError, LineStart};
-use super::frame::{decode_frame, decode_json_frame, is_unchanged};
+use super::frame::{Json, Policed, decode_strict_frame, is_unchanged};
 use crate::chunks::text_of;
-use crate::json::{Escapes, JsonStrings};
 use crate::line_ending::LineEnding;
 use crate::text::TextDecoder;
 
@@ -23,7 +22,9 @@ pub(super) const NDJSON_MAX_LENGTH: usize = 1024 * 1024;
 pub(super) struct LineReader {
     pub(super) text: TextDecoder,
     /// Set if the lines are JSON.
-    pub(super) json: Option<JsonStrings>,
+    pub(super) json: Option<Json>,
+    /// Not set if the decoder has no policies.
+    policed: Option<&'static Policed>,
     pub(super) ending: LineEnding,
     pub(super) max_length: usize,
     /// The limit of the text of a line. A policy may make it longer than the line.
@@ -56,10 +57,16 @@ struct Next {
 }
 
 impl LineReader {
+    /// Creates a reader without policies.
+    pub(super) const fn strict() -> Self {
+        Self { policed: None, ..Self::new(TextDecoder::new()) }
+    }
+
     pub(super) const fn new(text: TextDecoder) -> Self {
         Self {
             text,
             json: None,
+            policed: Some(&Policed::FUNCTIONS),
             ending: LineEnding::LfOrCrLf,
             max_length: DEFAULT_MAX_LENGTH,
             max_text_length: usize::MAX,
@@ -129,7 +136,9 @@ impl LineReader {
         }
         if src.is_empty() {
             let line = Some(self.line());
-            return match self.text.finish().map(|end| end.text().map(drop)) {
+            // Without policies nothing is pending: an unfinished sequence is in the buffer.
+            let end = self.policed.and_then(|functions| (functions.finish)(&mut self.text));
+            return match end.map(|end| end.text().map(drop)) {
                 Some(Err(error)) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
                 _ => Ok(None),
             };
@@ -246,7 +255,7 @@ impl LineReader {
 
     /// Whether the escapes in a line of JSON are accepted. If not, moves the decoder back to its start.
     fn has_only_accepted_escapes(&mut self, line: &[u8], length: usize) -> bool {
-        let is_accepted = self.json.is_none_or(|strings| Escapes::new(strings).accept(&line[..length]));
+        let is_accepted = self.json.is_none_or(|json| (json.accepts)(json.strings, &line[..length]));
         if !is_accepted {
             self.text.seek(self.text.offset().wrapping_sub(line.len() as u64));
         }
@@ -282,9 +291,10 @@ impl LineReader {
             return Err(Self::too_long(line, self.max_length));
         }
         let frame = src.split_to(length + terminator).freeze();
-        let decoded = match self.json {
-            Some(strings) => decode_json_frame(&mut self.text, strings, frame, terminator),
-            None => decode_frame(&mut self.text, frame, terminator),
+        let decoded = match (self.json, self.policed) {
+            (Some(json), _) => (json.decode)(&mut self.text, json.strings, frame, terminator),
+            (None, Some(functions)) => (functions.decode)(&mut self.text, frame, terminator),
+            (None, None) => decode_strict_frame(&mut self.text, frame, terminator),
         };
         match decoded {
             Ok(text) if text.len() > self.max_text_length => Err(Self::too_long(line, self.max_text_length)),

@@ -5,6 +5,7 @@ use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
+use super::frame::Json;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
 use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
@@ -57,11 +58,7 @@ pub struct Utf8LinesCodec {
     pub(super) reader: LineReader,
 }
 
-impl Default for Utf8LinesCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Utf8LinesCodec);
 
 impl Utf8LinesCodec {
     /// The default limit of a line: 64 KiB.
@@ -71,7 +68,7 @@ impl Utf8LinesCodec {
 
     /// Creates a strict codec with the default limit that keeps the BOM.
     pub const fn new() -> Self {
-        Self::with_decoder(TextDecoder::new())
+        Self { reader: LineReader::strict() }
     }
 
     /// Creates a codec with the policies of `text`.
@@ -142,7 +139,7 @@ impl Utf8LinesCodec {
     /// ```
     #[must_use]
     pub const fn with_json_strings(mut self, strings: JsonStrings) -> Self {
-        self.reader.json = Some(strings);
+        self.reader.json = Some(Json::new(strings));
         self
     }
 

@@ -9,8 +9,7 @@
 //! | [`Utf8LinesCodec`] | a line | a line |
 //! | [`Utf8LineBatchesCodec`] | all lines in the buffer | a line |
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
-//! | [`Utf8FragmentsCodec`] | the text of a frame, if one text spans many frames | a frame |
-//! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, netstrings, JSON sequences | a frame |
+//! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, JSON sequences | a frame |
 //! | [`SseCodec`] | a server-sent event (see [`sse`]) | an event |
 //! | `TranscodeCodec` (feature `transcode`) | text that was converted to UTF-8 | text in the other encoding |
 //! | `TranscodeLinesCodec` (feature `transcode`) | a line that was converted to UTF-8 | a line in the other encoding |
@@ -96,7 +95,7 @@ pub use batches::{Lines, LinesIntoIter, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
 pub use error::{CodecError, LineStart, Recoverable, RejectedText};
 pub use errors_as_items::ErrorsAsItems;
-pub use frames::{Fragment, Utf8FragmentsCodec, Utf8FramesCodec, Utf8FramesError};
+pub use frames::{Utf8FramesCodec, Utf8FramesError};
 pub use lines::Utf8LinesCodec;
 pub use sse::codec::SseCodec;
 #[cfg(feature = "transcode")]

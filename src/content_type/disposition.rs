@@ -3,8 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::error::ContentTypeError;
-use super::grammar::{Cursor, Dialect, is_token};
+use super::grammar::{ContentTypeError, Cursor, Dialect, is_token};
 
 /// The parameters of a `Content-Disposition` in a form (RFC 7578 §4.2).
 #[derive(Debug)]

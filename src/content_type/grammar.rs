@@ -1,10 +1,27 @@
-//! The grammar of a token or a media type with parameters.
+//! The grammar of a token or a media type with parameters, and its error.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use core::fmt;
 
-use super::error::ContentTypeError;
 use super::rfc2231::{self, Parameter};
+
+/// The error for a header value that is not a media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ContentTypeError {
+    /// The position in the value, in bytes, of the first byte that the grammar does not allow, or the length of the
+    /// value if it ends too early.
+    pub position: usize,
+}
+
+impl fmt::Display for ContentTypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "malformed media type at byte {}", self.position)
+    }
+}
+
+impl core::error::Error for ContentTypeError {}
 
 /// The protocol of the header.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -37,7 +37,6 @@
 
 #[cfg(feature = "http-rules")]
 mod disposition;
-mod error;
 #[cfg(feature = "http-rules")]
 mod extended;
 mod grammar;
@@ -49,9 +48,9 @@ use alloc::vec::Vec;
 
 #[cfg(feature = "http-rules")]
 pub(crate) use disposition::FormDisposition;
-pub use error::ContentTypeError;
 #[cfg(feature = "http-rules")]
 pub(crate) use extended::{FieldSyntax, check_extended};
+pub use grammar::ContentTypeError;
 use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
 #[cfg(any(feature = "http-rules", feature = "mime"))]

@@ -150,11 +150,7 @@ pub struct Detector {
     settled: Option<Detection>,
 }
 
-impl Default for Detector {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Detector);
 
 impl Detector {
     /// Creates a detector at the start of a stream.

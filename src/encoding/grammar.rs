@@ -86,6 +86,17 @@ pub(crate) enum Step {
     Rejected(ErrorKind),
 }
 
+impl Step {
+    #[inline]
+    fn from_result(result: u8) -> Self {
+        if result < REJECTED {
+            Self::To(State(result))
+        } else {
+            Self::Rejected(KINDS[usize::from(result) % KINDS.len()])
+        }
+    }
+}
+
 /// The longest sequence of any encoding: 6 bytes in RFC 2279.
 const MAX_LEN: u8 = 6;
 /// A state in `1..MAX_LEN` is the number of continuation bytes that must follow, each in `80..=BF`. In the states from
@@ -97,20 +108,37 @@ const REJECTED: u8 = 0x80;
 const NO_LEAD: u8 = REJECTED | ErrorKind::InvalidLead as u8;
 const NO_CONTINUATION: u8 = REJECTED | ErrorKind::MissingContinuation as u8;
 
-/// A grammar as a table: the next state or the error kind for every state and byte.
+/// The classes of the bytes after a lead byte. Every range of a second byte is a number of whole classes. In class 0 are the
+/// bytes that are not continuation bytes.
+const CLASSES: usize = 8;
+/// The first byte of each class from 1 on, and the first byte after the last of them.
+const CLASS_STARTS: [u8; CLASSES] = [TAIL.0, 0x81, 0x84, 0x88, 0x90, 0xA0, 0xB0, TAIL.1 + 1];
+static CLASS: [u8; 256] = {
+    let (mut class, mut i) = ([0; 256], 0);
+    while i + 1 < CLASS_STARTS.len() {
+        let mut byte = CLASS_STARTS[i];
+        while byte < CLASS_STARTS[i + 1] {
+            class[byte as usize] = i as u8 + 1;
+            byte += 1;
+        }
+        i += 1;
+    }
+    class
+};
+
+/// A grammar as tables: the next state or the error kind for every lead byte, and for every other state and class.
 #[derive(Debug)]
 pub(crate) struct Machine {
-    next: [[u8; 256]; MAX_STATES],
+    lead: [u8; 256],
+    next: [[u8; CLASSES]; MAX_STATES],
 }
 
 impl Machine {
     pub(super) const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
-        let mut next = [[NO_CONTINUATION; 256]; MAX_STATES];
-        next[0] = [NO_LEAD; 256];
-
+        let (mut lead_results, mut next) = ([NO_LEAD; 256], [[NO_CONTINUATION; CLASSES]; MAX_STATES]);
         let mut left = 1;
         while left < MAX_LEN {
-            fill(&mut next[left as usize], TAIL, left - 1);
+            fill_classes(&mut next[left as usize], TAIL, left - 1);
             left += 1;
         }
 
@@ -126,10 +154,10 @@ impl Machine {
             } else {
                 let narrow = states;
                 states += 1;
-                fill(&mut next[narrow as usize], second, len - 2);
+                fill_classes(&mut next[narrow as usize], second, len - 2);
                 narrow
             };
-            fill(&mut next[0], lead, after_lead);
+            fill(&mut lead_results, lead.0, lead.1, after_lead);
             i += 1;
         }
 
@@ -138,32 +166,44 @@ impl Machine {
             let RejectedBytes { lead, second, kind } = &rejections[i];
             let rejected = REJECTED | *kind as u8;
             match second {
-                None => fill(&mut next[0], *lead, rejected),
+                None => fill(&mut lead_results, lead.0, lead.1, rejected),
                 Some(second) => {
-                    let after_lead = next[0][lead.0 as usize];
-                    fill(&mut next[after_lead as usize], *second, rejected);
+                    let after_lead = lead_results[lead.0 as usize];
+                    fill_classes(&mut next[after_lead as usize], *second, rejected);
                 }
             }
             i += 1;
         }
-        Self { next }
+        Self { lead: lead_results, next }
     }
 
     #[inline]
+    const fn result_at_lead(&self, byte: u8) -> u8 {
+        self.lead[byte as usize]
+    }
+
+    /// The state is not [`State::BOUNDARY`].
+    #[inline]
+    const fn result_after_lead(&self, state: State, byte: u8) -> u8 {
+        // Every state is below `MAX_STATES`, and every class below `CLASSES`. The modulo removes the bounds check.
+        self.next[state.0 as usize % MAX_STATES][CLASS[byte as usize] as usize % CLASSES]
+    }
+
+    #[cfg(test)]
     pub(crate) fn step(&self, state: State, byte: u8) -> Step {
-        // Every state is below `MAX_STATES`. The modulo removes the bounds check.
-        let next = self.next[usize::from(state.0) % MAX_STATES][usize::from(byte)];
-        if next < REJECTED {
-            Step::To(State(next))
-        } else {
-            Step::Rejected(KINDS[usize::from(next) % KINDS.len()])
-        }
+        Step::from_result(match state {
+            State::BOUNDARY => self.result_at_lead(byte),
+            _ => self.result_after_lead(state, byte),
+        })
     }
 
     /// Same as [`step`](Self::step), but with state numbers and without the error kind. Other tables are compiled with
     /// it. State 0 is the boundary, and all states are below `MAX_STATES`.
     pub(crate) const fn next(&self, state: u8, byte: u8) -> Option<u8> {
-        let next = self.next[state as usize][byte as usize];
+        let next = match state {
+            0 => self.result_at_lead(byte),
+            _ => self.result_after_lead(State(state), byte),
+        };
         if next < REJECTED { Some(next) } else { None }
     }
 
@@ -174,14 +214,19 @@ impl Machine {
     /// This is the only loop that classifies a sequence.
     #[inline]
     pub(crate) fn walk(&self, bytes: &[u8]) -> (usize, Option<ErrorKind>) {
-        let mut state = State::BOUNDARY;
-        for (seen, &byte) in bytes.iter().enumerate() {
-            match self.step(state, byte) {
+        let [lead, ref after_lead @ ..] = *bytes else { return (0, Some(ErrorKind::Truncated)) };
+        let mut state = match Step::from_result(self.result_at_lead(lead)) {
+            Step::To(State::BOUNDARY) => return (1, None),
+            Step::To(next) => next,
+            // A byte that cannot be a lead is ill-formed by itself.
+            Step::Rejected(kind) => return (1, Some(kind)),
+        };
+        for (seen, &byte) in (1..).zip(after_lead) {
+            match Step::from_result(self.result_after_lead(state, byte)) {
                 Step::To(State::BOUNDARY) => return (seen + 1, None),
                 Step::To(next) => state = next,
-                // A byte that cannot be a lead is ill-formed by itself. Any other rejected byte is not part of the
-                // sequence.
-                Step::Rejected(kind) => return (seen.max(1), Some(kind)),
+                // Any other rejected byte is not part of the sequence.
+                Step::Rejected(kind) => return (seen, Some(kind)),
             }
         }
         (bytes.len(), Some(ErrorKind::Truncated))
@@ -244,14 +289,24 @@ const KINDS: [ErrorKind; 16] = {
     kinds
 };
 
-/// Assigns the value to the bytes of the range, to which nothing was assigned. Grammars are constants, so the compiler
-/// rejects a grammar with a byte in two ranges.
-const fn fill(table: &mut [u8; 256], range: (u8, u8), value: u8) {
-    assert!(range.0 <= range.1, "the range is empty");
-    let mut byte = range.0 as usize;
-    while byte <= range.1 as usize {
-        assert!(matches!(table[byte], NO_LEAD | NO_CONTINUATION), "a byte is in two ranges");
-        table[byte] = value;
-        byte += 1;
+/// Assigns the value to the entries from `first` to `last`, to which nothing was assigned. Grammars are constants, so the
+/// compiler rejects a grammar with a byte in two ranges.
+const fn fill(table: &mut [u8], first: u8, last: u8, value: u8) {
+    assert!(first <= last, "the range is empty");
+    let mut i = first as usize;
+    while i <= last as usize {
+        assert!(matches!(table[i], NO_LEAD | NO_CONTINUATION), "a byte is in two ranges");
+        table[i] = value;
+        i += 1;
     }
+}
+
+/// [`fill`] for a range of continuation bytes.
+const fn fill_classes(table: &mut [u8; CLASSES], (from, to): (u8, u8), value: u8) {
+    let (first, last) = (CLASS[from as usize], CLASS[to as usize]);
+    assert!(
+        CLASS_STARTS[first as usize - 1] == from && CLASS_STARTS[last as usize] == to + 1,
+        "not whole classes"
+    );
+    fill(table, first, last, value);
 }

@@ -4,8 +4,7 @@
 //! |---|---|
 //! | `grammar.rs` | the rows of UTF-8, and the state machine that rows are compiled to |
 //! | `dialects.rs` | the rows of the encodings that resemble UTF-8: CESU-8, WTF-8 and others |
-//! | `windows_1252.rs` | the table of windows-1252 |
-//! | `labels.rs` | the labels of the WHATWG Encoding Standard |
+//! | `labels.rs` | the labels of the WHATWG Encoding Standard, and its table of windows-1252 |
 //! | `names.rs` | the public type `Encoding`, its names and its labels |
 
 #[cfg(feature = "transcode")]
@@ -17,11 +16,10 @@ pub(crate) mod labels;
     allow(dead_code, unreachable_pub, reason = "public with that feature")
 )]
 pub(crate) mod names;
-mod windows_1252;
 
 pub(crate) use grammar::{Machine, Sequence, UTF_8, is_continuation};
 #[cfg(test)]
 pub(crate) use grammar::{State, Step};
+pub(crate) use labels::windows_1252;
 #[cfg(feature = "transcode")]
 pub use names::{Encoding, UnknownEncoding};
-pub(crate) use windows_1252::windows_1252;

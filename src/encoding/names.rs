@@ -18,7 +18,6 @@ macro_rules! encodings {
             $(
                 #[doc = concat!("`", $name, "`: ", $about, ".")]
                 #[cfg(feature = "encoding_rs")]
-                #[cfg_attr(docsrs, doc(cfg(feature = "encoding_rs")))]
                 $legacy,
             )*
         }

@@ -9,7 +9,7 @@
 //! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
 //!   By default text that cannot be checked is rejected; each exception is a setting. Other types pass, and so do gRPC and
 //!   Connect, whose messages have a length before them ([`BodyRules::with_length_prefixed`] rejects them). The strings of
-//!   protobuf are checked with a schema (`BodyRules::with_protobuf`).
+//!   protobuf are checked with a schema (`BodyRules::with_protobuf_types`).
 //! - [`Rejection`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
@@ -81,11 +81,9 @@
 //! length of each error.
 
 #[cfg(feature = "http")]
-mod apply;
-#[cfg(feature = "http")]
 pub(crate) mod body;
+#[cfg_attr(not(feature = "encoding_rs"), path = "charset_none.rs")]
 mod charset;
-mod content_fields;
 #[cfg(feature = "http")]
 pub(crate) mod counters;
 // Without the feature `http`, the items that only bodies and layers use are unused.
@@ -94,10 +92,6 @@ pub(crate) mod error;
 pub(crate) mod fields;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod filter;
-#[cfg_attr(not(feature = "http"), allow(dead_code))]
-pub(crate) mod integrity;
-#[cfg(feature = "http")]
-pub(crate) mod observer;
 mod options;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;
@@ -111,20 +105,19 @@ pub(crate) mod response;
 pub(crate) mod rules;
 
 #[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use body::Utf8Body;
-pub use content_fields::ContentFields;
 #[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, FormField, MultipartError, Utf8BodyError};
-pub use fields::check_field;
+pub use fields::{ContentFields, check_field};
 pub use filter::BodyFilter;
 pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 pub use plan::{BodyKind, BodyPlan};
+#[cfg(feature = "protobuf")]
+#[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
+pub use protobuf::ProtobufTypes;
 pub use rejection::{MessageKind, Reason, Rejection};
 #[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;
 pub use rules::BodyRules;
 // Also in `content_type`, where mail uses it.

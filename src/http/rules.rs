@@ -4,9 +4,13 @@
 pub(super) mod decision;
 
 use core::fmt;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+#[cfg(feature = "protobuf")]
+use super::protobuf::ProtobufTypes;
+use super::rejection::MessageKind;
 use crate::content_type::ContentType;
 use crate::json::JsonStrings;
 #[cfg(feature = "protobuf")]
@@ -35,7 +39,7 @@ use crate::text::TextDecoder;
 /// | `multipart/form-data` | passes | passes | [`with_form_data`](Self::with_form_data) |
 /// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`with_length_prefixed`](Self::with_length_prefixed) |
 /// | JSON in UTF-8, its strings | not checked | not checked | [`with_json_strings`](Self::with_json_strings) |
-/// | protobuf messages, gRPC with protobuf | passes | passes | `with_protobuf` |
+/// | protobuf messages, gRPC with protobuf | passes | passes | `with_protobuf`, `with_protobuf_types` |
 /// | any other type | passes | passes | [`with_text_types`](Self::with_text_types) |
 ///
 /// # Charset
@@ -101,6 +105,8 @@ pub struct BodyRules {
     json_event_streams: bool,
     #[cfg(feature = "protobuf")]
     protobuf: Option<Arc<StringValidator>>,
+    #[cfg(feature = "protobuf")]
+    protobuf_types: Option<Arc<ProtobufTypes>>,
     decoder: TextDecoder,
 }
 
@@ -125,6 +131,8 @@ impl BodyRules {
             json_event_streams: false,
             #[cfg(feature = "protobuf")]
             protobuf: None,
+            #[cfg(feature = "protobuf")]
+            protobuf_types: None,
             decoder: TextDecoder::new(),
         }
     }
@@ -253,17 +261,49 @@ impl BodyRules {
 
     /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. They are
     /// the bodies with the type `application/protobuf` or `application/x-protobuf`, which are one message, and with
-    /// `application/grpc` or `application/grpc+proto`. Another path has another type, so it needs its own rules;
-    /// [`Schema::method`](crate::protobuf::Schema::method) finds the types for a path of gRPC.
+    /// `application/grpc` or `application/grpc+proto`. For paths with other types, use
+    /// [`with_protobuf_types`](Self::with_protobuf_types).
     ///
     /// A compressed message of gRPC is rejected or passes like a [content coding](Self::with_content_codings). A rejected
-    /// message that was read in part ends with an error, because its start has been forwarded.
+    /// message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
+    /// applies to a body that a layer of [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
     #[cfg(feature = "protobuf")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
     #[must_use]
     pub fn with_protobuf(mut self, message: StringValidator) -> Self {
         self.protobuf = Some(Arc::new(message));
         self
+    }
+
+    /// Sets the types of protobuf messages by the path of their request, which take precedence over
+    /// [`with_protobuf`](Self::with_protobuf). The layers of [`tower`](crate::tower) find the path themselves; otherwise
+    /// use [`for_path`](Self::for_path).
+    #[cfg(feature = "protobuf")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "protobuf")))]
+    #[must_use]
+    pub fn with_protobuf_types(mut self, types: ProtobufTypes) -> Self {
+        self.protobuf_types = Some(Arc::new(types));
+        self
+    }
+
+    /// Returns the rules for a message, by the path of its request. They are the same for all paths, except for the types
+    /// of `with_protobuf_types`.
+    #[cfg_attr(not(feature = "protobuf"), allow(unused_variables, reason = "no rule depends on the path"))]
+    pub fn for_path(&self, path: &str, message: MessageKind) -> Cow<'_, Self> {
+        #[cfg(feature = "protobuf")]
+        if let Some(validator) = self.protobuf_types.as_ref().and_then(|types| types.validator(path, message))
+        {
+            return Cow::Owned(self.clone().with_protobuf(validator));
+        }
+        Cow::Borrowed(self)
+    }
+
+    /// Whether [`for_path`](Self::for_path) may return other rules.
+    #[cfg(feature = "tower")]
+    pub(crate) const fn has_paths(&self) -> bool {
+        #[cfg(feature = "protobuf")]
+        return self.protobuf_types.is_some();
+        #[cfg(not(feature = "protobuf"))]
+        false
     }
 
     /// Sets whether the values of the trailer fields of all bodies are checked. An ill-formed value is an error under
@@ -317,11 +357,7 @@ impl BodyRules {
     }
 }
 
-impl Default for BodyRules {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(BodyRules);
 
 impl fmt::Debug for BodyRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

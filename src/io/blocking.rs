@@ -4,68 +4,53 @@ use core::task::Poll;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 use super::lines::BoundedLines;
-use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
-use super::reading::{ReadSource, Reading};
+use super::reader::{ReadState, Utf8Reader};
+#[cfg(feature = "transcode")]
+use super::transcode::TranscodeReader;
 use super::writer::Utf8Writer;
 
-fn fill<R: Read>(text: &mut Reading, inner: &mut R) -> io::Result<()> {
+fn fill(text: &mut impl ReadState, inner: &mut impl Read) -> io::Result<()> {
     let bytes = inner.read(text.space())?;
     text.filled(bytes)
 }
 
-impl<R: Read, B> Read for Utf8Reader<R, B> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        let mut read = 0;
-        while !self.text.read(buf.len(), |text| {
-            read = text.len();
-            buf[..read].copy_from_slice(text);
-        })? {
-            fill(&mut self.text, &mut self.inner)?;
-        }
-        Ok(read)
-    }
-}
-
-impl<R: Read> BufRead for Utf8Reader<R, OwnBuffer> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while !matches!(self.text.source()?, ReadSource::Own) {
-            fill(&mut self.text, &mut self.inner)?;
-        }
-        Ok(self.text.own())
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.text.consume(bytes);
-    }
-}
-
-impl<R: BufRead> BufRead for Utf8Reader<R, InnerBuffer> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        loop {
-            match self.text.source()? {
-                ReadSource::Own => return Ok(self.text.own()),
-                ReadSource::Inner(validated) => {
-                    let available = self.inner.fill_buf()?;
-                    return Ok(&available[..validated.min(available.len())]);
+macro_rules! impl_read {
+    ($reader:ident) => {
+        impl<R: Read> Read for $reader<R> {
+            fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+                let mut read = 0;
+                while !buf.is_empty()
+                    && !self.text.read(buf.len(), |text| {
+                        read = text.len();
+                        buf[..read].copy_from_slice(text);
+                    })?
+                {
+                    fill(&mut self.text, &mut self.inner)?;
                 }
-                ReadSource::Unknown => {
-                    let available = self.inner.fill_buf()?;
-                    let taken = self.text.decode_inner(available);
-                    self.inner.consume(taken);
-                }
+                Ok(read)
             }
         }
-    }
 
-    fn consume(&mut self, bytes: usize) {
-        self.inner.consume(self.text.consume(bytes));
-    }
+        impl<R: Read> BufRead for $reader<R> {
+            fn fill_buf(&mut self) -> io::Result<&[u8]> {
+                while !self.text.is_ready()? {
+                    fill(&mut self.text, &mut self.inner)?;
+                }
+                Ok(self.text.text())
+            }
+
+            fn consume(&mut self, bytes: usize) {
+                self.text.consume(bytes);
+            }
+        }
+    };
 }
 
-impl<R: Read> Utf8Reader<R, OwnBuffer> {
+impl_read!(Utf8Reader);
+#[cfg(feature = "transcode")]
+impl_read!(TranscodeReader);
+
+impl<R: Read> Utf8Reader<R> {
     /// Reads and returns the next text. It does not wait for more text than one read of the inner reader returns. The
     /// text is never empty, consists of whole characters, and is not copied. Returns `None` at the end.
     ///
@@ -91,14 +76,14 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
     /// if a `read` or a `consume` consumed only a part of a character. The next `read` returns the rest of that
     /// character.
     pub fn read_str_chunk(&mut self) -> io::Result<Option<&str>> {
-        while !matches!(self.text.source()?, ReadSource::Own) {
+        while !self.text.is_ready()? {
             uninterrupted(|| fill(&mut self.text, &mut self.inner))?;
         }
         self.text.take_str()
     }
 }
 
-impl<R, B> Utf8Reader<R, B> {
+impl<R> Utf8Reader<R> {
     /// Returns the lines of the text. A line longer than `max` bytes is an error. The limit applies to the text after a
     /// policy was applied to it. As with [`BufRead::lines`], a line
     /// ends with LF or CRLF, and the terminator is not returned. The last line needs no terminator. Unlike there, a CR at

@@ -4,8 +4,7 @@ use core::fmt;
 use core::iter::FusedIterator;
 use std::io::{self, BufRead, Read};
 
-use super::reader::Utf8Reader;
-use super::reading::not_text;
+use super::reader::{Utf8Reader, not_text};
 use crate::error::{ByteCount, Utf8Error};
 use crate::from_utf8;
 use crate::policy::Counters;
@@ -49,7 +48,7 @@ impl<R> BoundedLines<R> {
 
     /// Returns the text of an incomplete line. After an error of the reader this is the text before the error.
     pub fn partial(&self) -> &str {
-        // The bytes are ill-formed only if an inner reader changes its buffer between two calls.
+        // The bytes are ill-formed only if the caller consumed a part of a character of the reader.
         from_utf8(&self.line).unwrap_or_default()
     }
 
@@ -71,7 +70,7 @@ impl<R> BoundedLines<R> {
     }
 }
 
-impl<R, B> BoundedLines<Utf8Reader<R, B>> {
+impl<R> BoundedLines<Utf8Reader<R>> {
     /// Returns the number of ill-formed sequences so far, by kind. Those after the last line that was returned may be
     /// included.
     pub const fn counters(&self) -> Counters {

@@ -57,8 +57,7 @@
 //!
 //! # Cost
 //!
-//! One copy into the buffer of the reader, as with `BufReader`. [`Utf8Reader::with_inner_buffer`] and the writer do not
-//! copy.
+//! One copy into the buffer of the reader, as with `BufReader`. The writer does not copy.
 //!
 //! # Cancel safety
 //!
@@ -69,30 +68,39 @@
 //! `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for futures-io. `transcode`
 //! adds `TranscodeReader`.
 
-// `reading` and `writing` contain the state and the logic; `blocking`, `tokio` and `futures` implement the traits.
+// `reader`, `transcode` and `writer` contain the state and the logic; `blocking`, `tokio` and `futures` implement the
+// traits.
 mod blocking;
-#[cfg(feature = "transcode")]
-mod converting;
 #[cfg(feature = "futures-io")]
 mod futures;
 mod lines;
 #[cfg(any(feature = "futures-io", feature = "io"))]
 mod pinned;
 mod reader;
-mod reading;
 #[cfg(feature = "io")]
 mod tokio;
 #[cfg(feature = "transcode")]
 mod transcode;
-#[cfg(not(any(feature = "futures-io", feature = "io")))]
-mod unpinned;
 mod writer;
-mod writing;
+
+#[cfg(any(feature = "futures-io", feature = "io"))]
+use pin_project_lite::pin_project;
+
+/// Defines the struct, without projections. Builds with only the traits of std use it, so they do not depend on
+/// `pin-project-lite`.
+#[cfg(not(any(feature = "futures-io", feature = "io")))]
+macro_rules! pin_project {
+    ($(#[$meta:meta])* pub struct $name:ident<$type:ident> { #[pin] $($fields:tt)* }) => {
+        $(#[$meta])*
+        pub struct $name<$type> { $($fields)* }
+    };
+}
+#[cfg(not(any(feature = "futures-io", feature = "io")))]
+use pin_project;
 
 pub use lines::{BoundedLines, LineTooLong};
-pub use reader::{InnerBuffer, OwnBuffer, Utf8Reader};
+pub use reader::Utf8Reader;
 #[cfg(feature = "transcode")]
-#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub use transcode::TranscodeReader;
 pub use writer::Utf8Writer;
 

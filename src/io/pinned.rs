@@ -7,94 +7,65 @@ use super::reader::Utf8Reader;
 use super::transcode::TranscodeReader;
 use super::writer::Utf8Writer;
 
-impl<R, B> Utf8Reader<R, B> {
-    /// Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text.
-    #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
-    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
-        self.project().inner
-    }
+macro_rules! pinned_accessor {
+    ($adapter:ident, $doc:literal) => {
+        impl<I> $adapter<I> {
+            #[doc = $doc]
+            pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut I> {
+                self.project().inner
+            }
+        }
+    };
 }
 
+pinned_accessor!(
+    Utf8Reader,
+    "Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text."
+);
 #[cfg(feature = "transcode")]
-impl<R> TranscodeReader<R> {
-    /// Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text.
-    #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
-    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
-        self.project().inner
-    }
-}
-
-impl<W> Utf8Writer<W> {
-    /// Returns the inner writer, pinned. Bytes that are written to it directly may be inserted inside a character.
-    #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
-    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
-        self.project().inner
-    }
-}
+pinned_accessor!(
+    TranscodeReader,
+    "Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text."
+);
+pinned_accessor!(
+    Utf8Writer,
+    "Returns the inner writer, pinned. Bytes that are written to it directly may be inserted inside a character."
+);
 
 /// Implements the traits whose methods are the same in tokio and in futures-io, except for the name of the method that
-/// ends a writer. `fill` reads into the buffer of a [`Reading`](super::reading::Reading).
+/// ends a writer. `read` reads into a slice. `impl_read` implements `AsyncRead` with `poll_text`.
 macro_rules! impl_async_traits {
     ($poll_end:ident) => {
-        impl<R: AsyncRead> AsyncBufRead for Utf8Reader<R, OwnBuffer> {
-            fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-                let mut this = self.project();
-                let mut budget = Budget::new();
-                while !matches!(this.text.source()?, ReadSource::Own) {
-                    ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
-                }
-                Poll::Ready(Ok(this.text.own()))
-            }
-
-            fn consume(self: Pin<&mut Self>, bytes: usize) {
-                self.project().text.consume(bytes);
-            }
+        /// Reads from `inner` into the buffer of `text`.
+        fn fill<R: AsyncRead>(
+            text: &mut impl ReadState,
+            inner: Pin<&mut R>,
+            cx: &mut Context<'_>,
+            budget: &mut Budget,
+        ) -> Poll<io::Result<()>> {
+            let bytes = ready!(read(inner, cx, text.space()))?;
+            text.filled(bytes)?;
+            budget.spend(bytes, cx).map(Ok)
         }
 
-        impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R, InnerBuffer> {
-            fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-                let mut this = self.project();
-                let mut budget = Budget::new();
-                loop {
-                    match this.text.source()? {
-                        ReadSource::Own => return Poll::Ready(Ok(this.text.own())),
-                        ReadSource::Inner(validated) => {
-                            let available = ready!(this.inner.poll_fill_buf(cx))?;
-                            return Poll::Ready(Ok(&available[..validated.min(available.len())]));
-                        }
-                        ReadSource::Unknown => {
-                            let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
-                            let taken = this.text.decode_inner(available);
-                            this.inner.as_mut().consume(taken);
-                            ready!(budget.spend(taken, cx));
-                        }
-                    }
-                }
+        /// Calls `put` with at most `room` bytes of text. `room` is not 0.
+        fn poll_text<R: AsyncRead>(
+            text: &mut impl ReadState,
+            mut inner: Pin<&mut R>,
+            cx: &mut Context<'_>,
+            room: usize,
+            mut put: impl FnMut(&[u8]),
+        ) -> Poll<io::Result<()>> {
+            let mut budget = Budget::new();
+            while !text.read(room, &mut put)? {
+                ready!(fill(text, inner.as_mut(), cx, &mut budget))?;
             }
-
-            fn consume(self: Pin<&mut Self>, bytes: usize) {
-                let this = self.project();
-                this.inner.consume(this.text.consume(bytes));
-            }
+            Poll::Ready(Ok(()))
         }
 
+        impl_async_traits!(reader: Utf8Reader);
         #[cfg(feature = "transcode")]
-        impl<R: AsyncRead> AsyncBufRead for TranscodeReader<R> {
-            fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-                let mut this = self.project();
-                let mut budget = Budget::new();
-                while !this.text.is_ready()? {
-                    let bytes = ready!(read(this.inner.as_mut(), cx, this.text.space()))?;
-                    this.text.filled(bytes)?;
-                    ready!(budget.spend(bytes, cx));
-                }
-                Poll::Ready(Ok(this.text.output()))
-            }
-
-            fn consume(self: Pin<&mut Self>, bytes: usize) {
-                self.project().text.consume(bytes);
-            }
-        }
+        impl_async_traits!(reader: TranscodeReader);
 
         impl<W: AsyncWrite> AsyncWrite for Utf8Writer<W> {
             fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
@@ -116,6 +87,24 @@ macro_rules! impl_async_traits {
                     ready!(this.inner.$poll_end(cx))?;
                 }
                 Poll::Ready(this.text.closed())
+            }
+        }
+    };
+    (reader: $reader:ident) => {
+        impl_read!($reader);
+
+        impl<R: AsyncRead> AsyncBufRead for $reader<R> {
+            fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+                let mut this = self.project();
+                let mut budget = Budget::new();
+                while !this.text.is_ready()? {
+                    ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
+                }
+                Poll::Ready(Ok(this.text.text()))
+            }
+
+            fn consume(self: Pin<&mut Self>, bytes: usize) {
+                self.project().text.consume(bytes);
             }
         }
     };

@@ -1,22 +1,12 @@
 //! A reader of text.
 
-use core::marker::PhantomData;
-#[cfg(any(feature = "futures-io", feature = "io"))]
-use pin_project_lite::pin_project;
+use std::io;
 
-use super::reading::Reading;
-#[cfg(not(any(feature = "futures-io", feature = "io")))]
-use super::unpinned::pin_project;
-use crate::text::TextDecoder;
-
-/// The mode of a [`Utf8Reader`] with a buffer of its own. The inner reader is a `Read` or an `AsyncRead`.
-#[derive(Clone, Copy, Debug)]
-pub struct OwnBuffer;
-
-/// The mode of a [`Utf8Reader`] that returns text from the buffer of the inner reader, a `BufRead` or an
-/// `AsyncBufRead`. [`Utf8Reader::with_inner_buffer`] selects it.
-#[derive(Clone, Copy, Debug)]
-pub struct InnerBuffer;
+use super::{Short, pin_project};
+use crate::boundary::floor_boundary;
+use crate::decoder::from_utf8;
+use crate::error::Utf8Error;
+use crate::text::{TextDecoder, TextPiece};
 
 pin_project! {
     /// A reader that validates the bytes of another reader as UTF-8, or repairs them, before it returns them.
@@ -26,11 +16,7 @@ pin_project! {
     /// `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
     /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers.
     ///
-    /// - By default it reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
-    /// - If the inner reader has a buffer (a file in memory, a locked `Stdin`, a `StreamReader`),
-    ///   [`with_inner_buffer`](Self::with_inner_buffer) returns well-formed text from this buffer without a copy. Only
-    ///   two things are copied: a character that is split when the buffer is refilled, and the replacement of an
-    ///   ill-formed sequence.
+    /// It reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     ///
     /// The text that one call returns is well-formed and ends between characters. The exception is a read into fewer
     /// than 4 bytes if the next character does not fit. That character is then returned in parts, because a read of 0
@@ -62,9 +48,8 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// The reader uses 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer
-    /// that never sends LF makes a line grow until memory is exhausted.
-    /// [`into_bounded_lines`](Self::into_bounded_lines) and `Utf8LinesCodec` in the module `codec` have a limit. One
+    /// The reader uses 8 KiB of memory. `lines()` has no limit: a peer that never sends LF makes a line grow until
+    /// memory is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and `Utf8LinesCodec` in the module `codec` have a limit. One
     /// async poll reads at most 64 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)).
     /// It then wakes its task and returns `Pending`, so that other tasks can run.
     ///
@@ -73,11 +58,10 @@ pin_project! {
     /// All state is in the reader. With the async traits `lines().next_line()` is cancel safe. `read_line()` is not,
     /// for any reader, because its future holds a part of the line.
     #[derive(Debug)]
-    pub struct Utf8Reader<R, B = OwnBuffer> {
+    pub struct Utf8Reader<R> {
         #[pin]
         pub(super) inner: R,
         pub(super) text: Reading,
-        buffer: PhantomData<B>,
     }
 }
 
@@ -89,31 +73,13 @@ impl<R> Utf8Reader<R> {
 
     /// Creates a reader of `inner` with the policies of `decoder`.
     pub const fn with_decoder(inner: R, decoder: TextDecoder) -> Self {
-        Self { inner, text: Reading::new(decoder), buffer: PhantomData }
+        Self { inner, text: Reading::new(decoder) }
     }
 
-    /// Converts this reader into one that returns text from the buffer of the inner reader. Bytes that were already
-    /// read are returned first.
-    ///
-    /// ```
-    /// use std::io::BufRead;
-    /// use utf8_codec::io::Utf8Reader;
-    ///
-    /// let file = "in memory".as_bytes();
-    /// let mut reader = Utf8Reader::new(file).with_inner_buffer();
-    /// assert_eq!(reader.fill_buf()?.as_ptr(), file.as_ptr());
-    /// # std::io::Result::Ok(())
-    /// ```
-    pub fn with_inner_buffer(self) -> Utf8Reader<R, InnerBuffer> {
-        Utf8Reader { inner: self.inner, text: self.text, buffer: PhantomData }
-    }
-}
-
-impl<R, B> Utf8Reader<R, B> {
     /// Returns the decoder, with its counters and its offset. The offset may be after the end of the text that was
     /// returned so far.
     pub const fn decoder(&self) -> &TextDecoder {
-        self.text.decoder()
+        &self.text.decoder
     }
 
     inner_accessors!(
@@ -122,4 +88,214 @@ impl<R, B> Utf8Reader<R, B> {
         "Bytes that are read from it directly are missing in the text.",
         "Bytes that were read from it but not returned are lost."
     );
+}
+
+/// The state of a reader, for the traits of every runtime.
+pub(super) trait ReadState {
+    fn input(&mut self) -> &mut Input;
+
+    /// Decodes input until there is text. Returns whether there is, or whether the text has ended. If not, more input is
+    /// needed.
+    fn is_ready(&mut self) -> io::Result<bool>;
+
+    /// Returns the next text. If the state is ready and it is empty, the text has ended.
+    fn text(&self) -> &[u8];
+
+    /// Removes the first bytes of the text, at most all of them.
+    fn consume(&mut self, bytes: usize);
+
+    /// Ends the input.
+    fn end(&mut self);
+
+    /// Returns the number of bytes of text to return to a caller with this room, which is not 0.
+    fn len_within(&self, room: usize) -> usize {
+        room.min(self.text().len())
+    }
+
+    /// Returns the free space for input, never empty.
+    fn space(&mut self) -> &mut [u8] {
+        self.input().space()
+    }
+
+    /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input. A number above the length
+    /// of the space is an error of the inner reader, and the bytes are not counted.
+    fn filled(&mut self, bytes: usize) -> io::Result<()> {
+        self.input().fill(bytes)?;
+        if bytes == 0 {
+            self.end();
+        }
+        Ok(())
+    }
+
+    /// Calls `put` with at most `room` bytes of text, or at the end of the text with none. Returns `false` if more input
+    /// is needed.
+    fn read(&mut self, room: usize, put: impl FnOnce(&[u8])) -> io::Result<bool> {
+        let is_ready = self.is_ready()?;
+        if is_ready {
+            let read = self.len_within(room);
+            put(&self.text()[..read]);
+            self.consume(read);
+        }
+        Ok(is_ready)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Reading {
+    decoder: TextDecoder,
+    input: Input,
+    /// The number of bytes at the start of the input that are text, in whole characters.
+    validated: usize,
+    /// A seam or a replacement. It is returned before the validated bytes.
+    short: Short,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Open,
+    /// The error is returned after the text before it.
+    Failed(Utf8Error),
+    /// The error was returned, or the input has ended.
+    Done,
+}
+
+impl Reading {
+    const fn new(decoder: TextDecoder) -> Self {
+        Self { decoder, input: Input::NEW, validated: 0, short: Short::EMPTY, state: State::Open }
+    }
+
+    fn decode(&mut self) {
+        let (piece, mut passed) = self.decoder.take_piece(self.input.as_slice());
+        match piece {
+            Some(TextPiece::Text(text)) => {
+                self.validated = text.len();
+                // An unfinished sequence after the text stays in the buffer until the text is consumed.
+                passed -= self.decoder.pending().len() + text.len();
+                self.decoder.seek(self.decoder.valid_up_to());
+            }
+            Some(TextPiece::Seam(text) | TextPiece::Repaired(text, _)) => self.short = Short::new(text),
+            Some(TextPiece::IllFormed(error)) => self.state = State::Failed(error),
+            None => {}
+        }
+        self.input.from += passed;
+    }
+
+    /// Consumes and returns the text. Its bytes stay in the buffer until more input is read. Returns `None` if the text
+    /// has ended.
+    pub(super) fn take_str(&mut self) -> io::Result<Option<&str>> {
+        let len = text_of(self.text())?.len();
+        if len == 0 {
+            return Ok(None);
+        }
+        let short = self.short;
+        self.consume(len);
+        let taken = if short.left().is_empty() {
+            &self.input.bytes[self.input.from - len..self.input.from]
+        } else {
+            &self.short.text.as_str().as_bytes()[short.taken..]
+        };
+        text_of(taken).map(Some)
+    }
+}
+
+impl ReadState for Reading {
+    fn input(&mut self) -> &mut Input {
+        &mut self.input
+    }
+
+    fn is_ready(&mut self) -> io::Result<bool> {
+        while self.text().is_empty() {
+            match self.state {
+                State::Open if self.input.as_slice().is_empty() => return Ok(false),
+                State::Open => self.decode(),
+                State::Failed(error) => {
+                    self.state = State::Done;
+                    return Err(error.into());
+                }
+                State::Done => break,
+            }
+        }
+        Ok(true)
+    }
+
+    fn text(&self) -> &[u8] {
+        match self.short.left() {
+            [] => &self.input.as_slice()[..self.validated],
+            short => short,
+        }
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.text().len());
+        if self.short.left().is_empty() {
+            self.input.from += bytes;
+            self.validated -= bytes;
+        } else {
+            self.short.take(bytes);
+        }
+    }
+
+    fn end(&mut self) {
+        self.state = State::Done;
+        match self.decoder.finish() {
+            Some(TextPiece::Seam(text) | TextPiece::Repaired(text, _)) => self.short = Short::new(text),
+            Some(TextPiece::IllFormed(error)) => self.state = State::Failed(error),
+            Some(TextPiece::Text(_)) | None => {}
+        }
+    }
+
+    fn len_within(&self, room: usize) -> usize {
+        // A character that does not fit is split, because a read of 0 bytes would mean the end.
+        match floor_boundary(self.text(), room) {
+            0 => room.min(self.text().len()),
+            whole => whole,
+        }
+    }
+}
+
+/// Returns bytes that were already validated as a `str`. They are validated again, because the caller may have consumed
+/// a part of a character.
+fn text_of(bytes: &[u8]) -> io::Result<&str> {
+    from_utf8(bytes).map_err(|_| not_text())
+}
+
+/// Returns the error for bytes that are not text, because the caller consumed a part of a character.
+pub(super) fn not_text() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "only a part of a character was consumed")
+}
+
+/// A buffer of a reader. It is allocated on first use.
+#[derive(Debug)]
+pub(super) struct Input {
+    bytes: Vec<u8>,
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+impl Input {
+    /// The same capacity as `BufReader` of tokio and std.
+    const CAPACITY: usize = 8 * 1024;
+    pub(super) const NEW: Self = Self { bytes: Vec::new(), from: 0, to: 0 };
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.bytes[self.from..self.to]
+    }
+
+    /// Returns the free space at the end. The remaining bytes are moved to the front first.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        self.bytes.resize(Self::CAPACITY, 0);
+        self.bytes.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        &mut self.bytes[self.to..]
+    }
+
+    /// Counts bytes that were read into [`space`](Self::space). A number above its length is an error.
+    fn fill(&mut self, bytes: usize) -> io::Result<()> {
+        if bytes > self.bytes.len() - self.to {
+            return Err(io::Error::other("the inner reader returned a length above that of the buffer"));
+        }
+        self.to += bytes;
+        Ok(())
+    }
 }

@@ -1,15 +1,12 @@
 //! A reader of text in another encoding.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
-#[cfg(any(feature = "futures-io", feature = "io"))]
-use pin_project_lite::pin_project;
-
-use super::converting::Converting;
 use super::lines::BoundedLines;
-#[cfg(not(any(feature = "futures-io", feature = "io")))]
-use super::unpinned::pin_project;
-use crate::transcode::{Encoding, Transcoder};
+use super::pin_project;
+use super::reader::{Input, ReadState};
+use crate::error::Utf8Error;
+use crate::transcode::{Encoding, Status, Transcoder};
 
 pin_project! {
     /// A reader that converts the bytes of another reader from one encoding to another.
@@ -34,24 +31,12 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policies of the transcoder
-    /// do not repair, after all text before it. [`Utf8Error::find`](crate::Utf8Error::find) returns the
-    /// [`Utf8Error`](crate::Utf8Error) inside, with its offset in the input. The error is returned once. Later reads return
-    /// the end of the input, and the inner reader is not read again.
-    ///
-    /// Errors of the inner reader are returned unchanged, including `Interrupted` and `WouldBlock`. Reading can continue
-    /// after them, even inside a character.
+    /// As for [`Utf8Reader`](super::Utf8Reader#errors), with the policies of the transcoder. The offset is that in the input.
     ///
     /// # Limits
     ///
-    /// The reader uses 16 KiB of memory. `lines()` has no limit: a peer that never sends LF makes a line grow until memory
-    /// is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and `TranscodeLinesCodec` in the module `codec` have
-    /// a limit. One async poll reads at most 64 KiB of input without text. It then wakes its task and returns `Pending`, so
-    /// that other tasks can run.
-    ///
-    /// # Cancel safety
-    ///
-    /// All state is in the reader.
+    /// The reader uses 16 KiB of memory. The other limits, and the cancel safety, are those of
+    /// [`Utf8Reader`](super::Utf8Reader#limits).
     #[derive(Debug)]
     pub struct TranscodeReader<R> {
         #[pin]
@@ -74,7 +59,7 @@ impl<R> TranscodeReader<R> {
     /// Returns the transcoder, with its counters and its offset. The offset may be after the end of the text that was
     /// returned so far.
     pub const fn transcoder(&self) -> &Transcoder {
-        self.text.transcoder()
+        &self.text.transcoder
     }
 
     inner_accessors!(
@@ -94,26 +79,71 @@ impl<R> TranscodeReader<R> {
     }
 }
 
-impl<R: Read> Read for TranscodeReader<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if buf.is_empty() {
-            return Ok(0);
-        }
-        self.fill_buf()?;
-        Ok(self.text.take(buf))
+/// The state of a reader: the input that is not transcoded yet, and the output that is not returned yet.
+#[derive(Debug)]
+pub(super) struct Converting {
+    transcoder: Transcoder,
+    input: Input,
+    output: Input,
+    /// Whether the transcoder has a part of a replacement that did not fit in the output.
+    is_full: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The input has ended. The transcoder is not finished yet.
+    Ended,
+    /// The error is returned after the output before it.
+    Failed(Utf8Error),
+    Done,
+}
+
+impl Converting {
+    const fn new(transcoder: Transcoder) -> Self {
+        Self { transcoder, input: Input::NEW, output: Input::NEW, is_full: false, state: State::Open }
     }
 }
 
-impl<R: Read> BufRead for TranscodeReader<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while !self.text.is_ready()? {
-            let bytes = self.inner.read(self.text.space())?;
-            self.text.filled(bytes)?;
+impl ReadState for Converting {
+    fn input(&mut self) -> &mut Input {
+        &mut self.input
+    }
+
+    fn is_ready(&mut self) -> io::Result<bool> {
+        while self.output.as_slice().is_empty() {
+            let progress = match self.state {
+                State::Open if self.input.as_slice().is_empty() && !self.is_full => return Ok(false),
+                State::Open => self.transcoder.feed_into_slice(self.input.as_slice(), self.output.space()),
+                State::Ended => self.transcoder.finish_into_slice(self.output.space()),
+                State::Failed(error) => {
+                    self.state = State::Done;
+                    return Err(error.into());
+                }
+                State::Done => break,
+            };
+            self.input.from += progress.read;
+            self.output.to += progress.written;
+            self.is_full = progress.status == Status::OutputFull;
+            match progress.status {
+                Status::InputEmpty if self.state == State::Ended => self.state = State::Done,
+                Status::InputEmpty | Status::OutputFull => {}
+                Status::IllFormed(error) => self.state = State::Failed(error),
+            }
         }
-        Ok(self.text.output())
+        Ok(true)
+    }
+
+    fn text(&self) -> &[u8] {
+        self.output.as_slice()
     }
 
     fn consume(&mut self, bytes: usize) {
-        self.text.consume(bytes);
+        self.output.from += bytes.min(self.text().len());
+    }
+
+    fn end(&mut self) {
+        self.state = State::Ended;
     }
 }

@@ -38,11 +38,7 @@ pub struct JsonDecoder {
     escapes: Escapes,
 }
 
-impl Default for JsonDecoder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(JsonDecoder);
 
 impl JsonDecoder {
     /// Creates a strict decoder that keeps the BOM and accepts every escape of a character.

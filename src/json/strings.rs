@@ -1,9 +1,5 @@
 //! What is accepted in the strings of JSON.
 
-use core::fmt;
-use core::str::FromStr;
-
-use crate::error::UnknownName;
 use crate::subset::Subset;
 
 /// Which escapes are accepted in the strings of JSON, and what happens to the others.
@@ -53,49 +49,21 @@ impl JsonStrings {
     }
 }
 
-/// What happens to an escape that is not accepted. The length of the text never changes.
-///
-/// `Display` and `FromStr` use the names `strict`, `replace` and `keep`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum EscapePolicy {
-    /// The text ends with an error before the escape.
-    #[default]
-    Strict,
-    /// Six bytes become `\uFFFD`, and the twelve bytes of a pair `\uFFFD\uFFFD`. Each byte of a `\u` without four digits
-    /// becomes `?`, because no escape is as short.
-    Replace,
-    /// The escape is left as it is, and is reported.
-    Keep,
-}
-
-impl EscapePolicy {
-    /// Every policy.
-    pub const ALL: &'static [Self] = &[Self::Strict, Self::Replace, Self::Keep];
-
-    /// Returns the name of the policy.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Replace => "replace",
-            Self::Keep => "keep",
-        }
-    }
-}
-
-impl fmt::Display for EscapePolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for EscapePolicy {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        const NAMES: [&str; 3] =
-            [EscapePolicy::Strict.name(), EscapePolicy::Replace.name(), EscapePolicy::Keep.name()];
-        let known = Self::ALL.iter().copied().find(|policy| policy.name() == name);
-        known.ok_or(UnknownName::new("policy for escapes", &NAMES))
+choices! {
+    "policy for escapes":
+    /// What happens to an escape that is not accepted. The length of the text never changes.
+    ///
+    /// `Display` and `FromStr` use the names `strict`, `replace` and `keep`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum EscapePolicy {
+        /// The text ends with an error before the escape.
+        #[default]
+        Strict = "strict",
+        /// Six bytes become `\uFFFD`, and the twelve bytes of a pair `\uFFFD\uFFFD`. Each byte of a `\u` without four digits
+        /// becomes `?`, because no escape is as short.
+        Replace = "replace",
+        /// The escape is left as it is, and is reported.
+        Keep = "keep",
     }
 }

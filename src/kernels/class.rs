@@ -26,10 +26,7 @@ pub(super) struct Table {
     pub(super) entries: [u8; 64],
     /// By the low 4 bits and by the high 4 bits of a byte: the products that have such a byte, of which bits 6 and 7 are not
     /// compared.
-    #[cfg_attr(
-        not(all(target_arch = "x86_64", target_feature = "sse2")),
-        allow(dead_code, reason = "only AVX2")
-    )]
+    #[cfg_attr(not(utf8_codec_vectors = "x86_64"), allow(dead_code, reason = "only AVX2"))]
     pub(super) halves: [[u8; 16]; 2],
 }
 
@@ -146,13 +143,13 @@ impl Class {
 
     /// Four words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the lead bytes, and the second bytes of
     /// sequences of 2 bytes.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(utf8_codec_vectors = "x86_64")]
     pub(super) const fn words(&self) -> [u64; 4] {
         self.words
     }
 
     /// The tables for a lead byte and the two bytes after it.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(utf8_codec_vectors = "x86_64")]
     pub(super) const fn tables(&self) -> &[Table; 3] {
         &self.tables
     }

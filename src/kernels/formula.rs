@@ -110,11 +110,7 @@ pub(super) const SECOND: &Aligned<64> = &{
 };
 
 /// The table `T'`, for text without sequences of 4 bytes.
-#[cfg(any(
-    test,
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "x86_64", target_feature = "sse2")
-))]
+#[cfg(any(test, utf8_codec_vectors = "aarch64", utf8_codec_vectors = "x86_64"))]
 pub(super) const SECOND_IN_BMP: &Aligned<64> = &{
     let mut table = Aligned(SECOND.0);
     let mut lead = 0x30;

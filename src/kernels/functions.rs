@@ -61,6 +61,8 @@ macro_rules! functions {
             }
             fields {
                 validate_function: Validate,
+                /// For chunks of more than [`MAX_VECTOR`] bytes.
+                validate_large_function: Validate,
                 is_text_function: IsText,
                 /// `None` if the kernel has no vector code for it.
                 plain: Option<ValidatePlain>,
@@ -160,6 +162,9 @@ pub(super) type Validate = unsafe fn(&[u8], ScanState) -> (u64, Result<(), Index
 /// - The chunk has at least [`MIN_PLAIN`] bytes.
 pub(super) type ValidatePlain = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
 
+/// The number of bytes in the longest vector.
+pub(super) const MAX_VECTOR: usize = 64;
+
 /// The minimum length of a chunk for [`ValidatePlain`].
 pub(super) const MIN_PLAIN: usize = 512;
 
@@ -198,7 +203,7 @@ impl Range {
     }
 
     /// Returns the first value, and the last value minus the first one.
-    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[cfg(utf8_codec_vectors = "x86_64")]
     pub(super) const fn first_and_width(self) -> [i8; 2] {
         [self.first.cast_signed(), self.width.cast_signed()]
     }

@@ -3,7 +3,7 @@
 use super::arch;
 use super::class::Class;
 use super::functions::{
-    CAPACITY, Found, Index, IsText, MIN_PLAIN, Range, Validate, ValidatePlain, functions,
+    CAPACITY, Found, Index, IsText, MAX_VECTOR, MIN_PLAIN, Range, Validate, ValidatePlain, functions,
 };
 #[cfg(feature = "mime")]
 use super::functions::{DecodeQuoted, LineForm, Segment};
@@ -109,6 +109,20 @@ impl Kernel {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
         let (after, result) = unsafe { self.validate_function()(chunk, *state) };
+        *state = ScanState::from_bits(after);
+        result
+    }
+
+    /// Calls the [`Validate`] function of this kernel for chunks longer than a vector.
+    ///
+    /// # Safety
+    ///
+    /// The chunk has more than [`MAX_VECTOR`] bytes.
+    #[inline]
+    pub(super) unsafe fn validate_large(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+        debug_assert!(chunk.len() > MAX_VECTOR);
+        // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
+        let (after, result) = unsafe { self.validate_large_function()(chunk, *state) };
         *state = ScanState::from_bits(after);
         result
     }

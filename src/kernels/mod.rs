@@ -114,4 +114,6 @@ pub(crate) use positions::first_position;
 #[cfg(all(feature = "alloc", feature = "transcode"))]
 pub(crate) use positions::last_position;
 pub(crate) use state::{AtBoundary, ScanState};
-pub(crate) use validation::{TextEnd, likely_text, plain_prefix, prefix, prefix_within, text, validate};
+pub(crate) use validation::{
+    TextEnd, likely_text, plain_prefix, prefix, prefix_of_text, prefix_within, text, validate,
+};

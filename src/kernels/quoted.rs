@@ -118,9 +118,9 @@ mod tests {
         let mut good = 0;
         for text in texts() {
             for position in 0..WINDOW {
-                // At each position a part of the bytes that are equal to others.
-                let is_tested =
-                    |byte: &u8| matches!(byte, b'\t'..=b'g') || usize::from(*byte) % 5 == position % 5;
+                // At each position the limits of the classes, and a part of the other bytes.
+                let limits = b"\x08\t\n\x0B\x0C\r\x0E\x1F !/09:<=>@AFG`afg~\x7F\x80\xFF";
+                let is_tested = |byte: &u8| limits.contains(byte) || usize::from(*byte) % 5 == position % 5;
                 for byte in (0..=u8::MAX).filter(is_tested) {
                     let mut text = text.clone();
                     text[position] = byte;

@@ -4,7 +4,7 @@ use super::arch;
 use super::classes::{self, Class};
 use super::dispatch::{self, Kernel};
 use super::formula;
-use super::functions::Index;
+use super::functions::{Index, MAX_VECTOR};
 use super::short::{self, Few, SHORT, SHORT_CHUNK};
 use super::state::{AtBoundary, Prediction, SMALL, ScanState};
 
@@ -142,13 +142,37 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
 /// Returns the longest text at the start of a chunk, and why it ends.
 #[inline(always)]
 pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
+    prefix_by(start, chunk, validate_any)
+}
+
+/// Same as [`prefix`], for bytes that are not expected to be text. A program that calls only [`text`] and this function does not
+/// contain the functions for the chunks of a stream.
+#[inline]
+pub(crate) fn prefix_of_text(bytes: &[u8]) -> (&str, TextEnd<'_>) {
+    prefix_by(AtBoundary::START, bytes, |state, bytes| {
+        if bytes.len() > MAX_VECTOR {
+            // SAFETY: there are more bytes than in a vector.
+            unsafe { Kernel::in_use().validate_large(state, bytes) }
+        } else {
+            arch::validate_portable(bytes, state)
+        }
+    })
+}
+
+/// [`prefix`] by this function, which is the same as [`validate_any`].
+#[inline(always)]
+fn prefix_by<'c>(
+    start: AtBoundary,
+    chunk: &'c [u8],
+    validate: impl FnOnce(&mut ScanState, &[u8]) -> Result<(), Index>,
+) -> (&'c str, TextEnd<'c>) {
     if cfg!(utf8_codec_unoptimized) {
         return prefix_by_std(chunk);
     }
     let mut state = start.state();
     // Both values of `len` are at most the length of the chunk. `saturating_sub` and `unwrap_or_default` only show the
     // compiler that nothing panics.
-    let (text, end) = match validate_any(&mut state, chunk) {
+    let (text, end) = match validate(&mut state, chunk) {
         Ok(()) => {
             let len = chunk.len().saturating_sub(usize::from(state.pending_len()));
             (&chunk[..len], TextEnd::Unfinished(state))

@@ -57,8 +57,7 @@ mod terminators;
 use core::ops::AddAssign;
 
 #[cfg(feature = "alloc")]
-#[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
-pub use index::LineIndex;
+pub use index::{Column, LineIndex};
 
 use crate::kernels::count;
 use crate::line_ending::LineEnding;
@@ -103,15 +102,6 @@ impl Columns {
             if characters == text.len() as u64 { 0 } else { count::supplementary(text) as u64 };
         Self { bytes: text.len() as u64, characters, utf16: characters + supplementary }
     }
-
-    /// Returns the length in the unit of `column`.
-    const fn like(&self, column: Column) -> u64 {
-        match column {
-            Column::Bytes(_) => self.bytes,
-            Column::Characters(_) => self.characters,
-            Column::Utf16(_) => self.utf16,
-        }
-    }
 }
 
 impl AddAssign for Columns {
@@ -122,80 +112,19 @@ impl AddAssign for Columns {
     }
 }
 
-/// A column in one of the units, counted from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Column {
-    /// A column in bytes.
-    Bytes(u64),
-    /// A column in characters.
-    Characters(u64),
-    /// A column in UTF-16 code units.
-    Utf16(u64),
-}
-
-impl Column {
-    const fn value(self) -> u64 {
-        match self {
-            Self::Bytes(value) | Self::Characters(value) | Self::Utf16(value) => value,
-        }
-    }
-
-    /// Returns this column, counted from the location at `before` in its line. Returns `None` if the column is before
-    /// that location.
-    fn after(self, before: &Columns) -> Option<Self> {
-        let left = self.value().checked_sub(before.like(self))?;
-        Some(match self {
-            Self::Bytes(_) => Self::Bytes(left),
-            Self::Characters(_) => Self::Characters(left),
-            Self::Utf16(_) => Self::Utf16(left),
-        })
-    }
-
-    /// Returns the first position in `text` at which this column is reached. `text` has no terminator, and the column
-    /// counts from its start. A column inside a character is moved to the start of the character. Returns `None` if the
-    /// text is too short.
-    fn position_in(self, text: &str) -> Option<usize> {
-        if self.value() > Columns::of(text).like(self) {
-            return None;
-        }
-        let mut left = self.value();
-        let mut at = 0;
-        for character in text.chars() {
-            let len = match self {
-                Self::Bytes(_) => character.len_utf8(),
-                Self::Characters(_) => 1,
-                Self::Utf16(_) => character.len_utf16(),
-            };
-            match left.checked_sub(len as u64) {
-                Some(less) => left = less,
-                None => break,
-            }
-            at += character.len_utf8();
-        }
-        Some(at)
-    }
-}
-
 /// Counts lines and columns of a stream, in constant memory.
 ///
 /// A copy is a checkpoint: if the text that was fed after the copy was made changes, feed the new text to the copy.
 ///
 /// ```
 /// use utf8_codec::LineEnding;
-/// use utf8_codec::locate::{Column, Locator};
+/// use utf8_codec::locate::Locator;
 ///
 /// let mut locator = Locator::new().with_line_ending(LineEnding::Any);
 /// locator.push("one\r");
 /// locator.push("\ntwo: €");
 /// assert_eq!(locator.location().line, 1);
 /// assert_eq!(locator.location().columns.utf16, 6);
-///
-/// // Positions in a chunk that has not been fed yet.
-/// let chunk = " and 🦀\nthree";
-/// assert_eq!(locator.locate(chunk, 9).columns.utf16, 13);
-/// assert_eq!(locator.offset_of(chunk, 1, Column::Utf16(13)), Some(22));
-/// assert_eq!(locator.offset_of(chunk, 2, Column::Utf16(2)), Some(25));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Locator {
@@ -283,51 +212,6 @@ impl Locator {
     /// line.
     pub const fn location(&self) -> Location {
         self.here
-    }
-
-    /// Returns the location of a position in the next chunk. A position inside a character is moved to the start of the
-    /// character. A position after the end of the chunk is moved to the end. Each call counts the chunk from its start
-    /// up to the position. If you need many positions, feed the chunk in parts instead.
-    pub fn locate(&self, text: &str, position: usize) -> Location {
-        let position =
-            (0..=position.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        let mut there = *self;
-        there.push(&text[..position]);
-        there.here
-    }
-
-    /// Returns the offset of a line and column in the next chunk. Returns `None` if the line and column are before the
-    /// chunk, or at or after its end. The end of an empty chunk is an exception: its offset is returned.
-    ///
-    /// A column inside a character is moved to the start of the character. A column after the end of a line is moved to
-    /// the end of the line, before its terminator, as the Language Server Protocol specifies.
-    pub fn offset_of(&self, text: &str, line: u64, column: Column) -> Option<u64> {
-        let lines = line.checked_sub(self.here.line)?;
-        let bytes = text.as_bytes();
-        let follows_cr = self.after_cr && bytes.first() == Some(&b'\n');
-        // The index in the chunk at which the line, or the part of it that is in the chunk, starts; and the length of
-        // the part of the line before the chunk.
-        let (start, before) = match lines {
-            // Under `Any` this skips an LF whose CR was already counted as the terminator.
-            0 => (usize::from(follows_cr && self.ending == LineEnding::Any), self.here.columns),
-            _ => (self.ending.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
-        };
-        if start == 0
-            && follows_cr
-            && matches!(self.ending, LineEnding::CrLf | LineEnding::LfOrCrLf)
-            && column.value() >= before.like(column) - 1
-        {
-            // The column is at or after the CR before the chunk. That CR is the start of the terminator.
-            return Some(self.here.offset.wrapping_sub(1));
-        }
-        let column = column.after(&before)?;
-        let end = self.ending.nth_end(start == 0 && self.after_cr, &bytes[start..], 1);
-        let content = match &end {
-            Some(end) => &text[start..start + end.start],
-            None => &text[start..],
-        };
-        let at = start + column.position_in(content).or(end.map(|end| end.start))?;
-        (at < text.len() || text.is_empty()).then_some(self.here.offset.wrapping_add(at as u64))
     }
 
     /// Appends the counts of `next`, a locator that started at offset 0 and was fed the text that follows the text of

@@ -1,12 +1,10 @@
-//! The number and the positions of terminators in a chunk.
-
-use core::ops::Range;
+//! The number of terminators in a chunk, and the last one.
 
 use crate::kernels::count;
 use crate::line_ending::LineEnding;
 
-/// The block size of searches for a terminator. Terminators are counted in each block, and only the block that contains
-/// the wanted one is searched by groups or byte by byte.
+/// The block size of the search for the last terminator. Terminators are counted in each block, and only the block that
+/// contains the last one is searched by groups.
 const BLOCK: usize = 1024;
 
 /// The group size of the search for the last terminator. The bytes of a group are tested together.
@@ -86,40 +84,5 @@ impl LineEnding {
             end = start;
         }
         0
-    }
-
-    /// Returns the range of the `n`-th terminator in a chunk, counted from 1. The range contains only those bytes of
-    /// the terminator that are in this chunk. Returns `None` if the chunk contains fewer terminators.
-    pub(super) fn nth_end(self, after_cr: bool, bytes: &[u8], n: u64) -> Option<Range<usize>> {
-        let (mut left, mut after_cr, mut start) = (n, after_cr, 0);
-        for block in bytes.chunks(BLOCK) {
-            let ends = self.count_ends(after_cr, block) as u64;
-            if left > ends {
-                left -= ends;
-                start += block.len();
-                after_cr = block.last() == Some(&b'\r');
-                continue;
-            }
-            for at in start.. {
-                let &byte = bytes.get(at)?;
-                let follows_cr = if at == 0 { after_cr } else { bytes[at - 1] == b'\r' };
-                let is_end = match self {
-                    Self::LfOrCrLf | Self::Lf | Self::Ascii(_) => byte == self.last_byte(),
-                    Self::CrLf => byte == b'\n' && follows_cr,
-                    Self::Any => byte == b'\r' || (byte == b'\n' && !follows_cr),
-                };
-                left -= u64::from(is_end);
-                if left == 0 {
-                    let has_lf = self == Self::Any && byte == b'\r' && bytes.get(at + 1) == Some(&b'\n');
-                    let has_cr = match self {
-                        Self::CrLf => at > 0,
-                        Self::LfOrCrLf => at > 0 && follows_cr,
-                        Self::Lf | Self::Any | Self::Ascii(_) => false,
-                    };
-                    return Some(at - usize::from(has_cr)..at + 1 + usize::from(has_lf));
-                }
-            }
-        }
-        None
     }
 }

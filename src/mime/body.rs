@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::charset::CharsetText;
-use super::error::{MimeError, MimeErrorKind};
+use super::error::MimeError;
 use super::transfer::{Decoded, TransferDecoder, TransferEncoding, TransferPiece};
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::names::Encoding;
@@ -76,7 +76,6 @@ impl BodyDecoder {
     /// Decodes the text in another charset than UTF-8. Pieces are UTF-8, and the offsets of errors are those of the bytes
     /// in that charset.
     #[cfg(feature = "transcode")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
     #[must_use]
     pub fn with_charset(self, charset: Encoding) -> Self {
         self.in_charset(Some(CharsetText::new(charset)))
@@ -133,18 +132,6 @@ impl BodyDecoder {
         }
     }
 
-    /// Checks the next chunk and calls `each` only for errors. This is faster than [`feed_with`](Self::feed_with).
-    pub fn validate_with(&mut self, chunk: &[u8], mut each: impl FnMut(MimeError)) {
-        let Self { transfer, text, charset } = self;
-        match charset {
-            None => transfer.feed_with(chunk, |piece| text.validate(piece, &mut each)),
-            Some(charset) => {
-                let mut each = |piece: Result<&str, MimeError>| piece.err().into_iter().for_each(&mut each);
-                transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each));
-            }
-        }
-    }
-
     /// Ends the body and calls `each` with the remaining pieces. An incomplete character is an error. The decoder is
     /// then reset, except for its offsets.
     pub fn finish_with(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
@@ -193,24 +180,6 @@ impl Text {
         self.keep_offsets(held, &decoded);
     }
 
-    fn validate(&mut self, piece: TransferPiece<'_>, each: &mut impl FnMut(MimeError)) {
-        let decoded = match piece {
-            TransferPiece::Bytes(decoded) => decoded,
-            TransferPiece::Error(error) => return each(error.into()),
-        };
-        let held = self.decoder.pending().len();
-        let mut decoder = self.decoder;
-        let mut rest = decoded.bytes();
-        while let before = decoder.offset()
-            && let Err(error) = decoder.validate(rest)
-        {
-            each(self.locate(error, Some(&decoded)));
-            rest = &rest[(decoder.offset() - before) as usize..];
-        }
-        self.decoder = decoder;
-        self.keep_offsets(held, &decoded);
-    }
-
     /// Adds the offset on the wire to an error that starts in `decoded` or in the pending bytes.
     fn locate(&self, error: Utf8Error, decoded: Option<&Decoded<'_>>) -> MimeError {
         let offset = match decoded {
@@ -219,13 +188,7 @@ impl Text {
             }
             _ => self.pending[0],
         };
-        MimeError {
-            offset,
-            decoded_offset: Some(error.offset),
-            kind: MimeErrorKind::Text(error.kind),
-            len: error.len,
-            charset: Encoding::Utf8,
-        }
+        MimeError::text(offset, Some(error.offset), error)
     }
 
     /// Updates the offsets of the pending bytes. The first of them may be among the `held` bytes, which were already

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::error::{MimeError, MimeErrorKind};
+use super::error::MimeError;
 use super::transfer::TransferPiece;
 use crate::content_type::labels;
 use crate::decoder::from_utf8;
@@ -102,13 +102,7 @@ fn report(
         each(Ok(text));
     }
     if let Status::IllFormed(error) = progress.status {
-        each(Err(MimeError {
-            offset: wire(error.offset),
-            decoded_offset: Some(error.offset),
-            kind: MimeErrorKind::Text(error.kind),
-            len: error.len,
-            charset: error.encoding(),
-        }));
+        each(Err(MimeError::text(wire(error.offset), Some(error.offset), error)));
     }
     progress.status == Status::InputEmpty
 }

@@ -6,32 +6,17 @@ use super::transfer::{TransferError, TransferErrorKind};
 use crate::encoding::names::Encoding;
 use crate::error::{ByteCount, ErrorKind, Utf8Error};
 
-/// The layers of a message, from the outermost to the innermost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum MimeLayer {
-    /// Headers and delimiters, which determine the parts.
-    Structure,
-    /// The transfer encoding, which determines the bytes of a part.
-    Transfer,
-    /// UTF-8 or another charset, which determines the text of the bytes.
-    Text,
-}
-
-impl MimeLayer {
-    /// Returns `structure`, `transfer` or `text`, for logs and protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Structure => "structure",
-            Self::Transfer => "transfer",
-            Self::Text => "text",
-        }
-    }
-}
-
-impl fmt::Display for MimeLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+kinds! {
+    /// The layers of a message, from the outermost to the innermost.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum MimeLayer {
+        /// Headers and delimiters, which determine the parts.
+        Structure = "structure",
+        /// The transfer encoding, which determines the bytes of a part.
+        Transfer = "transfer",
+        /// UTF-8 or another charset, which determines the text of the bytes.
+        Text = "text",
     }
 }
 
@@ -203,27 +188,25 @@ impl MimeError {
         }
     }
 
+    pub(super) const fn new(offset: u64, decoded_offset: Option<u64>, kind: MimeErrorKind, len: u8) -> Self {
+        Self { offset, decoded_offset, kind, len, charset: Encoding::Utf8 }
+    }
+
     pub(super) const fn structure(offset: u64, kind: StructureErrorKind) -> Self {
-        Self {
-            offset,
-            decoded_offset: None,
-            kind: MimeErrorKind::Structure(kind),
-            len: 0,
-            charset: Encoding::Utf8,
-        }
+        Self::new(offset, None, MimeErrorKind::Structure(kind), 0)
+    }
+
+    /// Creates the error for ill-formed text at the offset `offset` on the wire.
+    pub(super) const fn text(offset: u64, decoded_offset: Option<u64>, error: Utf8Error) -> Self {
+        let kind = MimeErrorKind::Text(error.kind);
+        Self { charset: error.from, ..Self::new(offset, decoded_offset, kind, error.len) }
     }
 }
 
 impl From<TransferError> for MimeError {
     fn from(error: TransferError) -> Self {
         let TransferError { offset, decoded_offset, kind, len } = error;
-        Self {
-            offset,
-            decoded_offset: Some(decoded_offset),
-            kind: MimeErrorKind::Transfer(kind),
-            len,
-            charset: Encoding::Utf8,
-        }
+        Self::new(offset, Some(decoded_offset), MimeErrorKind::Transfer(kind), len)
     }
 }
 

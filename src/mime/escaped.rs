@@ -6,7 +6,6 @@ use super::charset::CharsetText;
 use super::error::{MimeError, MimeErrorKind};
 use super::transfer::TransferErrorKind;
 use crate::decoder::Utf8Decoder;
-use crate::encoding::names::Encoding;
 use crate::error::Utf8Error;
 
 /// Checks the text that escapes encode, one byte at a time.
@@ -55,22 +54,10 @@ impl EscapedText {
     /// Creates the error for a malformed byte at the offset `at` of the message.
     pub(super) fn transfer_error(&self, kind: TransferErrorKind, at: u64) -> MimeError {
         let decoded = self.charset.as_ref().map_or(self.decoder.offset(), |charset| charset.offset());
-        MimeError {
-            offset: at,
-            decoded_offset: Some(decoded),
-            kind: MimeErrorKind::Transfer(kind),
-            len: 1,
-            charset: Encoding::Utf8,
-        }
+        MimeError::new(at, Some(decoded), MimeErrorKind::Transfer(kind), 1)
     }
 
     const fn text_error(&self, error: Utf8Error) -> MimeError {
-        MimeError {
-            offset: self.offsets[0],
-            decoded_offset: Some(error.offset),
-            kind: MimeErrorKind::Text(error.kind),
-            len: error.len,
-            charset: Encoding::Utf8,
-        }
+        MimeError::text(self.offsets[0], Some(error.offset), error)
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use memchr::memchr2;
 
 use super::encoded_word::EncodedWords;
-use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
+use super::error::{MimeError, StructureErrorKind};
 use super::extended;
 use super::obsolete::Hidden;
 use super::plain::trim_blanks;
@@ -13,7 +13,6 @@ use super::transfer::TransferEncoding;
 use super::verdict::{MimeLimits, MimeReports};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
-use crate::encoding::names::Encoding;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -236,12 +235,12 @@ impl HeaderReader {
             while let before = decoder.offset()
                 && let Err(error) = decoder.validate(rest)
             {
-                reports.push(raw(error), max);
+                reports.push(MimeError::text(error.offset, None, error), max);
                 rest = &rest[(decoder.offset() - before) as usize..];
             }
             // The last line of a message may have no line break.
             if let Err(error) = decoder.finish() {
-                reports.push(raw(error), max);
+                reports.push(MimeError::text(error.offset, None, error), max);
             }
         }
         words.check(&field, *field_at, &mut |error| reports.push(error, max));
@@ -281,17 +280,6 @@ impl HeaderReader {
 
     fn error(&mut self, offset: u64, kind: StructureErrorKind) {
         self.declared.reports.push(MimeError::structure(offset, kind), self.limits.errors);
-    }
-}
-
-/// Creates the error for text that is not encoded.
-fn raw(error: crate::error::Utf8Error) -> MimeError {
-    MimeError {
-        offset: error.offset,
-        decoded_offset: None,
-        kind: MimeErrorKind::Text(error.kind),
-        len: error.len,
-        charset: Encoding::Utf8,
     }
 }
 

@@ -12,7 +12,6 @@ use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
 use crate::content_type::{Charset, ContentType, TextKind, is_ascii_label, is_text_type, text_kind};
 use crate::delimiter::Boundary;
-use crate::encoding::names::Encoding;
 
 /// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
 const MAX_NAME: usize = 127;
@@ -181,8 +180,7 @@ struct Report<'f> {
 
 impl Report<'_> {
     fn push(&mut self, offset: u64, kind: MimeErrorKind) {
-        let charset = Encoding::Utf8;
-        self.reports.push(MimeError { offset, decoded_offset: None, kind, len: 0, charset }, self.max);
+        self.reports.push(MimeError::new(offset, None, kind, 0), self.max);
     }
 
     fn structure(&mut self, offset: u64, kind: StructureErrorKind) {

@@ -114,11 +114,7 @@ struct Open {
     digest: bool,
 }
 
-impl Default for MessageValidator {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(MessageValidator);
 
 impl MessageValidator {
     /// Creates a strict validator with the default limits.
@@ -159,7 +155,6 @@ impl MessageValidator {
     /// its offsets are those of the bytes in its charset. Without this setting it is [`PartKind::OtherText`]. Call it before
     /// the first byte.
     #[cfg(feature = "transcode")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
     #[must_use]
     pub fn with_other_charsets(self, checked: bool) -> Self {
         Self::build(self.limits, self.lenient, checked)

@@ -75,13 +75,10 @@
 //!
 //! # Feature
 //!
-//! `mime`, `no_std` with an allocator. With `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of tokio.
+//! `mime`, `no_std` with an allocator.
 
 mod body;
-#[cfg(feature = "transcode")]
-mod charset;
-#[cfg(not(feature = "transcode"))]
-#[path = "charset_none.rs"]
+#[cfg_attr(not(feature = "transcode"), path = "charset_none.rs")]
 mod charset;
 mod encoded_word;
 mod error;
@@ -93,8 +90,6 @@ mod message;
 mod multipart;
 mod obsolete;
 mod plain;
-#[cfg(feature = "io")]
-mod read;
 mod transfer;
 mod verdict;
 mod xml;

@@ -3,15 +3,13 @@
 //! [`Policies`] applies both. Each [`TextDecoder`](crate::TextDecoder) and [`Transcoder`](crate::transcode::Transcoder)
 //! has its own.
 
-mod bom;
 mod counters;
 mod names;
 mod on_error;
 mod policies;
 mod short_str;
 
-pub use bom::BomPolicy;
 pub use counters::Counters;
-pub use on_error::{Ascii, ErrorPolicy, NotAscii};
+pub use on_error::{Ascii, BomPolicy, ErrorPolicy};
 pub(crate) use policies::{First, Policies};
 pub use short_str::ShortStr;

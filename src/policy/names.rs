@@ -3,8 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::bom::BomPolicy;
-use super::on_error::{Ascii, ErrorPolicy};
+use super::on_error::{Ascii, BomPolicy, ErrorPolicy};
 use crate::error::UnknownName;
 
 impl ErrorPolicy {
@@ -54,19 +53,6 @@ impl ErrorPolicy {
 }
 
 impl BomPolicy {
-    /// All policies, in the order in which the documentation lists them.
-    pub const ALL: &'static [Self] = &[Self::Keep, Self::Strip, Self::Require, Self::Reject];
-
-    /// Returns the name of the policy.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Strip => "strip",
-            Self::Require => "require",
-            Self::Reject => "reject",
-        }
-    }
-
     /// Returns what the policy does, in one sentence for the help of an option.
     pub const fn summary(self) -> &'static str {
         match self {
@@ -89,17 +75,8 @@ impl fmt::Display for ErrorPolicy {
     }
 }
 
-impl fmt::Display for BomPolicy {
-    /// Writes the name. [`FromStr`] parses it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// The names of all policies for ill-formed input.
 const ERROR_POLICIES: [&str; ErrorPolicy::ALL.len()] = names_of!(ErrorPolicy, name);
-
-const BOM_POLICIES: [&str; BomPolicy::ALL.len()] = names_of!(BomPolicy, name);
 
 impl FromStr for ErrorPolicy {
     type Err = UnknownName;
@@ -132,16 +109,6 @@ impl FromStr for ErrorPolicy {
     }
 }
 
-impl FromStr for BomPolicy {
-    type Err = UnknownName;
-
-    /// Parses a name in lowercase.
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let unknown = UnknownName::new("policy", &BOM_POLICIES);
-        Self::ALL.iter().copied().find(|policy| policy.name() == name).ok_or(unknown)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,12 +128,5 @@ mod tests {
             ErrorPolicy::Skip => 8,
         };
         assert!(ErrorPolicy::ALL.iter().map(|&policy| index(policy)).eq(0..9));
-        let index = |policy| match policy {
-            BomPolicy::Keep => 0,
-            BomPolicy::Strip => 1,
-            BomPolicy::Require => 2,
-            BomPolicy::Reject => 3,
-        };
-        assert!(BomPolicy::ALL.iter().map(|&policy| index(policy)).eq(0..4));
     }
 }

@@ -1,6 +1,4 @@
-//! The policy for ill-formed sequences.
-
-use core::fmt;
+//! The policies for ill-formed sequences and for the BOM.
 
 use super::short_str::ShortStr;
 use crate::encoding::windows_1252;
@@ -148,6 +146,27 @@ impl ErrorPolicy {
     }
 }
 
+choices! {
+    "policy":
+    /// The policy for `EF BB BF` at the start of a stream (RFC 3629 §6). After the start these bytes are U+FEFF, a normal
+    /// character. Offsets always include them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum BomPolicy {
+        /// The BOM is kept as text.
+        #[default]
+        Keep = "keep",
+        /// The BOM is removed.
+        Strip = "strip",
+        /// A stream without a BOM is an error ([`ErrorKind::MissingBom`](crate::ErrorKind)) under every
+        /// [`ErrorPolicy`](crate::ErrorPolicy). The BOM is removed.
+        Require = "require",
+        /// A stream with a BOM is an error ([`ErrorKind::UnexpectedBom`](crate::ErrorKind)) under every
+        /// [`ErrorPolicy`](crate::ErrorPolicy).
+        Reject = "reject",
+    }
+}
+
 /// An ASCII byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ascii(u8);
@@ -173,15 +192,6 @@ impl Ascii {
     }
 }
 
-impl TryFrom<u8> for Ascii {
-    type Error = NotAscii;
-
-    /// Same as [`new`](Self::new).
-    fn try_from(byte: u8) -> Result<Self, NotAscii> {
-        Self::new(byte).ok_or(NotAscii(()))
-    }
-}
-
 impl From<Ascii> for u8 {
     fn from(ascii: Ascii) -> Self {
         ascii.0
@@ -191,32 +201,5 @@ impl From<Ascii> for u8 {
 impl From<Ascii> for char {
     fn from(ascii: Ascii) -> Self {
         Self::from(ascii.0)
-    }
-}
-
-/// The error for a byte above `7F`, which is not an [`Ascii`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotAscii(());
-
-impl fmt::Display for NotAscii {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the byte is not ASCII")
-    }
-}
-
-impl core::error::Error for NotAscii {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_ascii_is_converted() {
-        for byte in 0..=u8::MAX {
-            let ascii = Ascii::try_from(byte);
-            assert_eq!(ascii.is_ok(), byte < 0x80);
-            assert_eq!(ascii.map_or(byte, u8::from), byte);
-            assert_eq!(ascii.ok(), Ascii::new(byte));
-        }
     }
 }

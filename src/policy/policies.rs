@@ -2,9 +2,8 @@
 
 use core::num::NonZeroU64;
 
-use super::bom::BomPolicy;
 use super::counters::Counters;
-use super::on_error::ErrorPolicy;
+use super::on_error::{BomPolicy, ErrorPolicy};
 use super::short_str::ShortStr;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::subset::Subset;

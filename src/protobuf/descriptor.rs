@@ -1,7 +1,7 @@
 //! Compiles a descriptor set to the tables of a schema. The field numbers are those of descriptor.proto.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
@@ -100,6 +100,8 @@ struct Field<'b> {
 struct Collector<'b> {
     files: BTreeMap<&'b str, &'b [u8]>,
     names: BTreeMap<Box<str>, MessageId>,
+    /// The messages that are the entries of maps.
+    entries: BTreeSet<MessageId>,
     fields: Vec<Field<'b>>,
     /// The path of each method, its descriptor, and the types of its request and response.
     methods: Vec<(Box<str>, Slice<'b>, [&'b str; 2])>,
@@ -179,6 +181,9 @@ impl<'b> Collector<'b> {
                 (6, Value::Bytes(descriptor)) => {
                     self.fields.push(Field { descriptor, features, message: None });
                 }
+                (7, Value::Bytes(options)) if is_map_entry(options)? => {
+                    self.entries.insert(id);
+                }
                 _ => {}
             }
         }
@@ -207,7 +212,7 @@ impl<'b> Collector<'b> {
         fields.resize_with(self.names.len() + 1, Vec::new);
         let mut tables = Tables { names: self.names.into_iter().collect(), ..Tables::default() };
         for field in &self.fields {
-            let (message, compiled) = field.compile(&tables)?;
+            let (message, compiled) = field.compile(&tables, &self.entries)?;
             if compiled.1 != FieldKind::Skipped {
                 fields[message.0 as usize].push(compiled);
             }
@@ -226,7 +231,11 @@ impl<'b> Collector<'b> {
 
 impl Field<'_> {
     /// Returns the message that has the field, and the field with its number, kind and name.
-    fn compile(&self, tables: &Tables) -> Result<(MessageId, Entry), SchemaError> {
+    fn compile(
+        &self,
+        tables: &Tables,
+        entries: &BTreeSet<MessageId>,
+    ) -> Result<(MessageId, Entry), SchemaError> {
         let descriptor = self.descriptor;
         let mut features = self.features;
         let (mut number, mut kind, mut type_name, mut extendee) = (0, 0, "", "");
@@ -245,8 +254,16 @@ impl Field<'_> {
             9 if features.verifies => FieldKind::String,
             9 => FieldKind::UnverifiedString,
             10 => FieldKind::Group(resolve(tables, descriptor, type_name)?),
-            11 if features.is_delimited => FieldKind::Group(resolve(tables, descriptor, type_name)?),
-            11 => FieldKind::Message(resolve(tables, descriptor, type_name)?),
+            11 => match resolve(tables, descriptor, type_name)? {
+                // A map and its values are never delimited, also if the file says so.
+                id if features.is_delimited
+                    && !entries.contains(&id)
+                    && self.message.is_none_or(|message| !entries.contains(&message)) =>
+                {
+                    FieldKind::Group(id)
+                }
+                id => FieldKind::Message(id),
+            },
             _ => FieldKind::Skipped,
         };
         let message = match self.message {
@@ -283,6 +300,17 @@ fn name<'b>(descriptor: Slice<'b>) -> Result<&'b str, SchemaError> {
     // "Protocol Buffers Language Specification", "Identifiers". Names are displayed as they are.
     let is_identifier = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_identifier && !name.is_empty() { Ok(name) } else { Err(malformed(descriptor)) }
+}
+
+/// Whether the `MessageOptions` are those of the entries of a map.
+fn is_map_entry(options: Slice<'_>) -> Result<bool, Malformed> {
+    let mut is_entry = false;
+    for field in options.fields() {
+        if let (7, Value::Varint(value)) = field? {
+            is_entry = value != 0;
+        }
+    }
+    Ok(is_entry)
 }
 
 fn join(scope: &str, name: &str) -> Box<str> {

@@ -1,5 +1,7 @@
 //! The messages of a gRPC stream, each with its length before it.
 
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::edit::{Edit, Edits};
@@ -169,9 +171,46 @@ impl GrpcValidator {
             (None, State::Message) => Err(self.message.truncated()),
             (None, _) => Err(self.message.error(self.offset, ProtobufErrorKind::Truncated)),
         };
-        self.message.restart(0, u64::MAX);
-        (self.state, self.offset) = (START, 0);
+        self.restart();
         result
+    }
+
+    /// Repairs a complete body with any policy, same as [`StringValidator::repair`]. Compressed messages that pass are not
+    /// changed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that [`validate`](Self::validate) or [`finish`](Self::finish) would return for the body, or that
+    /// of a repaired message that would be too long.
+    pub fn repair<'b>(&mut self, body: &'b [u8]) -> Result<Cow<'b, [u8]>, ProtobufError> {
+        self.restart();
+        let before = self.counters().total();
+        // Its error is returned by `finish`.
+        let _ = self.validate(body);
+        self.finish()?;
+        if self.counters().total() == before {
+            return Ok(Cow::Borrowed(body));
+        }
+        let mut out = Vec::with_capacity(body.len());
+        let mut rest = body;
+        while let Some((&[flag, ref len @ ..], messages)) = rest.split_first_chunk::<5>() {
+            let (message, after) = messages.split_at(u32::from_be_bytes(*len) as usize);
+            let offset = (body.len() - messages.len()) as u64;
+            let repaired = match flag {
+                0 => self.message.rewrite(message, offset)?.into(),
+                _ => Cow::Borrowed(message),
+            };
+            out.push(flag);
+            out.extend_from_slice(&(repaired.len() as u32).to_be_bytes());
+            out.extend_from_slice(&repaired);
+            rest = after;
+        }
+        Ok(out.into())
+    }
+
+    fn restart(&mut self) {
+        self.message.restart(0, u64::MAX);
+        (self.state, self.offset, self.failed) = (START, 0, None);
     }
 
     /// Returns the number of bytes of the body that were read. After an error it is the offset of the error.

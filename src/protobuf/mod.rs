@@ -9,7 +9,8 @@
 //! | what `protoc --include_imports --descriptor_set_out` writes | [`Schema`] |
 //! | a serialized message in chunks of any size | [`StringValidator`] |
 //! | the body of a gRPC request or response | [`GrpcValidator`] |
-//! | HTTP bodies in general | [`BodyRules::with_protobuf`](crate::http::BodyRules::with_protobuf) |
+//! | a whole message or body, with a repair that changes lengths | [`StringValidator::repair`], [`GrpcValidator::repair`] |
+//! | HTTP bodies in general | [`BodyRules::with_protobuf_types`](crate::http::BodyRules::with_protobuf_types) |
 //!
 //! ```
 //! # // message M { string s = 1; } in a file with the syntax proto3
@@ -47,8 +48,8 @@
 //! | `bytes`, numbers, packed fields, fields that the schema does not know | no |
 //! | the content of a `google.protobuf.Any`, and of a `MessageSet` | no |
 //!
-//! A policy that repairs must keep the length, because the lengths of all messages around a string precede it:
-//! [`StringValidator::with_decoder`].
+//! While a message streams, a policy that repairs must keep the length, because the lengths of all messages around a string
+//! precede it: [`StringValidator::with_decoder`].
 //!
 //! # Errors
 //!
@@ -63,6 +64,7 @@
 //!
 //! A string that is whole in its chunk is validated in place; other bytes of fields are not read. The state is 24 bytes for
 //! each level and the bytes of one unfinished character. Nothing is allocated but the levels and the path of an error.
+//! A repair of a whole message reads it twice, and holds its output twice and 24 bytes for each message around an error.
 //!
 //! # Feature
 //!

@@ -1,5 +1,6 @@
 //! The walk through a serialized message.
 
+mod repair;
 mod whole;
 
 use alloc::string::ToString;
@@ -42,6 +43,8 @@ pub struct StringValidator {
     tables: Arc<Tables>,
     root: MessageId,
     unverified: UnverifiedStrings,
+    /// The policy of [`repair`](Self::repair). That of the decoder keeps lengths.
+    policy: ErrorPolicy,
     decoder: TextDecoder,
     /// The end of the outermost message, if it is known.
     end: u64,
@@ -97,8 +100,9 @@ impl StringValidator {
 
     /// Creates a validator with the policy for ill-formed text and the subset of a decoder.
     ///
-    /// The lengths around a string must stay true, so a policy that [changes lengths](ErrorPolicy::keeps_len) acts as
-    /// [`ErrorPolicy::Substitute`] with `?`. A BOM is a character of its string, whatever the policy for the BOM.
+    /// The lengths around a string must stay true while the message streams, so a policy that
+    /// [changes lengths](ErrorPolicy::keeps_len) acts as [`ErrorPolicy::Substitute`] with `?`, except in
+    /// [`repair`](Self::repair). A BOM is a character of its string, whatever the policy for the BOM.
     ///
     /// # Errors
     ///
@@ -109,15 +113,15 @@ impl StringValidator {
         decoder: TextDecoder,
     ) -> Result<Self, UnknownMessage> {
         let root = schema.tables().find(message).ok_or_else(|| UnknownMessage(message.to_string()))?;
-        let policy = match decoder.error_policy() {
-            policy if policy.keeps_len() => policy,
-            _ => ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
-        };
+        let policy = decoder.error_policy();
+        let streaming =
+            if policy.keeps_len() { policy } else { ErrorPolicy::Substitute(Ascii::QUESTION_MARK) };
         Ok(Self {
             tables: Arc::clone(schema.tables()),
             root,
             unverified: UnverifiedStrings::Pass,
-            decoder: decoder.restarted_at(0).with_error_policy(policy).with_bom_policy(BomPolicy::Keep),
+            policy,
+            decoder: decoder.restarted_at(0).with_error_policy(streaming).with_bom_policy(BomPolicy::Keep),
             end: u64::MAX,
             frames: Vec::new(),
             field: 0,

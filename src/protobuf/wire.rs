@@ -1,6 +1,6 @@
-//! The fields of a complete serialized message, for the messages of a descriptor set.
+//! The fields of a complete serialized message: of a descriptor set, or of one that was validated.
 
-/// A slice of the descriptor set, and its position in it.
+/// A slice of the message, and its position in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slice<'b> {
     pub(super) bytes: &'b [u8],
@@ -16,7 +16,7 @@ pub(super) enum Value<'b> {
     Other,
 }
 
-/// The position in the descriptor set at which it cannot be parsed.
+/// The position at which it cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed(pub(super) usize);
 
@@ -36,7 +36,7 @@ impl<'b> Slice<'b> {
         crate::from_utf8(self.bytes).map_err(|error| Malformed(self.position + error.offset as usize))
     }
 
-    fn take(&mut self, len: u64) -> Result<Self, Malformed> {
+    pub(super) fn take(&mut self, len: u64) -> Result<Self, Malformed> {
         let len = usize::try_from(len).ok().filter(|len| *len <= self.bytes.len());
         let (taken, rest) = self.bytes.split_at(len.ok_or(Malformed(self.position))?);
         let taken = Self { bytes: taken, position: self.position };
@@ -44,7 +44,7 @@ impl<'b> Slice<'b> {
         Ok(taken)
     }
 
-    fn varint(&mut self) -> Result<u64, Malformed> {
+    pub(super) fn varint(&mut self) -> Result<u64, Malformed> {
         let len = self.bytes.iter().take(10).position(|byte| *byte < 0x80).ok_or(Malformed(self.position))?;
         let bytes = self.take(len as u64 + 1)?.bytes;
         Ok(bytes.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7F)))

@@ -69,11 +69,7 @@ struct Line {
     skipped_before: bool,
 }
 
-impl Default for LineFilter {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(LineFilter);
 
 impl LineFilter {
     /// The default of [`with_max_length`](Self::with_max_length).

@@ -35,7 +35,7 @@
 //! # Cost
 //!
 //! A slice of well-formed text is validated once. It is not copied and nothing is allocated, even if characters are split
-//! between slices. `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
+//! between slices.
 //!
 //! # Feature
 //!
@@ -64,8 +64,6 @@ pub use filter::{Filter, Verdict};
 pub use forward::ForwardPolicy;
 pub use lines::LineFilter;
 #[cfg(feature = "relay")]
-#[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
 pub use outcome::{Direction, End, Flow, Observer, Outcome};
 #[cfg(feature = "relay")]
-#[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
 pub use relay::{RejectionPolicy, Relay};

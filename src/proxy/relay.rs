@@ -85,11 +85,7 @@ pub enum RejectionPolicy {
     Close,
 }
 
-impl Default for Relay {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Relay);
 
 impl Relay {
     /// Creates a relay that rejects ill-formed text in both directions and keeps the BOM.

@@ -45,10 +45,6 @@ pin_project! {
     /// As [`Utf8Stream`](super::Utf8Stream#errors): the text before an error is returned first, an error of the text ends the
     /// stream, and decoding may continue after an error of the inner stream.
     ///
-    /// # Cancel safety
-    ///
-    /// All state is in the stream.
-    ///
     /// # Limits
     ///
     /// The stream holds one inner chunk until its text is returned, and at most 7 bytes between chunks. An item is decoded

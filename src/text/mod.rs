@@ -9,8 +9,6 @@ mod pieces;
 #[cfg(feature = "alloc")]
 mod push;
 mod ranges;
-#[cfg(feature = "alloc")]
-mod whole;
 
 #[cfg(any(feature = "codec", feature = "proxy"))]
 pub(crate) use crate::policy::Counters;
@@ -21,7 +19,5 @@ pub use decoder::TextDecoder;
 pub use many::{ManyStrings, RepairManyError, repair_many};
 pub use pieces::{TextPiece, TextPieces};
 #[cfg(feature = "alloc")]
-pub use push::DecodeError;
+pub use push::{DecodeError, from_utf8_lossy};
 pub use ranges::TextRanges;
-#[cfg(feature = "alloc")]
-pub use whole::from_utf8_lossy;

@@ -9,8 +9,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::drain::{Drain, DrainingBody};
-use super::report::Report;
+use super::drain::{Drain, DrainingBody, Report};
 use crate::http::body::Utf8Body;
 use crate::http::error::{BoxError, Utf8BodyError};
 

@@ -5,24 +5,25 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Response, Uri};
 use http_body::Body;
 
 use super::body::CheckedBody;
-use super::drain::{Drain, DrainingBody, Timer};
-use super::fields::Fields;
+use super::drain::{Drain, DrainingBody, Report, Timer};
 use super::gather::{Gather, Gathered, Interrupted};
-use super::report::Report;
+use crate::decoder::Utf8Decoder;
+use crate::error::Utf8Error;
 use crate::http::ContentFields;
 use crate::http::body::Utf8Body;
-use crate::http::counters::HttpCounters;
+use crate::http::counters::{BodyObserver, HttpCounters, record_rejection};
 use crate::http::error::BoxError;
+use crate::http::fields::check_values;
 use crate::http::filter::BodyFilter;
-use crate::http::integrity::{Change, remove_invalidated};
-use crate::http::observer::{BodyObserver, record_rejection};
-use crate::http::plan::BodyKind;
+use crate::http::plan::{BodyKind, Change, remove_invalidated};
 use crate::http::rejection::{MessageKind, Reason, Rejection};
 use crate::http::rules::BodyRules;
+use crate::percent;
 
 #[derive(Clone)]
 pub(crate) struct LayerConfig {
@@ -70,13 +71,14 @@ impl LayerConfig {
         }
     }
 
-    /// Decides how a body is processed, and updates the header fields for the forwarded body.
-    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: Drain) -> Start<B>
+    /// Decides how a body is processed, and updates the header fields for the forwarded body. The path is that of the
+    /// request.
+    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, path: &str, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
         B::Error: Into<BoxError>,
     {
-        let plan = match self.rules.plan_for(headers, &body) {
+        let plan = match self.rules.for_path(path, self.message).plan_for(headers, &body) {
             Ok(plan) => plan,
             Err(reason) => return Start::Reject(reason, body),
         };
@@ -93,7 +95,9 @@ impl LayerConfig {
         }
         let content_type = headers.get(CONTENT_TYPE).cloned();
         let report = Report::new(self.message, content_type.clone());
-        let body = Utf8Body::with_filter(body, BodyFilter::new(&plan, &self.rules))
+        let filter = BodyFilter::new(&plan, &self.rules);
+        let filter = if hold.is_some() { filter.for_held_body() } else { filter };
+        let body = Utf8Body::with_filter(body, filter)
             .with_trailer_check(checks_trailers)
             .observed(BodyObserver::new(self.counters.clone(), content_type));
         match hold {
@@ -111,8 +115,9 @@ impl LayerConfig {
 
     /// Updates the header fields of a response without a body, which describe the body of another response (RFC 9110
     /// §9.3.2, §15.4.5). The fields that are removed or changed there are removed or changed here too.
-    pub(crate) fn describe(&self, headers: &mut HeaderMap) {
-        if let Ok(plan) = self.rules.decide(&ContentFields::from(&*headers)) {
+    pub(crate) fn describe(&self, headers: &mut HeaderMap, path: &str) {
+        let rules = self.rules.for_path(path, self.message);
+        if let Ok(plan) = rules.decide(&ContentFields::from(&*headers)) {
             plan.adapt(headers);
         }
     }
@@ -176,3 +181,107 @@ impl fmt::Debug for LayerConfig {
             .finish_non_exhaustive()
     }
 }
+
+/// Which text outside the body is checked. By default none is.
+///
+/// HTTP does not require this text to be UTF-8: a header value may contain any byte above `7F`, and a URI may contain
+/// `%FF`. A program that converts such text to a `str` either fails or inserts U+FFFD.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Fields {
+    pub(crate) headers: bool,
+    pub(crate) path: bool,
+    pub(crate) query: bool,
+}
+
+impl Fields {
+    pub(crate) fn check_request(self, request: &Parts) -> Result<(), Reason> {
+        self.check_uri(&request.uri)?;
+        self.check_headers(&request.headers)
+    }
+
+    pub(crate) fn check_headers(self, headers: &HeaderMap) -> Result<(), Reason> {
+        if self.headers {
+            check_values(headers).map_err(|(name, error)| Reason::Header(name, error))?;
+        }
+        Ok(())
+    }
+
+    fn check_uri(self, uri: &Uri) -> Result<(), Reason> {
+        if self.path {
+            check_decoded(uri.path()).map_err(Reason::Path)?;
+        }
+        if self.query {
+            check_decoded(uri.query().unwrap_or_default()).map_err(Reason::Query)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_decoded(text: &str) -> Result<(), Utf8Error> {
+    let mut decoder = Utf8Decoder::new();
+    for byte in percent::decoded(text.as_bytes()) {
+        decoder.validate(&[byte])?;
+    }
+    decoder.finish()
+}
+
+/// The settings that both layers have, for a struct with `config: Arc<LayerConfig>`.
+macro_rules! shared_settings {
+    (layer: $layer:literal, rules: $rules:literal, on_rejection: $on_rejection:literal) => {
+        fn with(mut self, change: impl FnOnce(&mut LayerConfig)) -> Self {
+            change(Arc::make_mut(&mut self.config));
+            self
+        }
+
+        /// Sets which bodies are checked and how.
+        #[doc = $rules]
+        #[must_use]
+        pub fn with_rules(self, rules: BodyRules) -> Self {
+            self.with(|config| config.rules = rules)
+        }
+
+        /// Sets whether the values of all header fields are checked, and of all trailer fields independently of the
+        /// [rules](Self::with_rules), with [`check_field`](crate::http::check_field).
+        #[must_use]
+        pub fn with_header_check(self, check: bool) -> Self {
+            self.with(|config| config.fields.headers = check)
+        }
+
+        /// Sets the counters.
+        #[must_use]
+        pub fn with_counters(self, counters: &HttpCounters) -> Self {
+            self.with(|config| config.counters = counters.clone())
+        }
+
+        #[doc = $on_rejection]
+        ///
+        /// For gRPC, return the fields of [`Rejection::grpc_fields`] if [`Rejection::is_grpc`].
+        ///
+        /// Its body is complete: `Bytes`, a `String`, a `Vec<u8>`, or a [`ProblemBody`](crate::http::ProblemBody) to
+        /// which header fields are added.
+        ///
+        /// ```
+        /// use http::Response;
+        #[doc = concat!("use utf8_codec::tower::", $layer, ";")]
+        ///
+        #[doc = concat!("let layer = ", $layer, "::new().with_rejection_response(|rejection| {")]
+        ///     let mut response = Response::new(format!("{rejection}\n"));
+        ///     *response.status_mut() = rejection.status();
+        ///     response
+        /// });
+        /// # drop(layer);
+        /// ```
+        #[must_use]
+        pub fn with_rejection_response<F, T>(self, respond: F) -> Self
+        where
+            F: Fn(&Rejection) -> Response<T> + Send + Sync + 'static,
+            T: Into<Bytes>,
+        {
+            self.with(|config| {
+                config.on_rejection = Some(Arc::new(move |rejection| respond(rejection).map(Into::into)))
+            })
+        }
+    };
+}
+
+pub(super) use shared_settings;

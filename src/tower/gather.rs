@@ -90,10 +90,12 @@ where
         } else {
             core::mem::take(&mut self.all).freeze()
         };
-        Poll::Ready(Ok(Gathered {
+        let filter = self.body.filter();
+        let data = filter.repair_held(data).filter(|data| data.len() <= self.limit);
+        Poll::Ready(data.ok_or(Interrupted::TooLong).map(|data| Gathered {
             data,
             trailers: self.trailers.take(),
-            has_changed: self.body.has_changed(),
+            has_changed: filter.has_changed(),
         }))
     }
 }

@@ -35,7 +35,7 @@
 //! `grpc-message`, without a body ([`Rejection::grpc_fields`](crate::http::Rejection::grpc_fields)), because a client of
 //! gRPC does not read a problem document. The messages are not checked, because each has a binary length before it
 //! ([`BodyRules::with_length_prefixed`](crate::http::BodyRules::with_length_prefixed)), unless the rules have the schema
-//! of their protobuf (`BodyRules::with_protobuf`).
+//! of their protobuf (`BodyRules::with_protobuf_types`).
 //!
 //! # Limits
 //!
@@ -57,15 +57,10 @@
 //!
 //! `tower`, which enables `http`.
 
-#[macro_use]
-mod macros;
-
 mod body;
 mod config;
 mod drain;
-mod fields;
 mod gather;
-mod report;
 mod request;
 mod response;
 

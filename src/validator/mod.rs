@@ -32,9 +32,6 @@
 //!
 //! None, `no_std`. `Utf8Validator::validate_buf` needs `bytes`.
 
-#[cfg(feature = "bytes")]
-mod buf;
-
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 use crate::kernels::masked::masked_text_end;
@@ -88,6 +85,38 @@ impl Utf8Validator {
     pub fn validate(&mut self, bytes: &[u8]) -> Result<(), Utf8Error> {
         self.verdict()?;
         self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error))
+    }
+
+    /// Same as [`validate`](Self::validate), but for a payload in several segments. The segments are consumed: pass a
+    /// clone to use them later. Cloning is cheap for `Bytes`.
+    ///
+    /// ```
+    /// use bytes::Buf;
+    /// use utf8_codec::validator::Utf8Validator;
+    ///
+    /// let payload = b"caf\xC3".chain(&b"\xA9"[..]);
+    /// let mut text = Utf8Validator::new();
+    /// text.validate_buf(payload)?;
+    /// text.finish()?;
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`validate`](Self::validate).
+    #[cfg(feature = "bytes")]
+    pub fn validate_buf(&mut self, mut payload: impl bytes::Buf) -> Result<(), Utf8Error> {
+        self.verdict()?;
+        while payload.has_remaining() {
+            let segment = payload.chunk();
+            if segment.is_empty() {
+                // The buffer violates its contract. Without this test the loop would not end.
+                break;
+            }
+            self.validate(segment)?;
+            payload.advance(segment.len());
+        }
+        Ok(())
     }
 
     /// Returns the error of the message so far, if there is one. The methods test this first, because an empty payload

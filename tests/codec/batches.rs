@@ -176,9 +176,9 @@ fn ascii_delimiters_end_lines() {
 }
 
 #[test]
-fn ill_formed_lines_in_a_large_buffer_take_linear_time() {
-    // A search to the end of the buffer for each line would take many minutes. `.ci/growth` counts instructions.
-    const SIZE: usize = 100_000;
+fn ill_formed_lines_in_a_large_buffer_equal_single_lines() {
+    // That the time is linear is measured by `.ci/growth`.
+    const SIZE: usize = 20_000;
     let lines = |line: &[u8]| line.repeat(SIZE / line.len());
     let inputs = [
         lines(b"\xFF\n"),

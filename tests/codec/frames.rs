@@ -1,17 +1,12 @@
-//! `Utf8FramesCodec` over byte codecs: one text in each frame, or one text over many frames.
+//! `Utf8FramesCodec` over byte codecs: one text in each frame.
 
 use std::io;
 
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
-use futures::StreamExt;
-use tokio_util::codec::{
-    AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, Encoder, FramedRead, LengthDelimitedCodec,
-};
-use utf8_codec::codec::{ErrorsAsItems, Fragment, Recoverable, Utf8FramesCodec, Utf8FramesError};
+use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, Encoder, LengthDelimitedCodec};
+use utf8_codec::codec::{ErrorsAsItems, Recoverable, Utf8FramesCodec, Utf8FramesError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
-
-use crate::support::{Rng, every_partition, oracle};
 
 fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
     let mut out = BytesMut::new();
@@ -133,179 +128,6 @@ fn decoding_reverses_encoding() {
     assert_eq!(got, ["gr\u{FC}n", "blau", "rot"]);
 }
 
-/// A byte codec for fragments: a length byte, whose high bit is set for the last fragment, and the payload.
-#[derive(Debug, Default)]
-struct Fragments;
-
-impl Decoder for Fragments {
-    type Item = Fragment<BytesMut>;
-    type Error = io::Error;
-
-    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
-        let Some(&head) = src.first() else { return Ok(None) };
-        let length = usize::from(head & 0x7F);
-        if src.len() <= length {
-            return Ok(None);
-        }
-        let payload = src.split_to(1 + length).split_off(1);
-        Ok(Some(if head > 0x7F { Fragment::Last(payload) } else { Fragment::More(payload) }))
-    }
-}
-
-impl Encoder<Fragment<Bytes>> for Fragments {
-    type Error = io::Error;
-
-    fn encode(&mut self, fragment: Fragment<Bytes>, dst: &mut BytesMut) -> io::Result<()> {
-        let (payload, last) = fragment.into_parts();
-        dst.extend_from_slice(&[payload.len() as u8 | u8::from(last) << 7]);
-        dst.extend_from_slice(&payload);
-        Ok(())
-    }
-}
-
-fn fragments(messages: &[&[&[u8]]]) -> BytesMut {
-    let mut out = BytesMut::new();
-    for message in messages {
-        let (last, more) = message.split_last().unwrap();
-        for payload in more {
-            Fragments.encode(Fragment::More(Bytes::copy_from_slice(payload)), &mut out).unwrap();
-        }
-        Fragments.encode(Fragment::Last(Bytes::copy_from_slice(last)), &mut out).unwrap();
-    }
-    out
-}
-
-#[test]
-fn one_text_over_many_frames_agrees_with_the_oracle() {
-    let mut rng = Rng::new(22);
-    for round in 0..800 {
-        let input = rng.dirty_text(1 + round % 8);
-        let (_, errors) = oracle::decode(&input);
-        every_partition(&input, |chunks| {
-            let bytes = fragments(&[chunks, &[b"next"]]);
-            let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
-            let (mut text, mut error, mut ends) = (String::new(), None, 0);
-            for item in decode_all(&mut codec, &bytes) {
-                match facts(item) {
-                    Ok(fragment) => {
-                        let (part, last) = fragment.into_parts();
-                        text.push_str(&part);
-                        ends += usize::from(last);
-                    }
-                    Err((frame, reported, rejected)) => {
-                        assert_eq!(rejected, chunks[frame as usize], "the frame of the error");
-                        assert!(
-                            error.replace((reported.offset, reported.kind, reported.len)).is_none(),
-                            "reported once"
-                        );
-                    }
-                }
-            }
-            assert_eq!(error, errors.first().copied(), "{chunks:02X?}");
-            if error.is_none() {
-                assert_eq!(text.as_bytes(), [&input[..], b"next"].concat());
-            }
-            assert!(text.ends_with("next"), "the next message is decoded as usual");
-            assert_eq!(ends, if error.is_none() { 2 } else { 1 });
-        });
-    }
-}
-
-#[test]
-fn a_final_fragment_that_ends_inside_a_character_is_truncated() {
-    // fastwebsockets 0.10 returned "abc" for this and dropped the rest.
-    let bytes = fragments(&[&[b"ab", b"c\xE2\x82"]]);
-    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
-    let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
-    let error = Utf8Error::new(3, ErrorKind::Truncated, 2);
-    assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((1, error, Bytes::from_static(b"c\xE2\x82")))]);
-    assert_eq!(codec.counters().of(ErrorKind::Truncated), 1);
-}
-
-#[test]
-fn an_end_inside_a_message_and_a_character_is_one_error() {
-    let mut bytes = BytesMut::new();
-    Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut bytes).unwrap();
-    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
-    let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
-    let error = Utf8Error::new(2, ErrorKind::Truncated, 2);
-    assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((0, error, Bytes::from_static(b"\xE2\x82")))]);
-}
-
-/// `FramedRead` does not call `decode_eof` again after an error.
-#[test]
-fn a_resumed_stream_starts_with_a_message() {
-    let more = |payload: &'static [u8]| {
-        let mut bytes = BytesMut::new();
-        Fragments.encode(Fragment::More(Bytes::from_static(payload)), &mut bytes).unwrap();
-        bytes
-    };
-    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
-    assert!(codec.decode_eof(&mut more(b"a\xFF")).is_err());
-    let mut next = fragments(&[&[b"b", b"c"]]);
-    assert_eq!(codec.decode(&mut next).unwrap(), Some(Fragment::More("b".into())));
-    assert_eq!(codec.decode(&mut next).unwrap(), Some(Fragment::Last("c".into())));
-
-    // An error of the byte codec, which removes the rest of the stream.
-    #[derive(Default)]
-    struct Consuming(Fragments);
-    impl Decoder for Consuming {
-        type Item = Fragment<BytesMut>;
-        type Error = io::Error;
-        fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
-            self.0.decode(src)
-        }
-        fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
-            self.0.decode_eof(src).inspect_err(|_| src.clear())
-        }
-    }
-    let mut codec = Utf8FramesCodec::new(Consuming::default()).into_fragments();
-    let mut bytes = more(b"a\xC3");
-    bytes.extend_from_slice(b"\x05ab");
-    assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::More("a".into())));
-    assert!(codec.decode_eof(&mut bytes).is_err());
-    let error = codec.decode(&mut fragments(&[&[b"\xA9"]])).unwrap_err().utf8_error();
-    assert_eq!(error, Some(Utf8Error::new(0, ErrorKind::UnexpectedContinuation, 1)));
-
-    // Other frames of the message are still in the buffer.
-    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
-    let mut bytes = fragments(&[&[b"\xFF", b"rest", b"end"], &[b"next"]]);
-    assert!(codec.decode_eof(&mut bytes).is_err());
-    assert_eq!(codec.decode(&mut bytes).unwrap(), Some(Fragment::Last("next".into())));
-}
-
-#[test]
-fn fragments_are_slices_unless_a_character_spans_two_of_them() {
-    let mut buffer = fragments(&[&[b"one \xC3", b"\xA9 two"], &["dr\u{FC}ei".as_bytes()]]);
-    let third = buffer[buffer.len() - 6..].as_ptr();
-    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
-    let mut next = || codec.decode(&mut buffer).unwrap().unwrap();
-    assert_eq!(next(), Fragment::More("one ".into()));
-    assert_eq!(next(), Fragment::Last("\u{E9} two".into()));
-    let (text, last) = next().into_parts();
-    assert!(last);
-    assert_eq!((&*text, text.as_ptr()), ("dr\u{FC}ei", third));
-}
-
-#[test]
-fn encoded_fragments_keep_their_final_flag() {
-    let mut codec = Utf8FramesCodec::new(Fragments).into_fragments();
-    let mut buffer = BytesMut::new();
-    codec.encode(Fragment::More("a"), &mut buffer).unwrap();
-    codec.encode(Fragment::Last("b"), &mut buffer).unwrap();
-    assert_eq!(&buffer[..], b"\x01a\x81b");
-}
-
-#[test]
-fn a_session_continues_after_an_ill_formed_message() {
-    let bytes = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
-    let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).into_fragments());
-    let got: Vec<_> = futures::executor::block_on(FramedRead::new(&bytes[..], codec).collect());
-    let texts: Vec<_> = got.into_iter().map(|item| item.unwrap().map(Fragment::into_parts).ok()).collect();
-    let text = |text: &str, last| Some((text.into(), last));
-    assert_eq!(texts, [text("go", false), text("od", true), None, text("good again", true)]);
-}
-
 /// The decoder of a codec for frames only has policies.
 #[test]
 fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
@@ -326,5 +148,4 @@ fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
     let mut errors: Vec<_> = decode_all(&mut strict.clone(), &bytes).into_iter().map(facts).collect();
     let (frame, error, _) = errors.pop().unwrap().unwrap_err();
     assert_eq!((frame, error.offset), (2, 1));
-    assert_eq!(codec.into_fragments().counters().total(), 0);
 }

@@ -6,9 +6,7 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::framing::{
-    ContentLengthCodec, FramingError, JsonSequenceCodec, NetstringCodec, OctetCountingCodec,
-};
+use utf8_codec::codec::framing::{ContentLengthCodec, FramingError, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::{ErrorsAsItems, Recoverable, Utf8FramesCodec, Utf8FramesError};
 
 use crate::support::{Rng, every_partition, some_partitions};
@@ -73,7 +71,6 @@ where
 
 #[test]
 fn the_offset_counts_the_bytes_that_were_read() {
-    check_offset(NetstringCodec::new(), b"2:ab,2:ab,", NetstringCodec::offset);
     check_offset(OctetCountingCodec::new(), b"2 ab2 ab2 ", OctetCountingCodec::offset);
     let stream = b"Content-Length: 2\r\n\r\nab".repeat(2);
     check_offset(ContentLengthCodec::new(), &stream, ContentLengthCodec::offset);
@@ -81,33 +78,9 @@ fn the_offset_counts_the_bytes_that_were_read() {
 }
 
 #[test]
-fn netstrings() {
-    let codec = || NetstringCodec::new().with_max_length(5);
-    check(codec, b"3:a,b,0:,", &["a,b", ""]);
-    check(codec, b"5:hello,1", &["hello", "!the frame at byte 8 is cut off"]);
-    check(codec, b"2:a", &["!the frame at byte 0 is cut off"]);
-    check(codec, b"2:ab", &["!the frame at byte 0 is cut off"]);
-    check(codec, b"6:abcdef,1:x,", &["!the frame at byte 0 is longer than 5 bytes", "x"]);
-    check(codec, b"6:abc", &["!the frame at byte 0 is longer than 5 bytes"]);
-    check(codec, b"6:abcdef", &["!the frame at byte 0 is longer than 5 bytes"]);
-    check(
-        codec,
-        b"6:abcdef1:x,",
-        &["!the frame at byte 0 is longer than 5 bytes", "!the frame does not end at byte 8"],
-    );
-    check(codec, b"1:a,2:bc;1:d,", &["a", "!the frame does not end at byte 8"]);
-    check(codec, b"01:a,1:b,", &["!invalid frame header at byte 1"]);
-    check(codec, b"1:a,:", &["a", "!invalid frame header at byte 4"]);
-    check(codec, b"1:a,-1:b,", &["a", "!invalid frame header at byte 4"]);
-    check(codec, b"1:a, 1:b,", &["a", "!invalid frame header at byte 4"]);
-    check(codec, b"9999999999999999999:", &["!the frame at byte 0 is longer than 5 bytes"]);
-    check(codec, b"99999999999999999999:", &["!the header of the frame at byte 0 is longer than 19 bytes"]);
-}
-
-#[test]
 fn a_frame_after_an_error_is_returned_at_the_end() {
-    let mut codec = NetstringCodec::new().with_max_length(5);
-    let mut buffer = BytesMut::from(&b"6:abcdef,1:x,"[..]);
+    let mut codec = OctetCountingCodec::new().with_max_length(5);
+    let mut buffer = BytesMut::from(&b"6 abcdef1 x"[..]);
     assert!(codec.decode_eof(&mut buffer).is_err(), "the frame is too long");
     assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "x");
 }
@@ -115,8 +88,9 @@ fn a_frame_after_an_error_is_returned_at_the_end() {
 #[test]
 fn the_default_limit_of_a_frame_is_documented() {
     // 8 MiB, and 64 KiB for a message of syslog.
-    for (header, is_within) in [("8388608:", true), ("8388609:", false)] {
-        assert_eq!(NetstringCodec::new().decode(&mut header.into()).is_ok(), is_within, "{header}");
+    for (length, is_within) in [(8_388_608, true), (8_388_609, false)] {
+        let header = format!("Content-Length: {length}\r\n\r\n");
+        assert_eq!(ContentLengthCodec::new().decode(&mut (&*header).into()).is_ok(), is_within, "{header}");
     }
     for (header, is_within) in [("65536 ", true), ("65537 ", false)] {
         assert_eq!(OctetCountingCodec::new().decode(&mut header.into()).is_ok(), is_within, "{header}");
@@ -133,6 +107,12 @@ fn octet_counting() {
     check(codec, b"9 <1>456789", &["!the frame at byte 0 is longer than 8 bytes"]);
     check(codec, b"9 <1>4567891 a", &["!the frame at byte 0 is longer than 8 bytes", "a"]);
     check(codec, b"1 a5 <1>", &["a", "!the frame at byte 3 is cut off"]);
+    check(codec, b"2", &["!the frame at byte 0 is cut off"]);
+    check(codec, b"9 <1>", &["!the frame at byte 0 is longer than 8 bytes"]);
+    check(codec, b"1 a-1 b", &["a", "!invalid frame header at byte 3"]);
+    check(codec, b"1 a 1 b", &["a", "!invalid frame header at byte 3"]);
+    check(codec, b"9999999999999999999 ", &["!the frame at byte 0 is longer than 8 bytes"]);
+    check(codec, b"99999999999999999999 ", &["!the header of the frame at byte 0 is longer than 19 bytes"]);
 }
 
 #[test]
@@ -385,7 +365,6 @@ fn an_error_at_the_end_ends_what_is_discarded() {
         OctetCountingCodec::new().with_max_length(3).with_line_frames(true),
         &["<a", "long", "\n", "1 a", "\r", "\0"],
     );
-    check(NetstringCodec::new().with_max_length(3), &["1:a,", "5:long!,", "4:", "x", "1:a;"]);
     let length = "Content-Length: ";
     let header = |length| format!("Content-Length: {length}\r\n\r\n");
     check(
@@ -405,7 +384,7 @@ where
         let texts: Vec<String> = (0..rng.below(5))
             .map(|_| {
                 let parts =
-                    ["a", "\u{E9}", "\u{1F980}", "\n", "\r\n", ",", "1 ", "2:", "Content-Length: 3\r\n\r\n"];
+                    ["a", "\u{E9}", "\u{1F980}", "\n", "\r\n", ",", "1 ", "Content-Length: 3\r\n\r\n"];
                 let text: String =
                     (0..shortest + rng.below(5)).map(|_| parts[rng.below(parts.len())]).collect();
                 // A text of JSON, and in the other formats of anything.
@@ -430,7 +409,6 @@ where
 
 #[test]
 fn decoding_reverses_encoding() {
-    round_trip(NetstringCodec::new, 0);
     round_trip(OctetCountingCodec::new, 1);
     round_trip(|| OctetCountingCodec::new().with_line_frames(true), 1);
     round_trip(ContentLengthCodec::new, 0);
@@ -449,13 +427,13 @@ fn a_frame_that_no_reader_accepts_is_not_written() {
 
 #[test]
 fn an_ill_formed_frame_and_a_long_one_do_not_end_the_stream() {
-    let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(NetstringCodec::new().with_max_length(3)));
-    let mut buffer = BytesMut::from(&b"1:\xFF,4:long,2:ok,1;"[..]);
+    let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(OctetCountingCodec::new().with_max_length(3)));
+    let mut buffer = BytesMut::from(&b"1 \xFF4 long2 ok1;"[..]);
     let mut next = || codec.decode(&mut buffer);
     assert_eq!(next().unwrap().unwrap().unwrap_err().utf8_error().unwrap().offset, 0);
     assert!(matches!(
         next().unwrap().unwrap(),
-        Err(Utf8FramesError::Inner(FramingError::FrameTooLong { offset: 4, limit: 3 }))
+        Err(Utf8FramesError::Inner(FramingError::FrameTooLong { offset: 3, limit: 3 }))
     ));
     assert_eq!(next().unwrap().unwrap().unwrap(), "ok");
     let error = next().unwrap_err();
@@ -472,11 +450,9 @@ fn an_invalid_header_is_reported_at_once() {
         buffer.extend_from_slice(&[bad]);
         assert!(codec.decode(&mut buffer).is_err());
     }
-    fails(NetstringCodec::new(), b"1", b'x');
-    fails(NetstringCodec::new(), b"0", b'0');
-    fails(NetstringCodec::new(), b"3:abc", b';');
-    fails(NetstringCodec::new().with_max_length(9), b"10", b':');
     fails(OctetCountingCodec::new(), b"", b'<');
+    fails(OctetCountingCodec::new(), b"", b'0');
+    fails(OctetCountingCodec::new().with_max_length(9), b"10", b' ');
     fails(OctetCountingCodec::new(), b"12", b'<');
     fails(ContentLengthCodec::new(), b"\r", b'\n');
     fails(JsonSequenceCodec::new(), b"", b'[');
@@ -485,7 +461,7 @@ fn an_invalid_header_is_reported_at_once() {
 /// The announced length of a frame does not cause an allocation.
 #[test]
 fn memory_grows_with_the_bytes_that_arrive() {
-    let mut buffer = BytesMut::from("8388608:");
-    assert!(NetstringCodec::new().decode(&mut buffer).unwrap().is_none());
+    let mut buffer = BytesMut::from("Content-Length: 8388608\r\n\r\n");
+    assert!(ContentLengthCodec::new().decode(&mut buffer).unwrap().is_none());
     assert!(buffer.capacity() < 1024, "{}", buffer.capacity());
 }

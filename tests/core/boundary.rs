@@ -1,9 +1,9 @@
 //! In well-formed text the boundaries are those of `str`. In other bytes a boundary is at most 3 bytes away.
 
+use utf8_codec::Utf8Decoder;
 use utf8_codec::boundary::{
-    Resync, Splitter, Truncator, Unit, ceil_boundary, floor_boundary, truncate, unfinished_len,
+    Splitter, Truncator, Unit, ceil_boundary, floor_boundary, truncate, unfinished_len,
 };
-use utf8_codec::{ErrorKind, Utf8Decoder};
 
 use crate::support::{Rng, every_partition, some_partitions};
 
@@ -137,50 +137,13 @@ fn an_ended_message_is_not_continued() {
 }
 
 #[test]
-fn a_start_inside_a_character_skips_the_rest_of_it() {
+fn a_stream_can_be_joined_inside_a_character() {
     let text = "\u{1F980}\u{20AC}z".as_bytes();
-    for start in 0..=text.len() {
-        let tail = &text[start..];
-        let boundary = ceil_boundary(text, start);
-        if tail.is_empty() {
-            continue;
-        }
-        every_partition(tail, |chunks| {
-            let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::with_offset(start as u64));
-            let mut skipped = Vec::new();
-            for chunk in chunks {
-                let (skip, rest) = resync.split(chunk);
-                skipped.extend_from_slice(skip);
-                decoder = if skip.is_empty() {
-                    decoder
-                } else {
-                    Utf8Decoder::with_offset(decoder.offset() + skip.len() as u64)
-                };
-                assert_eq!(decoder.validate(rest), Ok(()));
-            }
-            assert_eq!(skipped, &text[start..boundary]);
-            assert_eq!(resync.skipped(), boundary - start);
-            assert_eq!((decoder.offset(), decoder.finish()), (text.len() as u64, Ok(())));
-        });
+    for start in 0..text.len() {
+        let (missing, rest) = text[start..].split_at(ceil_boundary(&text[start..], 0));
+        assert_eq!(start + missing.len(), ceil_boundary(text, start));
+        assert_eq!(Utf8Decoder::with_offset(start as u64).validate(rest), Ok(()));
     }
-}
-
-#[test]
-fn the_fourth_stray_byte_is_an_error_at_its_offset() {
-    let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::with_offset(100));
-    let (skipped, rest) = resync.split(b"\x80\x80\x80\x80a");
-    assert_eq!(skipped.len(), 3);
-    decoder = Utf8Decoder::with_offset(decoder.offset() + skipped.len() as u64);
-    let error = decoder.validate(rest).unwrap_err();
-    assert_eq!((error.offset, error.kind), (103, ErrorKind::UnexpectedContinuation));
-    assert_eq!(resync.split(b"\x80").0, b"", "it has already started");
-}
-
-#[test]
-fn three_bytes_in_all_are_skipped_for_every_partition() {
-    every_partition(b"\x80\x80\x80\x80\x80a", |chunks| {
-        let mut resync = Resync::new();
-        let skipped: usize = chunks.iter().map(|chunk| resync.split(chunk).0.len()).sum();
-        assert_eq!((skipped, resync.skipped()), (3, 3), "{chunks:02X?}");
-    });
+    // The fourth continuation byte is an error.
+    assert_eq!(ceil_boundary(b"\x80\x80\x80\x80a", 0), 3);
 }

@@ -3,7 +3,7 @@
 use core::hash::{BuildHasher, BuildHasherDefault};
 use std::hash::DefaultHasher;
 
-use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error};
+use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error, from_utf8};
 
 use crate::support::{Rng, every_partition, oracle, some_partitions};
 
@@ -152,4 +152,25 @@ fn decoders_are_equal_if_offset_and_pending_bytes_are() {
         }
     }
     assert_ne!(Utf8Decoder::new(), Utf8Decoder::with_offset(1));
+}
+
+#[test]
+fn from_utf8_agrees_with_std_and_the_oracle() {
+    let mut rng = Rng::new(3);
+    for len in 0..=300 {
+        for _ in 0..40 {
+            let bytes = rng.dirty_text(len);
+            let std = core::str::from_utf8(&bytes);
+            match from_utf8(&bytes) {
+                Ok(text) => assert_eq!(std, Ok(text)),
+                Err(error) => {
+                    let (_, errors) = oracle::decode(&bytes);
+                    assert_eq!((error.offset, error.kind, error.len), errors[0], "{bytes:02X?}");
+                    assert_eq!(std.map_err(|e| e.valid_up_to() as u64), Err(error.offset));
+                }
+            }
+        }
+        let text = "Zażółć gęślą jaźń 💩".repeat(len / 8);
+        assert_eq!(from_utf8(text.as_bytes()), Ok(&*text));
+    }
 }

@@ -5,7 +5,6 @@ mod boundary;
 mod decoder;
 #[cfg(all(feature = "codec", feature = "http", feature = "mime", feature = "stream"))]
 mod errors;
-mod from_utf8;
 mod many;
 mod rows;
 mod standards;

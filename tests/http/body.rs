@@ -276,7 +276,7 @@ fn one_poll_reads_a_bounded_amount_of_input_without_text() {
     static FRAME: &[u8] = &[0xFF; 1024];
     for frame in [FRAME, b""] {
         let read = Cell::new(0);
-        let frames = core::iter::repeat_n(frame, 10_000).map(|frame| {
+        let frames = core::iter::repeat_n(frame, 4_000).map(|frame| {
             read.set(read.get() + 1);
             Ok::<_, Infallible>(Frame::data(Bytes::from_static(frame)))
         });
@@ -288,7 +288,7 @@ fn one_poll_reads_a_bounded_amount_of_input_without_text() {
         assert!(read.get() < 2000, "{}", read.get());
         let end = block_on(body.into_inner().frame());
         assert!(end.is_none(), "the rest has no text");
-        assert_eq!(read.get(), 10_000);
+        assert_eq!(read.get(), 4_000);
     }
 }
 

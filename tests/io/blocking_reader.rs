@@ -3,7 +3,7 @@
 
 use std::io::{self, BufRead, Cursor, ErrorKind, Read};
 
-use utf8_codec::io::{BoundedLines, InnerBuffer, LineTooLong, OwnBuffer, Utf8Reader};
+use utf8_codec::io::{BoundedLines, LineTooLong, Utf8Reader};
 use utf8_codec::{BomPolicy, TextDecoder, Utf8Error};
 
 use crate::support::hostile::{HostileReader, Step, again, is_temporary, steps};
@@ -80,7 +80,7 @@ fn by_both(mut reader: impl BufRead, seed: u64) -> Outcome {
     }
 }
 
-fn by_chunk(mut reader: Utf8Reader<impl Read, OwnBuffer>) -> Outcome {
+fn by_chunk(mut reader: Utf8Reader<impl Read>) -> Outcome {
     let mut out = String::new();
     loop {
         match reader.read_str_chunk() {
@@ -117,7 +117,6 @@ fn by_lines<R: BufRead>(mut lines: BoundedLines<R>) -> (Vec<String>, String, Opt
 fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outcome) {
     let inner = || HostileReader::new(steps(chunks));
     let own = || Utf8Reader::with_decoder(inner(), decoder);
-    let of_inner = || own().with_inner_buffer();
     let short = || Utf8Reader::with_decoder(inner().at_most(3), decoder);
     for rooms in [&[64][..], &[1], &[4, 2, 7, 3], &[5]] {
         assert_eq!(by_read(own(), rooms), *expected, "{rooms:?} {chunks:02X?}");
@@ -125,11 +124,10 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
     }
     for bite in [64, 4, 5] {
         assert_eq!(by_fill(own(), bite), *expected, "{bite} {chunks:02X?}");
-        assert_eq!(by_fill(of_inner(), bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_fill(short(), bite), *expected, "{bite} {chunks:02X?}");
     }
     assert_eq!(by_both(own(), seed), *expected, "{seed} {chunks:02X?}");
-    assert_eq!(by_both(of_inner(), seed), *expected, "{seed} {chunks:02X?}");
-    assert_eq!(by_both(short().with_inner_buffer(), seed), *expected, "{seed} {chunks:02X?}");
+    assert_eq!(by_both(short(), seed), *expected, "{seed} {chunks:02X?}");
     assert_eq!(by_chunk(own()), *expected, "{chunks:02X?}");
     assert_eq!(by_chunk(short()), *expected, "{chunks:02X?}");
 
@@ -141,7 +139,7 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
     let partial = if is_partial { lines.pop().unwrap_or_default() } else { String::new() };
     let expected = (lines, partial, *error);
     assert_eq!(by_lines(own().into_bounded_lines(usize::MAX)), expected, "{chunks:02X?}");
-    assert_eq!(by_lines(of_inner().into_bounded_lines(1000)), expected, "{chunks:02X?}");
+    assert_eq!(by_lines(short().into_bounded_lines(1000)), expected, "{chunks:02X?}");
 }
 
 #[test]
@@ -173,7 +171,7 @@ fn reading_continues_after_an_inner_error_at_every_position() {
             assert_eq!(by_read(reader(), &[64]), expected);
             assert_eq!(by_read(reader(), &[3]), expected);
             assert_eq!(by_fill(reader(), 64), expected);
-            assert_eq!(by_fill(reader().with_inner_buffer(), 4), expected);
+            assert_eq!(by_fill(reader(), 4), expected);
             assert_eq!(by_chunk(reader()), expected);
         }
     }
@@ -182,7 +180,7 @@ fn reading_continues_after_an_inner_error_at_every_position() {
 #[test]
 fn an_error_of_the_inner_reader_is_returned_unchanged() {
     let failing = || Utf8Reader::new(HostileReader::new([Step::Fail(ErrorKind::ConnectionReset)]));
-    let (mut reader, mut buffered) = (failing(), failing().with_inner_buffer());
+    let (mut reader, mut buffered) = (failing(), failing());
     let (mut chunks, mut lines) = (failing(), failing().into_bounded_lines(9));
     let failed = [
         again(|| reader.read(&mut [0; 9]).map(drop)),
@@ -196,19 +194,6 @@ fn an_error_of_the_inner_reader_is_returned_unchanged() {
 }
 
 #[test]
-fn well_formed_text_is_borrowed_from_the_inner_buffer() {
-    let input = "\u{FEFF}gr\u{FC}n".as_bytes();
-    let decoder = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
-    let mut reader = Utf8Reader::with_decoder(input, decoder).with_inner_buffer();
-    for _ in 0..2 {
-        let filled = reader.fill_buf().unwrap();
-        assert_eq!((filled, filled.as_ptr()), ("gr\u{FC}n".as_bytes(), input[3..].as_ptr()));
-    }
-    reader.consume(2);
-    assert_eq!(reader.fill_buf().unwrap().as_ptr(), input[5..].as_ptr());
-}
-
-#[test]
 fn adapters_for_readers_work_on_a_utf8_reader() {
     let text = "eins\r\nzw\u{F6}lf\nend";
     let mut found = String::new();
@@ -219,7 +204,7 @@ fn adapters_for_readers_work_on_a_utf8_reader() {
     assert_eq!(lines, ["eins", "zw\u{F6}lf", "end"]);
 
     let mut copy = Vec::new();
-    io::copy(&mut Utf8Reader::new(Cursor::new(text)).with_inner_buffer(), &mut copy).unwrap();
+    io::copy(&mut Utf8Reader::new(Cursor::new(text)), &mut copy).unwrap();
     assert_eq!(whole(&copy), text);
 
     // First `read_line`, then `read`, with more bytes in the buffer than one read returns.
@@ -278,102 +263,16 @@ fn a_length_greater_than_that_of_the_buffer_is_an_error() {
     assert_eq!(reader.read_str_chunk().unwrap(), Some("ok"));
 }
 
-/// A buffered reader whose `fill_buf` returns the whole rest, and whose `read` returns these lengths. A length greater
-/// than that of the buffer is returned without data.
-struct ReadsLess<'i> {
-    input: &'i [u8],
-    lens: std::vec::IntoIter<usize>,
-}
-
-impl Read for ReadsLess<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let len = self.lens.next().unwrap();
-        if len <= buf.len() { (&mut self.input).take(len as u64).read(buf) } else { Ok(len) }
-    }
-}
-
-impl BufRead for ReadsLess<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        Ok(self.input)
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.input = &self.input[bytes..];
-    }
-}
-
-/// Returns a reader that has validated `a🦀b` in the inner buffer. A `read` then has copied `a` and the first byte of
-/// the next character, and has returned `a`.
-fn inside_a_character(lens: Vec<usize>) -> Utf8Reader<ReadsLess<'static>, InnerBuffer> {
-    let inner = ReadsLess { input: "a\u{1F980}b".as_bytes(), lens: lens.into_iter() };
-    let mut reader = Utf8Reader::new(inner).with_inner_buffer();
-    assert_eq!(reader.fill_buf().unwrap(), "a\u{1F980}b".as_bytes());
-    let mut buffer = [0; 8];
-    assert_eq!(reader.read(&mut buffer).unwrap(), 1);
-    assert_eq!(buffer[0], b'a');
-    reader
-}
-
-#[test]
-fn a_character_in_two_buffers_is_returned_by_either_trait() {
-    let mut filled = inside_a_character(vec![2]);
-    assert_eq!(filled.fill_buf().unwrap(), "\u{1F980}b".as_bytes());
-    filled.consume(5);
-    assert!(filled.fill_buf().unwrap().is_empty());
-
-    let mut rest = [0; 8];
-    assert_eq!(inside_a_character(vec![2, 1, 3]).read(&mut rest).unwrap(), 5);
-    assert_eq!(&rest[..5], "\u{1F980}b".as_bytes());
-}
-
-#[test]
-fn a_read_longer_than_its_buffer_is_an_error() {
-    // The own buffer has 8 KiB, and one of them is occupied.
-    let mut reader = inside_a_character(vec![2, 8 * 1024, 4]);
-    let mut rest = [0; 8];
-    assert_eq!(reader.read(&mut rest).unwrap_err().kind(), ErrorKind::Other);
-    assert_eq!(reader.read(&mut rest).unwrap(), 5, "and nothing is lost");
-    assert_eq!(&rest[..5], "\u{1F980}b".as_bytes());
-}
-
-/// A buffered reader whose buffer changes between two calls.
-struct Changing(usize);
-
-impl Read for Changing {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        Ok(0)
-    }
-}
-
-impl BufRead for Changing {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.0 += 1;
-        Ok([&b"good\n"[..], b"\xFF\xFE\n", b"", b"\xE2\x82", b"\xAC"][self.0 % 5])
-    }
-
-    fn consume(&mut self, _: usize) {}
-}
-
-#[test]
-fn a_changed_buffer_never_returns_an_ill_formed_line() {
-    for start in 0..5 {
-        let lines = Utf8Reader::new(Changing(start)).with_inner_buffer().into_bounded_lines(20);
-        for line in lines.take(20).flatten() {
-            assert!(str::from_utf8(line.as_bytes()).is_ok());
-        }
-    }
-}
-
 /// Lines, and the numbers of lines that are too long.
 type Lines = Vec<Result<String, u64>>;
 
 /// Returns the lines of `into_bounded_lines`.
 fn bounded(input: &[u8], max: usize, chunks: &[&[u8]]) -> Lines {
     let inner = || HostileReader::new(steps(chunks));
-    let own = collect(Utf8Reader::new(inner()).into_bounded_lines(max), max);
-    let of_inner = collect(Utf8Reader::new(inner()).with_inner_buffer().into_bounded_lines(max), max);
-    assert_eq!(own, of_inner, "{input:02X?}");
-    own
+    let whole = collect(Utf8Reader::new(inner()).into_bounded_lines(max), max);
+    let short = collect(Utf8Reader::new(inner().at_most(1)).into_bounded_lines(max), max);
+    assert_eq!(whole, short, "{input:02X?}");
+    whole
 }
 
 fn collect<R: BufRead>(lines: BoundedLines<R>, max: usize) -> Lines {
@@ -425,7 +324,7 @@ fn bounded_lines_count_what_the_policy_repaired() {
     assert_eq!(lines.by_ref().map(Result::unwrap).collect::<Vec<_>>(), ["a\u{FFFD}\u{FFFD}", "b\u{FFFD}"]);
     let counters = lines.counters();
     assert_eq!((counters.total(), counters.of(utf8_codec::ErrorKind::InvalidLead)), (3, 2));
-    let strict = &mut Utf8Reader::new(&b"a\xFF"[..]).with_inner_buffer().into_bounded_lines(9);
+    let strict = &mut Utf8Reader::new(&b"a\xFF"[..]).into_bounded_lines(9);
     assert!(strict.next().unwrap().is_err());
     assert_eq!(strict.counters().total(), 1);
 }
@@ -440,13 +339,4 @@ fn a_line_without_an_end_is_discarded_in_constant_memory() {
     assert_eq!(lines.next().unwrap().unwrap(), "next");
     assert!(lines.next().is_none());
     assert!(lines.get_ref().decoder().offset() > 50 << 20);
-    let _: Utf8Reader<_, OwnBuffer> = lines.into_inner();
-}
-
-#[test]
-fn a_reader_of_the_inner_buffer_implements_read() {
-    let mut reader: Utf8Reader<_, InnerBuffer> = Utf8Reader::new(CRAB.as_bytes()).with_inner_buffer();
-    let mut text = String::new();
-    reader.read_to_string(&mut text).unwrap();
-    assert_eq!(text, CRAB);
 }

@@ -9,8 +9,6 @@ mod headers;
 mod message;
 mod obsolete;
 mod quoted_printable;
-#[cfg(feature = "io")]
-mod read;
 mod reports;
 mod text_types;
 mod transfer;

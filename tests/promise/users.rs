@@ -10,11 +10,11 @@ use futures::executor::block_on;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, Fragment, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::io::Utf8Reader;
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::validator::Utf8Validator;
-use utf8_codec::{ErrorKind, LineEnding, Utf8Error};
+use utf8_codec::{ErrorKind, ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
 
 use crate::support::hostile::{HostileReader, Step, steps};
 
@@ -180,44 +180,10 @@ async fn one_ill_formed_byte_does_not_end_a_session() {
 /// fragment ends inside a character is accepted without its last bytes.
 #[test]
 fn a_message_of_fragments_ends_inside_a_character() {
-    /// Frames of 2 bytes; the message ends with the buffer.
-    struct Pairs;
-    impl Decoder for Pairs {
-        type Item = Fragment<BytesMut>;
-        type Error = io::Error;
-
-        fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
-            Ok(match src.len() {
-                0 => None,
-                1 | 2 => Some(Fragment::Last(src.split())),
-                _ => Some(Fragment::More(src.split_to(2))),
-            })
-        }
-    }
-    let message = |bytes: &[u8]| {
-        let (mut codec, mut buffer) = (Utf8FramesCodec::new(Pairs).into_fragments(), BytesMut::from(bytes));
-        let (mut text, mut ended) = (String::new(), false);
-        while let Some(fragment) = codec.decode(&mut buffer)? {
-            let (part, last) = fragment.into_parts();
-            text.push_str(&part);
-            ended = last;
-        }
-        assert!(ended);
-        Ok::<_, utf8_codec::codec::Utf8FramesError<io::Error>>(text)
-    };
-    assert_eq!(
-        message("a\u{20AC}\u{1F980}".as_bytes()).unwrap(),
-        "a\u{20AC}\u{1F980}",
-        "well-formed frames are accepted"
-    );
-    let error = message(b"abc\xE2\x82").unwrap_err().utf8_error().unwrap();
-    assert_eq!(error, Utf8Error::new(3, ErrorKind::Truncated, 2));
-
-    // The same for a server that reads frames itself.
     let mut text = Utf8Validator::new();
     text.validate(b"ab").unwrap();
     text.validate(b"c\xE2\x82").unwrap();
-    assert_eq!(text.finish().unwrap_err(), error);
+    assert_eq!(text.finish().unwrap_err(), Utf8Error::new(3, ErrorKind::Truncated, 2));
 }
 
 /// psf/requests#3980, encode/httpx#2423, httpx-sse#34, tokio-rs/tokio#2657 and #791: a CRLF split across chunks makes
@@ -259,4 +225,22 @@ async fn an_ill_formed_byte_hides_the_events_after_it() {
 
     let ours: Vec<_> = SseStream::new(chunks()).map(|event| event.unwrap().data).collect().await;
     assert_eq!(ours, ["1", "2", "3"]);
+}
+
+/// dsh-tauri-desk#197, rtk-ai/rtk#2049: a UTF-8 error ends the reading of a child's output. The pipe closes, the child
+/// fails with EPIPE, and the rest of the output is lost.
+#[tokio::test]
+#[cfg_attr(not(unix), ignore = "there is no sh")]
+async fn the_whole_output_of_a_child_is_read() {
+    const SCRIPT: &str = r"printf 'start\n\377\376\nprogress 10%%\rprogress 100%%\rdone\n'";
+    use futures::TryStreamExt;
+    let child =
+        tokio::process::Command::new("sh").args(["-c", SCRIPT]).stdout(std::process::Stdio::piped()).spawn();
+    let mut child = child.expect("sh starts");
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let codec = Utf8LinesCodec::with_decoder(replace).with_line_ending(LineEnding::Any);
+    let output = FramedRead::new(child.stdout.take().unwrap(), codec);
+    let lines: Vec<_> = output.try_collect().await.unwrap();
+    assert_eq!(lines, ["start", "\u{FFFD}\u{FFFD}", "progress 10%", "progress 100%", "done"]);
+    assert!(child.wait().await.unwrap().success(), "the child wrote everything");
 }

@@ -3,6 +3,7 @@
 
 mod grpc;
 mod messages;
+mod repair;
 mod schema;
 
 #[path = "../support/mod.rs"]

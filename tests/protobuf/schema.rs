@@ -75,6 +75,24 @@ fn a_delimited_message_is_a_group() {
 }
 
 #[test]
+fn maps_are_not_delimited() {
+    let entry = [field("key", 1, STRING, ""), field("value", 2, MESSAGE, ".M")];
+    let mut entry = descriptor("Entry", &entry);
+    bytes(&mut entry, 7, [7 << 3, 1]);
+    let fields =
+        [field("s", 1, STRING, ""), field("map", 2, MESSAGE, ".M.Entry"), field("m", 3, MESSAGE, ".M")];
+    let mut m = descriptor("M", &fields);
+    bytes(&mut m, 3, entry);
+    let mut file = file("editions", "", &[m]);
+    number(&mut file, 14, 1000);
+    bytes(&mut file, 8, features(50, 5, 2));
+    let mut validator = StringValidator::new(&schema_of(&file), "M").unwrap();
+    // What Python writes.
+    validator.validate(b"\x12\x08\x0A\x01k\x12\x03\x0A\x01a\x1B\x0A\x01b\x1C").unwrap();
+    assert_eq!(validator.validate(b"\x12\x05\x12\x03\x0A\x01\xFF").unwrap_err().names(), "map.value.s");
+}
+
+#[test]
 fn extensions_are_fields_of_the_message_that_they_extend() {
     let mut extension = field("e", 1000, STRING, "");
     bytes(&mut extension, 2, ".p.M");

@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const WARM_UP: usize = 50;
-const ROUNDS: usize = 500;
+const ROUNDS: usize = 100;
 
 /// Asserts that a round does not allocate after some rounds in which the buffers grow.
 #[track_caller]

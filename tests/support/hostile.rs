@@ -81,7 +81,7 @@ impl Stream for HostileStream {
 
 /// A reader that is pending before every operation, returns one step at a time, and must not be polled after its end.
 ///
-/// It implements the traits of std, tokio and futures-io. As a buffered reader its buffer is the current step.
+/// It implements the traits of std, tokio and futures-io.
 #[derive(Debug)]
 pub struct HostileReader {
     steps: VecDeque<Step>,
@@ -163,16 +163,6 @@ impl io::Read for HostileReader {
     }
 }
 
-impl io::BufRead for HostileReader {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.fill_blocking()
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.take(bytes);
-    }
-}
-
 impl tokio::io::AsyncRead for HostileReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -183,29 +173,9 @@ impl tokio::io::AsyncRead for HostileReader {
     }
 }
 
-impl tokio::io::AsyncBufRead for HostileReader {
-    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        self.get_mut().fill(cx)
-    }
-
-    fn consume(mut self: Pin<&mut Self>, bytes: usize) {
-        self.take(bytes);
-    }
-}
-
 impl futures::io::AsyncRead for HostileReader {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         self.read(cx, buf.len(), |bytes| buf[..bytes.len()].copy_from_slice(bytes))
-    }
-}
-
-impl futures::io::AsyncBufRead for HostileReader {
-    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        self.get_mut().fill(cx)
-    }
-
-    fn consume(mut self: Pin<&mut Self>, bytes: usize) {
-        self.take(bytes);
     }
 }
 

@@ -19,12 +19,12 @@ pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
     }
 }
 
-/// Calls `check` with partitions of a longer input: the whole input, byte by byte, two chunks split at every position,
-/// and `random` partitions that may have empty chunks.
+/// Calls `check` with partitions of a longer input: the whole input, byte by byte, two chunks split at every position (of more
+/// than 1000 bytes, at every second or more), and `random` partitions that may have empty chunks.
 pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8]])) {
     check(&[input]);
     check(&input.chunks(1).collect::<Vec<_>>());
-    for cut in 0..=input.len() {
+    for cut in (0..=input.len()).step_by(1 + input.len() / 1000) {
         check(&[&input[..cut], &input[cut..]]);
     }
     let mut rng = Rng::new(input.len() as u64);

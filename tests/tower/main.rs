@@ -2,7 +2,8 @@
 #![allow(missing_docs)]
 
 mod drain;
-mod grpc;
+#[cfg(feature = "protobuf")]
+mod protobuf;
 mod rejection;
 mod reports;
 mod request;

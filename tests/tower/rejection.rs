@@ -1,19 +1,21 @@
 //! `Rejection` in handlers, and in engines without a body type.
 
+use core::convert::Infallible;
+
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::routing::post;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body::Body as _;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Full};
 use serde_json::Value;
-use tower::ServiceExt;
+use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::content_type::ContentType;
 use utf8_codec::http::{
     BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, MultipartError, ProblemBody, Reason,
-    Rejection, Utf8Body, Utf8BodyError,
+    Rejection, UncheckablePolicy, Utf8Body, Utf8BodyError,
 };
-use utf8_codec::tower::ValidateUtf8RequestLayer;
+use utf8_codec::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 async fn problem<B: http_body::Body>(response: Response<B>) -> (StatusCode, Value)
@@ -95,7 +97,7 @@ async fn behind_a_layer(body: Body) -> Result<String, Response<ProblemBody>> {
 async fn axum_handlers_can_return_the_response_of_the_layer() {
     let layer = ValidateUtf8RequestLayer::streaming().with_rejection_response(|rejection| {
         let mut response = rejection.to_response();
-        response.headers_mut().insert("x-from", http::HeaderValue::from_static("layer"));
+        response.headers_mut().insert("x-from", HeaderValue::from_static("layer"));
         response
     });
     let app: Router = Router::new()
@@ -376,4 +378,46 @@ fn a_filter_ends_with_its_error() {
     filter.finish();
     assert!(filter.next().is_none());
     assert_eq!(format!("{filter:?}"), "BodyFilter { offset: 7, .. }");
+}
+
+#[test]
+fn the_type_of_the_message_decides_which_response_it_is() {
+    let mut rejection = Rejection::new(MessageKind::Request, Reason::LengthPrefixed);
+    for (content_type, is_grpc) in [
+        (None, false),
+        (Some("application/grpc"), true),
+        (Some("Application/GRPC+json"), true),
+        (Some("application/grpc;a"), true),
+        (Some("application/grpc-web+proto"), false),
+        (Some("application/grpcx"), false),
+        (Some("application/grp"), false),
+    ] {
+        rejection.content_type = content_type.map(HeaderValue::from_static);
+        assert_eq!(rejection.is_grpc(), is_grpc, "{content_type:?}");
+        let response = rejection.to_response();
+        assert_eq!(response.status(), if is_grpc { 200 } else { 415 }, "{content_type:?}");
+        assert_eq!(response.body().is_end_stream(), is_grpc, "{content_type:?}");
+        assert_eq!(response.headers().get("grpc-status").is_some(), is_grpc, "{content_type:?}");
+    }
+    let name = "a%41".parse().unwrap();
+    let reason = Reason::Header(name, utf8_codec::from_utf8(b"\xFF").unwrap_err());
+    let rejection = Rejection::new(MessageKind::Response, reason);
+    let message = "field a%2541: ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)";
+    let fields = [("content-type", "application/grpc"), ("grpc-status", "13"), ("grpc-message", message)];
+    assert_eq!(rejection.grpc_fields(), fields.map(|(name, value)| (name, value.to_owned())));
+}
+
+#[tokio::test]
+async fn a_rejected_response_is_an_internal_error() {
+    let rules = BodyRules::for_responses().with_length_prefixed(UncheckablePolicy::Reject);
+    let service =
+        ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |_: Request<()>| {
+            let response = Response::builder().header("content-type", "application/grpc");
+            Ok::<_, Infallible>(response.body(Full::<Bytes>::from("x")).unwrap())
+        }));
+    let response = service.oneshot(Request::new(())).await.unwrap();
+    assert_eq!(
+        (response.status(), &response.headers()["grpc-status"]),
+        (StatusCode::OK, &HeaderValue::from_static("13"))
+    );
 }

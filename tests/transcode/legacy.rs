@@ -25,7 +25,7 @@ fn random_input_agrees_with_the_whole_in_every_partition() {
     let mut rng = Rng::new(44);
     for &encoding in LEGACY {
         let index = index(encoding);
-        for round in 0..80 {
+        for round in 0..40 {
             let input = dirty(&mut rng, &index, 1 + round % 9);
             let parts = decode(encoding, &input);
             let errors: Vec<_> = parts.iter().filter_map(|part| part.as_ref().err().copied()).collect();

@@ -91,7 +91,7 @@ fn every_pair_of_encodings_agrees_with_the_oracle() {
     let mut rng = Rng::new(4);
     for &from in OWN {
         for &to in OWN {
-            for round in 0..60 {
+            for round in 0..40 {
                 let bits = rng.below(16);
                 let open = Open {
                     surrogates: bits & 1 != 0,

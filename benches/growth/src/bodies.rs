@@ -95,11 +95,6 @@ pub(crate) fn rows() -> Vec<Row> {
             for max in [0, 100, usize::MAX] {
                 let own = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
                 own.into_bounded_lines(max).for_each(sink);
-                // The buffer of a slice is the whole slice.
-                Utf8Reader::with_decoder(bytes, text)
-                    .with_inner_buffer()
-                    .into_bounded_lines(max)
-                    .for_each(sink);
             }
             let mut reader = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
             while let Ok(Some(part)) = reader.read_str_chunk() {

@@ -6,10 +6,10 @@ use bytes::{Bytes, BytesMut};
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
 use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{
-    Fragment, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
+    Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
 };
 use utf8_codec::stream::SseStream;
 use utf8_codec::transcode::Encoding;
@@ -98,9 +98,6 @@ pub(crate) fn rows() -> Vec<Row> {
                 drive(Utf8FramesCodec::with_decoder(codec, text), bytes, chunk, drop);
             },
         ));
-        rows.push(Row::new(format!("Utf8FragmentsCodec, {name}"), TEXT, move |bytes, chunk| {
-            drive(Utf8FramesCodec::with_decoder(Reads, text).into_fragments(), bytes, chunk, drop);
-        }));
     }
     for (name, text, limit) in
         [("Strict, at most 16 bytes", TextDecoder::new(), 16), ("Replace, no limit", replace, usize::MAX)]
@@ -129,10 +126,6 @@ pub(crate) fn rows() -> Vec<Row> {
     );
     for limit in [16, usize::MAX] {
         let name = |codec: &str| format!("{codec}, at most {limit} bytes");
-        let inputs = [NETSTRINGS, LONG_NETSTRINGS, ASCII];
-        rows.push(Row::new(name("NetstringCodec"), inputs, move |bytes, chunk| {
-            drive(NetstringCodec::new().with_max_length(limit), bytes, chunk, drop);
-        }));
         let inputs = [COUNTED, ASCII, LF, LINES_THEN_ASCII];
         rows.push(Row::new(name("OctetCountingCodec"), inputs, move |bytes, chunk| {
             drive(
@@ -175,21 +168,4 @@ pub(crate) fn rows() -> Vec<Row> {
         }
     }
     rows
-}
-
-/// Every read is a fragment. One that ends in `a` ends its message.
-struct Reads;
-
-impl Decoder for Reads {
-    type Item = Fragment<BytesMut>;
-    type Error = std::io::Error;
-
-    fn decode(&mut self, src: &mut BytesMut) -> std::io::Result<Option<Fragment<BytesMut>>> {
-        let payload = src.split_to(src.len().min(64));
-        Ok(match payload.last() {
-            None => None,
-            Some(b'a') => Some(Fragment::Last(payload)),
-            Some(_) => Some(Fragment::More(payload)),
-        })
-    }
 }

@@ -83,8 +83,6 @@ repeated! {
     DATA_LINES: "data:a" = b"data:a\n";
     EMPTY_DATA_LINES: "data" = b"data\r";
     EVENTS: "events" = b"event:a\rdata:a\xFF\r\nid:1\n\n";
-    NETSTRINGS: "1:a," = b"1:a,";
-    LONG_NETSTRINGS: "20: ... ," = b"20:aaaaaaaaaaaaaaaaaaaa,";
     COUNTED: "1 a" = b"1 a";
     MESSAGES: "Content-Length" = b"Content-Length: 1\r\n\r\na";
     JSON_TEXTS: "RS a LF" = b"\x1Ea\n";

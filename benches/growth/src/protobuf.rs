@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use utf8_codec::protobuf::StringValidator;
+use utf8_codec::protobuf::{GrpcValidator, StringValidator};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
 use crate::Row;
@@ -22,6 +22,12 @@ const MESSAGES: [Input; 5] = [
     Input { name: "nested groups", bytes: |size| [[0x1B; 100], [0x1C; 100]].concat().repeat(size / 200) },
 ];
 
+/// Empty messages of gRPC, and messages with an ill-formed byte.
+const GRPC: [Input; 2] = [
+    Input { name: "empty messages", bytes: |size| vec![0; size] },
+    Input { name: "ill-formed strings", bytes: |size| b"\0\0\0\0\x03\x0A\x01\xFF".repeat(size / 8) },
+];
+
 fn nested() -> Vec<u8> {
     (0..100).fold(b"\x0A\x01\xFF".to_vec(), |inner, _| {
         let mut out = Vec::new();
@@ -35,16 +41,34 @@ pub(crate) fn rows() -> Vec<Row> {
     let schema = schema_of(&file("proto3", "", &[descriptor("M", &fields)]));
     let policies =
         [("strict", ErrorPolicy::Strict), ("substitute", ErrorPolicy::Substitute(Ascii::QUESTION_MARK))];
-    let row = |(name, policy)| {
+    let of = |policy| {
         let decoder = TextDecoder::new().with_error_policy(policy);
-        let validator = StringValidator::with_decoder(&schema, "M", decoder).expect("the message");
-        Row::new(format!("StringValidator, {name}"), MESSAGES, move |input, chunk| {
-            let mut validator = validator.clone();
+        StringValidator::with_decoder(&schema, "M", decoder).expect("the message")
+    };
+    let mut rows = Vec::new();
+    for (name, policy) in policies {
+        let message = of(policy);
+        let body = GrpcValidator::new(message.clone());
+        rows.push(Row::new(format!("StringValidator, {name}"), MESSAGES, move |input, chunk| {
+            let mut validator = message.clone();
             for chunk in input.chunks(chunk) {
                 let _ = validator.feed_with(chunk, |edit| drop(black_box(edit)));
             }
             let _ = black_box(validator.finish());
-        })
-    };
-    policies.into_iter().map(row).collect()
+        }));
+        rows.push(Row::new(format!("GrpcValidator, {name}"), GRPC, move |input, chunk| {
+            let mut validator = body.clone();
+            for chunk in input.chunks(chunk) {
+                let _ = validator.feed_with(chunk, |edit| drop(black_box(edit)));
+            }
+            let _ = black_box(validator.finish());
+        }));
+    }
+    let message = of(ErrorPolicy::Replace);
+    let body = GrpcValidator::new(message.clone());
+    let repair = move |input: &[u8], _| drop(black_box(message.clone().repair(input)));
+    rows.push(Row::new("StringValidator::repair", MESSAGES, repair).whole_only());
+    let repair = move |input: &[u8], _| drop(black_box(body.clone().repair(input)));
+    rows.push(Row::new("GrpcValidator::repair", GRPC, repair).whole_only());
+    rows
 }

@@ -33,10 +33,6 @@ mod replacement;
 mod serve;
 mod server;
 mod shell;
-#[cfg(unix)]
-mod signals;
-#[cfg(not(unix))]
-#[path = "signals_elsewhere.rs"]
 mod signals;
 mod sockets;
 mod temporary;

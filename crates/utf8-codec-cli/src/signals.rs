@@ -1,35 +1,64 @@
-//! SIGTERM, SIGINT and SIGHUP.
+//! SIGTERM, SIGINT and SIGHUP, or Ctrl-C on systems without Unix signals.
 
-use std::io;
+pub(super) use imp::Signals;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing::info;
+#[cfg(unix)]
+mod imp {
+    use std::io;
 
-/// SIGTERM and SIGINT, which end a server, and SIGHUP, which does not.
-#[derive(Debug)]
-pub(super) struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    use tracing::info;
 
-impl Signals {
-    /// Installs the handlers. After this call none of the signals ends the process.
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hang_up: signal(SignalKind::hangup())?,
-        })
+    /// SIGTERM and SIGINT, which end a server, and SIGHUP, which does not.
+    #[derive(Debug)]
+    pub(crate) struct Signals {
+        terminate: Signal,
+        interrupt: Signal,
+        hang_up: Signal,
     }
 
-    /// Waits for SIGTERM or SIGINT. SIGHUP, which arrives when a terminal closes, is only logged.
-    pub(super) async fn next(&mut self) {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.interrupt.recv() => return,
-                _ = self.hang_up.recv() => info!("SIGHUP is ignored: there is no configuration to reload"),
+    impl Signals {
+        /// Installs the handlers. After this call none of the signals ends the process.
+        pub(crate) fn new() -> io::Result<Self> {
+            Ok(Self {
+                terminate: signal(SignalKind::terminate())?,
+                interrupt: signal(SignalKind::interrupt())?,
+                hang_up: signal(SignalKind::hangup())?,
+            })
+        }
+
+        /// Waits for SIGTERM or SIGINT. SIGHUP, which arrives when a terminal closes, is only logged.
+        pub(crate) async fn next(&mut self) {
+            loop {
+                tokio::select! {
+                    _ = self.terminate.recv() => return,
+                    _ = self.interrupt.recv() => return,
+                    _ = self.hang_up.recv() => info!("SIGHUP is ignored: there is no configuration to reload"),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod imp {
+    use std::io;
+
+    /// The signals that end a server.
+    #[derive(Debug)]
+    pub(crate) struct Signals;
+
+    impl Signals {
+        /// Does nothing: the first call of [`next`](Self::next) installs the handler.
+        pub(crate) fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// Waits for the next Ctrl-C.
+        pub(crate) async fn next(&mut self) {
+            if tokio::signal::ctrl_c().await.is_err() {
+                // The handler could not be installed, so this waits forever.
+                core::future::pending().await
             }
         }
     }

@@ -23,7 +23,8 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utf8_codec::http::{
-    BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy,
+    BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, ProtobufTypes,
+    UncheckablePolicy,
 };
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::proxy::ForwardPolicy;
@@ -32,7 +33,6 @@ use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 
 pub use self::error::ConfigError;
 use self::protobuf::Document as ProtobufDocument;
-pub use self::protobuf::Messages;
 use self::subset::subset;
 use self::types::TypePattern;
 
@@ -58,7 +58,7 @@ pub struct Settings {
     only_reports: bool,
     request_rules: BodyRules,
     response_rules: BodyRules,
-    protobuf: Option<Arc<Messages>>,
+    protobuf: Option<Arc<ProtobufTypes>>,
     max_websocket_message: Option<u64>,
     compression: CompressionPolicy,
 }
@@ -224,7 +224,7 @@ impl Settings {
     }
 
     /// Returns which types the messages of protobuf have, if their strings are checked.
-    pub fn protobuf(&self) -> Option<&Messages> {
+    pub fn protobuf(&self) -> Option<&ProtobufTypes> {
         self.protobuf.as_deref()
     }
 

@@ -1,5 +1,7 @@
 //! Counters, dynamic metadata and log lines, for both filters.
 
+use core::cell::Cell;
+
 use utf8_codec::ErrorKind;
 use utf8_codec::http::{MessageKind, Reason};
 
@@ -26,6 +28,9 @@ pub(crate) struct Counters {
     /// The number of messages that were rejected or reported for a reason other than ill-formed text.
     other: usize,
 }
+
+/// The number of bytes that are counted at once.
+const MANY: u64 = 256 * 1024;
 
 /// The reason to reject a configuration for which Envoy defines no counters.
 const UNDEFINED: &str = "the counters cannot be defined";
@@ -60,9 +65,19 @@ impl Counters {
         host.count(self.streams, 1);
     }
 
-    pub(crate) fn received(&self, host: impl Host, bytes: usize) {
+    /// Counts bytes. A call of Envoy for each read would cost about 1 % of its CPU, so fewer than [`MANY`] wait in `uncounted`.
+    pub(crate) fn received(&self, host: impl Host, uncounted: &Cell<u64>, bytes: usize) {
+        uncounted.set(uncounted.get() + bytes as u64);
+        if uncounted.get() >= MANY {
+            self.ended(host, uncounted);
+        }
+    }
+
+    /// Counts the bytes that wait.
+    pub(crate) fn ended(&self, host: impl Host, uncounted: &Cell<u64>) {
+        let bytes = uncounted.take();
         if bytes > 0 {
-            host.count(self.bytes, bytes as u64);
+            host.count(self.bytes, bytes);
         }
     }
 

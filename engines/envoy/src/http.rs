@@ -50,6 +50,7 @@ struct Filter {
     /// Whether the request or the response was rejected, or a hook panicked. Further data is dropped, and Envoy's own
     /// response passes.
     is_over: Cell<bool>,
+    uncounted: Cell<u64>,
 }
 
 /// The differences between a request and a response.
@@ -97,6 +98,7 @@ impl Filter {
             is_head: Cell::new(false),
             is_grpc: Cell::new(false),
             is_over: Cell::new(false),
+            uncounted: Cell::new(0),
         }
     }
 
@@ -345,7 +347,7 @@ impl Filter {
 
     fn observe(&self, stream: Stream, way: Way, outcome: &Outcome) {
         let counters = &self.shared.counters;
-        counters.received(stream, outcome.len);
+        counters.received(stream, &self.uncounted, outcome.len);
         counters.repaired(stream, outcome.repaired);
         if let Verdict::Reported(reason) = &outcome.verdict {
             counters.rejected(stream, way.message, reason, true);

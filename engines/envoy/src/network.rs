@@ -29,6 +29,7 @@ struct Filter {
     shared: Arc<Shared>,
     read: Cell<Direction>,
     write: Cell<Direction>,
+    uncounted: Cell<u64>,
 }
 
 /// The state of one direction.
@@ -51,7 +52,8 @@ const PANICKED: &str = "utf8_codec_panicked";
 
 impl Filter {
     const fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, read: Cell::new(Direction::Start), write: Cell::new(Direction::Start) }
+        let read = Cell::new(Direction::Start);
+        Self { shared, read, write: Cell::new(Direction::Start), uncounted: Cell::new(0) }
     }
 
     fn started(&self, connection: Connection) -> u32 {
@@ -90,7 +92,7 @@ impl Filter {
             outcome
         });
         assert_eq!(outcome.len, len, "a part of the data was not checked");
-        counters.received(connection, outcome.len);
+        counters.received(connection, &self.uncounted, outcome.len);
         counters.repaired(connection, outcome.repaired);
         match &outcome.verdict {
             Verdict::Pass => {}
@@ -283,9 +285,15 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_write(
 }
 
 #[unsafe(no_mangle)]
-const extern "C" fn envoy_dynamic_module_on_network_filter_event(
-    _envoy: EnvoyPtr,
-    _module: ModulePtr,
+unsafe extern "C" fn envoy_dynamic_module_on_network_filter_event(
+    envoy: EnvoyPtr,
+    module: ModulePtr,
     _event: u32,
 ) {
+    let run = |filter: &Filter, connection| {
+        filter.shared.counters.ended(connection, &filter.uncounted);
+        network_status::CONTINUE
+    };
+    // SAFETY: the pointers are those of this hook.
+    unsafe { hook(envoy, module, run) };
 }

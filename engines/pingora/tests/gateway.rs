@@ -375,11 +375,16 @@ fn the_body_of_a_request_with_upgrade_is_checked() {
     }
 }
 
+const UPGRADE: &str = "host: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n";
+
 #[test]
-fn bytes_pass_both_ways_after_an_upgrade() {
-    const UPGRADE: &str = "host: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n";
+fn bytes_pass_both_ways_after_an_upgrade_without_a_check() {
     let (upstream, received) = upgrading_server(false);
-    for settings in ["{}", r#"{"mode": "buffered"}"#, r#"{"on_error": "replace"}"#] {
+    for settings in [
+        r#"{"websocket": "pass"}"#,
+        r#"{"websocket": "pass", "mode": "buffered"}"#,
+        r#"{"websocket": "pass", "on_error": "replace"}"#,
+    ] {
         let gateway = Gateway::new(settings, upstream);
         let get = format!("GET /a HTTP/1.1\r\n{UPGRADE}\r\n");
         let post =
@@ -400,6 +405,20 @@ fn bytes_pass_both_ways_after_an_upgrade() {
             }
         }
     }
+}
+
+#[test]
+fn bytes_that_are_no_frame_close_a_websocket_connection_with_1002() {
+    let (upstream, _received) = upgrading_server(false);
+    let gateway = Gateway::new("{}", upstream);
+    let mut stream = gateway.connect();
+    write!(stream, "GET /a HTTP/1.1\r\n{UPGRADE}\r\n").unwrap();
+    let response = Message::read(&mut stream);
+    assert!(response.head.starts_with("http/1.1 101"), "{response:?}");
+    stream.write_all(b"\xFFab").unwrap();
+    let mut close = [0; 4];
+    stream.read_exact(&mut close).unwrap();
+    assert_eq!((close[0], u16::from_be_bytes([close[2], close[3]])), (0x88, 1002));
 }
 
 #[test]

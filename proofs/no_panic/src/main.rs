@@ -15,7 +15,7 @@ use core::hint::black_box;
 use core::panic::PanicInfo;
 
 use utf8_codec::boundary::{
-    Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
+    Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
 };
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error, from_utf8};
@@ -96,9 +96,6 @@ fn validator(bytes: &mut [u8], mut mask: Mask) {
 #[inline(never)]
 fn boundaries(bytes: &[u8], index: usize) {
     black_box((floor_boundary(bytes, index), ceil_boundary(bytes, index), unfinished_len(bytes)));
-    let mut resync = Resync::new();
-    black_box(resync.split(bytes));
-    black_box((resync.split(bytes), resync.skipped()));
 }
 
 #[inline(never)]

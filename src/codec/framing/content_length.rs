@@ -43,11 +43,7 @@ const MAX_HEADER: usize = 4 * 1024;
 
 const CRLF: &[u8] = b"\r\n";
 
-impl Default for ContentLengthCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(ContentLengthCodec);
 
 impl ContentLengthCodec {
     /// The default limit of a payload: 8 MiB.
@@ -58,7 +54,7 @@ impl ContentLengthCodec {
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         let fields = Fields { length: None, searched: 0 };
-        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, None).skip_after_frames(b"\r\n"), fields }
+        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH).skip_after_frames(b"\r\n"), fields }
     }
 
     /// Sets the limit of a payload that is read, in bytes.
@@ -77,6 +73,7 @@ impl ContentLengthCodec {
 impl Fields {
     /// Reads header fields up to the empty line and returns the length of the payload. Returns `None` if the header is
     /// incomplete.
+    #[inline]
     fn read(&mut self, reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
         loop {
             let read = reader.offset().wrapping_sub(reader.start()) as usize;
@@ -134,11 +131,13 @@ impl Decoder for ContentLengthCodec {
     type Item = Bytes;
     type Error = FramingError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         let fields = &mut self.fields;
         self.reader.decode(src, |reader, src| fields.read(reader, src))
     }
 
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         let fields = &mut self.fields;
         let decoded = self.reader.decode_eof(src, |reader, src| fields.read(reader, src));

@@ -29,11 +29,6 @@ pub enum FramingError {
         /// The limit of the payload in bytes.
         limit: usize,
     },
-    /// The byte after the payload is not the terminator of the frame. The rest of the stream is discarded.
-    InvalidTrailer {
-        /// The offset of the byte.
-        offset: u64,
-    },
     /// The stream, or a JSON text before the next one, ended inside a frame, or the start of a JSON text is missing.
     Truncated {
         /// The offset of the frame.
@@ -59,7 +54,6 @@ impl fmt::Display for FramingError {
             Self::FrameTooLong { offset, limit } => {
                 write!(f, "the frame at byte {offset} is longer than {}", ByteCount(*limit))
             }
-            Self::InvalidTrailer { offset } => write!(f, "the frame does not end at byte {offset}"),
             Self::Truncated { offset } => write!(f, "the frame at byte {offset} is cut off"),
             Self::InvalidPayload { position } => write!(f, "the payload cannot be framed: byte {position}"),
             Self::Io(error) => error.fmt(f),

@@ -64,11 +64,7 @@ enum State {
     Discard,
 }
 
-impl Default for JsonSequenceCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(JsonSequenceCodec);
 
 impl JsonSequenceCodec {
     /// The default limit of a text: 8 MiB.
@@ -119,6 +115,7 @@ impl JsonSequenceCodec {
         found.is_some()
     }
 
+    #[inline]
     fn next(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         loop {
             match self.state {
@@ -167,6 +164,7 @@ impl JsonSequenceCodec {
     }
 
     /// Removes and returns the text at the front of `src`, which has `length` bytes and a terminator.
+    #[inline]
     fn take(&mut self, src: &mut BytesMut, length: usize, terminator: usize) -> Result<Bytes, FramingError> {
         let (offset, value) = (self.offset, self.value);
         let mut text = src.split_to(length + terminator);
@@ -207,10 +205,12 @@ impl Decoder for JsonSequenceCodec {
     type Item = Bytes;
     type Error = FramingError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         self.next(src)
     }
 
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         let decoded = self.next(src);
         match decoded {

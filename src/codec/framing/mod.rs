@@ -1,5 +1,4 @@
-//! Framing with a length before the payload (syslog over TCP, the Language Server Protocol, netstrings), and JSON text
-//! sequences.
+//! Framing with a length before the payload (syslog over TCP, the Language Server Protocol), and JSON text sequences.
 //!
 //! For servers and clients of protocols whose framing is usually implemented in the application. Each codec reads and
 //! writes frames of bytes. [`Utf8FramesCodec`](super::Utf8FramesCodec) converts them to text:
@@ -8,10 +7,9 @@
 //! |---|---|---|
 //! | [`OctetCountingCodec`] | `5 hello` | syslog over TCP and TLS (RFC 6587, RFC 5425) |
 //! | [`ContentLengthCodec`] | `Content-Length: 5`, an empty line, `hello` | the Language Server Protocol, the Debug Adapter Protocol |
-//! | [`NetstringCodec`] | `5:hello,` | netstrings: SCGI, QMTP, djb's tools |
 //! | [`JsonSequenceCodec`] | RS `"hello"` LF | JSON text sequences (RFC 7464), `application/json-seq` |
 //!
-//! Some senders write a line break after each frame. It is skipped, except after a netstring.
+//! Some senders write a line break after each frame. It is skipped.
 //!
 //! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](crate::LineEnding::Ascii). For lengths
 //! in binary see `LengthDelimitedCodec` of tokio-util.
@@ -45,10 +43,9 @@
 //!
 //! # Errors
 //!
-//! [`FramingError`], with an absolute offset. After an invalid header or trailer, or a header that is too long, the
-//! codec cannot find the next frame: it reports the error once and discards the rest of the stream.
-//! [`JsonSequenceCodec`] continues after every error. A frame that is too long is skipped, and the frames after it are
-//! read normally.
+//! [`FramingError`], with an absolute offset. After a header that is invalid or too long the codec cannot find the next
+//! frame: it reports the error once and discards the rest of the stream. [`JsonSequenceCodec`] continues
+//! after every error. A frame that is too long is skipped, and the frames after it are read normally.
 //!
 //! # Limits
 //!
@@ -72,13 +69,11 @@ mod content_length;
 mod error;
 mod json_sequence;
 mod json_value;
-mod netstring;
 mod octet_counting;
 mod reader;
 
 pub use content_length::ContentLengthCodec;
 pub use error::FramingError;
 pub use json_sequence::JsonSequenceCodec;
-pub use netstring::NetstringCodec;
 pub use octet_counting::OctetCountingCodec;
 pub use reader::MAX_DIGITS;

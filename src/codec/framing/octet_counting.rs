@@ -53,11 +53,7 @@ enum Framing {
     Discard,
 }
 
-impl Default for OctetCountingCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(OctetCountingCodec);
 
 impl OctetCountingCodec {
     /// The default limit of a message: 64 KiB.
@@ -65,7 +61,7 @@ impl OctetCountingCodec {
 
     /// Creates a codec with the default limit.
     pub const fn new() -> Self {
-        let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH, None).skip_after_frames(b"\r\n\0");
+        let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH).skip_after_frames(b"\r\n\0");
         Self { reader, framing: Framing::Counted, searched: 0 }
     }
 
@@ -130,6 +126,7 @@ impl OctetCountingCodec {
         self.framing = Framing::Lines;
     }
 
+    #[inline]
     fn decode_line(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         loop {
             let found = find_trailer(src, self.searched);
@@ -169,13 +166,14 @@ fn find_trailer(src: &[u8], searched: usize) -> Option<(usize, usize)> {
 }
 
 fn header(reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
-    reader.digits(src, b' ', false)
+    reader.digits(src, b' ')
 }
 
 impl Decoder for OctetCountingCodec {
     type Item = Bytes;
     type Error = FramingError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         if !self.decide(src) {
             return Ok(None);
@@ -187,6 +185,7 @@ impl Decoder for OctetCountingCodec {
     }
 
     /// Same as [`decode`](Decoder::decode), but the last line needs no trailer.
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         if !self.decide(src) {
             return Ok(None);

@@ -15,8 +15,6 @@ pub(super) const DEFAULT_MAX_LENGTH: usize = 8 * 1024 * 1024;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameReader {
     pub(super) max_length: usize,
-    /// The byte that must follow each payload, if the format has one.
-    trailer: Option<u8>,
     /// Bytes that are skipped between two frames. No header starts with one of them.
     skipped: &'static [u8],
     /// The absolute offset of the front of the buffer.
@@ -35,15 +33,13 @@ enum State {
     Payload(usize),
     /// In a payload that is too long. This number of its bytes has not been skipped yet.
     Skip(u64),
-    /// After a payload that was too long, before its trailer.
-    Trailer,
     /// After an error. The next frame cannot be found.
     Failed,
 }
 
 impl FrameReader {
-    pub(super) const fn new(max_length: usize, trailer: Option<u8>) -> Self {
-        Self { max_length, trailer, skipped: &[], offset: 0, start: 0, state: State::Header }
+    pub(super) const fn new(max_length: usize) -> Self {
+        Self { max_length, skipped: &[], offset: 0, start: 0, state: State::Header }
     }
 
     /// Sets the bytes that are skipped after a frame, in any number.
@@ -100,15 +96,10 @@ impl FrameReader {
                     Err(error) => return Err(self.fail(error)),
                 },
                 State::Payload(length) => {
-                    let trailer = usize::from(self.trailer.is_some());
-                    if src.len().checked_sub(trailer).is_none_or(|available| available < length) {
+                    if src.len() < length {
                         return Ok(None);
                     }
-                    if self.trailer.is_some_and(|trailer| src[length] != trailer) {
-                        let offset = self.offset.wrapping_add(length as u64);
-                        return Err(self.fail(FramingError::InvalidTrailer { offset }));
-                    }
-                    return Ok(Some(self.take(src, length, trailer)));
+                    return Ok(Some(self.take(src, length, 0)));
                 }
                 State::Skip(remaining) => {
                     let skipped = usize::try_from(remaining).unwrap_or(usize::MAX).min(src.len());
@@ -116,17 +107,6 @@ impl FrameReader {
                     self.state = State::Skip(remaining - skipped as u64);
                     if skipped as u64 != remaining {
                         return Ok(None);
-                    }
-                    self.state = State::Trailer;
-                }
-                State::Trailer => {
-                    if let Some(trailer) = self.trailer {
-                        let Some(&byte) = src.first() else { return Ok(None) };
-                        if byte != trailer {
-                            let offset = self.offset;
-                            return Err(self.fail(FramingError::InvalidTrailer { offset }));
-                        }
-                        self.advance(src, 1);
                     }
                     self.end_frame();
                 }
@@ -159,7 +139,7 @@ impl FrameReader {
         match self.state {
             State::Skip(remaining) => remaining >= src.len() as u64,
             State::Failed => true,
-            State::Header | State::Between | State::Payload(_) | State::Trailer => false,
+            State::Header | State::Between | State::Payload(_) => false,
         }
     }
 
@@ -196,23 +176,15 @@ impl FrameReader {
         error
     }
 
-    /// Reads a length of decimal digits, followed by `end`. Leading zeros are not allowed. A single zero is allowed if
-    /// `zero` is set.
-    pub(super) fn digits(
-        &mut self,
-        src: &mut BytesMut,
-        end: u8,
-        zero: bool,
-    ) -> Result<Option<u64>, FramingError> {
+    /// Reads a length of decimal digits without leading zeros, followed by `end`.
+    pub(super) fn digits(&mut self, src: &mut BytesMut, end: u8) -> Result<Option<u64>, FramingError> {
         let mut length = 0;
         for (at, &byte) in src.iter().enumerate() {
             if byte == end && at > 0 {
                 self.advance(src, at + 1);
                 return Ok(Some(length));
             }
-            // With `zero`, a 0 alone is a length.
-            let leads_with_zero = at == usize::from(zero) && src[0] == b'0';
-            if !byte.is_ascii_digit() || leads_with_zero {
+            if !byte.is_ascii_digit() || src[0] == b'0' {
                 return Err(FramingError::InvalidHeader { offset: self.offset.wrapping_add(at as u64) });
             }
             if at == MAX_DIGITS {

@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use bytes::BytesMut;
 use bytestring::ByteString;
-use tokio_util::codec::Decoder;
+use tokio_util::codec::{Decoder, Encoder};
 
 use super::block::{Block, Data, SMALL_BUFFER};
-use super::event::{Event, MESSAGE};
+use super::event::{Comment, Event, MESSAGE, Retry};
 use crate::codec::error::{CodecError, LineStart};
 use crate::codec::line_reader::LineReader;
 use crate::line_ending::LineEnding;
@@ -16,8 +16,8 @@ use crate::text::{Counters, TextDecoder};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`](super::Comment) and
-/// [`Retry`](super::Retry). The [module](super) describes the format.
+/// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`] and
+/// [`Retry`]. The [module](super) describes the format.
 ///
 /// # Errors
 ///
@@ -79,11 +79,7 @@ pub struct SseCodec {
     is_new_retry: bool,
 }
 
-impl Default for SseCodec {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(SseCodec);
 
 impl SseCodec {
     /// The default limit of a line and of an event: 8 MiB, enough for an image in base64.
@@ -414,5 +410,43 @@ impl Decoder for SseCodec {
         }
         while self.lines.decode_eof(src)?.is_some() {}
         Ok(None)
+    }
+}
+
+impl Encoder<&Event> for SseCodec {
+    type Error = CodecError;
+
+    /// Writes an event, same as [`Event::write_to`].
+    fn encode(&mut self, event: &Event, dst: &mut BytesMut) -> Result<(), CodecError> {
+        event.write_to(dst)
+    }
+}
+
+impl Encoder<Event> for SseCodec {
+    type Error = CodecError;
+
+    /// Writes an event, same as [`Event::write_to`].
+    fn encode(&mut self, event: Event, dst: &mut BytesMut) -> Result<(), CodecError> {
+        event.write_to(dst)
+    }
+}
+
+impl Encoder<Comment<'_>> for SseCodec {
+    type Error = CodecError;
+
+    /// Writes a comment. Never fails.
+    fn encode(&mut self, comment: Comment<'_>, dst: &mut BytesMut) -> Result<(), CodecError> {
+        comment.write_to(dst);
+        Ok(())
+    }
+}
+
+impl Encoder<Retry> for SseCodec {
+    type Error = CodecError;
+
+    /// Writes the reconnection time. Never fails.
+    fn encode(&mut self, retry: Retry, dst: &mut BytesMut) -> Result<(), CodecError> {
+        retry.write_to(dst);
+        Ok(())
     }
 }

@@ -83,7 +83,6 @@
 
 mod block;
 pub(super) mod codec;
-mod encode;
 mod event;
 
 pub use event::{Comment, Event, Retry};

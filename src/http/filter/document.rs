@@ -119,8 +119,6 @@ impl KindFilter for DocumentStart {
     // `BodyFilter::next` calls `reading_after` and `reading_at_end` instead.
     fn feed(&mut self, _: Bytes) {}
 
-    fn finish(&mut self) {}
-
     /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
     /// transcoded. A page that is sent in parts is not delayed then.
     fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
@@ -146,16 +144,8 @@ impl KindFilter for DocumentStart {
         self.start.len() as u64
     }
 
-    fn repaired(&self) -> u64 {
-        0
-    }
-
     fn held(&self) -> u64 {
         (self.start.len() - self.returned) as u64
-    }
-
-    fn queued(&self) -> (u64, bool) {
-        (0, false)
     }
 
     fn min_output(&self, bytes: u64) -> u64 {

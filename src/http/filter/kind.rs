@@ -14,7 +14,8 @@ pub(in crate::http) trait KindFilter {
     /// Returns the next output, never empty, or the error after it.
     fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>>;
 
-    fn finish(&mut self);
+    /// Ends the body.
+    fn finish(&mut self) {}
 
     /// Whether all output was returned and the end of the body would add none.
     fn is_clean(&self) -> bool;
@@ -23,19 +24,29 @@ pub(in crate::http) trait KindFilter {
     fn offset(&self) -> u64;
 
     /// Returns the number of ill-formed sequences repaired so far.
-    fn repaired(&self) -> u64;
+    fn repaired(&self) -> u64 {
+        0
+    }
 
     /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
-    fn held(&self) -> u64;
+    fn held(&self) -> u64 {
+        0
+    }
 
     /// Returns the number of bytes in the queue, and whether an error follows them.
-    fn queued(&self) -> (u64, bool);
+    fn queued(&self) -> (u64, bool) {
+        (0, false)
+    }
 
     /// Returns the minimum length of the output for `bytes` bytes of input.
-    fn min_output(&self, bytes: u64) -> u64;
+    fn min_output(&self, bytes: u64) -> u64 {
+        bytes
+    }
 
     /// Returns the maximum length of the output for `bytes` bytes of input.
-    fn max_output(&self, bytes: u64) -> Option<u64>;
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        Some(bytes)
+    }
 }
 
 /// Returns the number of sequences that a decoder repaired so far.
@@ -78,8 +89,6 @@ impl KindFilter for PassFilter {
         (!chunk.is_empty()).then_some(Ok(chunk))
     }
 
-    fn finish(&mut self) {}
-
     fn is_clean(&self) -> bool {
         self.chunk.is_empty()
     }
@@ -88,23 +97,7 @@ impl KindFilter for PassFilter {
         self.offset
     }
 
-    fn repaired(&self) -> u64 {
-        0
-    }
-
-    fn held(&self) -> u64 {
-        0
-    }
-
     fn queued(&self) -> (u64, bool) {
         (self.chunk.len() as u64, false)
-    }
-
-    fn min_output(&self, bytes: u64) -> u64 {
-        bytes
-    }
-
-    fn max_output(&self, bytes: u64) -> Option<u64> {
-        Some(bytes)
     }
 }

@@ -154,6 +154,28 @@ impl BodyFilter {
         Self::of(Kind::Form(Box::new(FormFilter::new(boundary, rules.clone()))))
     }
 
+    /// Changes the filter to one of a body that the caller holds until its end, for [`repair_held`](Self::repair_held).
+    #[cfg(feature = "tower")]
+    #[cfg_attr(not(feature = "protobuf"), allow(unused_mut, reason = "no kind of body depends on it"))]
+    pub(crate) fn for_held_body(mut self) -> Self {
+        #[cfg(feature = "protobuf")]
+        if let Kind::Protobuf(filter) = &mut self.kind {
+            filter.hold();
+        }
+        self
+    }
+
+    /// Returns the held bytes of a complete body, repaired if that needs all of them. Returns `None` if the repaired body
+    /// would be too long.
+    #[cfg(feature = "tower")]
+    pub(crate) fn repair_held(&self, body: Bytes) -> Option<Bytes> {
+        match &self.kind {
+            #[cfg(feature = "protobuf")]
+            Kind::Protobuf(filter) if filter.repaired() > 0 => filter.repair_held(body),
+            _ => Some(body),
+        }
+    }
+
     const fn of(kind: Kind) -> Self {
         Self::starting(0, kind)
     }

@@ -8,13 +8,15 @@ use crate::http::error::Utf8BodyError;
 use crate::http::protobuf::Protobuf;
 use crate::protobuf::{Edit, ProtobufError};
 
-/// Filters the strings of a message. Its policy keeps the length.
+/// Filters the strings of a message. Its policy keeps the length, unless the caller holds the body and has it repaired at
+/// its end.
 ///
 /// The last byte of what was fed is held while the message is not complete. A reader that counts bytes would otherwise not
 /// see the error of a truncated message.
 #[derive(Debug)]
 pub(super) struct ProtobufFilter {
     validator: Protobuf,
+    is_held: bool,
     offset: u64,
     out: FrameQueue,
     /// The last byte, if it is held.
@@ -24,7 +26,23 @@ pub(super) struct ProtobufFilter {
 
 impl ProtobufFilter {
     pub(super) fn new(validator: Protobuf) -> Self {
-        Self { validator, offset: 0, out: FrameQueue::new(), last: Vec::new(), error: None }
+        Self { validator, is_held: false, offset: 0, out: FrameQueue::new(), last: Vec::new(), error: None }
+    }
+
+    /// Changes the filter to return the bytes of the body as they are, for [`repair_held`](Self::repair_held).
+    #[cfg(feature = "tower")]
+    pub(super) const fn hold(&mut self) {
+        self.is_held = true;
+    }
+
+    /// Repairs the bytes of a complete body, whose length may change. Returns `None` if it would be too long.
+    #[cfg(feature = "tower")]
+    pub(super) fn repair_held(&self, body: Bytes) -> Option<Bytes> {
+        let repaired = match &self.validator {
+            Protobuf::Message(validator) => validator.clone().repair(&body).ok()?.into_owned(),
+            Protobuf::Grpc(validator) => validator.clone().repair(&body).ok()?.into_owned(),
+        };
+        Some(repaired.into())
     }
 
     fn is_complete(&self) -> bool {
@@ -40,7 +58,12 @@ impl KindFilter for ProtobufFilter {
         let out = &mut self.out;
         out.copy(&chunk, &self.last);
         self.last.clear();
+        let is_held = self.is_held;
+        if is_held {
+            out.span(&chunk, 0..chunk.len());
+        }
         let edit = |edit: Edit<'_>| match edit {
+            _ if is_held => {}
             Edit::Pass(range) => out.span(&chunk, range),
             Edit::Insert(bytes) => out.copy(&chunk, bytes),
             Edit::IllFormed(..) => {}
@@ -85,18 +108,11 @@ impl KindFilter for ProtobufFilter {
     }
 
     fn held(&self) -> u64 {
-        (self.validator.decoder().pending().len() + self.last.len()) as u64
+        let pending = if self.is_held { 0 } else { self.validator.decoder().pending().len() };
+        (pending + self.last.len()) as u64
     }
 
     fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
-    }
-
-    fn min_output(&self, bytes: u64) -> u64 {
-        bytes
-    }
-
-    fn max_output(&self, bytes: u64) -> Option<u64> {
-        Some(bytes)
     }
 }

@@ -10,8 +10,8 @@ use crate::content_type::{
 use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
 use crate::http::charset::SourceCharset;
-use crate::http::content_fields::ContentFields;
 use crate::http::error::MultipartError;
+use crate::http::fields::ContentFields;
 use crate::http::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use crate::http::plan::{BodyPlan, Check, in_ascii};
 #[cfg(feature = "protobuf")]

@@ -5,30 +5,24 @@
 //! their ABI (operating systems, firmware), and big-endian AArch64, where the lanes are numbered in reverse. All other
 //! targets have only the portable kernel and `std`.
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[cfg(utf8_codec_vectors = "aarch64")]
 mod aarch64;
 mod portable;
-#[cfg(all(
-    feature = "transcode",
-    any(
-        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-        all(target_arch = "x86_64", target_feature = "sse2")
-    )
-))]
+#[cfg(all(feature = "transcode", any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "x86_64")))]
 mod shuffles;
 mod std;
 #[cfg(utf8_codec_vectors)]
 pub(super) mod vector;
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[cfg(utf8_codec_vectors = "wasm32")]
 mod wasm32;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 mod x86_64;
 
-#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+#[cfg(utf8_codec_vectors = "aarch64")]
 use aarch64 as native;
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[cfg(utf8_codec_vectors = "wasm32")]
 use wasm32 as native;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 use x86_64 as native;
 
 #[cfg(not(utf8_codec_vectors))]
@@ -76,5 +70,6 @@ pub(super) use native::check_lanes;
 #[cfg(feature = "mime")]
 pub(super) use portable::base64;
 pub(super) use portable::count;
+pub(super) use portable::validation::validate as validate_portable;
 #[cfg(feature = "transcode")]
 pub(super) use portable::{latin, units, utf16};

@@ -4,14 +4,17 @@
 use core::str;
 
 use crate::kernels::formula;
-use crate::kernels::functions::{Functions, Index};
+use crate::kernels::functions::{Functions, Index, Validate};
 use crate::kernels::state::ScanState;
 
+const VALIDATE: Validate = |chunk, mut state| {
+    let result = validate(chunk, &mut state);
+    (state.bits(), result)
+};
+
 pub(super) const STD: Functions = Functions {
-    validate_function: |chunk, mut state| {
-        let result = validate(chunk, &mut state);
-        (state.bits(), result)
-    },
+    validate_function: VALIDATE,
+    validate_large_function: VALIDATE,
     is_text_function: |bytes| str::from_utf8(bytes).is_ok(),
     ..super::portable::extended("std", || true)
 };

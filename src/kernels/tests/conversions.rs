@@ -295,7 +295,7 @@ fn every_code_unit_is_converted_or_stops_a_conversion() {
 fn every_value_that_is_not_a_scalar_value_stops_the_conversion() {
     let mut out = [0; 128];
     let blocks = (0..0x20_0000).step_by(16);
-    let higher = (0x20_u32..=0xFFFF).flat_map(|high| [0, 0xD800, 0xFFF0].map(|low| high << 16 | low));
+    let higher = (0x20_u32..=0xFFFF).map(|high| high << 16 | [0, 0xD800, 0xFFF0][high as usize % 3]);
     for start in blocks.chain(higher) {
         let stop = if char::from_u32(start).is_some() { 64 } else { 0 };
         let values: [[u8; 4]; 16] = core::array::from_fn(|i| (start + i as u32).to_le_bytes());

@@ -9,8 +9,37 @@ use core::ops::Range;
 use leaf::{Bytes, Leaves, Sums};
 use tree::{Node, Tree, join, leaf_at, leaf_of_end, split, split_first, split_last};
 
-use super::{Column, Columns, Location};
+use super::{Columns, Location};
 use crate::line_ending::LineEnding;
+
+/// A column in one of the units, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Column {
+    /// A column in bytes.
+    Bytes(u64),
+    /// A column in characters.
+    Characters(u64),
+    /// A column in UTF-16 code units.
+    Utf16(u64),
+}
+
+impl Column {
+    const fn value(self) -> u64 {
+        match self {
+            Self::Bytes(value) | Self::Characters(value) | Self::Utf16(value) => value,
+        }
+    }
+
+    /// Returns the length in the unit of this column.
+    const fn of(self, columns: Columns) -> u64 {
+        match self {
+            Self::Bytes(_) => columns.bytes,
+            Self::Characters(_) => columns.characters,
+            Self::Utf16(_) => columns.utf16,
+        }
+    }
+}
 
 /// An index of the lines and of the non-ASCII characters of a document. It converts any offset to a line and column,
 /// and back, without access to the text. It follows the edits of the document.
@@ -153,7 +182,7 @@ impl LineIndex {
             return Some(self.len());
         }
         let Range { start, end } = self.line(line)?;
-        let column_of = |offset| columns(self.sums_before(offset)).like(column);
+        let column_of = |offset| column.of(columns(self.sums_before(offset)));
         let wanted = column_of(start).saturating_add(column.value());
         // Finds the last offset of the line whose column is not greater than `wanted`. All bytes of a character have
         // the column of its first byte here, so the result is moved to the start of its character.

@@ -10,7 +10,7 @@ use core::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LengthDelimitedCodec};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::{
     ErrorsAsItems, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LineBatchesCodec, Utf8LinesCodec,
 };
@@ -168,8 +168,6 @@ fn frames_and_framing_codecs() {
     assert_at_most(1, "LengthDelimitedCodec", || {
         black_box(next(&mut frames).expect("well-formed"));
     });
-    let netstring = framed(&format!("{length}:"), ",");
-    assert_codec_is_steady("NetstringCodec", Utf8FramesCodec::new(NetstringCodec::new()), &netstring);
     let syslog = framed(&format!("{length} "), "");
     assert_codec_is_steady("OctetCountingCodec", Utf8FramesCodec::new(OctetCountingCodec::new()), &syslog);
     let lsp = framed(&format!("Content-Length: {length}\r\n\r\n"), "");
@@ -178,7 +176,6 @@ fn frames_and_framing_codecs() {
     assert_codec_is_steady("JsonSequenceCodec", Utf8FramesCodec::new(JsonSequenceCodec::new()), &json);
 
     let frame = Bytes::from_static(b"\"frame\"");
-    assert_encoder_is_steady("NetstringCodec", NetstringCodec::new(), &frame);
     assert_encoder_is_steady("OctetCountingCodec", OctetCountingCodec::new(), &frame);
     assert_encoder_is_steady("ContentLengthCodec", ContentLengthCodec::new(), &frame);
     assert_encoder_is_steady("JsonSequenceCodec", JsonSequenceCodec::new(), &frame);

@@ -105,6 +105,47 @@ impl Model {
         out
     }
 
+    /// A valid message of a type, encoded again with other strings. Reads up to the end of its group.
+    pub fn with_strings(
+        &self,
+        index: Option<usize>,
+        rest: &mut &[u8],
+        text: &dyn Fn(&[u8]) -> String,
+    ) -> Vec<u8> {
+        let mut out = Vec::new();
+        while !rest.is_empty() {
+            let read = take_varint(rest);
+            let (field, wire_type) = ((read >> 3) as u32, read as u8 & 7);
+            let known = index.and_then(|index| self.messages[index].iter().find(|known| known.0 == field));
+            match (wire_type, known.map(|known| known.1)) {
+                (0, _) => number(&mut out, field, take_varint(rest)),
+                (2, kind) => {
+                    let len = take_varint(rest) as usize;
+                    let mut value = rest.split_off(..len).unwrap();
+                    match kind {
+                        Some(Kind::String) => bytes(&mut out, field, text(value)),
+                        Some(Kind::Message(inner)) => {
+                            bytes(&mut out, field, self.with_strings(Some(inner), &mut value, text));
+                        }
+                        _ => bytes(&mut out, field, value),
+                    }
+                }
+                (3, kind) => {
+                    let inner = if let Some(Kind::Group(inner)) = kind { Some(inner) } else { None };
+                    tag(&mut out, field, 3);
+                    out.extend(self.with_strings(inner, rest, text));
+                    tag(&mut out, field, 4);
+                }
+                (4, _) => break,
+                _ => {
+                    tag(&mut out, field, wire_type);
+                    out.extend(rest.split_off(..if wire_type == 1 { 8 } else { 4 }).unwrap());
+                }
+            }
+        }
+        out
+    }
+
     /// Walks a whole message of the first type.
     pub fn walk(&self, bytes: &[u8]) -> Found {
         let found = Found { substituted: bytes.to_vec(), ..Found::default() };
@@ -114,6 +155,12 @@ impl Model {
         }
         walk.found
     }
+}
+
+fn take_varint(rest: &mut &[u8]) -> u64 {
+    let len = 1 + rest.iter().position(|byte| *byte < 0x80).unwrap();
+    let bytes = rest.split_off(..len).unwrap();
+    bytes.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7F))
 }
 
 /// The maximum nesting (<https://protobuf.dev/programming-guides/proto-limits/>).

@@ -141,16 +141,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_log_record_is_repaired_in_place() {
-        use super::encoder::{STRING, descriptor, field, file, message, schema_of};
+    async fn a_record_of_each_signal_is_repaired_in_place() {
+        use super::encoder::{STRING, descriptor, field, file, message};
         use http_body_util::{BodyExt, Full};
-        let package = "opentelemetry.proto.collector.logs.v1";
-        let request = descriptor("ExportLogsServiceRequest", &[field("text", 1, STRING, "")]);
-        let rules = super::otlp_gateway::rules_of_logs(&schema_of(&file("proto3", package, &[request])));
-        let request = http::Request::post("/v1/logs").header("content-type", "application/x-protobuf");
-        let request = request.body(Full::new(Bytes::from(message([(1, &b"gr\xFCn"[..])])))).unwrap();
-        let repaired = super::otlp_gateway::repaired(&rules.unwrap(), request).unwrap();
-        assert_eq!(repaired.collect().await.unwrap().to_bytes(), message([(1, &b"gr?n"[..])]));
+        let signals = [("logs", "Logs"), ("metrics", "Metrics"), ("trace", "Trace")];
+        let files = signals.map(|(package, signal)| {
+            let request =
+                descriptor(&format!("Export{signal}ServiceRequest"), &[field("text", 1, STRING, "")]);
+            file("proto3", &format!("opentelemetry.proto.collector.{package}.v1"), &[request])
+        });
+        let set = message(files.iter().map(|file| (1, &file[..])));
+        let schema = utf8_codec::protobuf::Schema::from_descriptor_set(&set).unwrap();
+        let rules = super::otlp_gateway::rules_of_otlp(&schema).unwrap();
+        for (path, expected) in
+            [("/v1/logs", b"gr?n"), ("/v1/metrics", b"gr?n"), ("/v1/traces", b"gr?n"), ("/", b"gr\xFCn")]
+        {
+            let request = http::Request::post(path).header("content-type", "application/x-protobuf");
+            let request = request.body(Full::new(Bytes::from(message([(1, &b"gr\xFCn"[..])])))).unwrap();
+            let repaired = super::otlp_gateway::repaired(&rules, request).unwrap();
+            assert_eq!(repaired.collect().await.unwrap().to_bytes(), message([(1, &expected[..])]));
+        }
     }
 
     #[test]

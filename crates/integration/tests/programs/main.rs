@@ -5,10 +5,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-mod child_process;
 mod mail;
 mod mail_headers;
-mod mail_obsolete;
 mod prost;
 mod protobuf;
 mod smtplib;

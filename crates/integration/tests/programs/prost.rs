@@ -1,9 +1,11 @@
 //! The verdicts on serialized messages, compared with prost, which parses them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use prost::Message;
+use prost::{DecodeError, Message};
 use utf8_codec::protobuf::{ProtobufErrorKind, StringValidator};
+use utf8_codec::{ErrorPolicy, TextDecoder};
 
 use crate::support::Rng;
 use crate::support::protobuf::{Kind, Model, schema_of};
@@ -43,12 +45,20 @@ fn model() -> Model {
     Model { messages: vec![fields, vec![(1, String), (2, String)]] }
 }
 
+/// A number with another wire type, or above its maximum, is skipped like every value that is not text.
+fn is_number(error: &DecodeError) -> bool {
+    let error = error.to_string();
+    error.contains("invalid wire type") || error.contains("invalid varint")
+}
+
 #[test]
-fn prost_accepts_what_the_validator_accepts() {
+fn prost_accepts_what_the_validator_accepts_or_repairs() {
     let mut rng = Rng::new(4);
     let schema = schema_of(&model().file());
     let mut validator = StringValidator::new(&schema, "test.M0").unwrap();
-    let (mut accepted, mut rejected) = (0, 0);
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let mut repairing = StringValidator::with_decoder(&schema, "test.M0", decoder).unwrap();
+    let (mut accepted, mut rejected, mut longer) = (0, 0, 0);
     for _ in 0..20_000 {
         let size = rng.pick(&[5, 20, 100]);
         let mut input = model().message(&mut rng, 0, size, 8);
@@ -61,16 +71,17 @@ fn prost_accepts_what_the_validator_accepts() {
         let theirs = M0::decode(&input[..]);
         let agree = match (&ours, &theirs) {
             (Ok(()), Ok(_)) | (Err(_), Err(_)) => true,
-            // A number with another wire type, or above its maximum, is skipped like every value that is not text.
-            (Ok(()), Err(error)) => {
-                let error = error.to_string();
-                error.contains("invalid wire type") || error.contains("invalid varint")
-            }
+            (Ok(()), Err(error)) => is_number(error),
             (Err(_), Ok(_)) => false,
         };
         assert!(agree, "{ours:?} {theirs:?} {input:02X?}");
+        if let Ok(Cow::Owned(repaired)) = repairing.repair(&input) {
+            let theirs = M0::decode(&repaired[..]);
+            assert!(theirs.as_ref().err().is_none_or(is_number), "{theirs:?} {input:02X?}");
+            longer += u32::from(repaired.len() > input.len());
+        }
         accepted += u32::from(ours.is_ok());
         rejected += u32::from(ours.is_err_and(|error| !matches!(error.kind, ProtobufErrorKind::Text(_))));
     }
-    assert!(accepted > 2000 && rejected > 2000, "{accepted} {rejected}");
+    assert!(accepted > 2000 && rejected > 2000 && longer > 500, "{accepted} {rejected} {longer}");
 }

@@ -1,10 +1,8 @@
 //! Writes reports to stdout, in all formats.
 
-mod github;
-mod gitlab;
 mod human;
-mod identity;
 mod json;
+mod services;
 
 use core::num::NonZeroUsize;
 use std::io::{self, Write};
@@ -21,8 +19,8 @@ use super::settings::Warning;
 use crate::escape;
 use crate::files::{name_of, write_object};
 use crate::walk::Input;
-pub(super) use github::{github_path, github_value};
-use identity::Identities;
+use services::Identities;
+pub(super) use services::{github_path, github_value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -181,13 +179,13 @@ impl<W: Write> Reporter<W> {
                 let identity = self.identities.of(path, diagnostic);
                 let value = match self.format {
                     Format::Sarif => sarif_result(path, diagnostic, &identity),
-                    _ => gitlab::issue(path, diagnostic, &identity),
+                    _ => services::issue(path, diagnostic, &identity),
                 };
                 self.element(&value)
             }
             Format::Github => {
                 let path = self.repository.relative(path);
-                writeln!(self.out, "{}", github::annotation(path, diagnostic))
+                writeln!(self.out, "{}", services::annotation(path, diagnostic))
             }
         }
     }
@@ -239,7 +237,7 @@ impl<W: Write> Reporter<W> {
             }
             Format::Gitlab => match failed {
                 Some(failed) => {
-                    let value = gitlab::failure(self.repository.relative(path), &failed);
+                    let value = services::failure(self.repository.relative(path), &failed);
                     self.element(&value)
                 }
                 None => Ok(()),

@@ -119,6 +119,16 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_scheduled(
     guard(|| unsafe { Stream::new(envoy) }.reset(REJECTED), || ());
 }
 
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_stream_complete(envoy: EnvoyPtr, module: ModulePtr) {
+    let run = |filter: &Filter, stream| {
+        filter.shared.counters.ended(stream, &filter.uncounted);
+        0
+    };
+    // SAFETY: the pointers are those of this hook.
+    unsafe { hook(envoy, module, 0, run) };
+}
+
 /// Hooks that Envoy requires but this module does not use.
 macro_rules! unused_hooks {
     ($($name:ident($($type:ty),*);)*) => {$(
@@ -128,7 +138,6 @@ macro_rules! unused_hooks {
 }
 
 unused_hooks! {
-    envoy_dynamic_module_on_http_filter_stream_complete();
     envoy_dynamic_module_on_http_filter_http_callout_done(u64, u32, *const Buffer, usize, *const Buffer, usize);
     envoy_dynamic_module_on_http_filter_http_stream_headers(u64, *const Buffer, usize, bool);
     envoy_dynamic_module_on_http_filter_http_stream_data(u64, *const Buffer, usize, bool);

@@ -24,6 +24,7 @@ pub(in crate::kernels) const KNOWN: Option<u8> = Some(0);
 
 const NEON: Functions = Functions {
     validate_function: neon::validate,
+    validate_large_function: neon::validate_large,
     is_text_function: neon::is_text,
     #[cfg(feature = "transcode")]
     ascii_len: neon::ascii_len,

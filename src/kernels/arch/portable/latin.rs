@@ -33,7 +33,7 @@ const fn cont(bits: u32) -> u8 {
 }
 
 /// The sequences of the bytes `80..=9F` of windows-1252 as words, without their lengths.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) static WINDOWS_1252_C1: [u32; 32] = {
     let mut words = [0; 32];
     let mut i = 0;

@@ -4,20 +4,20 @@
 pub(in crate::kernels) mod base64;
 pub(super) mod classes;
 pub(in crate::kernels) mod count;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) mod escapes;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
-#[cfg(all(feature = "mime", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(feature = "mime", utf8_codec_vectors = "x86_64"))]
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
-mod validation;
+pub(in crate::kernels) mod validation;
 
-use crate::kernels::functions::Functions;
+use crate::kernels::functions::{Functions, Validate};
 
 pub(super) const PORTABLE: Functions = extended("portable", || true);
 
@@ -27,13 +27,16 @@ pub(super) const fn extended(name: &'static str, is_supported: fn() -> bool) -> 
     Functions { name, is_supported, ..FUNCTIONS }
 }
 
+const VALIDATE: Validate = |chunk, mut state| {
+    let result = validation::validate(chunk, &mut state);
+    (state.bits(), result)
+};
+
 const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
-    validate_function: |chunk, mut state| {
-        let result = validation::validate(chunk, &mut state);
-        (state.bits(), result)
-    },
+    validate_function: VALIDATE,
+    validate_large_function: VALIDATE,
     is_text_function: validation::is_text,
     plain: None,
     count: count::count,

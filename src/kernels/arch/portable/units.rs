@@ -343,7 +343,7 @@ macro_rules! units {
         }
     }};
 }
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) use units;
 
 /// The functions compiled without instructions that the target may not have.

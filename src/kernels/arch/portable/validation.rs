@@ -1,59 +1,58 @@
 //! Validation on every target: words of ASCII, and the state machine of the grammar as a shift-based DFA (Per Vognsen).
 //!
-//! A table holds a 64-bit number for each byte. For each state the number has 6 bits, which are the next state. A step
-//! shifts the number by the current state. The shift depends on the previous step, but the load from the table does
-//! not.
+//! A table holds a 32-bit number for each byte. A state is a distance, by which a step shifts the number of the byte. The low 5
+//! bits of the result are the next state. The shift depends on the previous step, but the load from the table does not.
 
 use crate::encoding::{Machine, UTF_8};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, Prediction, SMALL, ScanState};
 
-/// The number of bits of a state. A state is stored as its index in [`STATES`] times this width, which is the distance
-/// of the shift.
-const WIDTH: u32 = 6;
-const MASK: u64 = (1 << WIDTH) - 1;
-const BOUNDARY: u64 = 0;
-/// The numbers in [`UTF_8`] of the states that are used here. States that only longer sequences need are left out.
-const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
+const MASK: u32 = 31;
+/// The numbers in [`UTF_8`] of the states that are used here, and the distance for each. States that only longer sequences
+/// need are left out. The numbers of a byte for all states overlap. Z3 found distances at which they agree in the common bits.
+const STATES: [(u8, u32); 8] = [(0, BOUNDARY), (1, 3), (2, 8), (3, 2), (6, 13), (7, 25), (8, 27), (9, 15)];
+const BOUNDARY: u32 = 20;
 /// An additional state, after an ill-formed sequence. No byte leaves it.
-const REJECTED: u64 = STATES.len() as u64 * WIDTH as u64;
+const REJECTED: u32 = 0;
 
-static SHIFTS: [u64; 256] = shifts(&UTF_8);
+static SHIFTS: [u32; 256] = shifts(&UTF_8);
 
-const fn shifts(machine: &Machine) -> [u64; 256] {
-    let mut shifts = [REJECTED << REJECTED; 256];
+const fn shifts(machine: &Machine) -> [u32; 256] {
+    let mut shifts = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         let mut from = 0;
         while from < STATES.len() {
-            let to = match machine.next(STATES[from], byte as u8) {
-                Some(state) => index_of(state) * WIDTH as u64,
-                None => REJECTED,
-            };
-            shifts[byte] |= to << (from as u32 * WIDTH);
+            shifts[byte] |= next(machine, from, byte) << STATES[from].1;
             from += 1;
         }
+        while from > 0 {
+            from -= 1;
+            assert!(shifts[byte] >> STATES[from].1 & MASK == next(machine, from, byte), "the states overlap");
+        }
+        assert!(shifts[byte] & MASK == REJECTED, "a byte leaves `REJECTED`");
         byte += 1;
     }
     shifts
 }
 
-const fn index_of(state: u8) -> u64 {
+const fn next(machine: &Machine, from: usize, byte: usize) -> u32 {
+    let Some(state) = machine.next(STATES[from].0, byte as u8) else { return REJECTED };
     let mut index = 0;
-    while STATES[index] != state {
+    while STATES[index].0 != state {
         index += 1;
     }
-    index as u64
+    STATES[index].1
 }
 
-/// Returns the state after a byte. Only the low 6 bits of a state are significant.
+/// Returns the state after a byte. Only the low 5 bits of a state are significant.
 #[inline]
-fn step(state: u64, byte: u8) -> u64 {
+fn step(state: u32, byte: u8) -> u32 {
     SHIFTS[usize::from(byte)] >> (state & MASK)
 }
 
 /// Returns the state after the carry.
-fn state_after(carry: Carry) -> u64 {
+fn state_after(carry: Carry) -> u32 {
     // Only the last 3 bytes matter. Continuation bytes at their start belong to a sequence that started earlier. It is
     // complete, because a sequence has at most 4 bytes.
     let bytes = carry.word().to_le_bytes();
@@ -64,11 +63,11 @@ fn state_after(carry: Carry) -> u64 {
 const BLOCK: usize = 32;
 
 /// A safe [`Validate`](crate::kernels::functions::Validate), with the state behind a reference.
-pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
+pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let mut before = *state;
     let end = before.carry().after(chunk);
     if chunk.len() <= SMALL && before.expects_ascii() {
-        if chunk.is_ascii() {
+        if is_ascii_chunk(chunk) {
             *state = ScanState::new(end, Prediction::ASCII);
             return Ok(());
         }
@@ -83,7 +82,7 @@ pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>
 
 /// A safe [`IsText`](crate::kernels::functions::IsText).
 pub(super) fn is_text(bytes: &[u8]) -> bool {
-    bytes.len() <= SMALL && bytes.is_ascii()
+    bytes.len() <= SMALL && is_ascii_chunk(bytes)
         || first_ill_formed(Carry::START, bytes).is_none() && Carry::START.after(bytes).pending_len() == 0
 }
 
@@ -101,7 +100,7 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
         }
         let after = block.iter().fold(state, |state, &byte| step(state, byte));
         if after & MASK == REJECTED {
-            return first_rejected(state, block).map(|index| at + index);
+            break;
         }
         state = after;
         at += BLOCK;
@@ -110,11 +109,19 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
 }
 
 /// Returns the index of the first byte that leads to [`REJECTED`] from this state.
-fn first_rejected(mut state: u64, bytes: &[u8]) -> Option<usize> {
+fn first_rejected(mut state: u32, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| {
         state = step(state, byte);
         state & MASK == REJECTED
     })
+}
+
+/// Whether a small chunk is ASCII. The last block overlaps the one before it.
+fn is_ascii_chunk(chunk: &[u8]) -> bool {
+    match chunk.last_chunk::<BLOCK>() {
+        Some(last) => is_ascii(last) && chunk.as_chunks::<BLOCK>().0.iter().all(is_ascii),
+        None => chunk.iter().all(u8::is_ascii),
+    }
 }
 
 #[inline(always)]

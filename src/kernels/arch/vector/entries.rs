@@ -38,7 +38,7 @@ macro_rules! entries {
         /// The chunk is longer than a vector.
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
-        unsafe fn validate_large(
+        pub(super) unsafe fn validate_large(
             chunk: &[u8],
             mut state: crate::kernels::state::ScanState,
         ) -> (u64, Result<(), crate::kernels::functions::Index>) {

@@ -8,7 +8,7 @@
 
 use super::super::super::functions::Index;
 use super::super::super::state::ScanState;
-use super::{Vector, carry_at, ends_with_never_a_lead, load_at, or_marks_at, or_marks_in_bmp_at};
+use super::{Vector, carry_at, ends_with_never_a_lead, load_at, or_marks_at};
 
 /// The distance in bytes at which memory is prefetched into the L1 cache. 640 bytes, 2 KiB and 4 KiB are up to a tenth slower for
 /// 512 MiB of text on Emerald Rapids. ASCII is prefetched only if [`Vector::prefetches_ascii`].
@@ -301,9 +301,17 @@ unsafe fn or_marks_of<V: Vector, const FOUR_BYTES: bool>(
             V::prefetch_far(chunk.as_ptr().wrapping_add(at + FAR_AHEAD));
         }
         // SAFETY: the caller guarantees the requirements.
-        marks = unsafe {
-            if FOUR_BYTES { or_marks_at(marks, chunk, at) } else { or_marks_in_bmp_at(marks, chunk, at) }
-        };
+        let with_before =
+            |at| unsafe { (load_at(chunk, at), [load_at(chunk, at - 1), load_at(chunk, at - 2)]) };
+        if FOUR_BYTES {
+            // SAFETY: the caller guarantees the requirements.
+            marks = unsafe { or_marks_at(marks, chunk, at) };
+        } else if i % 2 == 1 {
+            marks = marks.or_marks_of_pair(with_before(at - V::LEN), with_before(at));
+        } else if i + 1 == vectors {
+            let (x, p) = with_before(at);
+            marks = marks.or_marks_in_bmp(x, p);
+        }
         i += 1;
     }
     marks

@@ -5,9 +5,9 @@
 
 mod entries;
 mod large;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 mod masked;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 mod plain;
 mod short;
 mod small;
@@ -16,17 +16,14 @@ pub(super) use entries::{entries, entry_methods};
 #[cfg(feature = "transcode")]
 pub(super) use large::ascii_len;
 pub(in crate::kernels) use large::{find, validate_large};
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) use masked::{Masked, masked_text_end};
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(super) use plain::plain_entries;
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(utf8_codec_vectors = "x86_64")]
 pub(in crate::kernels) use plain::{Plain, Search};
 pub(super) use short::LAST_TO_FRONT;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "wasm32"))]
 pub(super) use short::words_of_short;
 pub(in crate::kernels) use small::{is_text, validate};
 
@@ -122,6 +119,12 @@ pub(in crate::kernels) trait Vector: Copy {
     ///
     /// No byte of `x` may be 2 or 3 bytes after a lead byte of a 4-byte sequence.
     fn or_marks_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
+
+    /// [`or_marks_in_bmp`](Self::or_marks_in_bmp) for two vectors, which may take fewer instructions.
+    #[inline(always)]
+    fn or_marks_of_pair(self, (x, p): (Self, [Self; 2]), (y, q): (Self, [Self; 2])) -> Self {
+        self.or_marks_in_bmp(x, p).or_marks_in_bmp(y, q)
+    }
 
     fn is_marked(self) -> bool;
 

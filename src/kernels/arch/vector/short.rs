@@ -14,10 +14,7 @@ pub(in crate::kernels::arch) static LAST_TO_FRONT: [u8; 32] = [
 /// # Safety
 ///
 /// The chunk has 4 to 15 bytes.
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
+#[cfg(any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "wasm32"))]
 #[inline(always)]
 pub(in crate::kernels::arch) unsafe fn words_of_short(chunk: &[u8]) -> [u64; 2] {
     let (start, len) = (chunk.as_ptr(), chunk.len());

@@ -12,6 +12,7 @@ pub(in crate::kernels) const KNOWN: Option<u8> = Some(0);
 
 const SIMD128: Functions = Functions {
     validate_function: simd128::validate,
+    validate_large_function: simd128::validate_large,
     is_text_function: simd128::is_text,
     #[cfg(feature = "transcode")]
     ascii_len: simd128::ascii_len,

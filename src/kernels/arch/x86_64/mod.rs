@@ -57,6 +57,7 @@ macro_rules! functions {
             name: $name,
             is_supported: $is_supported,
             validate_function: $kernel::validate,
+            validate_large_function: $kernel::validate_large,
             is_text_function: $kernel::is_text,
             plain: Some($kernel::validate_plain),
             count: $kernel::count::count,

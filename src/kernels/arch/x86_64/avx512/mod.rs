@@ -122,18 +122,18 @@ impl Vector for Zmm {
     }
 
     #[inline(always)]
-    fn or_marks_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
+    fn or_marks_in_bmp(self, x: Self, p: [Self; 2]) -> Self {
+        let (Self(marks), Self(more)) = self.parts_in_bmp(x, p);
         // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
-        unsafe {
-            let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
-            let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
-            let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
-            let second = _mm512_load_si512(SECOND_IN_BMP.0.as_ptr().cast());
-            let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
-            // self | (s1 & w), then | (cont ^ (s1 | s2))
-            let marks = _mm512_ternarylogic_epi32::<0xF8>(self.0, s1, w);
-            Self(_mm512_or_si512(marks, _mm512_ternarylogic_epi32::<0x1E>(cont, s1, s2)))
-        }
+        unsafe { Self(_mm512_or_si512(marks, more)) }
+    }
+
+    #[inline(always)]
+    fn or_marks_of_pair(self, (x, p): (Self, [Self; 2]), (y, q): (Self, [Self; 2])) -> Self {
+        let (marks, Self(first)) = self.parts_in_bmp(x, p);
+        let (Self(marks), Self(second)) = marks.parts_in_bmp(y, q);
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
+        unsafe { Self(_mm512_ternarylogic_epi32::<0xFE>(marks, first, second)) }
     }
 
     #[inline(always)]
@@ -159,6 +159,24 @@ impl Vector for Zmm {
     entry_methods!();
 
     prefetches!();
+}
+
+impl Zmm {
+    /// The marks of these, and of bytes that may not follow their lead byte; and those of bytes that are missing or too many.
+    #[inline(always)]
+    fn parts_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> (Self, Self) {
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
+        unsafe {
+            let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
+            let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
+            let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
+            let second = _mm512_load_si512(SECOND_IN_BMP.0.as_ptr().cast());
+            let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
+            // self | (s1 & w), and cont ^ (s1 | s2)
+            let marks = _mm512_ternarylogic_epi32::<0xF8>(self.0, s1, w);
+            (Self(marks), Self(_mm512_ternarylogic_epi32::<0x1E>(cont, s1, s2)))
+        }
+    }
 }
 
 plain_entries!(Zmm, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2", {

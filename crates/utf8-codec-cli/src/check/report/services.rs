@@ -1,0 +1,102 @@
+//! What services need of an error: annotations of GitHub Actions, issues of GitLab's Code Quality, and identities.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::check::diagnostic::Diagnostic;
+use crate::escape;
+
+/// Returns the annotation of an error. The path is one for annotations.
+pub(super) fn annotation(path: &Path, diagnostic: &Diagnostic) -> String {
+    let columns = diagnostic.location.columns;
+    let (line, column) = (diagnostic.location.line + 1, columns.characters + 1);
+    format!(
+        "::error file={},line={line},endLine={line},col={column},endColumn={},title={}::{}",
+        github_path(path),
+        column + diagnostic.width.characters,
+        diagnostic.problem.name(),
+        github_value(&escape::text(&diagnostic.message), false),
+    )
+}
+
+/// Escapes a path for the property `file` of a GitHub workflow command.
+pub(crate) fn github_path(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    github_value(&if cfg!(windows) { path.replace('\\', "/").into() } else { path }, true)
+}
+
+/// Escapes a value of a GitHub workflow command (`escapeProperty` and `escapeData` of `@actions/core`): `%`, CR and LF, and
+/// in a property `:` and `,`. TAB is kept. A command has no notation for the other control characters.
+pub(crate) fn github_value(value: &str, is_property: bool) -> String {
+    let mut out = String::with_capacity(value.len());
+    for character in value.chars() {
+        match character {
+            '%' => out.push_str("%25"),
+            '\r' => out.push_str("%0D"),
+            '\n' => out.push_str("%0A"),
+            ':' if is_property => out.push_str("%3A"),
+            ',' if is_property => out.push_str("%2C"),
+            _ if character.is_control() && character != '\t' => escape::push_code_point(&mut out, character),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// Returns the issue of GitLab (a JSON object in the format of Code Climate) for an error. The path is one for annotations, and `identity` is unique in the report.
+pub(super) fn issue(path: &Path, diagnostic: &Diagnostic, identity: &str) -> Value {
+    entry(path, diagnostic.problem.name(), &diagnostic.message, identity, diagnostic.location.line + 1)
+}
+
+/// Returns the issue for a file that could not be read or written.
+pub(super) fn failure(path: &Path, message: &str) -> Value {
+    let identity = format!("failed:{}", path.display());
+    entry(path, "failed", message, &identity, 1)
+}
+
+fn entry(path: &Path, name: &str, message: &str, identity: &str, line: u64) -> Value {
+    let path = path.to_string_lossy();
+    let path = if cfg!(windows) { path.replace('\\', "/").into() } else { path };
+    json!({
+        "type": "issue",
+        "check_name": name,
+        "description": message,
+        "categories": ["Bug Risk"],
+        "severity": "major",
+        "fingerprint": identity,
+        "location": { "path": path, "lines": { "begin": line } },
+    })
+}
+
+/// The identities of the errors of one file at a time. By them services recognize an error after the file has changed
+/// elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct Identities {
+    path: PathBuf,
+    /// How often each value occurred.
+    seen: HashMap<u64, u32>,
+}
+
+impl Identities {
+    /// Returns the identity of an error: a hash of its rule, the path and the text around it, and the number of the error
+    /// among those with this hash. It does not depend on the number of the line.
+    pub(super) fn of(&mut self, path: &Path, diagnostic: &Diagnostic) -> String {
+        if self.path != path {
+            *self = Self { path: path.to_owned(), seen: HashMap::new() };
+        }
+        let line = diagnostic.context.as_ref().map_or(&[][..], |context| &context.line);
+        let name = diagnostic.problem.name().as_bytes();
+        let parts = [name, path.as_os_str().as_encoded_bytes(), line.trim_ascii()];
+        let hash = parts.join(&0).into_iter().fold(0xCBF2_9CE4_8422_2325, fnv);
+        let number = self.seen.entry(hash).or_insert(0);
+        *number += 1;
+        format!("{hash:016x}:{number}")
+    }
+}
+
+/// A step of FNV-1a. The hashes of std may change between versions.
+fn fnv(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+}
