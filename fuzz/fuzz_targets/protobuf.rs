@@ -51,7 +51,7 @@ fuzz_target!(|data: &[u8]| {
         (fed.and_then(|()| body.finish()), body.counters(), out)
     };
     assert_eq!(grpc(&chunks), grpc(&[input.bytes]));
-    let mut body = GrpcValidator::new(validator).with_compressed_messages(compressed);
+    let mut body = GrpcValidator::new(validator.clone()).with_compressed_messages(compressed);
     let repaired = body.repair(input.bytes);
     assert_eq!(grpc(&chunks).0, repaired.as_ref().map(drop).map_err(Clone::clone));
     let again = repaired.map(|repaired| body.repair(&repaired).map(|again| again == repaired));
