@@ -179,7 +179,18 @@ impl ScanState {
 
     #[inline]
     pub(super) const fn new(carry: Carry, prediction: Prediction) -> Self {
-        Self((carry.0 as u64 | (prediction.0 as u64) << 32).to_le_bytes())
+        Self::from_bits(carry.0 as u64 | (prediction.0 as u64) << 32)
+    }
+
+    /// Returns the state as a word. Functions return a word in a register, and an array in memory.
+    #[inline]
+    pub(super) const fn bits(self) -> u64 {
+        u64::from_le_bytes(self.0)
+    }
+
+    #[inline]
+    pub(super) const fn from_bits(bits: u64) -> Self {
+        Self(bits.to_le_bytes())
     }
 
     /// Returns the state before a single text of this length.
@@ -191,12 +202,12 @@ impl ScanState {
 
     #[inline]
     pub(super) const fn carry(self) -> Carry {
-        Carry(u64::from_le_bytes(self.0) as u32)
+        Carry(self.bits() as u32)
     }
 
     #[inline]
     pub(super) const fn prediction(self) -> Prediction {
-        Prediction((u64::from_le_bytes(self.0) >> 32) as u32)
+        Prediction((self.bits() >> 32) as u32)
     }
 
     /// Whether a small chunk is tested for ASCII before it is validated. If `true`, the carry is ASCII too, so an ASCII
@@ -204,7 +215,7 @@ impl ScanState {
     #[inline]
     pub(super) const fn expects_ascii(self) -> bool {
         const ASCII_LIKELY: u64 = (Prediction::ASCII_LIKELY as u64) << 32;
-        u64::from_le_bytes(self.0) & (0x8080_8080 | ASCII_LIKELY) == ASCII_LIKELY
+        self.bits() & (0x8080_8080 | ASCII_LIKELY) == ASCII_LIKELY
     }
 
     /// Returns the number of bytes of the unfinished sequence, 0 to 3.
@@ -245,7 +256,7 @@ impl ScanState {
     /// Returns the state between characters, with the same prediction.
     #[inline]
     pub(crate) const fn without_carry(self) -> Self {
-        Self((u64::from_le_bytes(self.0) >> 32 << 32).to_le_bytes())
+        Self::from_bits(self.bits() >> 32 << 32)
     }
 
     /// Returns `None` if a sequence is unfinished.
