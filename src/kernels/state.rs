@@ -117,13 +117,6 @@ impl Prediction {
 /// Methods for the vector kernels, which have a faster formula for text without sequences of 4 bytes.
 #[cfg(utf8_codec_vectors)]
 impl Prediction {
-    /// Returns the prediction for a single text, which is tested for ASCII first. In a small text sequences of 4 bytes
-    /// are expected too, so that a text with them is not validated twice.
-    #[inline]
-    const fn for_text(len: usize) -> Self {
-        Self(if len > SMALL { Self::ASCII_LIKELY } else { Self::ASCII_LIKELY | Self::FOUR_BYTES.0 })
-    }
-
     #[inline]
     pub(super) const fn expects_four_bytes(self) -> bool {
         self.0 > 0xFFFF
@@ -191,13 +184,6 @@ impl ScanState {
     #[inline]
     pub(super) const fn from_bits(bits: u64) -> Self {
         Self(bits.to_le_bytes())
-    }
-
-    /// Returns the state before a single text of this length.
-    #[cfg(utf8_codec_vectors)]
-    #[inline]
-    pub(super) const fn before_text(len: usize) -> Self {
-        Self::new(Carry::START, Prediction::for_text(len))
     }
 
     #[inline]
