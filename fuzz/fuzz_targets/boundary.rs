@@ -2,9 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::boundary::{
-    Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
-};
+use utf8_codec::boundary::{Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {

@@ -14,9 +14,7 @@
 use core::hint::black_box;
 use core::panic::PanicInfo;
 
-use utf8_codec::boundary::{
-    Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
-};
+use utf8_codec::boundary::{Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error, from_utf8};
 
