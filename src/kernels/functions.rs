@@ -136,9 +136,10 @@ impl fmt::Debug for Index {
     }
 }
 
-/// Validates the next chunk of a stream.
+/// Validates the next chunk of a stream. Takes the state before it, and returns the state after it as
+/// [`bits`](ScanState::bits), so that both are in registers.
 ///
-/// After `Ok`, the state is that at the end of the chunk. `Err(index)` means that `chunk[index]` makes the stream
+/// With `Ok`, the state is that at the end of the chunk. `Err(index)` means that `chunk[index]` makes the stream
 /// ill-formed; the carry is unchanged. A byte that well-formed text never contains (`C0`, `C1`, `F5..=FF`) may instead
 /// be reported at the index of the byte after it.
 ///
@@ -151,15 +152,15 @@ impl fmt::Debug for Index {
 ///
 /// - The CPU has the instructions.
 /// - The chunk has at least 4 bytes.
-pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
+pub(super) type Validate = unsafe fn(&[u8], ScanState) -> (u64, Result<(), Index>);
 
-/// [`Validate`] for a stream in which a backslash is ill-formed.
+/// [`Validate`] for a stream in which a backslash is ill-formed. The state after the chunk replaces that before it.
 ///
 /// # Safety
 ///
 /// - The CPU has the instructions.
 /// - The chunk has at least [`MIN_PLAIN`] bytes.
-pub(super) type ValidatePlain = Validate;
+pub(super) type ValidatePlain = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
 
 /// The number of bytes in the longest vector.
 pub(super) const MAX_VECTOR: usize = 64;

@@ -108,7 +108,9 @@ impl Kernel {
     pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
-        unsafe { self.validate_function()(chunk, state) }
+        let (after, result) = unsafe { self.validate_function()(chunk, *state) };
+        *state = ScanState::from_bits(after);
+        result
     }
 
     /// Calls the [`Validate`] function of this kernel for chunks longer than a vector.
@@ -120,7 +122,9 @@ impl Kernel {
     pub(super) unsafe fn validate_large(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
         debug_assert!(chunk.len() > MAX_VECTOR);
         // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
-        unsafe { self.validate_large_function()(chunk, state) }
+        let (after, result) = unsafe { self.validate_large_function()(chunk, *state) };
+        *state = ScanState::from_bits(after);
+        result
     }
 
     /// Calls the [`ValidatePlain`] function of this kernel. Returns `None` if there is none, or if the chunk is too short for it

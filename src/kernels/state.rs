@@ -88,20 +88,15 @@ impl Prediction {
     const MISPREDICTION: u32 = 63;
     /// After a chunk with a sequence of 4 bytes. Such sequences are then expected for 64 chunks, so in text that is
     /// full of them one chunk in 64 is validated twice.
+    #[cfg(any(test, utf8_codec_vectors))]
     pub(super) const FOUR_BYTES: Self = Self(64 * Self::ONE_CHUNK);
+    #[cfg(any(test, utf8_codec_vectors))]
     const ONE_CHUNK: u32 = 1 << 16;
 
     /// Combines two predictions.
     #[cfg(test)]
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-
-    /// Returns the prediction for a single text, which is tested for ASCII first. In a small text sequences of 4 bytes
-    /// are expected too, so that a text with them is not validated twice.
-    #[inline]
-    const fn for_text(len: usize) -> Self {
-        Self(if len > SMALL { Self::ASCII_LIKELY } else { Self::ASCII_LIKELY | Self::FOUR_BYTES.0 })
     }
 
     /// Returns the prediction after a chunk that was expected to be ASCII and is not.
@@ -122,6 +117,13 @@ impl Prediction {
 /// Methods for the vector kernels, which have a faster formula for text without sequences of 4 bytes.
 #[cfg(utf8_codec_vectors)]
 impl Prediction {
+    /// Returns the prediction for a single text, which is tested for ASCII first. In a small text sequences of 4 bytes
+    /// are expected too, so that a text with them is not validated twice.
+    #[inline]
+    const fn for_text(len: usize) -> Self {
+        Self(if len > SMALL { Self::ASCII_LIKELY } else { Self::ASCII_LIKELY | Self::FOUR_BYTES.0 })
+    }
+
     #[inline]
     pub(super) const fn expects_four_bytes(self) -> bool {
         self.0 > 0xFFFF
@@ -177,10 +179,22 @@ impl ScanState {
 
     #[inline]
     pub(super) const fn new(carry: Carry, prediction: Prediction) -> Self {
-        Self((carry.0 as u64 | (prediction.0 as u64) << 32).to_le_bytes())
+        Self::from_bits(carry.0 as u64 | (prediction.0 as u64) << 32)
+    }
+
+    /// Returns the state as a word. Functions return a word in a register, and an array in memory.
+    #[inline]
+    pub(super) const fn bits(self) -> u64 {
+        u64::from_le_bytes(self.0)
+    }
+
+    #[inline]
+    pub(super) const fn from_bits(bits: u64) -> Self {
+        Self(bits.to_le_bytes())
     }
 
     /// Returns the state before a single text of this length.
+    #[cfg(utf8_codec_vectors)]
     #[inline]
     pub(super) const fn before_text(len: usize) -> Self {
         Self::new(Carry::START, Prediction::for_text(len))
@@ -188,12 +202,12 @@ impl ScanState {
 
     #[inline]
     pub(super) const fn carry(self) -> Carry {
-        Carry(u64::from_le_bytes(self.0) as u32)
+        Carry(self.bits() as u32)
     }
 
     #[inline]
     pub(super) const fn prediction(self) -> Prediction {
-        Prediction((u64::from_le_bytes(self.0) >> 32) as u32)
+        Prediction((self.bits() >> 32) as u32)
     }
 
     /// Whether a small chunk is tested for ASCII before it is validated. If `true`, the carry is ASCII too, so an ASCII
@@ -201,7 +215,7 @@ impl ScanState {
     #[inline]
     pub(super) const fn expects_ascii(self) -> bool {
         const ASCII_LIKELY: u64 = (Prediction::ASCII_LIKELY as u64) << 32;
-        u64::from_le_bytes(self.0) & (0x8080_8080 | ASCII_LIKELY) == ASCII_LIKELY
+        self.bits() & (0x8080_8080 | ASCII_LIKELY) == ASCII_LIKELY
     }
 
     /// Returns the number of bytes of the unfinished sequence, 0 to 3.
@@ -242,7 +256,7 @@ impl ScanState {
     /// Returns the state between characters, with the same prediction.
     #[inline]
     pub(crate) const fn without_carry(self) -> Self {
-        Self((u64::from_le_bytes(self.0) >> 32 << 32).to_le_bytes())
+        Self::from_bits(self.bits() >> 32 << 32)
     }
 
     /// Returns `None` if a sequence is unfinished.

@@ -4,17 +4,22 @@
 use core::str;
 
 use crate::kernels::formula;
-use crate::kernels::functions::{Functions, Index};
+use crate::kernels::functions::{Functions, Index, Validate};
 use crate::kernels::state::ScanState;
 
+const VALIDATE: Validate = |chunk, mut state| {
+    let result = validate(chunk, &mut state);
+    (state.bits(), result)
+};
+
 pub(super) const STD: Functions = Functions {
-    validate_function: validate,
-    validate_large_function: validate,
+    validate_function: VALIDATE,
+    validate_large_function: VALIDATE,
     is_text_function: |bytes| str::from_utf8(bytes).is_ok(),
     ..super::portable::extended("std", || true)
 };
 
-/// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length.
+/// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length, with the state behind a reference.
 pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let (start, rest) = if state.pending_len() == 0 {
         (0, chunk)

@@ -17,7 +17,7 @@ pub(in crate::kernels) mod units;
 pub(in crate::kernels) mod utf16;
 pub(in crate::kernels) mod validation;
 
-use crate::kernels::functions::Functions;
+use crate::kernels::functions::{Functions, Validate};
 
 pub(super) const PORTABLE: Functions = extended("portable", || true);
 
@@ -27,11 +27,16 @@ pub(super) const fn extended(name: &'static str, is_supported: fn() -> bool) -> 
     Functions { name, is_supported, ..FUNCTIONS }
 }
 
+const VALIDATE: Validate = |chunk, mut state| {
+    let result = validation::validate(chunk, &mut state);
+    (state.bits(), result)
+};
+
 const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
-    validate_function: validation::validate,
-    validate_large_function: validation::validate,
+    validate_function: VALIDATE,
+    validate_large_function: VALIDATE,
     is_text_function: validation::is_text,
     plain: None,
     count: count::count,

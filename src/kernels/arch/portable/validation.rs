@@ -62,7 +62,7 @@ fn state_after(carry: Carry) -> u32 {
 
 const BLOCK: usize = 32;
 
-/// A safe [`Validate`](crate::kernels::functions::Validate).
+/// A safe [`Validate`](crate::kernels::functions::Validate), with the state behind a reference.
 pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let mut before = *state;
     let end = before.carry().after(chunk);

@@ -12,10 +12,11 @@ macro_rules! entries {
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn validate(
             chunk: &[u8],
-            state: &mut crate::kernels::state::ScanState,
-        ) -> Result<(), crate::kernels::functions::Index> {
+            mut state: crate::kernels::state::ScanState,
+        ) -> (u64, Result<(), crate::kernels::functions::Index>) {
             // SAFETY: the CPU has the features; the caller guarantees the length.
-            unsafe { crate::kernels::arch::vector::validate::<$vector>(chunk, state) }
+            let result = unsafe { crate::kernels::arch::vector::validate::<$vector>(chunk, &mut state) };
+            (state.bits(), result)
         }
 
         /// Implements [`IsText`](crate::kernels::functions::IsText).
@@ -39,10 +40,11 @@ macro_rules! entries {
         #[inline(never)]
         pub(super) unsafe fn validate_large(
             chunk: &[u8],
-            state: &mut crate::kernels::state::ScanState,
-        ) -> Result<(), crate::kernels::functions::Index> {
+            mut state: crate::kernels::state::ScanState,
+        ) -> (u64, Result<(), crate::kernels::functions::Index>) {
             // SAFETY: the CPU has the features; the caller guarantees the length.
-            unsafe { crate::kernels::arch::vector::validate_large::<$vector>(chunk, state) }
+            let result = unsafe { crate::kernels::arch::vector::validate_large::<$vector>(chunk, &mut state) };
+            (state.bits(), result)
         }
 
         /// Calls [`find`](crate::kernels::arch::vector::find). It is not inlined, because the loops call it only at an
@@ -83,7 +85,9 @@ macro_rules! entry_methods {
             state: &mut crate::kernels::state::ScanState,
         ) -> Result<(), crate::kernels::functions::Index> {
             // SAFETY: the caller guarantees the requirements.
-            unsafe { validate_large(chunk, state) }
+            let (after, result) = unsafe { validate_large(chunk, *state) };
+            *state = crate::kernels::state::ScanState::from_bits(after);
+            result
         }
 
         #[inline(always)]
