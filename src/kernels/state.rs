@@ -88,20 +88,15 @@ impl Prediction {
     const MISPREDICTION: u32 = 63;
     /// After a chunk with a sequence of 4 bytes. Such sequences are then expected for 64 chunks, so in text that is
     /// full of them one chunk in 64 is validated twice.
+    #[cfg(any(test, utf8_codec_vectors))]
     pub(super) const FOUR_BYTES: Self = Self(64 * Self::ONE_CHUNK);
+    #[cfg(any(test, utf8_codec_vectors))]
     const ONE_CHUNK: u32 = 1 << 16;
 
     /// Combines two predictions.
     #[cfg(test)]
     pub(super) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-
-    /// Returns the prediction for a single text, which is tested for ASCII first. In a small text sequences of 4 bytes
-    /// are expected too, so that a text with them is not validated twice.
-    #[inline]
-    const fn for_text(len: usize) -> Self {
-        Self(if len > SMALL { Self::ASCII_LIKELY } else { Self::ASCII_LIKELY | Self::FOUR_BYTES.0 })
     }
 
     /// Returns the prediction after a chunk that was expected to be ASCII and is not.
@@ -189,12 +184,6 @@ impl ScanState {
     #[inline]
     pub(super) const fn from_bits(bits: u64) -> Self {
         Self(bits.to_le_bytes())
-    }
-
-    /// Returns the state before a single text of this length.
-    #[inline]
-    pub(super) const fn before_text(len: usize) -> Self {
-        Self::new(Carry::START, Prediction::for_text(len))
     }
 
     #[inline]
