@@ -17,7 +17,7 @@ import sys
 
 # The names of utf8-codec, CPython and glibc: what each calls the same encoding.
 ENCODINGS = [
-    ("ibm866", "cp866", "CP866"),
+    *[(f"ibm{n}", f"cp{n}", f"CP{n}") for n in (437, 850, 852, 855, 858, 866)],
     *[(f"iso-8859-{n}", f"iso8859-{n}", f"ISO-8859-{n}") for n in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)],
     ("koi8-r", "koi8-r", "KOI8-R"),
     ("koi8-u", "koi8-u", "KOI8-U"),

@@ -124,8 +124,10 @@ def module(*features):
     return folder
 
 
-def wasm(*features):
-    """Builds the filter for WebAssembly, with vectors. Returns its path."""
+def wasm(program, *features):
+    """Builds the filter for WebAssembly, with vectors, for this Envoy. Returns its path."""
+    if "1.38." in str(program):
+        raise Unavailable("the wheel of Envoy 1.38 is compiled without WebAssembly")
     library = subprocess.run(["rustc", "--print=target-libdir", "--target=wasm32-wasip1"], capture_output=True, text=True)
     if library.returncode != 0 or not Path(library.stdout.strip()).is_dir():
         raise Unavailable("the target wasm32-wasip1 of Rust is not installed")

@@ -104,9 +104,7 @@ class Grpc:
         listeners = [e.http_listener(f"native-{name}", settings, to) for name, settings, to in self.routes()]
         self.engines, self.skipped = ["native"], ""
         try:
-            if "1.38." in str(program):
-                raise programs.Unavailable("the wheel of Envoy 1.38 is compiled without WebAssembly")
-            code = programs.wasm()
+            code = programs.wasm(program)
         except programs.Unavailable as why:
             self.skipped = f"; wasm SKIPPED: {why}"
         else:

@@ -183,10 +183,8 @@ class Engines:
         self.missing = {}
         self.trap = self.code = None
         try:
-            if "1.38." in str(program):
-                raise programs.Unavailable("the wheel of Envoy 1.38 is compiled without WebAssembly")
             # The order decides which build stays in the folder of cargo.
-            self.trap, self.code = programs.wasm("panic-on-marker"), programs.wasm()
+            self.trap, self.code = programs.wasm(program, "panic-on-marker"), programs.wasm(program)
         except programs.Unavailable as why:
             self.missing["wasm"] = str(why)
         self.mirror, self.recorder, self.echo, self.upgraded = Mirror(), Recorder(), Server(echo), Upgraded()

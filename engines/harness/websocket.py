@@ -147,7 +147,7 @@ class WebSocket:
         self.ill_formed = IllFormedServer([[stream[:cut], stream[cut:]] for cut in range(1, len(stream))])
         upstreams = {**self.servers, "ill-formed": self.ill_formed}
         try:
-            code = programs.wasm()
+            code = programs.wasm(program)
         except programs.Unavailable as why:
             code = None
             self.skipped += f"; wasm SKIPPED: {why}"
@@ -203,6 +203,17 @@ def real_peers(websocket):
     return f"{peers} on both sides of {', '.join(websocket.engines)}, without compression{websocket.skipped}"
 
 
+def again(engine, run):
+    """Runs again what fails with Pingora, once: on a loaded machine it ends one of several hundred tunnels directly after the
+    response 101, also without the filter (cloudflare/pingora#946)."""
+    try:
+        run()
+    except (AssertionError, OSError):
+        if engine != "pingora":
+            raise
+        run()
+
+
 def from_clients(websocket):
     stream = frames(ILL_FORMED, masked=True)
 
@@ -219,21 +230,27 @@ def from_clients(websocket):
         assert websocket.servers[name].code(path) == 1007, (engine, name, cut)
 
     cases = [(*pair, cut) for pair in itertools.product(websocket.engines, websocket.servers) for cut in range(1, len(stream))]
-    parallel(one, cases, workers=12)
+    parallel(lambda *case: again(case[0], lambda: one(*case)), cases, workers=12)
     websocket.envoy.wait_for_log("rejected request: frame error at byte")
     return f"{len(cases)} connections cut at every byte, 1007 to the client and to the server"
 
 
 def from_servers(websocket):
     count = len(websocket.ill_formed.pieces)
-    for engine, (name, command) in itertools.product(websocket.engines, websocket.commands.items()):
+
+    def one(engine, name, command):
+        websocket.ill_formed.received.clear()
         found = websocket.run(command, "receive", websocket.ports[f"{engine}-ill-formed"], count)
         expected = {"text": "naïvecafé " if name == "websockets" else "", "code": 1007}
-        assert found == [expected] * count, (engine, name, found[:2])
+        others = [one for one in found if one != expected]
+        assert not others and len(found) == count, (engine, name, len(found), others[:2])
         for number in range(count):
             e.wait(lambda: f"/{number}" in websocket.ill_formed.received)
-            _, codes = parse(websocket.ill_formed.received.pop(f"/{number}"))
+            _, codes = parse(websocket.ill_formed.received[f"/{number}"])
             assert codes == [1007], (engine, name, number, codes)
+
+    for engine, (name, command) in itertools.product(websocket.engines, websocket.commands.items()):
+        again(engine, lambda: one(engine, name, command))
     offers = [line for request in websocket.ill_formed.requests for line in request.split("\r\n") if "extensions" in line.lower()]
     assert not offers, offers[0]
     return f"{count} connections for each client, cut at every byte"
@@ -263,7 +280,7 @@ def many_connections(websocket):
         assert websocket.servers[name].code(path) == code, (index, engine, codes)
 
     cases = [(index, engine) for index in range(1000) for engine in websocket.engines]
-    parallel(one, cases, workers=100)
+    parallel(lambda *case: again(case[1], lambda: one(*case)), cases, workers=100)
     return f"{len(cases)} connections, 100 at a time"
 
 

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::encodings::{self, OWN, Open};
+use utf8_codec_fuzz::support::encodings::{self, OWN, Open, PAGES};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
         Encoding::Utf16Be => encoding_rs::UTF_16BE,
         Encoding::Windows1252 => encoding_rs::WINDOWS_1252,
         Encoding::Utf8 => encoding_rs::UTF_8,
-        _ if OWN.contains(&from) => return,
+        _ if OWN.contains(&from) || PAGES.contains(&from) => return,
         _ => encoding_rs::Encoding::for_label(from.name().as_bytes()).expect("a label of the standard"),
     };
     let replaced =

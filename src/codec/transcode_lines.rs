@@ -11,7 +11,7 @@ use crate::detect::{Sniff, sniff};
 use crate::error::Utf8Error;
 use crate::line_ending::LineEnding;
 use crate::text::Counters;
-use crate::transcode::{Encoding, Transcoder};
+use crate::transcode::{Encoding, SingleByte, Transcoder};
 
 /// A codec for lines of text in another encoding. [`TranscodeCodec::into_lines`] creates it. An item is one line as
 /// UTF-8, without its terminator. A terminator is appended to each line that is written.
@@ -345,28 +345,34 @@ struct Units {
     /// The length of a unit in bytes.
     width: usize,
     is_big_endian: bool,
+    /// If ASCII has other bytes.
+    table: Option<&'static SingleByte>,
 }
 
 impl Units {
-    const fn of(encoding: Encoding) -> Self {
+    fn of(encoding: Encoding) -> Self {
         let (width, is_big_endian) = match encoding {
             Encoding::Utf16Le => (2, false),
             Encoding::Utf16Be => (2, true),
             Encoding::Utf32Le => (4, false),
             Encoding::Utf32Be => (4, true),
-            // In every other encoding CR and LF are always these characters, never a part of another one.
+            // In every other encoding CR and LF are never a part of another character.
             _ => (1, false),
         };
-        Self { width, is_big_endian }
+        Self { width, is_big_endian, table: SingleByte::without_ascii(encoding) }
     }
 
     /// Returns the ASCII value of a unit. Returns `None` if it is not ASCII.
     fn ascii(self, unit: &[u8]) -> Option<u8> {
+        if let Some(table) = self.table {
+            return table.unit(*unit.first()?).and_then(|unit| u8::try_from(unit).ok()).filter(u8::is_ascii);
+        }
         let (&low, high) = if self.is_big_endian { unit.split_last()? } else { unit.split_first()? };
         (low.is_ascii() && high.iter().all(|&byte| byte == 0)).then_some(low)
     }
 
     fn write(self, byte: u8, dst: &mut BytesMut) {
+        let byte = self.table.and_then(|table| table.byte(byte.into())).unwrap_or(byte);
         let zeros = self.width - 1;
         if self.is_big_endian {
             dst.put_bytes(0, zeros);
@@ -395,7 +401,7 @@ impl Units {
     /// Same as [`LineEnding::find`], in whole units.
     fn find(self, ending: LineEnding, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let width = self.width;
-        if width == 1 {
+        if width == 1 && self.table.is_none() {
             return ending.find(src, searched);
         }
         let mut after_cr = false;

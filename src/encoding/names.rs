@@ -4,13 +4,13 @@ use core::fmt::{self, Write};
 use core::str::FromStr;
 
 /// Declares the encodings: their names, their names in a sentence, and the encoding of `encoding_rs` for those that need its
-/// tables.
+/// tables. `pages.rs` has the tables of the code pages.
 macro_rules! encodings {
     (
         $(#[$meta:meta])* pub enum Encoding {
             $($(#[$doc:meta])* $own:ident = $own_name:literal, $own_title:literal;)*
         }
-        legacy { $($legacy:ident = $name:literal, $title:literal, $table:ident, $about:literal;)* }
+        legacy { $($legacy:ident = $name:literal, $title:literal, $($table:ident,)? $about:literal;)* }
     ) => {
         $(#[$meta])*
         pub enum Encoding {
@@ -43,18 +43,18 @@ macro_rules! encodings {
                 }
             }
 
-            /// Whether the encoding is one of the Encoding Standard that is decoded with the tables of `encoding_rs`.
+            /// Whether the encoding is decoded with a table: one of `encoding_rs`, or of a code page of DOS or EBCDIC.
             #[cfg(feature = "encoding_rs")]
             pub const fn is_legacy(self) -> bool {
                 matches!(self, $(Self::$legacy)|*)
             }
 
-            /// Returns the tables of a [legacy](Self::is_legacy) encoding, `encoding_rs::UTF_8` for any other.
+            /// Returns the tables of the Encoding Standard, `encoding_rs::REPLACEMENT` if there are none.
             #[cfg(feature = "encoding_rs")]
             pub(crate) fn tables(self) -> &'static encoding_rs::Encoding {
                 match self {
-                    $(Self::$legacy => encoding_rs::$table,)*
-                    _ => encoding_rs::UTF_8,
+                    $($(Self::$legacy => encoding_rs::$table,)?)*
+                    _ => encoding_rs::REPLACEMENT,
                 }
             }
         }
@@ -120,6 +120,14 @@ encodings! {
     }
 
     legacy {
+        Ibm437 = "ibm437", "IBM437", "Latin of DOS, code page 437";
+        Ibm850 = "ibm850", "IBM850", "Western European of DOS, code page 850";
+        Ibm852 = "ibm852", "IBM852", "Central European of DOS, code page 852";
+        Ibm855 = "ibm855", "IBM855", "Cyrillic of DOS, code page 855";
+        Ibm858 = "ibm858", "IBM858", "code page 850 with the euro sign";
+        Ibm037 = "ibm037", "IBM037", "EBCDIC of North America; `25` is U+000A and `15` is U+0085";
+        Ibm500 = "ibm500", "IBM500", "EBCDIC, international; line terminators as in `ibm037`";
+        Ibm1047 = "ibm1047", "IBM1047", "EBCDIC of open systems; line terminators as in `ibm037`";
         Ibm866 = "ibm866", "IBM866", IBM866, "Cyrillic of DOS, code page 866";
         Iso8859_2 = "iso-8859-2", "ISO-8859-2", ISO_8859_2, "Latin-2, Central European";
         Iso8859_3 = "iso-8859-3", "ISO-8859-3", ISO_8859_3, "Latin-3, South European";
@@ -147,6 +155,7 @@ encodings! {
         Windows1257 = "windows-1257", "windows-1257", WINDOWS_1257, "Baltic";
         Windows1258 = "windows-1258", "windows-1258", WINDOWS_1258, "Vietnamese";
         XMacCyrillic = "x-mac-cyrillic", "x-mac-cyrillic", X_MAC_CYRILLIC, "Mac OS Cyrillic";
+        XUserDefined = "x-user-defined", "x-user-defined", X_USER_DEFINED, "ASCII, and U+F780..U+F7FF for the other bytes";
         Gbk = "gbk", "GBK", GBK, "Chinese, simplified: code page 936, also GB 2312; decoded as `gb18030`";
         Gb18030 = "gb18030", "gb18030", GB18030, "every character of Unicode, by GB 18030";
         Big5 = "big5", "Big5", BIG5, "Chinese, traditional, with the characters of HKSCS";
@@ -154,7 +163,6 @@ encodings! {
         Iso2022Jp = "iso-2022-jp", "ISO-2022-JP", ISO_2022_JP, "Japanese with escape sequences, in mail";
         ShiftJis = "shift_jis", "Shift_JIS", SHIFT_JIS, "Japanese: code page 932, windows-31J";
         EucKr = "euc-kr", "EUC-KR", EUC_KR, "Korean: code page 949, also KS C 5601";
-        XUserDefined = "x-user-defined", "x-user-defined", X_USER_DEFINED, "ASCII, and U+F780..U+F7FF for the other bytes";
     }
 }
 
@@ -249,7 +257,7 @@ const LABELS: [(Encoding, &[&str]); 4] = [
 #[cfg(feature = "encoding_rs")]
 fn legacy_for_label(label: &[u8]) -> Option<Encoding> {
     let tables = encoding_rs::Encoding::for_label_no_replacement(label)?;
-    Encoding::ALL.iter().copied().find(|encoding| encoding.is_legacy() && encoding.tables() == tables)
+    Encoding::ALL.iter().copied().find(|encoding| encoding.tables() == tables)
 }
 
 /// Returns the names of legacy encodings: the labels of the Encoding Standard, and those that it lacks.
@@ -268,7 +276,19 @@ fn legacy_labels() -> impl Iterator<Item = (&'static str, Encoding)> {
 /// Names of legacy encodings that the Encoding Standard lacks: those of IANA's registry, of iconv and of Python.
 #[cfg(feature = "encoding_rs")]
 #[rustfmt::skip]
-const LEGACY_ALIASES: [(&str, Encoding); 60] = [
+const LEGACY_ALIASES: [(&str, Encoding); 94] = [
+    ("cp437", Encoding::Ibm437), ("437", Encoding::Ibm437), ("cspc8codepage437", Encoding::Ibm437),
+    ("cp850", Encoding::Ibm850), ("850", Encoding::Ibm850), ("cspc850multilingual", Encoding::Ibm850),
+    ("cp852", Encoding::Ibm852), ("852", Encoding::Ibm852), ("cspcp852", Encoding::Ibm852),
+    ("cp855", Encoding::Ibm855), ("855", Encoding::Ibm855), ("csibm855", Encoding::Ibm855),
+    ("cp858", Encoding::Ibm858), ("858", Encoding::Ibm858), ("ibm00858", Encoding::Ibm858),
+    ("cp00858", Encoding::Ibm858), ("ccsid00858", Encoding::Ibm858), ("csibm00858", Encoding::Ibm858),
+    ("pc-multilingual-850+euro", Encoding::Ibm858), ("cp037", Encoding::Ibm037), ("037", Encoding::Ibm037),
+    ("csibm037", Encoding::Ibm037), ("ebcdic-cp-us", Encoding::Ibm037), ("ebcdic-cp-ca", Encoding::Ibm037),
+    ("ebcdic-cp-wt", Encoding::Ibm037), ("ebcdic-cp-nl", Encoding::Ibm037), ("cp500", Encoding::Ibm500),
+    ("500", Encoding::Ibm500), ("csibm500", Encoding::Ibm500), ("ebcdic-cp-be", Encoding::Ibm500),
+    ("ebcdic-cp-ch", Encoding::Ibm500), ("cp1047", Encoding::Ibm1047), ("1047", Encoding::Ibm1047),
+    ("csibm1047", Encoding::Ibm1047),
     ("csiso885913", Encoding::Iso8859_13), ("latin7", Encoding::Iso8859_13), ("l7", Encoding::Iso8859_13),
     ("csiso885914", Encoding::Iso8859_14), ("iso-8859-14:1998", Encoding::Iso8859_14),
     ("latin8", Encoding::Iso8859_14), ("l8", Encoding::Iso8859_14), ("iso-celtic", Encoding::Iso8859_14),

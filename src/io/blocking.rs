@@ -6,7 +6,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 use super::lines::BoundedLines;
 use super::reader::{ReadState, Utf8Reader};
 #[cfg(feature = "transcode")]
-use super::transcode::TranscodeReader;
+use super::transcode::{TranscodeReader, TranscodeWriter};
 use super::writer::Utf8Writer;
 
 fn fill(text: &mut impl ReadState, inner: &mut impl Read) -> io::Result<()> {
@@ -126,36 +126,45 @@ fn ready<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
     }
 }
 
-impl<W: Write> Write for Utf8Writer<W> {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        ready(self.text.write(buf, |bytes| Poll::Ready(self.inner.write(bytes))))
-    }
+/// Implements `Write` and `finish` for a writer.
+macro_rules! impl_write {
+    ($writer:ident) => {
+        impl<W: Write> Write for $writer<W> {
+            fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+                ready(self.text.write(buf, |bytes| Poll::Ready(self.inner.write(bytes))))
+            }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.drain()?;
-        self.inner.flush()
-    }
-}
-
-impl<W: Write> Utf8Writer<W> {
-    /// Ends the text and flushes the inner writer. Every later write is an error of kind `BrokenPipe`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not
-    /// repair it. This error is returned once, after the inner writer was flushed. Errors of the inner writer are
-    /// returned unchanged, and the call can be repeated after them.
-    pub fn finish(&mut self) -> io::Result<()> {
-        self.drain()?;
-        if self.text.end() {
-            self.drain()?;
-            self.inner.flush()?;
+            fn flush(&mut self) -> io::Result<()> {
+                self.drain()?;
+                self.inner.flush()
+            }
         }
-        self.text.closed()
-    }
 
-    /// Writes the rest of a character or replacement that the inner writer has accepted only in part.
-    fn drain(&mut self) -> io::Result<()> {
-        ready(self.text.drain(|bytes| Poll::Ready(uninterrupted(|| self.inner.write(bytes)))))
-    }
+        impl<W: Write> $writer<W> {
+            /// Ends the text and flushes the inner writer. Every later write is an error of kind `BrokenPipe`.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not
+            /// repair it. This error is returned once, after the inner writer was flushed. Errors of the inner writer are
+            /// returned unchanged, and the call can be repeated after them.
+            pub fn finish(&mut self) -> io::Result<()> {
+                self.drain()?;
+                if self.text.end() {
+                    self.drain()?;
+                    self.inner.flush()?;
+                }
+                self.text.closed()
+            }
+
+            /// Writes what the inner writer has not accepted yet.
+            fn drain(&mut self) -> io::Result<()> {
+                ready(self.text.drain(|bytes| Poll::Ready(uninterrupted(|| self.inner.write(bytes)))))
+            }
+        }
+    };
 }
+
+#[cfg(feature = "transcode")]
+impl_write!(TranscodeWriter);
+impl_write!(Utf8Writer);

@@ -9,7 +9,7 @@ use futures_io::{AsyncBufRead, AsyncRead, AsyncWrite};
 use super::pinned::impl_async_traits;
 use super::reader::{ReadState, Utf8Reader};
 #[cfg(feature = "transcode")]
-use super::transcode::TranscodeReader;
+use super::transcode::{TranscodeReader, TranscodeWriter};
 use super::writer::Utf8Writer;
 use crate::budget::Budget;
 

@@ -3,8 +3,8 @@
 //! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
 //! must not write ill-formed text. [`Utf8Reader`] validates or repairs the bytes that it reads. [`Utf8Writer`]
 //! validates or repairs the bytes that it writes. Both use the policies of a [`TextDecoder`](crate::TextDecoder).
-//! `TranscodeReader` converts text in another encoding. Errors are `io::Error`s. [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error)
-//! inside, with its absolute offset.
+//! `TranscodeReader` and `TranscodeWriter` convert text in another encoding. Errors are `io::Error`s.
+//! [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with its absolute offset.
 //!
 //! With the traits of std, in a thread without an async runtime:
 //!
@@ -52,7 +52,7 @@
 //!
 //! # Limits
 //!
-//! A reader holds 8 KiB (`TranscodeReader` 16 KiB), a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
+//! A reader holds 8 KiB (`TranscodeReader` 16 KiB), a writer 32 bytes (`TranscodeWriter` 8 KiB). `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
 //! `Utf8LinesCodec` in the module `codec` have one.
 //!
 //! # Cost
@@ -66,7 +66,7 @@
 //! # Feature
 //!
 //! `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for futures-io. `transcode`
-//! adds `TranscodeReader`.
+//! adds `TranscodeReader` and `TranscodeWriter`.
 
 // `reader`, `transcode` and `writer` contain the state and the logic; `blocking`, `tokio` and `futures` implement the
 // traits.
@@ -101,7 +101,7 @@ use pin_project;
 pub use lines::{BoundedLines, LineTooLong};
 pub use reader::Utf8Reader;
 #[cfg(feature = "transcode")]
-pub use transcode::TranscodeReader;
+pub use transcode::{TranscodeReader, TranscodeWriter};
 pub use writer::Utf8Writer;
 
 use crate::policy::ShortStr;

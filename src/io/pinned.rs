@@ -4,7 +4,7 @@ use core::pin::Pin;
 
 use super::reader::Utf8Reader;
 #[cfg(feature = "transcode")]
-use super::transcode::TranscodeReader;
+use super::transcode::{TranscodeReader, TranscodeWriter};
 use super::writer::Utf8Writer;
 
 macro_rules! pinned_accessor {
@@ -26,6 +26,11 @@ pinned_accessor!(
 pinned_accessor!(
     TranscodeReader,
     "Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text."
+);
+#[cfg(feature = "transcode")]
+pinned_accessor!(
+    TranscodeWriter,
+    "Returns the inner writer, pinned. Bytes that are written to it directly may be inserted before text that was written earlier."
 );
 pinned_accessor!(
     Utf8Writer,
@@ -67,7 +72,12 @@ macro_rules! impl_async_traits {
         #[cfg(feature = "transcode")]
         impl_async_traits!(reader: TranscodeReader);
 
-        impl<W: AsyncWrite> AsyncWrite for Utf8Writer<W> {
+        impl_async_traits!(Utf8Writer, $poll_end);
+        #[cfg(feature = "transcode")]
+        impl_async_traits!(TranscodeWriter, $poll_end);
+    };
+    ($writer:ident, $poll_end:ident) => {
+        impl<W: AsyncWrite> AsyncWrite for $writer<W> {
             fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
                 let mut this = self.project();
                 this.text.write(buf, |bytes| this.inner.as_mut().poll_write(cx, bytes))

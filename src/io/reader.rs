@@ -282,6 +282,12 @@ impl Input {
         &self.bytes[self.from..self.to]
     }
 
+    /// Removes bytes from the front, at most all.
+    #[cfg(feature = "transcode")]
+    pub(super) fn take(&mut self, bytes: usize) {
+        self.from += bytes.min(self.as_slice().len());
+    }
+
     /// Returns the free space at the end. The remaining bytes are moved to the front first.
     pub(super) fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);

@@ -1,10 +1,11 @@
-//! A reader of text in another encoding.
+//! A reader and a writer of text in another encoding.
 
+use core::task::{Poll, ready};
 use std::io::{self, BufRead};
 
 use super::lines::BoundedLines;
-use super::pin_project;
 use super::reader::{Input, ReadState};
+use super::{pin_project, writer};
 use crate::error::Utf8Error;
 use crate::transcode::{Encoding, Status, Transcoder};
 
@@ -140,10 +141,145 @@ impl ReadState for Converting {
     }
 
     fn consume(&mut self, bytes: usize) {
-        self.output.from += bytes.min(self.text().len());
+        self.output.take(bytes);
     }
 
     fn end(&mut self) {
         self.state = State::Ended;
+    }
+}
+
+pin_project! {
+    /// A writer that converts bytes from one encoding to another before it forwards them to another writer.
+    ///
+    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `io`) or of
+    /// futures-io (feature `futures-io`). The input may be split at every byte.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use utf8_codec::io::TranscodeWriter;
+    /// use utf8_codec::transcode::Encoding;
+    ///
+    /// let mut out = TranscodeWriter::new(Vec::new(), Encoding::Utf16Le);
+    /// write!(out, "grün")?;
+    /// out.finish()?;
+    /// assert_eq!(out.into_inner(), b"g\0r\0\xFC\0n\0");
+    /// # std::io::Result::Ok(())
+    /// ```
+    ///
+    /// # Flush and the end of the text
+    ///
+    /// Output that the inner writer does not accept at once is kept, at most 8 KiB. The next call writes it; `flush` writes
+    /// all of it. An unfinished sequence stays in the transcoder, and so does the state of ISO-2022-JP. Only
+    /// [`finish`](Self::finish), or `shutdown` of the async traits (`close` in futures-io), ends the text.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policies of the transcoder do
+    /// not repair, after all text before it was forwarded. [`Utf8Error::find`](crate::Utf8Error::find) returns the
+    /// [`Utf8Error`](crate::Utf8Error) inside, with its offset in the input. Every later write returns the same error. That of
+    /// the end of the text is returned once, by `finish` or `shutdown`.
+    ///
+    /// Errors of the inner writer are returned unchanged, some by the call after the one that caused them. Writing can
+    /// continue after them.
+    ///
+    /// # Cancel safety
+    ///
+    /// All state is in the writer. If an async `write()` is dropped before it returns, none of its bytes were accepted.
+    #[derive(Debug)]
+    pub struct TranscodeWriter<W> {
+        #[pin]
+        pub(super) inner: W,
+        pub(super) text: ConvertingOutput,
+    }
+}
+
+impl<W> TranscodeWriter<W> {
+    /// Creates a strict writer to `inner`, which is in `encoding`. Its input is UTF-8, and the BOM is kept.
+    pub const fn new(inner: W, encoding: Encoding) -> Self {
+        Self::with_transcoder(inner, Transcoder::new(Encoding::Utf8, encoding))
+    }
+
+    /// Creates a writer to `inner` with the encodings and the policies of `transcoder`.
+    pub const fn with_transcoder(inner: W, transcoder: Transcoder) -> Self {
+        Self { inner, text: ConvertingOutput::new(transcoder) }
+    }
+
+    /// Returns the transcoder, with its counters and its offset.
+    pub const fn transcoder(&self) -> &Transcoder {
+        &self.text.transcoder
+    }
+
+    inner_accessors!(
+        inner: W,
+        "inner writer",
+        "Bytes that are written to it directly may be inserted before text that was written earlier.",
+        "Bytes that were not forwarded yet are lost."
+    );
+}
+
+/// The state of a writer: the output that the inner writer has not accepted yet.
+#[derive(Debug)]
+pub(super) struct ConvertingOutput {
+    transcoder: Transcoder,
+    output: Input,
+    state: writer::State,
+}
+
+impl ConvertingOutput {
+    const fn new(transcoder: Transcoder) -> Self {
+        Self { transcoder, output: Input::NEW, state: writer::State::Open }
+    }
+
+    /// Accepts bytes from the caller and writes output with `inner`. Returns the number of bytes accepted.
+    pub(super) fn write(
+        &mut self,
+        bytes: &[u8],
+        mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        // Also before an error is returned.
+        ready!(self.drain(&mut inner))?;
+        self.state.check_open()?;
+        let progress = self.transcoder.feed_into_slice(bytes, self.output.space());
+        self.output.to += progress.written;
+        if let Status::IllFormed(error) = progress.status {
+            self.state = writer::State::Failed(error);
+            ready!(self.drain(&mut inner))?;
+            return Poll::Ready(Err(error.into()));
+        }
+        // The bytes are accepted. If the output is not, the next call tries again, and returns the error.
+        let _ = self.drain(&mut inner);
+        Poll::Ready(Ok(progress.read))
+    }
+
+    /// Writes the output with `inner`.
+    pub(super) fn drain(
+        &mut self,
+        inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<()>> {
+        writer::drain(&mut self.output, Input::as_slice, Input::take, inner)
+    }
+
+    /// Ends the text. The caller has called [`drain`](Self::drain) before, and calls it again if the result is `true`.
+    /// Returns whether the inner writer must still be shut down.
+    pub(super) fn end(&mut self) -> bool {
+        let Self { transcoder, output, state } = self;
+        state.end(|| {
+            let mut first = None;
+            loop {
+                // There is room for the output of an unfinished sequence.
+                let progress = transcoder.finish_into_slice(output.space());
+                output.to += progress.written;
+                match progress.status {
+                    Status::IllFormed(error) => first = first.or(Some(error)),
+                    Status::InputEmpty | Status::OutputFull => return first,
+                }
+            }
+        })
+    }
+
+    /// [`State::closed`](writer::State::closed).
+    pub(super) fn closed(&mut self) -> io::Result<()> {
+        self.state.closed()
     }
 }

@@ -126,8 +126,9 @@ impl Repair {
     }
 }
 
+/// What the next call of a writer does.
 #[derive(Clone, Copy, Debug)]
-enum State {
+pub(super) enum State {
     Open,
     /// Every later write returns the error. If the caller could continue after it, the ill-formed sequence would be
     /// missing from the output.
@@ -136,6 +137,56 @@ enum State {
     /// was one.
     Ending(Option<Utf8Error>),
     Closed,
+}
+
+impl State {
+    /// Returns the error of a write unless the writer is open.
+    pub(super) fn check_open(self) -> io::Result<()> {
+        match self {
+            Self::Open => Ok(()),
+            Self::Failed(error) => Err(error.into()),
+            Self::Ending(_) | Self::Closed => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Ends the text. `finish` is called if it is open, and returns an error. Returns whether the inner writer must still be
+    /// shut down.
+    pub(super) fn end(&mut self, finish: impl FnOnce() -> Option<Utf8Error>) -> bool {
+        match self {
+            Self::Open => *self = Self::Ending(finish()),
+            // The error was already reported by a write.
+            Self::Failed(_) => *self = Self::Ending(None),
+            Self::Ending(_) => {}
+            Self::Closed => return false,
+        }
+        true
+    }
+
+    /// Called after the inner writer was shut down. The first call returns the error of the end of the text, if there was
+    /// one.
+    pub(super) fn closed(&mut self) -> io::Result<()> {
+        match core::mem::replace(self, Self::Closed) {
+            Self::Ending(Some(error)) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Writes the rest of `bytes` with `inner`. `left` returns it, and `take` removes the bytes that were accepted.
+pub(super) fn drain<B>(
+    bytes: &mut B,
+    left: impl Fn(&B) -> &[u8],
+    take: impl Fn(&mut B, usize),
+    mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
+) -> Poll<io::Result<()>> {
+    while !left(bytes).is_empty() {
+        let written = ready!(inner(left(bytes)))?;
+        if written == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        take(bytes, written);
+    }
+    Poll::Ready(Ok(()))
 }
 
 impl Writing {
@@ -150,11 +201,7 @@ impl Writing {
         mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         let bytes = &bytes[..bytes.len().min(AT_ONCE)];
-        match self.state {
-            State::Open => {}
-            State::Failed(error) => return Poll::Ready(Err(error.into())),
-            State::Ending(_) | State::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
-        }
+        self.state.check_open()?;
         ready!(self.drain(&mut inner))?;
         // Tested first, because the repair is large and there usually is none.
         if self.unsent.is_some()
@@ -238,47 +285,26 @@ impl Writing {
     /// Writes the bytes in `short` with `inner`.
     pub(super) fn drain(
         &mut self,
-        mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
+        inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<()>> {
-        while !self.short.left().is_empty() {
-            let written = ready!(inner(self.short.left()))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.short.take(written);
-        }
-        Poll::Ready(Ok(()))
+        drain(&mut self.short, Short::left, Short::take, inner)
     }
 
     /// Ends the text. The caller has called [`drain`](Self::drain) before, and calls it again if the result is `true`.
     /// Returns whether the inner writer must still be shut down.
     pub(super) fn end(&mut self) -> bool {
-        match self.state {
-            State::Open => {
-                let mut truncated = None;
-                match self.decoder.finish() {
-                    Some(TextPiece::Repaired(text, _) | TextPiece::Seam(text)) => {
-                        self.short = Short::new(text)
-                    }
-                    Some(TextPiece::IllFormed(error)) => truncated = Some(error),
-                    Some(TextPiece::Text(_)) | None => {}
-                }
-                self.state = State::Ending(truncated);
+        self.state.end(|| match self.decoder.finish() {
+            Some(TextPiece::Repaired(text, _) | TextPiece::Seam(text)) => {
+                self.short = Short::new(text);
+                None
             }
-            // The error was already reported by a write.
-            State::Failed(_) => self.state = State::Ending(None),
-            State::Ending(_) => {}
-            State::Closed => return false,
-        }
-        true
+            Some(TextPiece::IllFormed(error)) => Some(error),
+            Some(TextPiece::Text(_)) | None => None,
+        })
     }
 
-    /// Called after the inner writer was shut down. The first call returns the error of a truncated sequence, if there
-    /// was one.
+    /// [`State::closed`].
     pub(super) fn closed(&mut self) -> io::Result<()> {
-        match core::mem::replace(&mut self.state, State::Closed) {
-            State::Ending(Some(error)) => Err(error.into()),
-            _ => Ok(()),
-        }
+        self.state.closed()
     }
 }

@@ -25,7 +25,7 @@ const MAX_WORD: usize = 75;
 pub(super) struct EncodedWords {
     base64: BodyDecoder,
     /// Whether words in other charsets are checked.
-    charsets: bool,
+    pub(super) charsets: bool,
 }
 
 /// The start of an encoded word: `=?charset?q?`.

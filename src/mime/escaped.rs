@@ -22,6 +22,11 @@ impl EscapedText {
         Self { decoder: Utf8Decoder::new(), offsets: [0; 4], charset }
     }
 
+    /// Sets the charset of the next text.
+    pub(super) fn set_charset(&mut self, charset: Option<Box<CharsetText>>) {
+        self.charset = charset;
+    }
+
     /// Checks the next byte, which is written at the offset `at` of the message.
     pub(super) fn push(&mut self, byte: u8, at: u64, each: &mut impl FnMut(MimeError)) {
         let mut rest = core::slice::from_ref(&byte);

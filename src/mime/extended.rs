@@ -4,10 +4,12 @@
 //! are joined before they are decoded, so a character may continue in the next section. Every value is checked that some
 //! reader decodes: also in quotes, without a charset, without its first section, and after malformed parameters.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use memchr::memchr2;
 
+use super::charset::CharsetText;
 use super::error::MimeError;
 use super::escaped::EscapedText;
 use crate::content_type::labels;
@@ -26,8 +28,9 @@ struct Section<'v> {
     at: usize,
 }
 
-/// Checks the extended values in the value of a field, which is at the offset `offset` of the message.
-pub(super) fn check(value: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
+/// Checks the extended values in the value of a field, which is at the offset `offset` of the message. `charsets` is whether
+/// text in other charsets is checked.
+pub(super) fn check(value: &[u8], offset: u64, charsets: bool, each: &mut impl FnMut(MimeError)) {
     // Only percent-encoding is checked here. Other bytes were checked with the header.
     if !value.contains(&b'%') {
         return;
@@ -42,11 +45,9 @@ pub(super) fn check(value: &[u8], offset: u64, each: &mut impl FnMut(MimeError))
         let mut decoded = EscapedText::new(None);
         for section in sections {
             if section.number.unwrap_or(0) == first {
-                let own = section.takes_checked_charset();
-                is_checked |= own;
-                if !own {
-                    continue;
-                }
+                let Some(charset) = section.take_checked_charset(charsets) else { continue };
+                decoded.set_charset(charset);
+                is_checked = true;
             }
             if is_checked {
                 section.decode(offset, &mut decoded, each);
@@ -74,16 +75,21 @@ impl<'v> Section<'v> {
         Some(Self { base, number, extended, text, at })
     }
 
-    /// Removes `charset'language'` from the text, and returns whether text in this charset is checked. Without a charset
-    /// it is in US-ASCII.
-    fn takes_checked_charset(&mut self) -> bool {
+    /// Removes `charset'language'` from the text. Returns the decoder of another charset than UTF-8, and `None` if text in the
+    /// charset is not checked. Without a charset it is in US-ASCII.
+    fn take_checked_charset(&mut self, charsets: bool) -> Option<Option<Box<CharsetText>>> {
         let mut quotes = (0..self.text.len()).filter(|&at| self.text[at] == b'\'');
         let (true, Some(charset), Some(language)) = (self.extended, quotes.next(), quotes.next()) else {
-            return true;
+            return Some(None);
         };
         let (head, text) = self.text.split_at(language + 1);
         (self.text, self.at) = (text, self.at + head.len());
-        head[..charset].trim_ascii().is_empty() || labels::is_checked(&head[..charset])
+        let charset = head[..charset].trim_ascii();
+        match charset.is_empty() || labels::is_checked(charset) {
+            true => Some(None),
+            false if charsets => CharsetText::for_label(charset).map(Some),
+            false => None,
+        }
     }
 
     fn decode(&self, offset: u64, decoded: &mut EscapedText, each: &mut impl FnMut(MimeError)) {

@@ -258,7 +258,7 @@ impl HeaderReader {
         let value = value.strip_suffix(b"\r").unwrap_or(value);
         let is_type = name.eq_ignore_ascii_case(b"Content-Type");
         if is_type || name.eq_ignore_ascii_case(b"Content-Disposition") {
-            extended::check(value, value_at, &mut |error| reports.push(error, max));
+            extended::check(value, value_at, words.charsets, &mut |error| reports.push(error, max));
         }
         let (kept, is_same) = if is_type {
             (&mut declared.content_type, is_same_type as Compare)

@@ -150,7 +150,7 @@ impl MessageValidator {
         Self::build(self.limits, lenient, self.charsets)
     }
 
-    /// Sets whether text in other charsets is checked: bodies and encoded words with a label of
+    /// Sets whether text in other charsets is checked: bodies, encoded words and percent-encoded parameters with a label of
     /// [`Encoding::for_label`](crate::transcode::Encoding::for_label), except UTF-16. Such a part is [`PartKind::Text`], and
     /// its offsets are those of the bytes in its charset. Without this setting it is [`PartKind::OtherText`]. Call it before
     /// the first byte.

@@ -27,11 +27,7 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
     match (source.legacy(), target.legacy()) {
         (None, None) => {}
         (Some(legacy), None) if target.writes_utf_8() => return legacy.decode(src, dst),
-        (None, Some(legacy)) if source.reads_utf_8() => {
-            let src = &src[..src.len().min(dst.len()).min(BLOCK)];
-            let (text, _) = kernels::prefix(kernels::AtBoundary::START, src);
-            return legacy.encode_text(text, dst);
-        }
+        (None, Some(legacy)) if source.reads_utf_8() => return legacy.encode_utf_8(src, dst),
         _ => return legacy_through_utf_8(source, target, src, dst),
     }
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());

@@ -102,8 +102,9 @@ mod sealed {
                 // SAFETY: the bytes up to `committed` are those of the `String`, followed by the output of a
                 // `Transcoder` to UTF-8. This output is well-formed and ends between characters. For `Encoding::Utf8`,
                 // `Target::encode` writes no surrogate and no value above 10FFFF, and the fast path copies only
-                // validated text and what `encoding_rs` decodes, which is UTF-8 by its contract. Only this file can call `keep`; `Transcoder::append` passes it the number of bytes
-                // that were written.
+                // validated text, what the kernels convert to UTF-8, and what `encoding_rs` decodes, which is UTF-8 by
+                // its contract. Only this file can call `keep`; `Transcoder::append` passes it the number of bytes that
+                // were written.
                 #[allow(unsafe_code)]
                 Kind::Text(output) => **output = unsafe { String::from_utf8_unchecked(bytes) },
             }

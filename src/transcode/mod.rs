@@ -3,7 +3,7 @@
 //! For programs that exchange text with systems that do not use UTF-8: UTF-16 from Windows and Java, CESU-8 and
 //! Modified UTF-8 from databases and class files, WTF-8 file names, the 31-bit UTF-8 of RFC 2279, ISO 8859-1 and
 //! windows-1252. With the feature `encoding_rs` they include every encoding of the WHATWG Encoding Standard, such as GBK,
-//! Shift_JIS and windows-1251. [`Encoding`] lists them all. The module does no I/O.
+//! Shift_JIS and windows-1251, and code pages of DOS and EBCDIC. [`Encoding`] lists them all. The module does no I/O.
 //!
 //! ```
 //! use utf8_codec::transcode::{Encoding, Transcoder};
@@ -36,7 +36,8 @@
 //! # Cost
 //!
 //! Vector kernels (AVX-512, AVX2 for some, or a portable one) convert UTF-8 to and from UTF-8, UTF-16, UTF-32, ISO
-//! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
+//! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. Legacy encodings are converted through UTF-16 with tables, if they
+//! have 1 or 2 bytes for a character. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
 //! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
 //! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed_into`] copies
 //! the state of the transcoder, about 200 bytes, so a chunk should have at least a few hundred bytes.
@@ -64,6 +65,8 @@ mod unmappable;
 pub use crate::encoding::{Encoding, UnknownEncoding};
 #[cfg(feature = "alloc")]
 pub use growing::Output;
+#[cfg(feature = "codec")]
+pub(crate) use legacy::SingleByte;
 pub use run::Status;
 pub use switches::Switches;
 pub use transcoder::{Progress, Transcoder};

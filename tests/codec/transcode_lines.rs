@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::{CodecError, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec};
-use utf8_codec::transcode::{Encoding, Switches};
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding, Subset};
 
 use crate::support::encodings::{OWN, encoded};
@@ -359,4 +359,30 @@ fn part_of_a_unit_ends_a_line_as_long_as_the_limit() {
     codec.decode_eof(&mut BytesMut::from(&b"a\0b"[..])).unwrap_err();
     let line = codec.decode(&mut BytesMut::from(&b"c\0\n\0"[..])).unwrap();
     assert_eq!(line.as_deref(), Some("c"));
+}
+
+#[cfg(feature = "encoding_rs")]
+#[test]
+fn lines_of_ebcdic_equal_those_of_utf_8() {
+    let mut rng = Rng::new(1047);
+    for _ in 0..60 {
+        let text: String = (0..rng.below(9))
+            .map(|_| ["\r", "\n", "\u{85}", "\u{8E}", "%", "\u{1E}", "\u{E9}"][rng.below(7)])
+            .collect();
+        let mut bytes = Vec::new();
+        let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Ibm1047);
+        transcoder.feed_into(text.as_bytes(), &mut bytes).unwrap();
+        for ending in ENDINGS {
+            let codec = |encoding| TranscodeCodec::new(encoding).into_lines().with_line_ending(ending);
+            let expected = lines(codec(Encoding::Utf8), &[text.as_bytes()]);
+            every_partition(&bytes, |chunks| {
+                assert_eq!(lines(codec(Encoding::Ibm1047), chunks), expected, "{ending:?} {chunks:02X?}");
+            });
+            let mut out = BytesMut::new();
+            let mut codec = codec(Encoding::Ibm1047);
+            codec.encode("a%", &mut out).unwrap();
+            assert!(out.len() > 2 && codec.encode("\r\n\u{1E}", &mut out).is_err());
+            assert_eq!(codec.decode(&mut out).unwrap().unwrap(), "a%");
+        }
+    }
 }

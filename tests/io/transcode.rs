@@ -1,13 +1,13 @@
-//! `TranscodeReader`: the text and the errors of the transcoder, under std, tokio and futures-io.
+//! `TranscodeReader` and `TranscodeWriter`: the text and the errors of the transcoder, under std, tokio and futures-io.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
 
 use futures::executor::block_on;
-use utf8_codec::io::TranscodeReader;
+use utf8_codec::io::{TranscodeReader, TranscodeWriter};
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorPolicy, Utf8Error};
 
-use crate::support::hostile::{HostileReader, again, steps};
+use crate::support::hostile::{HostileReader, HostileWriter, again, steps};
 use crate::support::some_partitions;
 
 /// Inputs, with the text and the offset of the error after it.
@@ -24,7 +24,7 @@ fn reader(encoding: Encoding, chunks: &[&[u8]]) -> TranscodeReader<HostileReader
 #[test]
 fn all_families_of_traits_return_the_text_and_the_error() {
     for (encoding, input, text, offset) in INPUTS {
-        let check = |out: Vec<u8>, error: Option<std::io::Error>| {
+        let check = |out: Vec<u8>, error: Option<io::Error>| {
             assert_eq!(String::from_utf8(out).unwrap(), text, "{encoding}");
             assert_eq!(error.map(|error| Utf8Error::find(&error).unwrap().offset), offset, "{encoding}");
         };
@@ -73,6 +73,7 @@ fn lines_are_read_from_the_buffer_of_the_reader() {
 /// The output is larger than the buffer, and so is the input.
 #[test]
 fn long_text_is_converted_in_parts() {
+    use std::io::Write;
     let text = "Жук ".repeat(20_000);
     let input: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let transcoder =
@@ -80,4 +81,85 @@ fn long_text_is_converted_in_parts() {
     let mut out = String::new();
     TranscodeReader::with_transcoder(&input[..], transcoder).read_to_string(&mut out).unwrap();
     assert!(out == text);
+    let mut writer = TranscodeWriter::new(HostileWriter::new(5000), Encoding::Utf16Le);
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        rest = &rest[again(|| writer.write(rest)).unwrap()..];
+    }
+    again(|| writer.finish()).unwrap();
+    assert!(writer.into_inner().written == input);
+}
+
+/// Writes the chunks and ends the text. Returns the output, and the offset of the first error.
+fn written(transcoder: Transcoder, at_most: usize, chunks: &[&[u8]]) -> (Vec<u8>, Option<u64>) {
+    use std::io::Write;
+    let mut writer = TranscodeWriter::with_transcoder(HostileWriter::new(at_most), transcoder);
+    let mut write = |mut rest: &[u8]| {
+        while !rest.is_empty() {
+            rest = &rest[again(|| writer.write(rest))?..];
+        }
+        io::Result::Ok(())
+    };
+    let failed = chunks.iter().try_for_each(|chunk| write(chunk)).err();
+    let again_failed = failed.is_some().then(|| write(b"x").unwrap_err());
+    let ended = again(|| writer.finish()).err();
+    assert_eq!(again(|| writer.write(b"x")).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    assert!(again(|| writer.finish()).is_ok(), "reported once");
+    let offset = |error: &io::Error| Utf8Error::find(error).unwrap().offset;
+    assert_eq!(again_failed.as_ref().map(offset), failed.as_ref().map(offset), "returned again");
+    (writer.into_inner().written, failed.or(ended).as_ref().map(offset))
+}
+
+#[cfg(feature = "io")]
+fn written_by_tokio(transcoder: Transcoder, at_most: usize, chunks: &[&[u8]]) -> (Vec<u8>, Option<u64>) {
+    use tokio::io::AsyncWriteExt;
+    let mut writer = TranscodeWriter::with_transcoder(HostileWriter::new(at_most), transcoder);
+    let mut error = None;
+    block_on(async {
+        for chunk in chunks {
+            error = error.take().or(writer.write_all(chunk).await.err());
+        }
+        error = error.take().or(writer.shutdown().await.err());
+    });
+    assert!(writer.get_ref().closed);
+    (writer.into_inner().written, error.map(|error| Utf8Error::find(&error).unwrap().offset))
+}
+
+#[cfg(feature = "futures-io")]
+fn written_by_futures(transcoder: Transcoder, at_most: usize, chunks: &[&[u8]]) -> (Vec<u8>, Option<u64>) {
+    use futures::io::AsyncWriteExt;
+    let mut writer = TranscodeWriter::with_transcoder(HostileWriter::new(at_most), transcoder);
+    let mut error = None;
+    block_on(async {
+        for chunk in chunks {
+            error = error.take().or(writer.write_all(chunk).await.err());
+        }
+        error = error.take().or(writer.close().await.err());
+    });
+    assert!(writer.get_ref().closed);
+    (writer.into_inner().written, error.map(|error| Utf8Error::find(&error).unwrap().offset))
+}
+
+#[test]
+fn all_families_of_traits_write_the_text_and_return_the_error() {
+    for (from, to, input, output, offset) in [
+        (Encoding::Utf8, Encoding::Utf16Be, "né💩".as_bytes(), &b"\0n\0\xE9\xD8\x3D\xDC\xA9"[..], None),
+        (Encoding::Utf8, Encoding::Latin1, b"ab\xC3\xA9\xE2\x82\xACz", b"ab\xE9", Some(4)),
+        (Encoding::Utf8, Encoding::Utf8, b"ab\xE2\x82", b"ab", Some(2)),
+        (Encoding::Utf16Le, Encoding::Utf8, b"\xE9\0\x3D\xD8", "é".as_bytes(), Some(2)),
+        #[cfg(feature = "encoding_rs")]
+        (Encoding::Utf8, Encoding::Iso2022Jp, "a日".as_bytes(), b"a\x1B$BF|\x1B(B", None),
+    ] {
+        let expected = (output.to_vec(), offset);
+        some_partitions(input, 6, |chunks| {
+            for at_most in [1, 4, 100] {
+                let transcoder = Transcoder::new(from, to);
+                assert_eq!(written(transcoder, at_most, chunks), expected, "{to} {chunks:02X?}");
+                #[cfg(feature = "io")]
+                assert_eq!(written_by_tokio(transcoder, at_most, chunks), expected, "{to} {chunks:02X?}");
+                #[cfg(feature = "futures-io")]
+                assert_eq!(written_by_futures(transcoder, at_most, chunks), expected, "{to} {chunks:02X?}");
+            }
+        });
+    }
 }

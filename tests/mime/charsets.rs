@@ -81,3 +81,37 @@ fn other_charsets_are_checked_on_request() {
         "ill-formed EUC-KR at byte 251 (decoded byte 2, MissingContinuation, 1 byte)"
     );
 }
+
+#[test]
+fn extended_parameters_are_checked_in_their_charset() {
+    let check = |value: &str, charsets| {
+        let validator = MessageValidator::new().with_other_charsets(charsets);
+        let message = format!("Content-Disposition: a; {value}\r\n\r\n");
+        let verdict = validate_with(&validator, message.as_bytes());
+        let errors = verdict.parts[0].errors().iter();
+        let errors = errors
+            .map(|error| (error.kind.as_str(), error.offset as usize - 24, error.decoded_offset.unwrap()));
+        errors.collect::<Vec<_>>()
+    };
+    for value in [
+        "filename*=gbk''%C4%E3.txt",
+        "filename*=Shift_JIS'ja'%83e",
+        "filename*0*=gbk''%C4; filename*1*=%E3; filename*2=%C4",
+        "filename*=iso-8859-1''%E9",
+        "filename*=iso-2022-jp''%1B$BF|%1B(B",
+        "filename*=klingon''%FF",
+    ] {
+        assert_eq!(check(value, true), [], "{value}");
+    }
+    for (value, error) in [
+        ("filename*=gbk''a%C4", ("Truncated", 16, 1)),
+        ("filename*=gbk''%C4%FF", ("Unassigned", 15, 0)),
+        ("filename*0*=euc-kr''%C7; filename*1*=%61%21", ("MissingContinuation", 20, 0)),
+        // Each of two values is checked in its own charset.
+        ("filename*0*=gbk''%C4%E3; filename*0*=UTF-8''%FF", ("InvalidLead", 44, 0)),
+        ("filename*0*=UTF-8''a; filename*0*=gbk''%FF", ("InvalidLead", 39, 0)),
+    ] {
+        assert_eq!(check(value, true), [error], "{value}");
+        assert!(value.contains("UTF-8''%FF") || check(value, false).is_empty(), "{value}");
+    }
+}

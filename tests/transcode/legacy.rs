@@ -4,7 +4,7 @@
 use utf8_codec::transcode::{Encoding, Transcoder, UnmappablePolicy};
 use utf8_codec::{ErrorKind, ErrorPolicy, Subset};
 
-use crate::support::encodings::{LEGACY, by_feed};
+use crate::support::encodings::{LEGACY, PAGES, by_feed};
 use crate::support::legacy::{Part, decode, dirty, encode, index, places, repair, tables};
 use crate::support::{Rng, every_partition, policies, some_partitions};
 
@@ -222,4 +222,24 @@ fn labels_are_those_of_the_standard() {
     assert_eq!("Shift-JIS".parse(), Ok(Encoding::ShiftJis));
     assert_eq!("CP 936".parse(), Ok(Encoding::Gbk));
     assert_eq!(Encoding::for_label("iso-2022-kr"), None);
+}
+
+#[test]
+fn a_code_page_has_256_characters_and_no_others() {
+    let all: Vec<u8> = (0..=255).collect();
+    for &page in PAGES {
+        let mut text = String::new();
+        Transcoder::new(page, Encoding::Utf8).feed_into(&all, &mut text).unwrap();
+        let mut characters: Vec<char> = text.chars().collect();
+        let is_ascii = text.starts_with(&String::from_utf8(all[..128].to_vec()).unwrap());
+        assert_eq!(is_ascii, !matches!(page, Encoding::Ibm037 | Encoding::Ibm500 | Encoding::Ibm1047));
+        assert_eq!(by_feed(Transcoder::new(Encoding::Utf8, page), &[text.as_bytes()]), (all.clone(), vec![]));
+        characters.sort_unstable();
+        characters.dedup();
+        assert_eq!(characters.len(), 256, "{page}");
+        let others: String =
+            (0..0x3000).filter_map(char::from_u32).filter(|it| !characters.contains(it)).collect();
+        let (out, errors) = by_feed(Transcoder::new(Encoding::Utf8, page), &[others.as_bytes()]);
+        assert_eq!((out.len(), errors.len()), (0, others.chars().count()), "{page}");
+    }
 }

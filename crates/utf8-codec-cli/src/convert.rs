@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use clap::ValueEnum;
-use utf8_codec::transcode::{Switches, Transcoder, UnmappablePolicy};
+use utf8_codec::transcode::{Status, Switches, Transcoder, UnmappablePolicy};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use crate::args::PolicyArgs;
@@ -137,7 +137,7 @@ impl Args {
             bom: self.to.encoding().bom().filter(|_| self.to.has_bom()),
             replaced: None,
             buffer: vec![0; BUFFER],
-            converted: Vec::new(),
+            converted: vec![0; 4 * BUFFER],
         };
         for input in &self.inputs {
             let error = self.convert(input, &mut output, &progress, &mut run)?;
@@ -214,14 +214,22 @@ impl Args {
             if filled > 0
                 && let Some(bom) = bom.take()
             {
-                converted.extend_from_slice(bom);
+                output.write(bom).map_err(|error| self.cannot_write(error))?;
             }
-            let result = match filled {
-                0 => transcoder.finish_into(converted),
-                _ => transcoder.feed_into(&buffer[..filled], converted),
+            let mut rest = &buffer[..filled];
+            let result = loop {
+                let step = match filled {
+                    0 => transcoder.finish_into_slice(converted),
+                    _ => transcoder.feed_into_slice(rest, converted),
+                };
+                rest = &rest[step.read..];
+                output.write(&converted[..step.written]).map_err(|error| self.cannot_write(error))?;
+                match step.status {
+                    Status::InputEmpty => break Ok(()),
+                    Status::OutputFull => {}
+                    Status::IllFormed(error) => break Err(error),
+                }
             };
-            output.write(converted).map_err(|error| self.cannot_write(error))?;
-            converted.clear();
             progress.advance(filled as u64);
             match result {
                 Err(error) => break Some(self.describe(from, error)),

@@ -4,8 +4,10 @@ use core::str;
 
 use encoding_rs::{Decoder, DecoderResult, Encoder, EncoderResult};
 
+use super::tables::{DoubleByte, SingleByte};
 use crate::encoding::Encoding;
 use crate::error::ErrorKind;
+use crate::kernels;
 use crate::transcode::item::{EncodedSequence, Item};
 
 /// A legacy encoding of the input, and its state between two sequences.
@@ -37,6 +39,9 @@ const ESCAPE: u8 = 0x1B;
 
 /// The escape sequence that selects ASCII.
 const TO_ASCII: [u8; 3] = *b"\x1B(B";
+
+/// The size of a block of UTF-8 that is validated, and then encoded.
+const BLOCK: usize = 4 * 1024;
 
 /// More than the output for one sequence, and for the input that restores a state.
 const SCRATCH: usize = 16;
@@ -93,6 +98,15 @@ impl LegacySource {
         if self.encoding == Encoding::Iso2022Jp && bytes[0] == ESCAPE {
             return self.read_escape(bytes);
         }
+        if let Some(table) = SingleByte::of(self.encoding) {
+            return match table.unit(bytes[0]) {
+                Some(unit) => Item::CodePoint { value: unit.into(), len: 1 },
+                None => Item::IllFormed { kind: ErrorKind::Unassigned, len: 1 },
+            };
+        }
+        if let Some((unit, after)) = DoubleByte::of(self.encoding).and_then(|table| table.sequence(bytes)) {
+            return Item::CodePoint { value: unit.into(), len: bytes.len() - after.len() };
+        }
         let (mut decoder, mut text) = (self.decoder(), [0; SCRATCH]);
         // One byte at a time, so that the result does not depend on the bytes after the first item.
         for (index, byte) in bytes.chunks_exact(1).enumerate() {
@@ -137,6 +151,15 @@ impl LegacySource {
     /// Decodes well-formed text to UTF-8, at most up to the end of `src` or `dst`. Returns the number of bytes read and
     /// the number of bytes written.
     pub(in crate::transcode) fn decode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        if let Some(table) = SingleByte::of(self.encoding) {
+            return table.decode(src, dst);
+        }
+        if let Some(table) = DoubleByte::of(self.encoding) {
+            let done = table.decode(src, dst);
+            if done.0 > 0 {
+                return done;
+            }
+        }
         let mut decoder = self.decoder();
         let (result, read, written) = decoder.decode_to_utf8_without_replacement(src, dst, false);
         let unfinished = match result {
@@ -193,6 +216,10 @@ impl LegacyTarget {
 
     /// Encodes a character. Returns `None` if the encoding does not have it.
     pub(in crate::transcode) fn encode(&self, character: char) -> Option<EncodedSequence> {
+        if let Some(table) = SingleByte::of(self.encoding) {
+            let byte = u16::try_from(u32::from(character)).ok().and_then(|unit| table.byte(unit))?;
+            return Some(EncodedSequence::of([byte]));
+        }
         let (mut bytes, mut text) = ([0; SCRATCH], [0; 4]);
         let text = character.encode_utf8(&mut text);
         match self.encoder().encode_from_utf8_without_replacement(text, &mut bytes, false) {
@@ -201,9 +228,14 @@ impl LegacyTarget {
         }
     }
 
-    /// Encodes text, at most up to the end of either slice or the first character that the encoding does not have. Returns
-    /// the number of bytes read and the number of bytes written.
-    pub(in crate::transcode) fn encode_text(&self, text: &str, dst: &mut [u8]) -> (usize, usize) {
+    /// Encodes UTF-8, at most up to the end of either slice, an error, or the first character that the encoding does not
+    /// have. Returns the number of bytes read and the number of bytes written.
+    pub(in crate::transcode) fn encode_utf_8(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        if let Some(table) = SingleByte::of(self.encoding) {
+            return table.encode(src, dst);
+        }
+        let src = &src[..src.len().min(dst.len()).min(BLOCK)];
+        let (text, _) = kernels::prefix(kernels::AtBoundary::START, src);
         let (result, read, written) = self.encoder().encode_from_utf8_without_replacement(text, dst, false);
         let unmappable = match result {
             EncoderResult::Unmappable(_) => text[..read].chars().next_back().map_or(0, char::len_utf8),

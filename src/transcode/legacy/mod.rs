@@ -1,15 +1,24 @@
-//! The legacy encodings of the WHATWG Encoding Standard. Without the feature `encoding_rs` there are none.
+//! The legacy encodings: those of the WHATWG Encoding Standard, and code pages. Without the feature `encoding_rs` there are
+//! none.
 //!
-//! All of them have a state only inside a sequence, except ISO-2022-JP. So a new decoder or encoder of `encoding_rs` is
-//! used for each call, between two sequences, and the transcoder remains `Copy`. [`known::Iso2022Jp`] is the state of
-//! ISO-2022-JP, which is set again in the new decoder.
+//! Single-byte encodings, and the sequences of 1 and 2 bytes of the others, are converted with `tables.rs`. Everything else is
+//! converted by `encoding_rs`. All encodings have a state only inside a sequence, except ISO-2022-JP. So a new decoder or
+//! encoder is used for each call, between two sequences, and the transcoder remains `Copy`. [`known::Iso2022Jp`] is the state
+//! of ISO-2022-JP, which is set again in the new decoder.
 
 #[cfg(feature = "encoding_rs")]
 mod known;
 #[cfg(not(feature = "encoding_rs"))]
 mod none;
+#[cfg(feature = "encoding_rs")]
+#[cfg_attr(not(feature = "std"), path = "no_tables.rs")]
+mod tables;
 
 #[cfg(feature = "encoding_rs")]
 pub(super) use known::{LegacySource, LegacyTarget};
+#[cfg(all(feature = "codec", not(feature = "encoding_rs")))]
+pub(crate) use none::SingleByte;
 #[cfg(not(feature = "encoding_rs"))]
 pub(super) use none::{LegacySource, LegacyTarget};
+#[cfg(all(feature = "codec", feature = "encoding_rs"))]
+pub(crate) use tables::SingleByte;

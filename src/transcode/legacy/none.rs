@@ -36,7 +36,7 @@ impl LegacyTarget {
         match *self {}
     }
 
-    pub(in crate::transcode) fn encode_text(&self, _: &str, _: &mut [u8]) -> (usize, usize) {
+    pub(in crate::transcode) fn encode_utf_8(&self, _: &[u8], _: &mut [u8]) -> (usize, usize) {
         match *self {}
     }
 
@@ -45,6 +45,25 @@ impl LegacyTarget {
     }
 
     pub(in crate::transcode) fn end(&self) -> &'static [u8] {
+        match *self {}
+    }
+}
+
+#[cfg(feature = "codec")]
+#[derive(Debug)]
+pub(crate) enum SingleByte {}
+
+#[cfg(feature = "codec")]
+impl SingleByte {
+    pub(crate) const fn without_ascii(_: Encoding) -> Option<&'static Self> {
+        None
+    }
+
+    pub(crate) const fn unit(&self, _: u8) -> Option<u16> {
+        match *self {}
+    }
+
+    pub(crate) const fn byte(&self, _: u16) -> Option<u8> {
         match *self {}
     }
 }

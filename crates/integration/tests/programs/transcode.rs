@@ -176,6 +176,22 @@ fn python() {
     compare(Command::new("python3").args(["-c", PYTHON]), &conversions, |_, _, _| false);
 }
 
+#[test]
+#[cfg_attr(not(has_python3), ignore = "python3 is not installed")]
+fn code_pages_are_those_of_python() {
+    let program = "for name in 'cp037 cp437 cp500 cp850 cp852 cp855 cp858 cp866'.split():
+        print(name, bytes(range(256)).decode(name).encode().hex())";
+    let all: Vec<u8> = (0..=255).collect();
+    for line in run(Command::new("python3").args(["-c", program]), String::new()).lines() {
+        let (name, text) = line.split_once(' ').expect("a name and a text");
+        let page = name.parse().expect("a code page");
+        assert_eq!(
+            convert(Transcoder::new(page, Encoding::Utf8), &all).map(|text| hex(&text)),
+            Ok(text.into())
+        );
+    }
+}
+
 const JAVA: &str = r#"
 import java.io.*;
 import java.nio.*;

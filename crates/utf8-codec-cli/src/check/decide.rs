@@ -56,17 +56,17 @@ pub(super) fn candidates(start: &[u8], is_all: bool) -> Vec<Encoding> {
     candidates
 }
 
-/// Returns the guesses of `chardetng`, the one for the most languages first.
+/// Returns the guesses of `chardetng`: the one without a domain, and then the one for the most languages first.
 fn ranked(start: &[u8], is_all: bool) -> Vec<Encoding> {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(start, is_all);
     let mut votes: Vec<(Encoding, usize)> = Vec::new();
-    for domain in DOMAINS {
-        let guess = detector.guess(Some(domain.as_bytes()), Utf8Detection::Deny);
+    for domain in core::iter::once(None).chain(DOMAINS.map(|domain| Some(domain.as_bytes()))) {
+        let guess = detector.guess(domain, Utf8Detection::Deny);
         let Some(encoding) = Encoding::for_label(guess.name()) else { continue };
         match votes.iter_mut().find(|(known, _)| *known == encoding) {
             Some((_, votes)) => *votes += 1,
-            None => votes.push((encoding, 1)),
+            None => votes.push((encoding, if domain.is_none() { DOMAINS.len() } else { 1 })),
         }
     }
     votes.sort_by_key(|&(_, votes)| core::cmp::Reverse(votes));

@@ -18,6 +18,7 @@ fn legacy_encodings_have_the_labels_of_the_web_and_of_iana() {
         (&["-t", "EUC-KR"], "한글".as_bytes(), b"\xC7\xD1\xB1\xDB"),
         (&["-t", "iso-2022-jp"], "日a".as_bytes(), b"\x1B$BF|\x1B(Ba"),
         (&["-f", "latin1"], b"\xE9", "é".as_bytes()),
+        (&["-f", "cp437", "-t", "IBM-1047"], b"H\x81\n", b"\xC8\xDC\x25"),
     ] {
         let output = convert(args, input);
         assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), expected), "{args:?}");
