@@ -107,17 +107,19 @@ fn likely_text_up_to<'c, const MAX: usize>(state: &mut ScanState, chunk: &'c [u8
 #[inline(always)]
 fn validate_any(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
     if chunk.len() < 4 {
-        validate_few(state, chunk)
+        let (after, result) = validate_few(*state, chunk);
+        *state = ScanState::from_bits(after);
+        result
     } else {
         // SAFETY: the chunk has at least 4 bytes.
         unsafe { Kernel::in_use().validate(state, chunk) }
     }
 }
 
-/// [`validate`] for fewer than 4 bytes.
+/// [`Validate`](super::functions::Validate) for fewer than 4 bytes.
 #[inline(never)]
-pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
-    let [.., last] = *chunk else { return Ok(()) };
+pub(super) fn validate_few(state: ScanState, chunk: &[u8]) -> (u64, Result<(), Index>) {
+    let [.., last] = *chunk else { return (state.bits(), Ok(())) };
     let carry = state.carry();
     if carry.pending_len() == 0
         && let Some(few) = Few::new(chunk)
@@ -126,17 +128,15 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
         let end = carry.after_few(few.word(), chunk.len());
         let before = state.prediction();
         let before = if state.expects_ascii() { before.mispredicted() } else { before };
-        *state = ScanState::new(end, before.after_chunk(end));
-        return Ok(());
+        return (ScanState::new(end, before.after_chunk(end)).bits(), Ok(()));
     }
     if let Some(index) = formula::first_ill_formed(carry.word(), chunk) {
-        return Err(Index::new(index));
+        return (state.bits(), Err(Index::new(index)));
     }
     if formula::is_never_a_lead(last) {
-        return Err(Index::new(chunk.len() - 1));
+        return (state.bits(), Err(Index::new(chunk.len() - 1)));
     }
-    *state = ScanState::new(carry.after(chunk), Prediction::NONE);
-    Ok(())
+    (ScanState::new(carry.after(chunk), Prediction::NONE).bits(), Ok(()))
 }
 
 /// Returns the longest text at the start of a chunk, and why it ends.

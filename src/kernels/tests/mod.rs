@@ -26,7 +26,9 @@ use crate::rng::Rng;
 /// Validates a chunk of any length. The kernel is used if the chunk is long enough.
 fn validate_by(kernel: Kernel, state: &mut ScanState, chunk: &[u8]) -> Result<(), usize> {
     let found = if chunk.len() < 4 {
-        validate_few(state, chunk)
+        let (after, result) = validate_few(*state, chunk);
+        *state = ScanState::from_bits(after);
+        result
     } else {
         // SAFETY: the chunk has at least 4 bytes.
         unsafe { kernel.validate(state, chunk) }

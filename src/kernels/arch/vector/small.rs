@@ -121,7 +121,7 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
         return x.is_ascii() || is_text();
     }
     if len > V::SMALL {
-        let mut state = ScanState::START;
+        let mut state = ScanState::AFTER_ASCII;
         // SAFETY: the CPU has the instructions; there are more bytes than a vector.
         return unsafe { V::validate_large(bytes, &mut state) }.is_ok() && state.pending_len() == 0;
     }
