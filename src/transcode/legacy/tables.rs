@@ -241,18 +241,11 @@ impl DoubleByte {
     pub(super) fn decode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let to_units = |src: &[u8], units: &mut [Unit; PIECE]| {
             let (mut rest, mut count) = (src, 0);
-            while count < PIECE {
-                if let Some((bytes, after)) = rest.split_first_chunk()
-                    && let Some(four) = units[count..].first_chunk_mut()
-                    && let Some(found) = self.four(bytes)
-                {
-                    *four = found;
-                    (rest, count) = (after, count + 4);
-                    continue;
-                }
+            for unit in units {
                 let Some((found, after)) = self.sequence(rest) else { break };
-                units[count] = found.to_le_bytes();
-                (rest, count) = (after, count + 1);
+                *unit = found.to_le_bytes();
+                rest = after;
+                count += 1;
             }
             Units { bytes: src.len() - rest.len(), count }
         };
@@ -264,22 +257,6 @@ impl DoubleByte {
         decode(src, dst, true, to_units, len)
     }
 
-    /// Returns the code units of four pairs, if they are in the table.
-    #[inline(always)]
-    fn four(&self, bytes: &[u8; 8]) -> Option<[Unit; 4]> {
-        if bytes[0] & bytes[2] & bytes[4] & bytes[6] < 0x80 {
-            return None;
-        }
-        let units = [0, 2, 4, 6].map(|at| self.pair(bytes[at], bytes[at + 1]));
-        units.iter().all(|unit| !matches!(*unit, 0 | NONE)).then_some(units.map(u16::to_le_bytes))
-    }
-
-    /// Returns the entry of two bytes, the first of which is not ASCII.
-    #[inline(always)]
-    fn pair(&self, lead: u8, trail: u8) -> u16 {
-        self.units[usize::from(lead & 0x7F) << 8 | usize::from(trail)].load(Relaxed)
-    }
-
     /// Returns the code unit of the first sequence, and the bytes after it.
     #[inline(always)]
     pub(super) fn sequence<'s>(&self, bytes: &'s [u8]) -> Option<(u16, &'s [u8])> {
@@ -288,7 +265,7 @@ impl DoubleByte {
             return Some((lead.into(), after));
         }
         if let Some((&trail, after)) = after.split_first() {
-            let unit = self.pair(lead, trail);
+            let unit = self.units[usize::from(lead & 0x7F) << 8 | usize::from(trail)].load(Relaxed);
             if !matches!(unit, 0 | NONE) {
                 return Some((unit, after));
             }
