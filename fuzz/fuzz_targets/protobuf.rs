@@ -33,15 +33,9 @@ fuzz_target!(|data: &[u8]| {
     };
     let (streamed, ..) = message(&[input.bytes]);
     assert_eq!(message(&chunks), message(&[input.bytes]));
-    match validator.clone().repair(input.bytes) {
-        Ok(repaired) => {
-            assert_eq!(
-                (streamed, strict.validate(&repaired).and_then(|()| strict.finish())),
-                (Ok(()), Ok(()))
-            );
-        }
-        Err(error) => assert_eq!(streamed, Err(error)),
-    }
+    let repaired = validator.clone().repair(input.bytes);
+    assert_eq!(streamed, repaired.as_ref().map(drop).map_err(Clone::clone));
+    assert!(repaired.is_err() || strict.repair(&repaired.expect("a message")).is_ok());
 
     let compressed = input.pick(5, &[CompressedMessages::Reject, CompressedMessages::Pass]);
     let grpc = |chunks: &[&[u8]]| {
@@ -54,8 +48,8 @@ fuzz_target!(|data: &[u8]| {
     let mut body = GrpcValidator::new(validator.clone()).with_compressed_messages(compressed);
     let repaired = body.repair(input.bytes);
     assert_eq!(grpc(&chunks).0, repaired.as_ref().map(drop).map_err(Clone::clone));
-    let again = repaired.map(|repaired| body.repair(&repaired).map(|again| again == repaired));
-    assert!(again.is_err() || again == Ok(Ok(true)));
+    let mut strict = GrpcValidator::new(strict).with_compressed_messages(compressed);
+    assert!(repaired.is_err() || strict.repair(&repaired.expect("a body")).is_ok());
 });
 
 fn feed(
