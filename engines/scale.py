@@ -30,11 +30,22 @@ KERNEL_BYTES = 8 << 10
 BITS = 10_000
 MESSAGE = 1024
 TEXT = "mixed"
+MESSAGES = "messages of 1 KiB"
 
 
-def cost(measured, case, text=TEXT):
-    """Returns the median of the seconds of CPU for each byte."""
-    return measured["cpu_seconds_per_gigabyte"][case][text][1] / 1e9
+def cost(measured, case, work=TEXT):
+    """Returns the seconds of CPU for each byte of a text, or the microseconds for each message.
+
+    The cost with the filter is that without it times the median of the ratios: the two were measured at the same times, so that
+    other load changes their ratio less than the costs.
+    """
+    protocol, _, variant = case.partition("-")
+    none = f"{protocol}-none"
+    if work == MESSAGES:
+        without = measured["cpu_microseconds_per_message_of_1_kib"][none][1]
+    else:
+        without = measured["cpu_seconds_per_gigabyte"][none][work][1] / 1e9
+    return without * measured["ratios"][f"{protocol}, {work}"][1] if variant == "filter" else without
 
 
 def need(measured, case, bits, connections):
@@ -44,7 +55,7 @@ def need(measured, case, bits, connections):
     their bytes.
     """
     if connections:
-        cores = bits / 8 / MESSAGE * measured["cpu_microseconds_per_message_of_1_kib"][case][1] / 1e6
+        cores = bits / 8 / MESSAGE * cost(measured, case, MESSAGES) / 1e6
     else:
         cores = bits / 8 * cost(measured, case)
     memory = connections * (measured["bytes_per_connection"][case] + KERNEL_BYTES)
@@ -81,19 +92,15 @@ def tables(measured):
     for gigabits in (10, 100, 1000):
         lines += [row(measured, f"{gigabits:,} Gbit/s", protocol, gigabits * 1e9, 0) for protocol in ("tcp", "http")]
     lines += ["", "### Small requests", "", "| requests of 1 KiB a second | cores | cores with the filter |", "|---:|---:|---:|"]
-    requests = measured["cpu_microseconds_per_message_of_1_kib"]
     for count in (100_000, 1_000_000, 10_000_000):
-        cores = [count * requests[case][1] / 1e6 for case in ("http-none", "http-filter")]
+        cores = [count * cost(measured, case, MESSAGES) / 1e6 for case in ("http-none", "http-filter")]
         lines.append(f"| {count:,} | {number(cores[0])} | {number(cores[1])} |")
     lines += ["", "### What was measured", "", "| | seconds of CPU for each GB | with the filter | ratio, quartiles |", "|---|---:|---:|---|"]
     for key, (low, median, high) in measured["ratios"].items():
-        protocol, _, text = key.partition(", ")
-        if text in measured["cpu_seconds_per_gigabyte"][f"{protocol}-none"]:
-            values = [cost(measured, f"{protocol}-{variant}", text) * 1e9 for variant in ("none", "filter")]
-            pair = [f"{value:.3f}" for value in values]
-        else:
-            pair = [f"{requests[f'{protocol}-{variant}'][1]:.1f} µs a message" for variant in ("none", "filter")]
-        lines.append(f"| {protocol.upper()}, {text} | {pair[0]} | {pair[1]} | {median:.2f} ({low:.2f}-{high:.2f}) |")
+        protocol, _, work = key.partition(", ")
+        values = [cost(measured, f"{protocol}-{variant}", work) for variant in ("none", "filter")]
+        pair = [f"{value:.1f} µs a message" if work == MESSAGES else f"{value * 1e9:.3f}" for value in values]
+        lines.append(f"| {protocol.upper()}, {work} | {pair[0]} | {pair[1]} | {median:.2f} ({low:.2f}-{high:.2f}) |")
     lines += ["", "| | KiB for each connection | with the filter |", "|---|---:|---:|"]
     for protocol in ("tcp", "http"):
         memory = [measured["bytes_per_connection"][f"{protocol}-{variant}"] / 1024 for variant in ("none", "filter")]
