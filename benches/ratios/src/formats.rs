@@ -11,9 +11,10 @@ use prost::Message as _;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tungstenite::protocol::{Message, Role, WebSocket};
+use utf8_codec::TextDecoder;
 use utf8_codec::json::JsonDecoder;
 use utf8_codec::protobuf::{Schema, StringValidator};
-use utf8_codec::validator::Mask;
+use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
 
 use crate::corpora::Corpus;
@@ -30,6 +31,7 @@ impl Bench {
         self.json();
         self.protobuf();
         self.frames();
+        self.beside_validation();
     }
 
     fn json(&self) {
@@ -56,7 +58,9 @@ impl Bench {
                     parsed.map_or(0, |_| document.len() as u64)
                 }),
             ];
-            self.row(scenario, input, document.len(), contenders, goal(1.0));
+            let goal = goal(if one_in == Some(1) { 1.0 } else { 5.0 })
+                .because("serde_json does not look at characters");
+            self.row(scenario, input, document.len(), contenders, goal);
         }
     }
 
@@ -80,6 +84,48 @@ impl Bench {
                 }),
             ];
             self.row(scenario, corpus.name(), bytes.len(), contenders, goal(2.0));
+        }
+    }
+
+    /// The same text without the format.
+    fn beside_validation(&self) {
+        let (masked, json) = ("masked text, 64 KiB", "JSON without escapes, 64 KiB");
+        for corpus in [Corpus::AsciiJson, Corpus::Cyrillic, Corpus::Cjk] {
+            if self.is_wanted(masked) {
+                let text = &corpus.text(READ).into_bytes();
+                let mut payload = text.clone();
+                Mask::new(KEY).apply(&mut payload);
+                let payload = &payload;
+                let ours = Contender::new("ours", move || {
+                    let mut validator = Utf8Validator::new();
+                    let is_ok = validator.validate_masked(black_box(payload), &mut Mask::new(KEY)).is_ok();
+                    assert!(is_ok && validator.finish().is_ok());
+                    payload.len() as u64
+                });
+                let alone = Contender::new("our validation", move || {
+                    let mut validator = Utf8Validator::new();
+                    assert!(validator.validate(black_box(text)).is_ok() && validator.finish().is_ok());
+                    text.len() as u64
+                });
+                let goal = goal(0.8).because("each vector is combined with the key first");
+                self.row(masked, corpus.name(), text.len(), vec![ours, alone], goal);
+            }
+            if self.is_wanted(json) {
+                let document = &document(corpus, None);
+                let chunks = move || black_box(document).as_bytes().chunks(READ);
+                let ours = Contender::new("ours", move || {
+                    let mut decoder = JsonDecoder::new();
+                    chunks().for_each(|chunk| decoder.feed(chunk).for_each(|piece| _ = black_box(piece)));
+                    document.len() as u64
+                });
+                let alone = Contender::new("our `TextDecoder`", move || {
+                    let mut decoder = TextDecoder::new();
+                    chunks().for_each(|chunk| decoder.feed(chunk).for_each(|piece| _ = black_box(piece)));
+                    document.len() as u64
+                });
+                let goal = goal(0.7).because("a backslash is searched in the same pass");
+                self.row(json, corpus.name(), document.len(), vec![ours, alone], goal);
+            }
         }
     }
 
@@ -281,14 +327,16 @@ fn logs(corpus: Corpus) -> Vec<u8> {
 /// The bytes of a read.
 const READ: usize = 64 * 1024;
 
+/// The key of masked text.
+const KEY: [u8; 4] = [0x37, 0xFA, 0x21, 0x3D];
+
 /// Returns a masked frame.
 fn frame(text: &[u8]) -> Vec<u8> {
-    let key = [0x37, 0xFA, 0x21, 0x3D];
     let mut frame = Vec::new();
-    FrameHeader { mask: Some(key), ..FrameHeader::new(Opcode::Text, text.len() as u64) }.write_to(&mut frame);
+    FrameHeader { mask: Some(KEY), ..FrameHeader::new(Opcode::Text, text.len() as u64) }.write_to(&mut frame);
     let start = frame.len();
     frame.extend_from_slice(text);
-    Mask::new(key).apply(&mut frame[start..]);
+    Mask::new(KEY).apply(&mut frame[start..]);
     frame
 }
 
