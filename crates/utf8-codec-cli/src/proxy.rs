@@ -205,6 +205,8 @@ impl Args {
                 let server = LineServer {
                     decoder: TextDecoder::new(),
                     max_line: Utf8LinesCodec::DEFAULT_MAX_LENGTH,
+                    // The proxy ends idle connections. If both did, the client would see whichever end came first.
+                    idle_timeout: None,
                     logs_connections: false,
                 };
                 // The proxy is the only client of the embedded server, and it limits the connections.

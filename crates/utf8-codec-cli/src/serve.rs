@@ -49,7 +49,8 @@ impl Args {
             passed.all_taken()?;
             announce(&listener)?;
             let (decoder, max_line) = (self.policies.decoder(), self.max_line);
-            let server = LineServer { decoder, max_line, logs_connections: true };
+            let idle_timeout = self.service.idle_timeout();
+            let server = LineServer { decoder, max_line, idle_timeout, logs_connections: true };
             let capacity = self.service.capacity(1);
             server.run(&self.service, listener, capacity, async || signals.next().await).await;
             Ok(())
@@ -62,6 +63,7 @@ impl Args {
 pub(super) struct LineServer {
     pub(super) decoder: TextDecoder,
     pub(super) max_line: usize,
+    pub(super) idle_timeout: Option<Duration>,
     /// Whether the end of a connection is logged.
     pub(super) logs_connections: bool,
 }
@@ -76,7 +78,7 @@ impl LineServer {
     ) {
         let cut = CancellationToken::new();
         // A timeout of `Duration::MAX` never elapses.
-        let idle_timeout = service.idle_timeout().unwrap_or(Duration::MAX);
+        let idle_timeout = self.idle_timeout.unwrap_or(Duration::MAX);
         let token = cut.clone();
         let session = move |connection: Connection| {
             let cut = token.clone();
