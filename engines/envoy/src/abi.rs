@@ -146,6 +146,11 @@ callbacks! {
     fn network_filter_inject_read_data(filter: EnvoyPtr, data: Buffer, end_stream: bool);
     fn network_filter_inject_write_data(filter: EnvoyPtr, data: Buffer, end_stream: bool);
     fn network_filter_close_with_details(filter: EnvoyPtr, close_type: u32, details: Buffer);
+    fn network_filter_is_half_close_enabled(filter: EnvoyPtr) -> bool;
+    fn network_filter_disable_close(filter: EnvoyPtr, disabled: bool);
+    fn network_filter_scheduler_new(filter: EnvoyPtr) -> *mut c_void;
+    fn network_filter_scheduler_commit(scheduler: *mut c_void, event: u64);
+    fn network_filter_scheduler_delete(scheduler: *mut c_void);
     fn network_set_dynamic_metadata_string(filter: EnvoyPtr, namespace: Buffer, key: Buffer, value: Buffer);
     fn network_set_dynamic_metadata_number(filter: EnvoyPtr, namespace: Buffer, key: Buffer, value: f64);
 

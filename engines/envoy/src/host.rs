@@ -7,8 +7,9 @@
 //! The bytes of a buffer are only read. `Buffer::addBufferFragment` of Envoy adds memory that may be read-only, or shared
 //! with other buffers, and the ABI does not tell which memory a buffer has.
 
+use core::ffi::c_void;
 use core::panic::AssertUnwindSafe;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use std::panic::catch_unwind;
 
 use crate::abi::{self, Buffer, EnvoyPtr, Header};
@@ -255,6 +256,46 @@ impl Connection {
     pub(crate) fn close(self, close_type: u32, details: &str) {
         // SAFETY: see the documentation of this module.
         unsafe { abi::network_filter_close_with_details(self.0, close_type, Buffer::new(details.as_bytes())) }
+    }
+
+    /// Returns whether one direction can end before the other, as with `tcp_proxy`.
+    pub(crate) fn has_half_close(self) -> bool {
+        // SAFETY: see the documentation of this module.
+        unsafe { abi::network_filter_is_half_close_enabled(self.0) }
+    }
+
+    /// Defers a close of the type `FLUSH_WRITE`, and with `false` no longer. Does nothing without the feature
+    /// `connection_close_through_filter_manager` of Envoy's runtime.
+    pub(crate) fn disable_close(self, disabled: bool) {
+        // SAFETY: see the documentation of this module.
+        unsafe { abi::network_filter_disable_close(self.0, disabled) }
+    }
+
+    /// Returns a scheduler of the filter, or `None` while it has no connection.
+    pub(crate) fn scheduler(self) -> Option<Scheduler> {
+        // SAFETY: see the documentation of this module.
+        NonNull::new(unsafe { abi::network_filter_scheduler_new(self.0) }).map(Scheduler)
+    }
+}
+
+/// Calls the hook `scheduled` of a network filter, from any thread. It may only be used until the connection has raised the
+/// event that it is closed: in 1.38 and 1.39 it refers to the event loop of the connection.
+pub(crate) struct Scheduler(NonNull<c_void>);
+
+// SAFETY: Envoy's scheduler is made for other threads: it has a weak reference to the filter, and posts to its event loop.
+unsafe impl Send for Scheduler {}
+
+impl Scheduler {
+    pub(crate) fn commit(self) {
+        // SAFETY: `scheduler_new` returned the pointer, and the connection is not closed.
+        unsafe { abi::network_filter_scheduler_commit(self.0.as_ptr(), 0) }
+    }
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        // SAFETY: `scheduler_new` returned the pointer, and it is not used again.
+        unsafe { abi::network_filter_scheduler_delete(self.0.as_ptr()) }
     }
 }
 

@@ -22,6 +22,8 @@ mod host;
 #[allow(unsafe_code)]
 mod http;
 #[cfg(feature = "module")]
+mod linger;
+#[cfg(feature = "module")]
 #[allow(unsafe_code)]
 mod network;
 #[cfg(feature = "module")]

@@ -11,6 +11,7 @@ use crate::abi::{self, Buffer, EnvoyPtr, ModulePtr, close_type, network_status};
 use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
 use crate::host::{Chunks, Config, Connection, Side, guard};
+use crate::linger::Linger;
 use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
 use crate::rewrite::{Target, rewrite, within};
@@ -41,6 +42,9 @@ enum Direction {
     Checked(Box<Check>),
     /// Data is not checked, or not checked anymore.
     Unchecked,
+    /// The direction was ended before the client has ended it. Further data is dropped. After the response the connection
+    /// lingers.
+    Rejected(Option<Linger>),
     /// The direction has ended, or one of its hooks is running or has panicked. Further data is dropped.
     #[default]
     Over,
@@ -76,8 +80,17 @@ impl Filter {
             Direction::Start if settings.covers(message) => Box::new(Check::connection(settings)),
             Direction::Checked(check) => check,
             Direction::Start | Direction::Unchecked => {
-                direction.set(Direction::Unchecked);
+                if !end {
+                    direction.set(Direction::Unchecked);
+                }
                 return network_status::CONTINUE;
+            }
+            Direction::Rejected(linger) => {
+                connection.drain(side, len);
+                if !end || linger.is_some() {
+                    direction.set(Direction::Rejected(linger));
+                }
+                return network_status::STOP;
             }
             Direction::Over => {
                 connection.drain(side, len);
@@ -99,17 +112,20 @@ impl Filter {
             Verdict::Reported(reason) => counters.rejected(connection, message, reason, true),
             Verdict::Rejected(reason) => {
                 counters.rejected(connection, message, reason, false);
-                self.reject(connection, side, &outcome);
+                self.reject(connection, side, &outcome, end);
                 return network_status::STOP;
             }
         }
-        let is_over = check.is_passing();
-        direction.set(if is_over { Direction::Unchecked } else { Direction::Checked(check) });
+        if !end {
+            let is_over = check.is_passing();
+            direction.set(if is_over { Direction::Unchecked } else { Direction::Checked(check) });
+        }
         network_status::CONTINUE
     }
 
-    /// Ends the direction after its well-formed text. Its state is [`Direction::Over`].
-    fn reject(&self, connection: Connection, side: Side, outcome: &Outcome) {
+    /// Ends the direction, whose state is [`Direction::Over`], after its well-formed text. `end` is whether its sender has ended
+    /// it.
+    fn reject(&self, connection: Connection, side: Side, outcome: &Outcome, end: bool) {
         let mut text = outcome.head.as_slice().to_vec();
         connection.with_chunks(side, |chunks| {
             chunks
@@ -120,13 +136,34 @@ impl Filter {
         match side {
             // Closing the connection now would discard bytes that the upstream has not read yet. The proxy closes it
             // after the upstream has closed its side.
-            Side::Read => connection.inject(side, &text, true),
+            Side::Read => {
+                if !end {
+                    self.read.set(Direction::Rejected(None));
+                }
+                connection.inject(side, &text, true);
+            }
             Side::Write => {
-                self.read.set(Direction::Over);
-                connection.inject(side, &text, false);
+                let lingers = !matches!(self.read.take(), Direction::Over) && connection.has_half_close();
+                if lingers {
+                    self.read.set(Direction::Rejected(None));
+                    self.linger(connection);
+                }
+                connection.inject(side, &text, lingers);
                 connection.close(close_type::FLUSH_WRITE, REJECTED);
             }
         }
+    }
+
+    /// Before the end of a response: defers the close if the client was rejected and has not ended.
+    fn linger(&self, connection: Connection) {
+        let mut read = self.read.take();
+        if let Direction::Rejected(linger @ None) = &mut read {
+            *linger = Linger::start(connection);
+            if linger.is_some() {
+                connection.disable_close(true);
+            }
+        }
+        self.read.set(read);
     }
 
     fn panicked(&self, connection: Connection) -> u32 {
@@ -280,8 +317,15 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_write(
     len: usize,
     end: bool,
 ) -> u32 {
+    let run = |filter: &Filter, connection| {
+        let status = filter.data(connection, Side::Write, len, end);
+        if end && status == network_status::CONTINUE {
+            filter.linger(connection);
+        }
+        status
+    };
     // SAFETY: the pointers are those of this hook.
-    unsafe { hook(envoy, module, |filter, connection| filter.data(connection, Side::Write, len, end)) }
+    unsafe { hook(envoy, module, run) }
 }
 
 #[unsafe(no_mangle)]
@@ -292,6 +336,26 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_event(
 ) {
     let run = |filter: &Filter, connection| {
         filter.shared.counters.ended(connection, &filter.uncounted);
+        match filter.read.take() {
+            Direction::Rejected(_) => {}
+            read => filter.read.set(read),
+        }
+        network_status::CONTINUE
+    };
+    // SAFETY: the pointers are those of this hook.
+    unsafe { hook(envoy, module, run) };
+}
+
+/// The event that [`Linger`] scheduled.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_network_filter_scheduled(
+    envoy: EnvoyPtr,
+    module: ModulePtr,
+    _event: u64,
+) {
+    let run = |filter: &Filter, connection: Connection| {
+        filter.read.set(Direction::Over);
+        connection.disable_close(false);
         network_status::CONTINUE
     };
     // SAFETY: the pointers are those of this hook.
