@@ -185,9 +185,10 @@ class Envoy:
             return answer.read().decode()
 
     def ports(self):
-        """The port of each listener, by its name."""
+        """The port of each listener that has one, by its name."""
         listeners = json.loads(self.admin("/listeners?format=json")).get("listener_statuses", [])
-        return {one["name"]: one["local_address"]["socket_address"]["port_value"] for one in listeners}
+        addresses = {one["name"]: one["local_address"].get("socket_address") for one in listeners}
+        return {name: address["port_value"] for name, address in addresses.items() if address}
 
     def stat(self, name):
         """The value of a counter or gauge; 0 if Envoy does not have it."""
