@@ -83,8 +83,10 @@ step_mail_readers() {
     (cd crates/integration/mail_readers && cargo run --release "${newest[@]}")
 }
 
-# Builds with the oldest versions of direct dependencies that the manifests allow.
+# Builds with the compiler of `rust-version`, and with the oldest versions of direct dependencies that the manifests allow.
 step_minimal() {
+    rustup toolchain install "$msrv" --profile minimal
+    cargo "+$msrv" check --target-dir target/second --workspace --all-features
     nightly
     .ci/library_alone
     (

@@ -88,7 +88,7 @@ mod tests {
         let mut pages = pages();
         assert_eq!(forms().count(), 2 * 19);
         let step = if cfg!(miri) { 37 } else { 1 };
-        for form in forms().step_by(if cfg!(miri) { 9 } else { 1 }) {
+        for form in forms().step_by(if cfg!(miri) { 13 } else { 1 }) {
             let encoded = lines_of(form, 4);
             for len in (0..=encoded.len()).step_by(step) {
                 assert_eq!(check_lines(&mut pages, &encoded[..len], 512, form), len / form.len());

@@ -273,10 +273,10 @@ fn a_chunk_is_rejected_for_its_last_byte() {
         (b"\xF4", [0x90, 0xBF, b'a', 0xF4, 0xC1]),
         (b"\xF1\x80\x80", [b'a', 0xC2, 0xE0, 0xFF, 0xC0]),
     ];
-    let lens: &[usize] = if cfg!(miri) { &[0, 1, 3, 4, 31, 33, 64] } else { &[1460, 2048, 4096] };
+    let lens: &[usize] = if cfg!(miri) { &[0, 3, 33, 64] } else { &[1460, 2048, 4096] };
     for len in lens.iter().copied().chain(if cfg!(miri) { 0..0 } else { 0..69 }) {
         for (begun, bytes) in rejected {
-            for byte in bytes {
+            for byte in bytes.into_iter().step_by(if cfg!(miri) { 2 } else { 1 }) {
                 let mut chunk = text(len, ALPHABETS[4]);
                 chunk.extend_from_slice(begun);
                 chunk.push(byte);
