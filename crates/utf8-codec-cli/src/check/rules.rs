@@ -85,19 +85,32 @@ impl Rule {
         if self == Self::Invisible {
             return invisible::find(text, found);
         }
-        for (at, character) in text.char_indices().filter(|&(_, character)| self.forbids(character)) {
-            let number = format!("U+{:04X}", u32::from(character));
-            let message = match self {
-                Self::ReplacementCharacter => "replacement character: what was here is lost".to_owned(),
-                Self::Bidi => format!("{number} changes the order of the text on a screen"),
-                Self::Noncharacter => format!("{number} is a noncharacter"),
-                Self::Xml => format!("{number} cannot be in an XML document"),
-                Self::Assignable => format!("{number} is not a Unicode Assignable (RFC 9839)"),
-                Self::Nul => "NUL".to_owned(),
-                _ => format!("control character {number}"),
-            };
-            found(at, character.len_utf8(), message);
+        for (at, character) in text.char_indices() {
+            if let Some(message) = self.violation(character) {
+                found(at, character.len_utf8(), message);
+            }
         }
+    }
+
+    /// Returns the message of a rule that a character violates when JSON escapes it. For `Bidi` it does not: an escape
+    /// reorders nothing on a screen.
+    pub(super) fn violation_as_escape(self, character: char) -> Option<String> {
+        let message = if self == Self::Bidi { None } else { self.violation(character) };
+        message.map(|message| message + ", as an escape of JSON")
+    }
+
+    /// Returns the message of a rule that a character violates.
+    fn violation(self, character: char) -> Option<String> {
+        let number = || format!("U+{:04X}", u32::from(character));
+        self.forbids(character).then(|| match self {
+            Self::ReplacementCharacter => "replacement character: what was here is lost".to_owned(),
+            Self::Bidi => format!("{} changes the order of the text on a screen", number()),
+            Self::Noncharacter => format!("{} is a noncharacter", number()),
+            Self::Xml => format!("{} cannot be in an XML document", number()),
+            Self::Assignable => format!("{} is not a Unicode Assignable (RFC 9839)", number()),
+            Self::Nul => "NUL".to_owned(),
+            _ => format!("control character {}", number()),
+        })
     }
 
     fn forbids(self, character: char) -> bool {

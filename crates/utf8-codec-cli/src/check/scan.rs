@@ -114,7 +114,7 @@ pub(super) fn scan_part(
         checks,
         part,
         is_line_start: true,
-        escapes: checks.rules.contains(&Rule::JsonEscapes).then(Escapes::new),
+        escapes: checks.rules.contains(&Rule::JsonEscapes).then(|| Escapes::new(&checks.rules)),
         report,
         buffer,
         base: from,
@@ -387,8 +387,7 @@ impl Scan<'_> {
             });
         }
         self.is_line_start = text.ends_with('\n');
-        let escapes = self.escapes.as_mut().map(|escapes| escapes.check(Some(text))).unwrap_or_default();
-        found.extend(escapes.into_iter().map(|escape| (Rule::JsonEscapes, escape)));
+        found.extend(self.escapes.as_mut().map(|escapes| escapes.check(Some(text))).unwrap_or_default());
         self.violations(found, text, buffer);
         if self.checks.wants_counts {
             self.count(text);
@@ -426,7 +425,7 @@ impl Scan<'_> {
     /// Ends an escape that the text does not continue.
     fn end_escape(&mut self, buffer: &[u8]) {
         let wrong = self.escapes.as_mut().map(|escapes| escapes.check(None)).unwrap_or_default();
-        self.violations(wrong.into_iter().map(|escape| (Rule::JsonEscapes, escape)).collect(), "", buffer);
+        self.violations(wrong, "", buffer);
     }
 
     fn count(&mut self, text: &str) {

@@ -32,6 +32,23 @@ fn an_escape_without_digits_is_reported_and_kept() {
 }
 
 #[test]
+fn other_rules_apply_to_characters_that_are_escaped() {
+    let directory = Directory::new();
+    let text = r#"["\u0000 \\u0000 \uFFFF", "\uD83F\uDFFE \u0007 \u202E"]"#;
+    directory.write("a.json", text);
+    let rules = ["--rule", "nul", "--rule", "noncharacter", "--rule", "bidi"];
+    let (code, report) = check(&directory, &[&rules[..], &["--format", "short", "a.json"]].concat());
+    assert_eq!(code, Some(1));
+    let found = "a.json:1:3: NUL, as an escape of JSON
+a.json:1:18: U+FFFF is a noncharacter, as an escape of JSON
+a.json:1:28: U+1FFFE is a noncharacter, as an escape of JSON
+";
+    assert_eq!(report, found);
+    assert_eq!(check(&directory, &["--rule", "nul", "--fix", "."]).0, Some(1));
+    assert_eq!(directory.read("a.json"), text.as_bytes());
+}
+
+#[test]
 fn only_files_of_json_are_checked() {
     let directory = Directory::new();
     directory.write("a.rs", "\"\\uD83D\"\n");

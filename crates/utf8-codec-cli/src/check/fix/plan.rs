@@ -114,7 +114,7 @@ impl Plan<'_> {
             }
             write(bytes)
         };
-        let mut escapes = self.replaces_escapes.then(Escapes::new);
+        let mut escapes = self.replaces_escapes.then(|| Escapes::new(&[]));
         let write_escaped = &mut |bytes: &[u8]| match &mut escapes {
             Some(escapes) => escapes.fix(Some(bytes), write),
             None => write(bytes),
