@@ -191,7 +191,7 @@ impl FixArgs {
                 (Some(named), _) if summary.is_mixed => Ok(source_of(named)),
                 (Some(named), _) => Ok(FixSource::Other(named)),
                 (None, Some(_)) if summary.is_mixed => {
-                    Err(format!("it declares {label}, and parts of it are UTF-8"))
+                    Err(format!("it declares {label}, and part of it is UTF-8"))
                 }
                 (None, Some(_)) if summary.doubt == Some(Doubt::Letters) => Err(format!(
                     "it declares {label}, and does not look like it: name the encoding with --from"

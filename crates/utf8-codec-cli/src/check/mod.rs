@@ -23,6 +23,7 @@ mod scanned;
 mod settings;
 mod split;
 mod times;
+mod utf8_evidence;
 mod wide;
 mod words;
 

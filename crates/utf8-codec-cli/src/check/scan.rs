@@ -325,7 +325,6 @@ impl Scan<'_> {
     }
 
     fn finish(&mut self, decoder: &mut Decoder) {
-        self.evidence.end();
         let buffer = core::mem::take(&mut self.buffer);
         match decoder {
             Decoder::Utf8(decoder) => {
@@ -336,6 +335,7 @@ impl Scan<'_> {
             Decoder::Other(transcoder) => self.transcode(transcoder, None, &buffer),
         }
         self.end_escape(&buffer);
+        self.evidence.end();
         self.buffer = buffer;
     }
 

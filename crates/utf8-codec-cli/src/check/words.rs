@@ -9,6 +9,7 @@ use utf8_codec::transcode::Encoding;
 use super::binary::{self, Controls};
 use super::declaration::Declared;
 use super::legacy::Western;
+use super::utf8_evidence::Utf8Evidence;
 use super::wide::{Trial, Wide};
 use crate::charset::NamedEncoding;
 
@@ -223,9 +224,8 @@ pub(super) struct WordEvidence {
     pub(super) declared: Option<Declared>,
     /// Whether this is not the start of the file, so that its declaration is not known.
     is_later_part: bool,
-    /// The number of characters beyond ASCII that are well-formed UTF-8, if the file declares another encoding or its
-    /// declaration is not known.
-    well_formed: u64,
+    /// The text that is UTF-8, if the file declares another encoding or its declaration is not known.
+    utf8: Utf8Evidence,
     errors: u64,
     pairs: u64,
     java_nuls: u64,
@@ -259,6 +259,7 @@ impl WordEvidence {
     }
 
     pub(super) fn end(&mut self) {
+        self.utf8.end_line();
         if let Some(trial) = &mut self.trial {
             trial.finish();
         }
@@ -267,14 +268,13 @@ impl WordEvidence {
     /// Records well-formed text.
     pub(super) fn text(&mut self, text: &str) {
         if self.declared.is_some() || self.is_later_part {
-            // Each character beyond ASCII has one of these bytes.
-            self.well_formed += text.bytes().filter(|&byte| byte >= 0xC0).count() as u64;
+            self.utf8.text(text);
         }
     }
 
     /// Adds the evidence of the next part of the file.
     pub(super) fn join(&mut self, next: &Self) {
-        self.well_formed += next.well_formed;
+        self.utf8.join(&next.utf8);
         self.errors += next.errors;
         self.pairs += next.pairs;
         self.java_nuls += next.java_nuls;
@@ -293,6 +293,7 @@ impl WordEvidence {
     /// Records an error at a position of `bytes`, with some bytes around it.
     pub(super) fn error(&mut self, kind: ErrorKind, bytes: &[u8], position: usize) {
         self.errors += 1;
+        self.utf8.error();
         let rest = &bytes[position..bytes.len().min(position + 8)];
         self.controls.look_at(rest);
         match (kind, rest) {
@@ -319,9 +320,10 @@ impl WordEvidence {
         (is_latin1 && self.windows > 0).then_some(Doubt::Controls)
     }
 
-    /// Whether the file declares another encoding, and most of it is UTF-8.
+    /// Whether the file declares another encoding, and some or most of it is UTF-8.
     pub(super) fn contradicts_declaration(&self) -> bool {
-        self.well_formed * 4 > self.errors
+        let charset = self.declared.as_ref().and_then(Declared::charset);
+        self.utf8.contradicts(charset.map(NamedEncoding::encoding), self.errors)
     }
 
     pub(super) fn guess(&self) -> Option<Guess> {

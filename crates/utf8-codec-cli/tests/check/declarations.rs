@@ -162,6 +162,32 @@ fn a_declared_legacy_encoding_is_converted() {
     assert_eq!(fixed("a.txt", b"\xC7\xD1\n", &["--from", "euc-kr"]), "\u{D55C}\n");
 }
 
+/// Text that one sequence in five or more makes look like UTF-8.
+#[test]
+fn text_with_sequences_of_utf_8_by_chance_is_converted() {
+    for (label, text) in [
+        ("gbk", "小时前的文件无法写入请检查磁盘空间是否足够选项打印帮助信息并退出"),
+        ("euc-jp", "文書の第一行を読み込むことができません設定を確認してください百分率"),
+        ("windows-874", "แปดแฉกและแบบแคบในเขตของเกมนี้ไม่สามารถเปิดแฟ้มได้"),
+    ] {
+        let text = format!("# coding: {label}\n# {text}\n");
+        let bytes = run(&mut program(&["convert", "--to", label]), text.as_bytes()).stdout;
+        assert_eq!(fixed("a.py", &bytes, &[]), text.replace(label, "utf-8"));
+    }
+}
+
+#[test]
+fn a_line_in_utf_8_contradicts_the_declaration() {
+    for line in ["привет", "你好吗", "éàèùâê"] {
+        for label in ["gbk", "windows-1251", "shift_jis", "koi8-r"] {
+            let start = format!("# coding: {label}\n# {line}\n");
+            // All letters of these encodings, none of which is UTF-8.
+            let content = [start.as_bytes(), &b"# \xC4\xC4\xC4\xC4\xC4\xC4\xC4\xC4\n".repeat(100)].concat();
+            is_refused("a.py", &content, &[], "part of it is UTF-8");
+        }
+    }
+}
+
 #[test]
 fn an_impossible_declaration_is_not_the_probable_encoding() {
     for (name, content) in [

@@ -201,7 +201,7 @@ fn a_file_is_not_fixed_against_its_declaration() {
             "it declares latin1",
         ),
         // Some of the file is UTF-8, or all of it.
-        ("a.py", b"# coding: latin-1\ncaf\xC3\xA9 \xE9\n", &[], "parts of it are UTF-8"),
+        ("a.py", b"# coding: latin-1\ncaf\xC3\xA9 \xE9\n", &[], "part of it is UTF-8"),
         (
             "a.py",
             b"# coding: latin-1\nBeyonc\xC3\x83\xC2\xA9\n",
