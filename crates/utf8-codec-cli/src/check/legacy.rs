@@ -77,6 +77,48 @@ const WORDS: &[(char, &str)] = &[
     ('’', "dhelesevidilimivlalelilontonostsuiuluruuuvuàys"),
 ];
 
+/// Sequences that are possible in text that declares windows-1252 or ISO 8859-1, but are no evidence without a declaration:
+/// the others that occur at least 30 times in a million words, and at least a third as often as in the other pairs of
+/// language and encoding.
+const POSSIBLE: &[(char, &str)] = &[
+    (
+        'à',
+        "-f-l-m-r-ubsc-clcmcsdrfbi-iliritlsmgmnmqmrmsmtnlnmnrptr-rbrcrdrfrgrlrmrnrprrrsrtspt-tl\
+      tntrtstturvry-",
+    ),
+    ('á', "-f-g-r-ubsclcrfbisitivj-l-lumqp-r-rnrssbt-tdtgtvulvv"),
+    ('â', "-nbtcmhtlcptrctnét"),
+    ('å', "---nbne-erfgfngsgvhbirjfjlkdklkpktldmgndnvpbpfpgplpmppptr-rbrlrsshskspsrsssvtltsvdve"),
+    ('æ', "-d-l-n-rbkblgngsgthlkbkdkllbmgmlmsngnpnspdpiprr-rcrergrmrrrssntgvpvs"),
+    ('ç', "-aaaaoaòaúcõeaeoeueõiaiononunàoaoooõpapõr-rarurãéu"),
+    ('è', "-mb-blcdclcrdcdmdrf-hmhqhrhshtitivlblclflllrmdmxn-ntplpnrcrdrmrnrtrvsdtgtsttvlvnvr"),
+    ('ê', "btc-cndmlmlsmlmsnsntrssnv-vmvnvqvt"),
+    ('ë', "aleeeierirol"),
+    ('ì', "l-r-s-"),
+    (
+        'í',
+        "arazbbcdcocrcvdcdgdodse-eaebecedfohslaldlnlvm-mdmonfnsodpaprrcrergrnrsrtsasntotpttumun\
+      uruzvevnvovsxlüs",
+    ),
+    ('î', "ac"),
+    ('ï', "alamanebedetucudusut"),
+    ('ñ', "aaaeeaiaiooaoouaue"),
+    ('ò', "-p-rb-c-cpd-dlerfri-lmlnlsmnn-nnp-psrqrsrxs-slt-tgtltnu-v-"),
+    ('ô', "hplmr-tmzn"),
+    (
+        'ø',
+        "-jbdbjblbndgdvfjhgirisjdjkjljsjtjvkdkgkkkllflgljlklymlmnnjnkpkrergrjrkrsrtseslspsvtftj\
+      tmtnvmvs",
+    ),
+    ('ù', "i-"),
+    ('ú', "bsennancnnnvrsspsst-tazcçc"),
+    ('œ', "-isu"),
+    ('’', "asatdsdvedenergshihskslslumnmsmènsrssètatltuuaueuoylyryvzn"),
+];
+
+/// Letters that windows-1250, -1252, -1254 and -1257 have in the same place, so that a wrong declaration changes nothing.
+const SHARED: &str = "éäöüóß";
+
 /// Letters of which only the sequences of [`WORDS`] are plausible. They are frequent letters of other alphabets: in
 /// windows-1250 `\u{151}`, `\u{171}` and `\u{103}`, in windows-1254 `\u{11F}`, `\u{131}` and `\u{15F}`.
 const FOREIGN: &str = "ãõûðýþ";
@@ -87,17 +129,19 @@ const FOREIGN_WEIGHT: u64 = 4;
 /// The longest run of bytes above 7F that may be part of a word.
 const MAX_RUN: usize = 3;
 
-/// The bytes of windows-1252 for the letters of [`WORDS`].
-static SEQUENCES: LazyLock<HashSet<[u8; 3]>> = LazyLock::new(|| {
+/// The bytes of windows-1252 for the sequences of [`WORDS`] and of [`POSSIBLE`].
+static SEQUENCES: LazyLock<[HashSet<[u8; 3]>; 2]> = LazyLock::new(|| [WORDS, POSSIBLE].map(sequences));
+
+fn sequences(table: &[(char, &str)]) -> HashSet<[u8; 3]> {
     let mut sequences = HashSet::new();
-    for &(letter, around) in WORDS {
+    for &(letter, around) in table {
         let around: Vec<char> = around.chars().collect();
         for pair in around.chunks_exact(2) {
             sequences.insert([pair[0], letter, pair[1]].map(byte_of));
         }
     }
     sequences
-});
+}
 
 fn byte_of(character: char) -> u8 {
     match character {
@@ -115,8 +159,8 @@ pub(super) struct Western {
     plausible: u64,
     /// Those that are not, with weights.
     implausible: u64,
-    /// The implausible letters that are words of their own in some of these languages.
-    words: u64,
+    /// The implausible letters that nothing speaks against if the text declares its encoding.
+    possible: u64,
     /// Quotation marks before and after words.
     opening: u64,
     closing: u64,
@@ -158,17 +202,20 @@ impl Western {
                 true => is_letter(before) && !is_upper(before),
                 false => is_upper(before) && (is_upper(before_that) || is_upper(after)) && is_letter(byte),
             };
-            if SEQUENCES.contains(&sequence) && !is_odd {
+            let [words, possible] = &*SEQUENCES;
+            if words.contains(&sequence) && !is_odd {
                 // The words were compared in lower case. In the encodings of DOS, capitals are other bytes.
                 if is_upper(byte) && (is_upper(before) || is_upper(after)) {
                     return;
                 }
                 self.plausible += 1;
             } else {
-                let is_foreign = |letter: char| u32::from(letter) == u32::from(lower(byte));
-                // These are also words in windows-1251, so they are evidence only without a declaration.
-                self.words += u64::from(sequence[0] == b'-' && sequence[2] == b'-' && is_word(byte));
-                self.implausible += if FOREIGN.chars().any(is_foreign) { FOREIGN_WEIGHT } else { 1 };
+                let is_in = |letters: &str| letters.contains(char::from(lower(byte)));
+                let is_word = sequence[0] == b'-' && sequence[2] == b'-' && is_word(byte);
+                let is_beside_ascii = sequence[0].is_ascii_lowercase() || sequence[2].is_ascii_lowercase();
+                let is_usual = possible.contains(&sequence) || is_in(SHARED) && is_beside_ascii;
+                self.possible += u64::from(is_word || is_usual && !is_odd);
+                self.implausible += if is_in(FOREIGN) { FOREIGN_WEIGHT } else { 1 };
             }
             return;
         }
@@ -178,6 +225,7 @@ impl Western {
             0xB0 if before.is_ascii_digit() && !after.is_ascii_digit() && after.is_ascii() => {
                 self.plausible += 1
             }
+            0xB0 if before == b' ' && matches!(after, b'C' | b'F') => {}
             0xA3 | 0x80 if is_boundary(before) && after.is_ascii_digit() => self.plausible += 1,
             0x93 if is_boundary(before) && is_text(after) => self.opening += 1,
             0x94 if is_text(before) && is_boundary(after) => self.closing += 1,
@@ -197,7 +245,7 @@ impl Western {
     pub(super) fn join(&mut self, next: &Self) {
         self.plausible += next.plausible;
         self.implausible += next.implausible;
-        self.words += next.words;
+        self.possible += next.possible;
         self.opening += next.opening;
         self.closing += next.closing;
     }
@@ -218,7 +266,7 @@ impl Western {
     /// many unusual words as in probable text.
     pub(super) fn is_possible(&self) -> bool {
         let plausible = self.plausible + self.opening.min(self.closing);
-        self.implausible - self.words <= allowed(plausible)
+        self.implausible - self.possible <= allowed(plausible)
     }
 }
 

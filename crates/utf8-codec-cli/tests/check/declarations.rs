@@ -69,6 +69,24 @@ fn a_declaration_does_not_outweigh_the_letters() {
 }
 
 #[test]
+fn a_few_words_do_not_contradict_a_declaration() {
+    for text in [
+        "François, José García, Müller, Peña",
+        "première fenêtre",
+        "l'initialisation a échoué",
+        "Fußball",
+        "Mañana a 20 °C",
+        "smörgåsbord",
+        "perché la città è",
+    ] {
+        let bytes: Vec<u8> = text.chars().filter_map(|character| u8::try_from(character).ok()).collect();
+        assert_eq!(bytes.len(), text.chars().count());
+        let content = [b"# coding: latin-1\n# ", &bytes[..], b"\n"].concat();
+        assert_eq!(fixed("a.py", &content, &[]), format!("# coding: utf-8\n# {text}\n"));
+    }
+}
+
+#[test]
 fn declared_iso_8859_1_has_no_control_characters() {
     for (name, content) in [
         ("a.xml", &b"<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><a>\x93caf\xE9\x94</a>"[..]),
