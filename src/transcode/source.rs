@@ -137,6 +137,13 @@ impl Source {
         }
     }
 
+    /// Called at the end of a stream, which another one may follow.
+    pub(super) const fn restart(&mut self) {
+        if let Units::Legacy(legacy) = &mut self.units {
+            legacy.restart();
+        }
+    }
+
     /// Whether this encoding decodes well-formed UTF-8 to the same code points.
     pub(super) const fn reads_utf_8(&self) -> bool {
         self.reads_utf_8

@@ -218,6 +218,7 @@ impl Transcoder {
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);
         if status == Status::InputEmpty {
             self.conversion.is_after_high = false;
+            self.conversion.source.restart();
             let end = self.conversion.target.end();
             if room.push(end) {
                 self.conversion.target.advance(end);

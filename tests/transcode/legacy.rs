@@ -142,6 +142,16 @@ fn legacy_encodings_convert_to_every_other_encoding() {
 }
 
 #[test]
+fn each_stream_of_a_transcoder_starts_in_ascii() {
+    let (mut transcoder, mut text) = (Transcoder::new(Encoding::Iso2022Jp, Encoding::Utf8), String::new());
+    for (stream, end) in [("\x1B$BF|", "日"), ("F|\x1B(J", "日F|"), ("\x1B(Ja", "日F|a")] {
+        transcoder.feed_into(stream.as_bytes(), &mut text).unwrap();
+        transcoder.finish_into(&mut text).unwrap();
+        assert_eq!(text, end);
+    }
+}
+
+#[test]
 fn both_characters_of_a_sequence_are_judged_together() {
     let transcoder = Transcoder::new(Encoding::Big5, Encoding::Utf32Be);
     let all = b"\x88\x62\x88\x64\x88\xA3\x88\xA5";

@@ -174,6 +174,11 @@ impl LegacySource {
         (read.saturating_sub(unfinished.into()), written)
     }
 
+    /// Returns to the state at the start of a stream.
+    pub(in crate::transcode) const fn restart(&mut self) {
+        *self = Self::new(self.encoding);
+    }
+
     /// Updates the state after `bytes`: an error, or whole sequences.
     #[inline]
     pub(in crate::transcode) fn advance(&mut self, bytes: &[u8]) {

@@ -22,6 +22,10 @@ impl LegacySource {
         match *self {}
     }
 
+    pub(in crate::transcode) const fn restart(&self) {
+        match *self {}
+    }
+
     pub(in crate::transcode) fn advance(&self, _: &[u8]) {
         match *self {}
     }
