@@ -1,7 +1,7 @@
 //! The legacy encodings: the text, the errors and the offsets are those of `encoding_rs` for the whole input, for every
 //! partition.
 
-use utf8_codec::transcode::{Encoding, Transcoder, UnmappablePolicy};
+use utf8_codec::transcode::{Encoding, Progress, Status, Transcoder, UnmappablePolicy};
 use utf8_codec::{ErrorKind, ErrorPolicy, Subset};
 
 use crate::support::encodings::{LEGACY, PAGES, by_feed};
@@ -105,6 +105,34 @@ fn unmappable_characters_follow_the_chosen_policy() {
             let replace = repaired(transcoder.with_error_policy(ErrorPolicy::ReplaceWith('?')), chunks);
             assert_eq!(replace, question.0, "{encoding}");
         });
+    }
+}
+
+/// encoding_rs selects ASCII before a character that ISO-2022-JP does not have, and a set before the output is full.
+#[test]
+fn a_skipped_character_selects_no_set() {
+    let transcoder =
+        Transcoder::new(Encoding::Utf8, Encoding::Iso2022Jp).with_error_policy(ErrorPolicy::Skip);
+    let (text, kept) = ("漢💩漢a", "漢漢a");
+    let (expected, _) = encode(Encoding::Iso2022Jp, kept, |_| String::new());
+    every_partition(text.as_bytes(), |chunks| {
+        assert_eq!(repaired(transcoder, chunks), expected, "{chunks:02X?}");
+    });
+    for size in Transcoder::MIN_OUTPUT..expected.len() {
+        let (mut transcoder, mut room, mut out, mut rest) =
+            (transcoder, vec![0; size], Vec::new(), text.as_bytes());
+        loop {
+            let Progress { status, read, written } = match rest {
+                [] => transcoder.finish_into_slice(&mut room),
+                _ => transcoder.feed_into_slice(rest, &mut room),
+            };
+            out.extend_from_slice(&room[..written]);
+            if rest.is_empty() && status == Status::InputEmpty {
+                break;
+            }
+            rest = &rest[read..];
+        }
+        assert_eq!(out, expected, "{size}");
     }
 }
 

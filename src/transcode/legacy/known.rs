@@ -241,7 +241,13 @@ impl LegacyTarget {
         }
         let src = &src[..src.len().min(dst.len()).min(BLOCK)];
         let (text, _) = kernels::prefix(kernels::AtBoundary::START, src);
-        let (result, read, written) = self.encoder().encode_from_utf8_without_replacement(text, dst, false);
+        let (result, read, mut written) =
+            self.encoder().encode_from_utf8_without_replacement(text, dst, false);
+        // An escape sequence at the end selects a set for a character that is not written. Where the input and the output
+        // are split determines whether there is one.
+        if let (Encoding::Iso2022Jp, [.., ESCAPE, _, _]) = (self.encoding, &dst[..written]) {
+            written -= TO_ASCII.len();
+        }
         let unmappable = match result {
             EncoderResult::Unmappable(_) => text[..read].chars().next_back().map_or(0, char::len_utf8),
             _ => 0,
