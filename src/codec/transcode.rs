@@ -46,7 +46,6 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder, UnmappablePolicy}
 pub struct TranscodeCodec {
     pub(super) reading: Transcoder,
     writing: Transcoder,
-    pub(super) sniffs: bool,
     /// What follows the item that was returned last. The next calls return it.
     next: VecDeque<Result<ByteString, CodecError>>,
 }
@@ -57,7 +56,6 @@ impl TranscodeCodec {
         Self {
             reading: Transcoder::new(encoding, Encoding::Utf8),
             writing: Transcoder::new(Encoding::Utf8, encoding),
-            sniffs: false,
             next: VecDeque::new(),
         }
     }
@@ -104,7 +102,7 @@ impl TranscodeCodec {
     /// [`Transcoder::with_sniffing`]. The encoding for writing does not change.
     #[must_use]
     pub fn with_sniffing(self, sniff: bool) -> Self {
-        Self { reading: self.reading.with_sniffing(sniff), sniffs: sniff, ..self }
+        Self { reading: self.reading.with_sniffing(sniff), ..self }
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.

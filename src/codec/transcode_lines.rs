@@ -7,7 +7,6 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::error::{CodecError, LineStart};
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineState};
 use super::transcode::TranscodeCodec;
-use crate::detect::{Sniff, sniff};
 use crate::error::Utf8Error;
 use crate::line_ending::LineEnding;
 use crate::text::Counters;
@@ -65,8 +64,6 @@ pub struct TranscodeLinesCodec {
     max_text_length: usize,
     /// The number of bytes at the front of the buffer in which no terminator starts.
     searched: usize,
-    /// The code units of the encoding of a BOM. The transcoder may detect the BOM later, with the bytes after it.
-    detected: Option<Units>,
     /// The number of lines that have ended.
     lines: u64,
     state: LineState,
@@ -81,7 +78,6 @@ impl TranscodeCodec {
             max_length: DEFAULT_MAX_LENGTH,
             max_text_length: usize::MAX,
             searched: 0,
-            detected: None,
             lines: 0,
             state: LineState::Line,
         }
@@ -121,14 +117,8 @@ impl TranscodeLinesCodec {
     /// Returns the size and the byte order of the code units. Returns `None` until enough bytes have been read to
     /// detect a BOM.
     fn units(&mut self, src: &[u8], last: bool) -> Option<Units> {
-        if self.codec.sniffs && self.offset() == 0 {
-            match sniff(src, last) {
-                Sniff::Undecided => return None,
-                Sniff::Found(found) => self.detected = Some(Units::of(found)),
-                Sniff::Absent => {}
-            }
-        }
-        Some(self.detected.unwrap_or(Units::of(self.codec.reading.source())))
+        let reading = &mut self.codec.reading;
+        reading.detect(src, last).then(|| Units::of(reading.source()))
     }
 
     fn line(&self) -> LineStart {

@@ -132,21 +132,8 @@ impl Conversion {
     /// with it.
     #[inline(always)]
     fn step(&mut self, bytes: &[u8], rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Option<Status> {
-        if self.sniffing != Sniffing::Off {
-            let sniffed = match (sniff(bytes, last), self.sniffing) {
-                (Sniff::Found(Encoding::Utf32Le), Sniffing::Web) => Sniff::Found(Encoding::Utf16Le),
-                (Sniff::Found(Encoding::Utf32Be), Sniffing::Web) => Sniff::Absent,
-                (sniffed, _) => sniffed,
-            };
-            match sniffed {
-                Sniff::Undecided => return Some(self.keep(bytes, rest)),
-                // The dialects of UTF-8 have its BOM, so it does not indicate that the stream is UTF-8.
-                Sniff::Found(encoding) if encoding.bom() != self.source.encoding().bom() => {
-                    self.source = Source::new(encoding, self.target.encoding(), self.switches)
-                }
-                Sniff::Found(_) | Sniff::Absent => {}
-            }
-            self.sniffing = Sniffing::Off;
+        if self.sniffing != Sniffing::Off && !self.detect(bytes, last) {
+            return Some(self.keep(bytes, rest));
         }
         let item = match self.source.read(bytes) {
             Item::Unfinished if last => self.source.read_last(bytes),
@@ -166,6 +153,26 @@ impl Conversion {
                 Some(Status::IllFormed(error))
             }
         }
+    }
+
+    /// Searches for a BOM, which replaces the source encoding, in the first bytes of the stream. Returns `false` if more
+    /// bytes are needed.
+    pub(super) fn detect(&mut self, start: &[u8], last: bool) -> bool {
+        let sniffed = match (sniff(start, last), self.sniffing) {
+            (Sniff::Found(Encoding::Utf32Le), Sniffing::Web) => Sniff::Found(Encoding::Utf16Le),
+            (Sniff::Found(Encoding::Utf32Be), Sniffing::Web) => Sniff::Absent,
+            (sniffed, _) => sniffed,
+        };
+        match sniffed {
+            Sniff::Undecided => return false,
+            // The dialects of UTF-8 have its BOM, so it does not indicate that the stream is UTF-8.
+            Sniff::Found(encoding) if encoding.bom() != self.source.encoding().bom() => {
+                self.source = Source::new(encoding, self.target.encoding(), self.switches)
+            }
+            Sniff::Found(_) | Sniff::Absent => {}
+        }
+        self.sniffing = Sniffing::Off;
+        true
     }
 
     /// Returns the error of an empty stream if the policy requires a BOM.

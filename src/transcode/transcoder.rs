@@ -234,8 +234,15 @@ impl Transcoder {
         Progress { status, read: 0, written: room.written() }
     }
 
+    /// Searches for a BOM in the first bytes of a stream, if the transcoder does so and has not done it yet. Returns
+    /// `false` if more bytes are needed.
+    #[cfg(feature = "codec")]
+    pub(crate) fn detect(&mut self, start: &[u8], last: bool) -> bool {
+        start.is_empty() || self.conversion.sniffing == Sniffing::Off || self.conversion.detect(start, last)
+    }
+
     /// Moves past bytes that are not text. Returns the error if a BOM is required before them. No sequence is
-    /// unfinished.
+    /// unfinished, and [`detect`](Self::detect) has returned `true`.
     #[cfg(feature = "codec")]
     pub(crate) fn pass(&mut self, bytes: usize) -> Result<(), Utf8Error> {
         if bytes == 0 {
@@ -243,7 +250,6 @@ impl Transcoder {
         }
         let missing = self.conversion.missing_bom();
         self.conversion.policies.pass_start();
-        self.conversion.sniffing = Sniffing::Off;
         // They are line terminators, so they are no escape sequence.
         self.conversion.source.advance(b"\n");
         self.conversion.offset = self.conversion.offset.wrapping_add(bytes as u64);

@@ -248,6 +248,15 @@ fn a_bom_selects_the_encoding_of_the_lines() {
     }
 }
 
+/// `FF FE 00 00` is also the BOM of UTF-32LE.
+#[test]
+fn a_terminator_after_a_bom_and_a_nul_ends_the_line() {
+    some_partitions(&encoded(Encoding::Utf16Le, "\u{FEFF}\0\na\n"), 60, |chunks| {
+        let codec = TranscodeCodec::new(Encoding::Utf8).with_sniffing(true).into_lines();
+        assert_eq!(lines(codec, chunks), [Ok("\0".to_owned()), Ok("a".to_owned())], "{chunks:02X?}");
+    });
+}
+
 #[test]
 fn a_bom_longer_than_the_limit_selects_the_encoding() {
     let bytes = encoded(Encoding::Utf16Le, "\u{FEFF}a\nb\n\nc");
