@@ -224,11 +224,13 @@ pub(super) struct ConvertingOutput {
     transcoder: Transcoder,
     output: Input,
     state: writer::State,
+    /// An error of the inner writer that the call that caused it could not return, because it had accepted bytes.
+    late: Option<io::Error>,
 }
 
 impl ConvertingOutput {
     const fn new(transcoder: Transcoder) -> Self {
-        Self { transcoder, output: Input::NEW, state: writer::State::Open }
+        Self { transcoder, output: Input::NEW, state: writer::State::Open, late: None }
     }
 
     /// Accepts bytes from the caller and writes output with `inner`. Returns the number of bytes accepted.
@@ -247,23 +249,30 @@ impl ConvertingOutput {
             ready!(self.drain(&mut inner))?;
             return Poll::Ready(Err(error.into()));
         }
-        // The bytes are accepted. If the output is not, the next call tries again, and returns the error.
-        let _ = self.drain(&mut inner);
+        // The bytes are accepted. If the output is not, the next call tries again.
+        if let Poll::Ready(Err(error)) = self.drain(&mut inner)
+            && !matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
+        {
+            self.late = Some(error);
+        }
         Poll::Ready(Ok(progress.read))
     }
 
-    /// Writes the output with `inner`.
+    /// Writes the output with `inner`, or returns the error of an earlier call.
     pub(super) fn drain(
         &mut self,
         inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<()>> {
+        if let Some(error) = self.late.take() {
+            return Poll::Ready(Err(error));
+        }
         writer::drain(&mut self.output, Input::as_slice, Input::take, inner)
     }
 
     /// Ends the text. The caller has called [`drain`](Self::drain) before, and calls it again if the result is `true`.
     /// Returns whether the inner writer must still be shut down.
     pub(super) fn end(&mut self) -> bool {
-        let Self { transcoder, output, state } = self;
+        let Self { transcoder, output, state, .. } = self;
         state.end(|| {
             let mut first = None;
             loop {

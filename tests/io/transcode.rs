@@ -141,6 +141,17 @@ fn written_by_futures(transcoder: Transcoder, at_most: usize, chunks: &[&[u8]]) 
 }
 
 #[test]
+fn a_late_error_of_the_inner_writer_is_returned() {
+    use std::io::Write;
+    let mut writer = TranscodeWriter::new(HostileWriter::new(100).fails_at(0), Encoding::Utf16Be);
+    assert!(Write::flush(writer.get_mut()).is_err(), "every other operation is not ready");
+    assert_eq!(writer.write(b"a").unwrap(), 1);
+    assert_eq!(writer.flush().unwrap_err().kind(), io::ErrorKind::TimedOut);
+    again(|| writer.finish()).unwrap();
+    assert_eq!(writer.into_inner().written, b"\0a");
+}
+
+#[test]
 fn all_families_of_traits_write_the_text_and_return_the_error() {
     for (from, to, input, output, offset) in [
         (Encoding::Utf8, Encoding::Utf16Be, "né💩".as_bytes(), &b"\0n\0\xE9\xD8\x3D\xDC\xA9"[..], None),
