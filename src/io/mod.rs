@@ -57,7 +57,7 @@
 //!
 //! # Cost
 //!
-//! One copy into the buffer of the reader, as with `BufReader`. The writer does not copy.
+//! One copy into the buffer of the reader, as with `BufReader`. `Utf8Writer` does not copy.
 //!
 //! # Cancel safety
 //!

@@ -178,14 +178,16 @@ pin_project! {
     /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policies of the transcoder do
     /// not repair, after all text before it was forwarded. [`Utf8Error::find`](crate::Utf8Error::find) returns the
     /// [`Utf8Error`](crate::Utf8Error) inside, with its offset in the input. Every later write returns the same error. That of
-    /// the end of the text is returned once, by `finish` or `shutdown`.
+    /// the end of the text is returned once, by `finish` or `shutdown`, and so is that of a write that was dropped.
     ///
     /// Errors of the inner writer are returned unchanged, some by the call after the one that caused them. Writing can
     /// continue after them.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the writer. If an async `write()` is dropped before it returns, none of its bytes were accepted.
+    /// All state is in the writer. If an async `write()` is dropped before it returns, none of its bytes were accepted,
+    /// unless one of them made a sequence ill-formed that no policy repairs: the text before it is then forwarded, and the
+    /// error is returned by the next call.
     #[derive(Debug)]
     pub struct TranscodeWriter<W> {
         #[pin]
@@ -245,8 +247,9 @@ impl ConvertingOutput {
         let progress = self.transcoder.feed_into_slice(bytes, self.output.space());
         self.output.to += progress.written;
         if let Status::IllFormed(error) = progress.status {
-            self.state = writer::State::Failed(error);
+            self.state = writer::State::Failing(error);
             ready!(self.drain(&mut inner))?;
+            self.state = writer::State::Failed(error);
             return Poll::Ready(Err(error.into()));
         }
         // The bytes are accepted. If the output is not, the next call tries again.

@@ -130,6 +130,9 @@ impl Repair {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     Open,
+    /// The text before an ill-formed sequence is being written, and the error was not returned yet.
+    #[cfg(feature = "transcode")]
+    Failing(Utf8Error),
     /// Every later write returns the error. If the caller could continue after it, the ill-formed sequence would be
     /// missing from the output.
     Failed(Utf8Error),
@@ -141,9 +144,14 @@ pub(super) enum State {
 
 impl State {
     /// Returns the error of a write unless the writer is open.
-    pub(super) fn check_open(self) -> io::Result<()> {
-        match self {
+    pub(super) fn check_open(&mut self) -> io::Result<()> {
+        match *self {
             Self::Open => Ok(()),
+            #[cfg(feature = "transcode")]
+            Self::Failing(error) => {
+                *self = Self::Failed(error);
+                Err(error.into())
+            }
             Self::Failed(error) => Err(error.into()),
             Self::Ending(_) | Self::Closed => Err(io::ErrorKind::BrokenPipe.into()),
         }
@@ -154,6 +162,8 @@ impl State {
     pub(super) fn end(&mut self, finish: impl FnOnce() -> Option<Utf8Error>) -> bool {
         match self {
             Self::Open => *self = Self::Ending(finish()),
+            #[cfg(feature = "transcode")]
+            Self::Failing(error) => *self = Self::Ending(Some(*error)),
             // The error was already reported by a write.
             Self::Failed(_) => *self = Self::Ending(None),
             Self::Ending(_) => {}

@@ -151,6 +151,18 @@ fn a_late_error_of_the_inner_writer_is_returned() {
     assert_eq!(writer.into_inner().written, b"\0a");
 }
 
+#[cfg(feature = "io")]
+#[test]
+fn the_end_returns_the_error_of_a_write_that_was_dropped() {
+    use futures::FutureExt;
+    use tokio::io::AsyncWriteExt;
+    let mut writer = TranscodeWriter::new(HostileWriter::new(100), Encoding::Utf16Be);
+    assert!(writer.write(b"a\xFF").now_or_never().is_none(), "the inner writer is pending");
+    let error = block_on(writer.shutdown()).unwrap_err();
+    assert_eq!(Utf8Error::find(&error).map(|error| error.offset), Some(1));
+    assert_eq!(writer.into_inner().written, b"\0a");
+}
+
 #[test]
 fn all_families_of_traits_write_the_text_and_return_the_error() {
     for (from, to, input, output, offset) in [
