@@ -78,7 +78,8 @@ impl Utf8LineBatchesCodec {
     }
 
     /// Returns the length of the complete lines at the start of `src` that can be returned unchanged. It is 0 if the
-    /// first of them is ill-formed or too long, or if the BOM policy or a subset may change it.
+    /// first of them is ill-formed or too long, has an escape that is not accepted, or if the BOM policy or a subset may
+    /// change it.
     ///
     /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
     /// a few times as many bytes as it returns, regardless of the bytes after them.
@@ -109,11 +110,32 @@ impl Utf8LineBatchesCodec {
         let (text, ending) = (&mut self.reader.text, self.reader.ending);
         let lines = &lines[..within_limit(lines, ending, max_length)];
         let start = text.offset();
-        let Err(error) = text.validate_whole(lines) else { return lines.len() };
-        let well_formed = error.offset.wrapping_sub(start) as usize;
-        let length = ending.find_last(&lines[..well_formed]).unwrap_or(0);
-        text.skip(length);
+        let well_formed = match text.validate_whole(lines) {
+            Ok(()) => lines.len(),
+            Err(error) => {
+                let before = &lines[..error.offset.wrapping_sub(start) as usize];
+                ending.find_last(before).unwrap_or(0)
+            }
+        };
+        let length = self.accepted_len(&lines[..well_formed]);
+        if length < lines.len() {
+            self.reader.text.seek(start.wrapping_add(length as u64));
+        }
         length
+    }
+
+    /// Returns the length of the first lines whose escapes are accepted, if the lines are JSON. `lines` ends with a
+    /// terminator.
+    fn accepted_len(&self, lines: &[u8]) -> usize {
+        let Some(json) = self.reader.json else { return lines.len() };
+        let mut end = 0;
+        while let Some((length, terminator)) = self.reader.ending.find(&lines[end..], 0) {
+            if !(json.accepts)(json.strings, &lines[end..end + length]) {
+                break;
+            }
+            end += length + terminator;
+        }
+        end
     }
 }
 

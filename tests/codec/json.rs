@@ -1,6 +1,7 @@
 //! JSON in lines, in sequences and in events: the escapes in its strings are checked.
 
 use bytes::BytesMut;
+use bytestring::ByteString;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::framing::JsonSequenceCodec;
 use utf8_codec::codec::{CodecError, ErrorsAsItems, SseCodec, Utf8LinesCodec};
@@ -14,11 +15,15 @@ const STRINGS: JsonStrings = JsonStrings::new().with_subset(&Subset::NO_NUL);
 
 type Item = Result<String, Error>;
 
-fn read(codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Vec<Item> {
+fn read<C: Decoder<Error = CodecError>>(
+    codec: C,
+    chunks: &[&[u8]],
+    lines: impl Fn(C::Item) -> Vec<ByteString>,
+) -> Vec<Item> {
     let mut codec = ErrorsAsItems::new(codec);
     let (mut buffer, mut items) = (BytesMut::new(), Vec::new());
     let mut take = |item: Result<_, CodecError>| match item {
-        Ok(line) => items.push(Ok(String::from(line))),
+        Ok(item) => items.extend(lines(item).into_iter().map(|line| Ok(String::from(line)))),
         Err(error) => items.push(Err(json::error(error.utf8_error().expect("ill-formed")))),
     };
     for chunk in chunks {
@@ -58,16 +63,18 @@ fn lines_of_json_are_the_same_for_every_partition() {
                 let text = TextDecoder::new().with_error_policy(error_policy).with_bom_policy(bom);
                 let codec =
                     Utf8LinesCodec::with_decoder(text).with_json_strings(STRINGS.with_escape_policy(policy));
+                let check = |input: &[u8], chunks: &[&[u8]]| {
+                    let expected = expected(input, text, policy);
+                    assert_eq!(read(codec, chunks, |line| vec![line]), expected, "{chunks:02X?}");
+                    let batches = read(codec.into_batches(), chunks, |lines| lines.into_iter().collect());
+                    assert_eq!(batches, expected, "batches of {chunks:02X?}");
+                };
                 for round in 0..12 {
                     let mut short = json::dirty(&mut rng, 4, round % 3 == 0);
                     short.truncate(8);
-                    every_partition(&short, |chunks| {
-                        assert_eq!(read(codec, chunks), expected(&short, text, policy), "{chunks:02X?}");
-                    });
+                    every_partition(&short, |chunks| check(&short, chunks));
                     let long = json::dirty(&mut rng, 8 + 2 * round, round % 3 == 0);
-                    some_partitions(&long, 3, |chunks| {
-                        assert_eq!(read(codec, chunks), expected(&long, text, policy), "{chunks:02X?}");
-                    });
+                    some_partitions(&long, 3, |chunks| check(&long, chunks));
                 }
             }
         }
