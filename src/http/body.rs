@@ -195,14 +195,18 @@ where
             if matches!(this.state, State::Done) {
                 return Poll::Ready(None);
             }
-            match this.filter.next() {
+            let next = this.filter.next();
+            if !matches!(next, Some(Ok(_))) {
+                this.observer.repaired(this.filter.repaired());
+            }
+            match next {
                 Some(Ok(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
                 Some(Err(error)) => {
                     *this.state = State::Done;
                     this.observer.failed(&error);
                     return Poll::Ready(Some(Err(error)));
                 }
-                None => this.observer.repaired(this.filter.repaired()),
+                None => {}
             }
             if let State::After(Rest::Trailers(_) | Rest::Nothing) = this.state {
                 let State::After(Rest::Trailers(mut trailers)) = mem::replace(this.state, State::Done) else {

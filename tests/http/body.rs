@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderValue};
 use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use utf8_codec::http::{BodyRules, HttpCounters, MessageKind, Utf8Body, Utf8BodyError, check_field};
+use utf8_codec::json::JsonStrings;
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 use crate::support::bodies::{EndHint, Script, drain};
@@ -290,6 +291,21 @@ fn one_poll_reads_a_bounded_amount_of_input_without_text() {
         assert!(end.is_none(), "the rest has no text");
         assert_eq!(read.get(), 4_000);
     }
+}
+
+#[test]
+fn repairs_before_an_error_are_counted_for_every_partition() {
+    let repair = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let rules = BodyRules::new().with_decoder(repair).with_json_strings(JsonStrings::new());
+    every_partition(b"[\xFF\\uDE00]", |chunks| {
+        let (counters, mut fields) = (HttpCounters::new(), HeaderMap::new());
+        fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let body = Script::of(chunks, EndHint::Nothing);
+        let body = rules.apply(MessageKind::Request, &mut fields, body).unwrap();
+        let (_, _, error) = drain(body.with_counters(&counters));
+        assert_eq!(facts(error), Some((2, ErrorKind::UnpairedSurrogate, 6)));
+        assert_eq!(counters.snapshot().repaired, 1, "{chunks:02X?}");
+    });
 }
 
 #[test]
