@@ -139,7 +139,7 @@ impl BodyPlan {
         remove_invalidated(headers, self.change());
     }
 
-    fn change(&self) -> Change {
+    pub(crate) fn change(&self) -> Change {
         let policy = self.decoder.error_policy();
         let keeps_bom = matches!(self.decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject);
         match &self.check {

@@ -27,7 +27,7 @@ pin_project! {
 pin_project! {
     #[project = KindProj]
     enum Kind<B> {
-        Unchecked { #[pin] inner: B },
+        Unchecked { #[pin] inner: B, has_length: bool },
         // Boxed, because it is moved often: between services, and into frameworks that box it.
         Streaming { body: Pin<Box<DrainingBody<B>>> },
         Held { data: Option<Bytes>, trailers: Option<Box<HeaderMap>> },
@@ -37,7 +37,13 @@ pin_project! {
 
 impl<B> CheckedBody<B> {
     pub(crate) const fn unchecked(inner: B) -> Self {
-        Self { kind: Kind::Unchecked { inner } }
+        Self { kind: Kind::Unchecked { inner, has_length: true } }
+    }
+
+    /// Creates the body of a response of which only the header fields are sent. `has_length` is whether the checked body
+    /// would have the same length: servers set `Content-Length` from the size hint.
+    pub(crate) const fn described(inner: B, has_length: bool) -> Self {
+        Self { kind: Kind::Unchecked { inner, has_length } }
     }
 
     pub(crate) fn streaming(body: Utf8Body<B>, drain: Drain, report: Report) -> Self {
@@ -75,7 +81,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
         match self.project().kind.project() {
-            KindProj::Unchecked { inner } => Poll::Ready(ready!(inner.poll_frame(cx)).map(|frame| {
+            KindProj::Unchecked { inner, .. } => Poll::Ready(ready!(inner.poll_frame(cx)).map(|frame| {
                 let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
                 frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
             })),
@@ -99,7 +105,8 @@ where
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Unchecked { inner, .. } => inner.size_hint(),
+            Kind::Unchecked { inner, has_length: true } => inner.size_hint(),
+            Kind::Unchecked { has_length: false, .. } => SizeHint::new(),
             Kind::Streaming { body } => body.size_hint(),
             Kind::Held { data, .. } => {
                 SizeHint::with_exact(data.as_ref().map_or(0, |data| data.len() as u64))

@@ -114,12 +114,15 @@ impl LayerConfig {
     }
 
     /// Updates the header fields of a response without a body, which describe the body of another response (RFC 9110
-    /// §9.3.2, §15.4.5). The fields that are removed or changed there are removed or changed here too.
-    pub(crate) fn describe(&self, headers: &mut HeaderMap, path: &str) {
+    /// §9.3.2, §15.4.5). The fields that are removed or changed there are removed or changed here too, and so is the length
+    /// that a server would add (§8.6).
+    pub(crate) fn describe<B>(&self, headers: &mut HeaderMap, path: &str, body: B) -> CheckedBody<B> {
         let rules = self.rules.for_path(path, self.message);
-        if let Ok(plan) = rules.decide(&ContentFields::from(&*headers)) {
-            plan.adapt(headers);
-        }
+        let Ok(plan) = rules.decide(&ContentFields::from(&*headers)) else {
+            return CheckedBody::unchecked(body);
+        };
+        plan.adapt(headers);
+        CheckedBody::described(body, plan.change() != Change::Length)
     }
 
     /// Forwards a held body with the header fields for it, or returns the response to a rejected message.

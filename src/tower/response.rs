@@ -185,10 +185,12 @@ where
                             }
                             Content::Tunnel => false,
                         };
-                        if is_described {
-                            this.config.describe(&mut parts.headers, path);
-                        }
-                        return Poll::Ready(Ok(Response::from_parts(parts, CheckedBody::unchecked(body))));
+                        let body = if is_described {
+                            this.config.describe(&mut parts.headers, path, body)
+                        } else {
+                            CheckedBody::unchecked(body)
+                        };
+                        return Poll::Ready(Ok(Response::from_parts(parts, body)));
                     }
                     match this.config.start(&mut parts.headers, path, body, Drain::NONE) {
                         Start::Reject(reason, _) => {

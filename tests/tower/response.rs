@@ -4,19 +4,20 @@ use core::convert::Infallible;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::http::{BodyRules, Utf8BodyError};
-use utf8_codec::tower::ValidateUtf8ResponseLayer;
+use utf8_codec::tower::{CheckedBody, ValidateUtf8ResponseLayer};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
 /// Returns the response to a request through the layer.
-async fn answer(
+async fn respond(
     layer: &ValidateUtf8ResponseLayer,
     method: Method,
     response: http::response::Builder,
     text: &'static [u8],
-) -> (http::response::Parts, Result<Bytes, Utf8BodyError>) {
+) -> Response<CheckedBody<Full<Bytes>>> {
     let response = response.body(Full::new(Bytes::from_static(text))).unwrap();
     let response = std::sync::Mutex::new(Some(response));
     let service = layer.layer(service_fn(|_: Request<()>| {
@@ -24,7 +25,17 @@ async fn answer(
         async { Ok::<_, Infallible>(response) }
     }));
     let request = Request::builder().method(method).body(()).unwrap();
-    let (parts, body) = service.oneshot(request).await.unwrap().into_parts();
+    service.oneshot(request).await.unwrap()
+}
+
+/// Returns the head of the response, and its text.
+async fn answer(
+    layer: &ValidateUtf8ResponseLayer,
+    method: Method,
+    response: http::response::Builder,
+    text: &'static [u8],
+) -> (http::response::Parts, Result<Bytes, Utf8BodyError>) {
+    let (parts, body) = respond(layer, method, response, text).await.into_parts();
     (parts, body.collect().await.map(|text| text.to_bytes()))
 }
 
@@ -139,5 +150,21 @@ async fn a_response_without_a_body_has_the_same_fields() {
             let (parts, _) = answer(&layer, method, text_response().status(status), b"").await;
             assert_eq!(parts.headers.len(), 6, "{policy:?} {status}");
         }
+    }
+}
+
+/// Servers write the `Content-Length` of a response to `HEAD` from the size hint of its body.
+#[tokio::test]
+async fn a_response_to_head_announces_no_other_length() {
+    for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Substitute(Ascii::QUESTION_MARK)] {
+        let rules = BodyRules::for_responses().with_decoder(TextDecoder::new().with_error_policy(policy));
+        let layer = ValidateUtf8ResponseLayer::new().with_rules(rules);
+        let plain = || Response::builder().header("content-type", "text/plain");
+        let announced =
+            respond(&layer, Method::HEAD, plain(), b"ab\xE2\x82").await.body().size_hint().exact();
+        let repaired = policy == ErrorPolicy::Replace;
+        assert_eq!(announced, (!repaired).then_some(4), "{policy:?}");
+        let png = || Response::builder().header("content-type", "image/png");
+        assert_eq!(respond(&layer, Method::HEAD, png(), b"1").await.body().size_hint().exact(), Some(1));
     }
 }
