@@ -75,8 +75,8 @@ impl ValidateUtf8RequestLayer {
 
     /// Creates a layer that checks the body while the handler reads it.
     ///
-    /// A handler that reads up to ill-formed text gets an error from the body. Its response is then replaced by the
-    /// problem document, unless it has already responded.
+    /// A handler that reads up to ill-formed text gets an error from the body. Its response, or the error that it returns,
+    /// is then replaced by the problem document, unless it has already responded.
     pub fn streaming() -> Self {
         let config = LayerConfig::new(MessageKind::Request, BodyRules::new());
         Self { config: Arc::new(config) }.with_drain_limit(HOLD as u64)
@@ -260,14 +260,15 @@ where
         loop {
             let responding = match this.state.as_mut().project() {
                 StateProj::Responding { response, report } => {
-                    let response = ready!(response.poll(cx))?;
-                    return Poll::Ready(Ok(match report.rejection() {
+                    let response = ready!(response.poll(cx));
+                    return Poll::Ready(match report.rejection() {
+                        // Also if the handler failed, which may be because of the body.
                         Some(rejection) => {
                             let is_unread = *this.is_http1 && !report.is_drained();
-                            close_if(is_unread, this.config.response(rejection))
+                            Ok(close_if(is_unread, this.config.response(rejection)))
                         }
-                        None => response.map(CheckedBody::unchecked),
-                    }));
+                        None => response.map(|response| response.map(CheckedBody::unchecked)),
+                    });
                 }
                 StateProj::Rejected { reason, parts, body, drain } => {
                     let has_ended = ready!(drain.poll(body, cx));

@@ -340,6 +340,18 @@ async fn a_streaming_handler_reads_the_text_before_the_error() {
 }
 
 #[tokio::test]
+async fn a_handler_that_fails_because_of_the_body_is_answered() {
+    let service = ValidateUtf8RequestLayer::streaming().layer(service_fn(
+        async |request: Request<CheckedBody<Full<Bytes>>>| {
+            let text = request.into_body().collect().await?.to_bytes();
+            Ok::<_, Utf8BodyError>(Response::new(Full::new(text)))
+        },
+    ));
+    let request = post(&[("content-type", "text/plain")]).body(Full::from(BAD)).unwrap();
+    assert_eq!(service.oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
 async fn a_handler_can_convert_the_error_to_a_rejection() {
     let layer = ValidateUtf8RequestLayer::streaming();
     let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
