@@ -88,18 +88,18 @@ impl LayerConfig {
             return Start::Forward(CheckedBody::unchecked(body), Report::NONE);
         }
         let hold = self.hold.filter(|_| !is_passing);
-        if let Some(limit) = hold
-            && body.size_hint().lower() > limit as u64
-        {
-            return Start::Reject(Reason::TooLong { limit }, body);
-        }
         let content_type = headers.get(CONTENT_TYPE).cloned();
         let report = Report::new(self.message, content_type.clone());
         let filter = BodyFilter::new(&plan, &self.rules);
         let filter = if hold.is_some() { filter.for_held_body() } else { filter };
-        let body = Utf8Body::with_filter(body, filter)
-            .with_trailer_check(checks_trailers)
-            .observed(BodyObserver::new(self.counters.clone(), content_type));
+        let body = Utf8Body::with_filter(body, filter).with_trailer_check(checks_trailers);
+        // The limit is for the bytes that are held, of which there may be fewer than were announced.
+        if let Some(limit) = hold
+            && body.size_hint().lower() > limit as u64
+        {
+            return Start::Reject(Reason::TooLong { limit }, body.into_inner());
+        }
+        let body = body.observed(BodyObserver::new(self.counters.clone(), content_type));
         match hold {
             None => {
                 plan.adapt(headers);

@@ -84,8 +84,8 @@ impl ValidateUtf8RequestLayer {
 
     /// Holds the whole body, up to `limit` bytes, before the handler is called. A longer body is rejected with `413`.
     ///
-    /// The limit applies to each request, so also limit the number of concurrent requests. A body reserves at most
-    /// twice the memory of the bytes that have arrived.
+    /// The limit is for the bytes that the handler would read, after a repair or in UTF-8. It applies to each request, so also
+    /// limit the number of concurrent requests. A body reserves at most twice the memory of the bytes that have arrived.
     #[must_use]
     pub fn with_hold_limit(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))

@@ -15,6 +15,7 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 use crate::support::bodies::{EndHint, Script};
 use crate::support::layers::{BAD, post, send, through};
+use crate::support::policies;
 
 #[tokio::test]
 async fn only_media_types_of_text_are_checked() {
@@ -322,6 +323,28 @@ async fn a_body_is_held_up_to_a_limit() {
     let png = [("content-type", "image/png")];
     assert_eq!(send(&layer, &png, b"not text, however long").await.status, StatusCode::OK);
     assert_eq!(send(&layer, &[], b"it may be text").await.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn a_limit_does_not_depend_on_an_announced_length() {
+    let texts: [&[u8]; 4] = [b"abc\xFF\xFF\xFF", b"abcd\xFF\xFF", b"abcdef", b"\xEF\xBB\xBFabcd"];
+    // A strict body may have an error before the limit.
+    for policy in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
+        let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
+        let rules = BodyRules::new().with_decoder(decoder);
+        let layer = ValidateUtf8RequestLayer::new().with_hold_limit(4).with_rules(rules);
+        for text in texts {
+            let mut statuses = Vec::new();
+            for end_hint in EndHint::ALL {
+                let body = Script::of(&[&text[..2], &text[2..]], end_hint);
+                statuses.push(through(&layer, post(&[]).body(body).unwrap()).await.status);
+            }
+            assert!(
+                statuses.iter().all(|status| *status == statuses[0]),
+                "{policy:?} {text:02X?}: {statuses:?}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
