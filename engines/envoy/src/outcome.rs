@@ -17,7 +17,7 @@ pub struct Outcome {
     pub tail: Vec<u8>,
     /// The length of all slices.
     pub len: usize,
-    /// The number of ill-formed sequences that were repaired in these slices.
+    /// The number of ill-formed sequences that were repaired in these slices, and of escapes that were kept.
     pub repaired: u64,
     /// The result for the stream so far.
     pub verdict: Verdict,

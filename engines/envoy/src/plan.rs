@@ -181,9 +181,11 @@ fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, O
     if end && !matches!(verdict, proxy::Verdict::Reject(_)) {
         verdict = filter.finish_with(|edit| output.edit(slices.len(), edit));
     }
+    let errors = filter.counters().total() - before;
     match verdict {
-        proxy::Verdict::Reject(error) => (0, Some(Reason::Body(error))),
-        _ => (filter.counters().total() - before, None),
+        // The last error was not repaired.
+        proxy::Verdict::Reject(error) => (errors.saturating_sub(1), Some(Reason::Body(error))),
+        _ => (errors, None),
     }
 }
 

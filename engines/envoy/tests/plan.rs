@@ -311,6 +311,20 @@ fn the_escapes_of_json_are_the_same_for_every_partition() {
 }
 
 #[test]
+fn repairs_before_an_error_are_counted_for_every_partition() {
+    let json: Field<'_> = (b"content-type", b"application/json");
+    let settings = settings(r#"{"on_error": "replace", "json_strings": "strict"}"#);
+    for calls in partitions(b"[\xFF\\uDE00") {
+        let body = decide(&settings, MessageKind::Request, [json].into_iter(), Content::Body, None).unwrap();
+        for mut check in [body.check, Check::connection(&settings)] {
+            let outcomes: Vec<_> = calls.iter().map(|slices| check.feed(slices, false)).collect();
+            assert_eq!(outcomes.iter().map(|outcome| outcome.repaired).sum::<u64>(), 1, "{calls:02X?}");
+            assert!(outcomes.iter().any(|outcome| matches!(outcome.verdict, Verdict::Rejected(_))));
+        }
+    }
+}
+
+#[test]
 fn a_report_is_of_the_first_error_whatever_the_policy() {
     let policies = ["strict", "replace", "substitute", "escape", "latin1", "windows-1252", "skip"];
     for policy in policies {
