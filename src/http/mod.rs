@@ -70,8 +70,9 @@
 //! The text is read once. In plain text only characters that are split between frames are copied. Between two frames a
 //! body keeps at most 3 bytes. An XML, HTML or CSS document without a `charset` parameter keeps up to 1,024 bytes of
 //! its start until its encoding is known. A multipart form also keeps its last character and up to 16 KiB of the header
-//! of one part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
-//! allocation. Forms, transcoded bodies and trailers do.
+//! of one part, and a urlencoded form up to 11 bytes of an escaped character. JSON whose escapes are checked keeps up to 11
+//! bytes of an escape, and a protobuf message its last byte. Plain text in whole characters needs no allocation. Forms,
+//! transcoded bodies and trailers do.
 //!
 //! # Feature
 //!

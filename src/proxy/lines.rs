@@ -128,8 +128,8 @@ impl LineFilter {
         Self { escapes: strings.into().map(|strings| Box::new(Escapes::new(strings))), ..self }
     }
 
-    /// Sets the maximum number of bytes of a line before its terminator. Without a limit a peer that sends
-    /// no terminator could exhaust the memory.
+    /// Sets the maximum number of bytes of a line before its terminator, after a policy was applied to them. Without a limit
+    /// a peer that sends no terminator could exhaust the memory.
     #[must_use]
     pub fn with_max_length(self, max_length: usize) -> Self {
         Self { max_length, ..self }

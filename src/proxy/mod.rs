@@ -28,7 +28,8 @@
 //!
 //! # Limits
 //!
-//! A [`Filter`] holds at most 3 bytes, those of an incomplete character, or none with [`ForwardPolicy::Bytes`]. A [`LineFilter`] holds one line, up to its
+//! A [`Filter`] holds at most 3 bytes, those of an incomplete character, or none with [`ForwardPolicy::Bytes`]. If it checks
+//! the escapes of JSON, it also holds an unfinished escape, at most 11 bytes. A [`LineFilter`] holds one line, up to its
 //! limit. A `Relay` reads from a peer only after the other peer has read everything. It has one buffer for each direction
 //! while bytes are in flight, and none while it waits.
 //!
