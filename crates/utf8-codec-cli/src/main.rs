@@ -5,6 +5,7 @@
 mod address;
 mod admin;
 mod args;
+mod attributes;
 mod charset;
 mod check;
 mod convert;

@@ -13,6 +13,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 
+use crate::attributes::keep_attributes;
 use crate::destination::{Destination, resolve};
 use crate::directory::Directory;
 use crate::files::{Opened, directory_of};
@@ -219,7 +220,7 @@ impl Replacement {
         let Some(name) = backup else { return self.rename() };
         self.link_or_copy(name).map_err(|error| self.cannot_keep(name, &error))?;
         let replaced = self.compare(&self.target, Expected::Linked).and_then(|()| self.rename());
-        if replaced.is_err() {
+        if replaced.is_err() && !self.temporary.is_kept() {
             // The file still has its old content, so the backup is not needed.
             let _ = self.directory().remove(name);
         }
@@ -233,9 +234,14 @@ impl Replacement {
             Err(_) => {
                 let mut old = self.directory().open_file(self.target.as_ref())?;
                 let mut copy = self.directory().create(name)?;
-                io::copy(&mut old, &mut copy)?;
-                copy.set_permissions(old.metadata()?.permissions())?;
-                copy.sync_all()
+                let copied = io::copy(&mut old, &mut copy)
+                    .and_then(|_| keep_attributes(&old, &copy))
+                    .and_then(|()| copy.set_permissions(old.metadata()?.permissions()))
+                    .and_then(|()| copy.sync_all());
+                if copied.is_err() {
+                    let _ = self.directory().remove(name);
+                }
+                copied
             }
             linked => linked,
         }
@@ -261,9 +267,17 @@ impl Replacement {
         io::Error::new(error.kind(), format!("{}: {error}", path.display()))
     }
 
-    /// Flushes the new content to disk. Returns its metadata.
+    /// Gives the new content the attributes and the mode of the old file, and flushes it to disk. Returns its metadata.
     fn flush(&self) -> io::Result<Metadata> {
         let file = self.temporary.file();
+        if self.replaced.is_some() {
+            match self.directory().open_file(self.target.as_ref()) {
+                Ok(old) => keep_attributes(&old, file)?,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+                // It is gone or a link, which is found by the comparison.
+                Err(_) => {}
+            }
+        }
         set_mode(file, self.replaced.as_ref())?;
         file.sync_all()?;
         file.metadata()

@@ -53,6 +53,11 @@ impl Temporary {
         &self.file
     }
 
+    /// Whether the file has another name now.
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
     /// Does not remove what now has the name of the file.
     pub(super) fn keep(&mut self) {
         self.is_kept = true;

@@ -265,6 +265,43 @@ fn a_file_that_cannot_be_replaced_is_not_changed() {
     assert!(!names.iter().any(|name| name.contains(".part")), "{names:?}");
 }
 
+/// Without the list, its mask would be permissions of the group.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_access_control_list_and_attributes_are_kept() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    use rustix::io::Errno;
+
+    // Version 2: a tag, permissions and an identifier for the owner, user 1000, the group, the mask and others.
+    let entries =
+        [(1, 6, u32::MAX), (2, 6, 1000), (4, 0, u32::MAX), (0x10, 6, u32::MAX), (0x20, 0, u32::MAX)];
+    let list = entries.iter().flat_map(|&(tag, mode, id): &(u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &mode.to_le_bytes(), &id.to_le_bytes()].concat()
+    });
+    let list: Vec<u8> = 2_u32.to_le_bytes().into_iter().chain(list).collect();
+    let directory = Directory::new();
+    let path = directory.write("file", b"caf\xE9\n");
+    for (name, value) in [("system.posix_acl_access", list.as_slice()), ("user.tag", b"x")] {
+        match setxattr(&path, name, value, XattrFlags::empty()) {
+            // The file system has neither.
+            Err(Errno::NOTSUP) => return,
+            set => set.expect("an attribute"),
+        }
+    }
+    let mode = fs::metadata(&path).expect("a file").mode();
+    assert_eq!(fix(&directory, &["--from", "latin1", "file"]).status.code(), Some(0));
+    assert_eq!(directory.read("file"), "café\n".as_bytes());
+    let value_of = |name: &str| {
+        let mut value = vec![0; 256];
+        let len = getxattr(&path, name, &mut value[..]).expect("an attribute");
+        value.truncate(len);
+        value
+    };
+    assert_eq!(value_of("system.posix_acl_access"), list);
+    assert_eq!(value_of("user.tag"), b"x");
+    assert_eq!(fs::metadata(&path).expect("a file").mode(), mode);
+}
+
 #[test]
 fn a_file_with_several_names_on_the_command_line_is_fixed_once() {
     let directory = Directory::new();
