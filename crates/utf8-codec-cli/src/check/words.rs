@@ -130,10 +130,11 @@ pub(super) enum Doubt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guess {
     Binary,
-    /// UTF-16 or UTF-32. `is_broken` is whether some of it is ill-formed.
+    /// UTF-16 or UTF-32. `is_broken` is whether some of it is ill-formed, and `has_ascii` whether some of it is rather ASCII.
     Wide {
         wide: Wide,
         is_broken: bool,
+        has_ascii: bool,
     },
     Declared(Declared),
     Cesu8,
@@ -147,10 +148,11 @@ impl Guess {
     pub(super) fn in_words(&self) -> String {
         match self {
             Self::Binary => "binary".to_owned(),
-            Self::Wide { wide: Wide { encoding, has_bom }, is_broken } => {
+            Self::Wide { wide: Wide { encoding, has_bom }, is_broken, has_ascii } => {
                 let with = if *has_bom { "with" } else { "without" };
                 let broken = if *is_broken { ", with errors" } else { "" };
-                format!("{} {with} a BOM{broken}", encoding.name().to_uppercase())
+                let ascii = if *has_ascii { ", with text in ASCII" } else { "" };
+                format!("{} {with} a BOM{broken}{ascii}", encoding.name().to_uppercase())
             }
             Self::Declared(declared) => declared.in_words(),
             Self::Cesu8 => "CESU-8: UTF-16 pairs, each half encoded separately".to_owned(),
@@ -165,6 +167,7 @@ impl Guess {
     /// that no other encoding has. `auto` is whether UTF-16 without a BOM is also decided.
     pub(super) fn decided(&self, auto: bool) -> Option<NamedEncoding> {
         match self {
+            Self::Wide { has_ascii: true, .. } => None,
             Self::Wide { wide, .. } if wide.has_bom => {
                 let is_16 = matches!(wide.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
                 if is_16 { "utf-16" } else { "utf-32" }.parse().ok()
@@ -186,12 +189,13 @@ impl Guess {
         };
         match self {
             // `--fix` rewrites a declaration as well, which `convert` does not.
-            Self::Wide { wide, is_broken: false } if file.is_some() => {
+            Self::Wide { has_ascii: true, .. } => None,
+            Self::Wide { wide, is_broken: false, .. } if file.is_some() => {
                 let from =
                     if wide.has_bom { String::new() } else { format!(" --from {}", wide.encoding.name()) };
                 file.map(|file| format!("check --fix{from} {file}"))
             }
-            Self::Wide { wide: Wide { encoding, has_bom }, is_broken } => {
+            Self::Wide { wide: Wide { encoding, has_bom }, is_broken, .. } => {
                 let name = match encoding {
                     Encoding::Utf32Le | Encoding::Utf32Be => "utf-32",
                     _ if *has_bom => "utf-16",
@@ -330,7 +334,8 @@ impl WordEvidence {
         let is_readable = self.trial.as_ref().is_none_or(|trial| trial.is_text());
         if let Some(wide) = self.wide.filter(|_| is_readable) {
             let is_broken = self.trial.as_ref().is_some_and(|trial| !trial.is_well_formed());
-            return Some(Guess::Wide { wide, is_broken });
+            let has_ascii = self.trial.as_ref().is_some_and(|trial| trial.has_ascii());
+            return Some(Guess::Wide { wide, is_broken, has_ascii });
         }
         if self.starts_binary || self.controls.are_binary() || !is_readable {
             return Some(Guess::Binary);

@@ -167,6 +167,12 @@ fn a_guessed_encoding_is_not_used_for_a_fix() {
         (b"cut \xE2\x82", &["--from", "auto"], "its last character is incomplete"),
         (b"\xFF\xFEh\0\x00\xD8i\0", &[], "it is not utf-16 either"),
         (b"abcd\xFF", &["--from", "utf-16le"], "it is not utf-16le either"),
+        (b"\xFF\xFEhello world\n", &[], "UTF-16LE with a BOM, with text in ASCII"),
+        (
+            b"\xFF\xFEh\0i\0\n\0appended by a program that writes ASCII to each log\n",
+            &[],
+            "with text in ASCII",
+        ),
         (b"\x89PNG\0\xFF", &["--from", "windows-1252"], "it is binary"),
         ("a\u{202E}".as_bytes(), &["--rule", "bidi"], "none of the violated rules has a fix"),
     ] {
