@@ -16,6 +16,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy};
 
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
+use super::mojibake::Survey;
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 use super::times::Times;
@@ -91,6 +92,19 @@ impl FixArgs {
         let mut summary = scan(&mut opened.file, &checks, skip_binary, &mut |_| {})?;
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
+        }
+        if checks.needs_survey()
+            && let Ok(plan) = self.plan(&summary, &checks)
+            && plan.old_charset().is_some()
+        {
+            // What is evidence is known only after the text is decoded.
+            opened.file.rewind()?;
+            match plan.decoded(&mut opened.file) {
+                Ok(mut text) => checks.survey = Survey::of(&mut text)?,
+                Err(Failed::Io(error)) => return Err(error),
+                // The plan fails in the same way.
+                Err(_) => {}
+            }
         }
         let mut plan = self.plan(&summary, &checks);
         if checks.bom_by_content && (summary.has(Rule::Bom.name()) || checks.bom == BomPolicy::Require) {
@@ -255,6 +269,9 @@ impl FixArgs {
         let names = diff::names(path, encoding);
         let diff = diff::unified(&names, &mut BufReader::new(old), &mut BufReader::new(new), lines)?;
         check_unchanged(&opened.metadata, opened.file.metadata(), Expected::Untouched)?;
+        if diff.is_empty() {
+            return Err(nothing_is_certain());
+        }
         show(diff);
         Ok(())
     }
@@ -274,9 +291,14 @@ impl FixArgs {
         let mut new = Fingerprinted::new(replacement.new_content()?);
         let left = scan(&mut new, checks, false, &mut |_| {})?;
         if new.fingerprint() == content.fingerprint() {
-            return Err(Failed::NoFix("none of its errors has a fix that is certain".to_owned()));
+            return Err(nothing_is_certain());
         }
         replacement.commit_content(content.fingerprint(), self.backup.as_deref())?;
         Ok((left, replacement))
     }
+}
+
+/// The result if a fix would not change the file.
+fn nothing_is_certain() -> Failed {
+    Failed::NoFix("none of its errors has a fix that is certain".to_owned())
 }

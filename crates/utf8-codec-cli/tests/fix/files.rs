@@ -89,7 +89,11 @@ fn a_file_without_a_certain_fix_is_not_written() {
     let old = fs::metadata(&path).expect("a file");
     let output = fix(&directory, &["--rule", "invisible", "file"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).contains("file is not fixed: none of its errors has a fix that is certain\n"));
+    let reason = "file is not fixed: none of its errors has a fix that is certain\n";
+    assert!(stdout(&output).contains(reason));
+    let output = fix(&directory, &["--rule", "invisible", "--dry-run", "file"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).contains(reason), "{}", stderr(&output));
     let new = fs::metadata(&path).expect("a file");
     assert_eq!((old.ino(), old.mtime_nsec()), (new.ino(), new.mtime_nsec()));
     assert_eq!(directory.names(), ["file"]);
@@ -205,6 +209,20 @@ fn remaining_errors_are_reported_at_their_new_locations() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// A line that is correct makes the other one an example.
+#[test]
+fn mojibake_in_utf_16_is_judged_as_in_utf_8() {
+    for text in ["BeyoncÃ©\n", "BeyoncÃ©\nBeyoncé\n"] {
+        let directory = Directory::new();
+        directory.write("utf-8", text);
+        directory.write("utf-16", [b"\xFF\xFE", utf_16(text).as_slice()].concat());
+        let codes =
+            ["utf-8", "utf-16"].map(|file| fix(&directory, &["--rule", "mojibake", file]).status.code());
+        assert_eq!(codes[0], codes[1], "{text}");
+        assert_eq!(directory.read("utf-8"), directory.read("utf-16"), "{text}");
+    }
+}
+
 #[test]
 fn a_comment_that_allows_mojibake_keeps_it() {
     let directory = Directory::new();
@@ -229,6 +247,43 @@ fn the_mode_the_owner_and_links_are_kept() {
     assert_eq!(directory.read("target"), "café\n".as_bytes());
     assert_eq!(directory.read("target.orig"), b"caf\xE9\n");
     assert_eq!(directory.names(), ["link", "target", "target.orig"]);
+}
+
+/// Without the list, its mask would be permissions of the group.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_access_control_list_and_attributes_are_kept() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    use rustix::io::Errno;
+
+    // Version 2: a tag, permissions and an identifier for the owner, user 1000, the group, the mask and others.
+    let entries =
+        [(1, 6, u32::MAX), (2, 6, 1000), (4, 0, u32::MAX), (0x10, 6, u32::MAX), (0x20, 0, u32::MAX)];
+    let list = entries.iter().flat_map(|&(tag, mode, id): &(u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &mode.to_le_bytes(), &id.to_le_bytes()].concat()
+    });
+    let list: Vec<u8> = 2_u32.to_le_bytes().into_iter().chain(list).collect();
+    let directory = Directory::new();
+    let path = directory.write("file", b"caf\xE9\n");
+    for (name, value) in [("system.posix_acl_access", list.as_slice()), ("user.tag", b"x")] {
+        match setxattr(&path, name, value, XattrFlags::empty()) {
+            // The file system has neither.
+            Err(Errno::NOTSUP) => return,
+            set => set.expect("an attribute"),
+        }
+    }
+    let mode = fs::metadata(&path).expect("a file").mode();
+    assert_eq!(fix(&directory, &["--from", "latin1", "file"]).status.code(), Some(0));
+    assert_eq!(directory.read("file"), "café\n".as_bytes());
+    let value_of = |name: &str| {
+        let mut value = vec![0; 256];
+        let len = getxattr(&path, name, &mut value[..]).expect("an attribute");
+        value.truncate(len);
+        value
+    };
+    assert_eq!(value_of("system.posix_acl_access"), list);
+    assert_eq!(value_of("user.tag"), b"x");
+    assert_eq!(fs::metadata(&path).expect("a file").mode(), mode);
 }
 
 #[test]
@@ -269,43 +324,6 @@ fn a_file_that_cannot_be_replaced_is_not_changed() {
     }
     let names = directory.names();
     assert!(!names.iter().any(|name| name.contains(".part")), "{names:?}");
-}
-
-/// Without the list, its mask would be permissions of the group.
-#[cfg(target_os = "linux")]
-#[test]
-fn the_access_control_list_and_attributes_are_kept() {
-    use rustix::fs::{XattrFlags, getxattr, setxattr};
-    use rustix::io::Errno;
-
-    // Version 2: a tag, permissions and an identifier for the owner, user 1000, the group, the mask and others.
-    let entries =
-        [(1, 6, u32::MAX), (2, 6, 1000), (4, 0, u32::MAX), (0x10, 6, u32::MAX), (0x20, 0, u32::MAX)];
-    let list = entries.iter().flat_map(|&(tag, mode, id): &(u16, u16, u32)| {
-        [&tag.to_le_bytes()[..], &mode.to_le_bytes(), &id.to_le_bytes()].concat()
-    });
-    let list: Vec<u8> = 2_u32.to_le_bytes().into_iter().chain(list).collect();
-    let directory = Directory::new();
-    let path = directory.write("file", b"caf\xE9\n");
-    for (name, value) in [("system.posix_acl_access", list.as_slice()), ("user.tag", b"x")] {
-        match setxattr(&path, name, value, XattrFlags::empty()) {
-            // The file system has neither.
-            Err(Errno::NOTSUP) => return,
-            set => set.expect("an attribute"),
-        }
-    }
-    let mode = fs::metadata(&path).expect("a file").mode();
-    assert_eq!(fix(&directory, &["--from", "latin1", "file"]).status.code(), Some(0));
-    assert_eq!(directory.read("file"), "café\n".as_bytes());
-    let value_of = |name: &str| {
-        let mut value = vec![0; 256];
-        let len = getxattr(&path, name, &mut value[..]).expect("an attribute");
-        value.truncate(len);
-        value
-    };
-    assert_eq!(value_of("system.posix_acl_access"), list);
-    assert_eq!(value_of("user.tag"), b"x");
-    assert_eq!(fs::metadata(&path).expect("a file").mode(), mode);
 }
 
 #[test]

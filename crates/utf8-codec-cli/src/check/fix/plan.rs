@@ -120,7 +120,7 @@ impl Plan<'_> {
             None => write(bytes),
         };
         let mut text = String::new();
-        let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
+        let ill_formed = |error| is_not(charset, error);
         if self.is_single_byte() && filled < BUFFER && binary::is_noise(&buffer[..filled]) {
             return Err(Failed::NoFix("most of it is not letters, and is probably binary".to_owned()));
         }
@@ -154,8 +154,8 @@ impl Plan<'_> {
         escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
 
-    /// Returns the text of the old content, which was decoded before, in an unnamed file.
-    pub(super) fn decoded(self, input: &mut dyn Read) -> io::Result<File> {
+    /// Returns the text of the old content in an unnamed file.
+    pub(super) fn decoded(self, input: &mut dyn Read) -> Result<File, Failed> {
         let (mut out, mut text, mut buffer) = (tempfile::tempfile()?, String::new(), vec![0; BUFFER]);
         let mut transcoder = None;
         loop {
@@ -166,7 +166,7 @@ impl Plan<'_> {
                 0 => transcoder.finish_into(&mut text),
                 _ => transcoder.feed_into(&buffer[..len], &mut text),
             };
-            fed.map_err(io::Error::other)?;
+            fed.map_err(|error| is_not(charset, error))?;
             out.write_all(text.as_bytes())?;
             text.clear();
             if len == 0 {
@@ -205,7 +205,7 @@ impl Plan<'_> {
     }
 
     /// The encoding of text that is not UTF-8.
-    fn old_charset(self) -> Option<NamedEncoding> {
+    pub(super) fn old_charset(self) -> Option<NamedEncoding> {
         match self.source {
             FixSource::Utf8(ErrorPolicy::Windows1252) => Some(Encoding::Windows1252.into()),
             FixSource::Utf8(ErrorPolicy::Latin1) => Some(Encoding::Latin1.into()),
@@ -278,6 +278,10 @@ impl Plan<'_> {
         }
         Ok(())
     }
+}
+
+fn is_not(charset: NamedEncoding, error: Utf8Error) -> Failed {
+    Failed::NoFix(format!("it is not {charset} either: {error}"))
 }
 
 /// Returns the length of the prefix that can be written: all complete lines. If there is no line break and the text is
