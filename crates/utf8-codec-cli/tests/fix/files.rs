@@ -43,6 +43,7 @@ const FIXED: &[(&[u8], &[&str], &str)] = &[
     ("a\r\n\u{FEFF}cafÃ©\r\n".as_bytes(), &["--rule", "invisible", "--rule", "mojibake"], "a\r\ncafé\r\n"),
     ("a\n\u{FEFF}b".as_bytes(), &["--rule", "invisible", "--bom", "require"], "\u{FEFF}a\nb"),
     (b"a\n", &["--bom", "require"], "\u{FEFF}a\n"),
+    ("ï»¿cafÃ©\n".as_bytes(), &["--bom", "require", "--rule", "mojibake"], "\u{FEFF}café\n"),
     (b"\xFF\xFEa\0", &["--bom", "require"], "\u{FEFF}a"),
 ];
 

@@ -104,7 +104,8 @@ impl Plan<'_> {
             write(bom)?;
         }
         // If a BOM is forbidden, several of them are removed at once: after the first one, the next would be at the start.
-        let mut may_be_bom = self.bom == BomPolicy::Reject;
+        // One that was encoded twice does not follow the required one.
+        let mut may_be_bom = matches!(self.bom, BomPolicy::Reject | BomPolicy::Require);
         let write = &mut |mut bytes: &[u8]| {
             while may_be_bom && !bytes.is_empty() {
                 match bytes.strip_prefix(bom) {
