@@ -137,7 +137,7 @@ impl FrameReader {
         self.text.counters()
     }
 
-    /// Returns the number of bytes read.
+    /// Returns the number of bytes read. After an error it is the offset of the error.
     pub const fn offset(&self) -> u64 {
         self.frames.offset()
     }
@@ -310,6 +310,7 @@ impl<'c> Iterator for Events<'_, 'c> {
             }
             Err(error) => {
                 self.is_over = true;
+                self.reader.frames.stop_at(&error);
                 self.reader.end = Some(End::Failed(error));
                 Some(Err(error))
             }
