@@ -18,8 +18,8 @@ use crate::validator::Mask;
 /// Reads the frames that a peer sends, for a client or a server that has the bytes of the connection.
 ///
 /// Text is returned as it arrives, also inside a frame, and never ends inside a character. The events, the errors and
-/// the offsets do not depend on how the stream is split into chunks, apart from the lengths of
-/// [`Text`](Event::Text) and [`Binary`](Event::Binary).
+/// the offsets do not depend on how the stream is split into chunks, apart from how text and data are divided into
+/// [`Text`](Event::Text), [`Seam`](Event::Seam) and [`Binary`](Event::Binary).
 ///
 /// ```
 /// use utf8_codec::websocket::{Event, FrameReader, Opcode, Sender};
