@@ -104,20 +104,6 @@ impl JsonDecoder {
     }
 }
 
-#[cfg(feature = "http-rules")]
-impl Escapes {
-    /// Decodes the first piece of a chunk, same as `TextDecoder::take_piece`.
-    pub(crate) fn take_piece<'c>(
-        &mut self,
-        decoder: &mut TextDecoder,
-        chunk: &'c [u8],
-    ) -> (Option<TextPiece<'c>>, usize) {
-        let before = decoder.offset();
-        let piece = JsonPieces::new(decoder, self, chunk, false).next();
-        (piece, decoder.offset().wrapping_sub(before) as usize)
-    }
-}
-
 /// The maximum number of bytes that are decoded at a time after a backslash. If the iterator is dropped after an error, the
 /// rest of them is decoded again, so this number is small.
 const WINDOW: usize = 4 * 1024;
