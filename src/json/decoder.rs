@@ -61,7 +61,8 @@ impl JsonDecoder {
     /// iterator is advanced.
     ///
     /// A [`TextPiece::Seam`] is a character or an escape whose bytes came in different chunks. Under
-    /// [`EscapePolicy::Keep`](super::EscapePolicy::Keep) the text of a [`TextPiece::Repaired`] is the escape itself.
+    /// [`EscapePolicy::Keep`](super::EscapePolicy::Keep) the text of a [`TextPiece::Repaired`] is the escape itself. A
+    /// replacement of ill-formed bytes that follows or contains a backslash is in `Seam`s after a `Repaired` without text.
     #[must_use = "the chunk is only decoded as the iterator is advanced"]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> JsonPieces<'d, 'c> {
         JsonPieces::new(&mut self.decoder, &mut self.escapes, chunk, false)
@@ -100,20 +101,6 @@ impl JsonDecoder {
     /// Returns which escapes are accepted.
     pub const fn strings(&self) -> JsonStrings {
         self.escapes.strings()
-    }
-}
-
-#[cfg(feature = "http-rules")]
-impl Escapes {
-    /// Decodes the first piece of a chunk, same as `TextDecoder::take_piece`.
-    pub(crate) fn take_piece<'c>(
-        &mut self,
-        decoder: &mut TextDecoder,
-        chunk: &'c [u8],
-    ) -> (Option<TextPiece<'c>>, usize) {
-        let before = decoder.offset();
-        let piece = JsonPieces::new(decoder, self, chunk, false).next();
-        (piece, decoder.offset().wrapping_sub(before) as usize)
     }
 }
 

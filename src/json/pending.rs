@@ -43,7 +43,7 @@ impl Escapes {
         self.pending.get(..self.len).unwrap_or_default()
     }
 
-    /// Whether a piece of an earlier chunk is left. The next call of `take_piece` returns it.
+    /// Whether a piece of an earlier chunk is left. The next piece is a part of it.
     #[cfg(feature = "http-rules")]
     pub(crate) const fn is_waiting(&self) -> bool {
         self.waiting.is_some()

@@ -19,7 +19,8 @@ pub enum SchemaError {
         /// The position in the set, in bytes.
         offset: u64,
     },
-    /// The set is longer than [`Schema::MAX_LENGTH`](super::Schema::MAX_LENGTH).
+    /// The set, or the sum of the full names of its messages and methods, is longer than
+    /// [`Schema::MAX_LENGTH`](super::Schema::MAX_LENGTH).
     TooLarge,
     /// A message is nested in more than 100 others.
     TooDeep,
@@ -39,7 +40,7 @@ impl fmt::Display for SchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed { offset } => write!(f, "malformed descriptor set at byte {offset}"),
-            Self::TooLarge => write!(f, "the descriptor set is longer than {} bytes", MAX_LENGTH),
+            Self::TooLarge => write!(f, "the descriptor set or its full names exceed {MAX_LENGTH} bytes"),
             Self::TooDeep => write!(f, "the descriptor set has more than {MAX_NESTING} levels of messages"),
             Self::Duplicate(name) => write!(f, "the descriptor set defines {name} twice"),
             Self::Missing(name) => write!(f, "the descriptor set lacks {name}; use --include_imports"),
@@ -49,7 +50,8 @@ impl fmt::Display for SchemaError {
 
 impl core::error::Error for SchemaError {}
 
-/// The maximum length of a set, in bytes.
+/// The maximum length of a set, in bytes, and of all full names: each one contains the package and the messages around it,
+/// so they can be longer than the set.
 pub(super) const MAX_LENGTH: usize = 64 << 20;
 
 const MAX_NESTING: usize = 100;
@@ -100,6 +102,8 @@ struct Field<'b> {
 struct Collector<'b> {
     files: BTreeMap<&'b str, &'b [u8]>,
     names: BTreeMap<Box<str>, MessageId>,
+    /// The number of bytes of all full names.
+    names_len: usize,
     /// The messages that are the entries of maps.
     entries: BTreeSet<MessageId>,
     fields: Vec<Field<'b>>,
@@ -166,7 +170,7 @@ impl<'b> Collector<'b> {
         if depth > MAX_NESTING {
             return Err(SchemaError::TooDeep);
         }
-        let name = join(scope, name(message)?);
+        let name = self.full_name(scope, ".", name(message)?)?;
         // The first number is that of the unknown message.
         let id = MessageId(self.names.len() as u32 + 1);
         if self.names.insert(name.clone(), id).is_some() {
@@ -191,7 +195,7 @@ impl<'b> Collector<'b> {
     }
 
     fn service(&mut self, service: Slice<'b>, package: &str) -> Result<(), SchemaError> {
-        let service_name = join(package, name(service)?);
+        let service_name = self.full_name(package, ".", name(service)?)?;
         for field in service.fields() {
             let (2, Value::Bytes(method)) = field? else { continue };
             let mut types = [""; 2];
@@ -202,9 +206,18 @@ impl<'b> Collector<'b> {
                     _ => {}
                 }
             }
-            self.methods.push((format!("{service_name}/{}", name(method)?).into(), method, types));
+            let path = self.full_name(&service_name, "/", name(method)?)?;
+            self.methods.push((path, method, types));
         }
         Ok(())
+    }
+
+    fn full_name(&mut self, scope: &str, separator: &str, name: &str) -> Result<Box<str>, SchemaError> {
+        self.names_len += scope.len() + separator.len() + name.len();
+        if self.names_len > MAX_LENGTH {
+            return Err(SchemaError::TooLarge);
+        }
+        Ok(if scope.is_empty() { name.into() } else { format!("{scope}{separator}{name}").into() })
     }
 
     fn tables(self) -> Result<Tables, SchemaError> {
@@ -311,8 +324,4 @@ fn is_map_entry(options: Slice<'_>) -> Result<bool, Malformed> {
         }
     }
     Ok(is_entry)
-}
-
-fn join(scope: &str, name: &str) -> Box<str> {
-    if scope.is_empty() { name.into() } else { format!("{scope}.{name}").into() }
 }

@@ -58,7 +58,8 @@
 //!
 //! # Limits
 //!
-//! A message is nested in at most 100 others, and is at most 2 GiB long. A descriptor set has at most 64 MiB.
+//! A message is nested in at most 100 others, and a field is at most 2 GiB long. A descriptor set has at most 64 MiB,
+//! and so have all full names in it.
 //!
 //! # Cost
 //!

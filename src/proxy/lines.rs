@@ -218,11 +218,11 @@ impl LineFilter {
         if edits.line.skipped && first_error_only {
             // It is not text, and its end is no error.
             let _ = self.decoder.finish();
-            self.escapes.as_deref_mut().map(Escapes::clear);
         } else if let Err(error) = edit::finish(&mut self.decoder, self.escapes.as_deref_mut(), &mut edits) {
             edits.reject_ill_formed(error);
         }
         edits.end();
+        self.escapes.as_deref_mut().map(Escapes::clear);
         if self.stops {
             self.rejected = edits.rejected;
         }

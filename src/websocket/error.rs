@@ -11,7 +11,8 @@ use crate::error::Utf8Error;
 #[non_exhaustive]
 pub struct FrameError {
     /// The offset on the wire, counted from the first frame, of the byte that no frame has there. For ill-formed text
-    /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame.
+    /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a limit it is the
+    /// second byte of the header, for a truncated stream its length.
     pub offset: u64,
     /// The offset in the message: the number of bytes of its payload before the error. It is 0 between messages.
     pub message_offset: u64,

@@ -129,7 +129,10 @@ impl FrameFilter {
         let mut plan = Plan { edit, passed: 0..0 };
         let verdict = match self.end {
             Some(end) => end,
-            None => self.run(slice, &mut plan).unwrap_or_else(FrameVerdict::Reject),
+            None => self.run(slice, &mut plan).unwrap_or_else(|error| {
+                self.frames.stop_at(&error);
+                FrameVerdict::Reject(error)
+            }),
         };
         if verdict != FrameVerdict::Pass {
             self.end = Some(verdict);
@@ -164,7 +167,7 @@ impl FrameFilter {
         verdict
     }
 
-    /// Returns the number of bytes read, including those that are held.
+    /// Returns the number of bytes read, including those that are held. After an error it is the offset of the error.
     pub const fn offset(&self) -> u64 {
         self.frames.offset()
     }

@@ -111,6 +111,11 @@ impl Frames {
         self.offset
     }
 
+    /// Moves to an error, which ends the stream: how many bytes after it were read depends on the slices.
+    pub(super) const fn stop_at(&mut self, error: &FrameError) {
+        self.offset = error.offset;
+    }
+
     pub(super) fn control_payload(&self) -> &[u8] {
         &self.control.bytes[..self.control.len]
     }

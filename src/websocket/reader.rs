@@ -18,8 +18,8 @@ use crate::validator::Mask;
 /// Reads the frames that a peer sends, for a client or a server that has the bytes of the connection.
 ///
 /// Text is returned as it arrives, also inside a frame, and never ends inside a character. The events, the errors and
-/// the offsets do not depend on how the stream is split into chunks, apart from the lengths of
-/// [`Text`](Event::Text) and [`Binary`](Event::Binary).
+/// the offsets do not depend on how the stream is split into chunks, apart from how text and data are divided into
+/// [`Text`](Event::Text), [`Seam`](Event::Seam) and [`Binary`](Event::Binary).
 ///
 /// ```
 /// use utf8_codec::websocket::{Event, FrameReader, Opcode, Sender};
@@ -137,7 +137,7 @@ impl FrameReader {
         self.text.counters()
     }
 
-    /// Returns the number of bytes read.
+    /// Returns the number of bytes read. After an error it is the offset of the error.
     pub const fn offset(&self) -> u64 {
         self.frames.offset()
     }
@@ -310,6 +310,7 @@ impl<'c> Iterator for Events<'_, 'c> {
             }
             Err(error) => {
                 self.is_over = true;
+                self.reader.frames.stop_at(&error);
                 self.reader.end = Some(End::Failed(error));
                 Some(Err(error))
             }

@@ -77,6 +77,11 @@ fn only_lengths_that_change_are_written_again() {
         ),
         // The replacement has the length of the sequence.
         (b"\x12\x87\x00\x0A\x84\x00\xF0\x9F\xA6a", b"\x12\x87\x00\x0A\x84\x00\xEF\xBF\xBDa"),
+        // A varint of 10 bytes, the maximum.
+        (
+            b"\x12\x85\x80\x80\x80\x80\x80\x80\x80\x80\x00\x0A\x03\xF0\x9F\xA6",
+            b"\x12\x85\x80\x80\x80\x80\x80\x80\x80\x80\x00\x0A\x03\xEF\xBF\xBD",
+        ),
     ] {
         assert_eq!(messages.repair(input).as_deref(), Ok(expected));
     }

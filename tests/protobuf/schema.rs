@@ -131,6 +131,25 @@ fn a_set_that_cannot_be_used_is_an_error() {
 }
 
 #[test]
+fn full_names_have_a_limit_together() {
+    let package = "p".repeat(Schema::MAX_LENGTH / 16);
+    for (count, expected) in [(7, Ok(())), (8, Err(SchemaError::TooLarge))] {
+        let names: Vec<_> = (0..count).map(|index| format!("N{index}")).collect();
+        let messages: Vec<_> = names.iter().map(|name| descriptor(name, &[])).collect();
+        let methods = names.iter().map(|name| message([(1, name.as_bytes()), (2, b".m.M"), (3, b".m.M")]));
+        let service = methods.fold(message([(1, &b"S"[..])]), |mut service, method| {
+            bytes(&mut service, 2, method);
+            service
+        });
+        let mut long = file("proto3", &package, &messages);
+        bytes(&mut long, 6, service);
+        let types = file("proto3", "m", &[descriptor("M", &[])]);
+        let set = message([(1, &types[..]), (1, &long)]);
+        assert_eq!(Schema::from_descriptor_set(&set).map(drop), expected, "{count}");
+    }
+}
+
+#[test]
 fn sets_can_be_joined() {
     let file = file("proto3", "p", &[descriptor("M", &[field("s", 1, STRING, "")])]);
     let set = message([(1, &file[..])]);

@@ -171,3 +171,14 @@ fn a_stream_of_lines_can_end_at_the_first_wrong_escape() {
         assert_eq!(found.lines.len(), 1);
     });
 }
+
+#[test]
+fn a_rejected_last_line_leaves_nothing_for_the_next_stream() {
+    let mut filter = LineFilter::new().with_json_strings(STRINGS);
+    let mut all = Filtered::default();
+    for stream in [&br"\uD83D\u00"[..], b"41\n"] {
+        let _ = filter.feed_with(stream, |edit| all.take(stream, edit));
+        let _ = filter.finish_with(|edit| all.take(b"", edit));
+    }
+    assert_eq!((&all.bytes[..], all.errors.len(), all.lines.len()), (&b"41\n"[..], 1, 1));
+}

@@ -23,6 +23,7 @@ struct Filtered {
     forwarded: Vec<u8>,
     reported: Vec<(u64, ErrorKind, u8)>,
     verdict: FrameVerdict,
+    offset: u64,
 }
 
 fn filter(rules: Rules, slices: &[&[u8]]) -> Filtered {
@@ -44,7 +45,7 @@ fn filter(rules: Rules, slices: &[&[u8]]) -> Filtered {
             edit => panic!("{edit:?}"),
         });
     }
-    Filtered { forwarded, reported, verdict }
+    Filtered { forwarded, reported, verdict, offset: filter.offset() }
 }
 
 fn error_of(verdict: FrameVerdict) -> Option<Error> {
@@ -56,7 +57,7 @@ fn error_of(verdict: FrameVerdict) -> Option<Error> {
 
 fn check(stream: &[u8], rules: Rules, slices: &[&[u8]]) {
     let expected = read(stream, rules);
-    let Filtered { forwarded, reported, verdict } = filter(rules, slices);
+    let Filtered { forwarded, reported, verdict, offset } = filter(rules, slices);
     let again = read(&forwarded, Rules { substitute: None, ..rules });
     assert_eq!((again.frames, again.error), (forwarded.len(), None), "complete frames: {slices:02X?}");
     assert_eq!(again.items, expected.items, "{slices:02X?}");
@@ -65,6 +66,8 @@ fn check(stream: &[u8], rules: Rules, slices: &[&[u8]]) {
     assert_eq!(bytes(&again), bytes(&expected), "{slices:02X?}");
     assert_eq!(error_of(verdict), expected.error, "{slices:02X?}");
     assert_eq!(verdict == FrameVerdict::Closed, expected.is_closed, "{slices:02X?}");
+    let end = if expected.is_closed { expected.frames } else { stream.len() } as u64;
+    assert_eq!(offset, expected.error.map_or(end, |error| error.0), "{slices:02X?}");
     let rejected = match expected.error {
         Some((offset, _, FrameErrorKind::Text(error))) => Some((offset, error.kind, error.len)),
         _ => None,

@@ -46,6 +46,8 @@ fn collect(mut reader: FrameReader, chunks: &[&[u8]]) -> Read {
         }
     }
     all.is_closed = reader.is_closed();
+    let end = chunks.concat().len() as u64;
+    assert!(all.is_closed || reader.offset() == all.error.map_or(end, |error| error.0), "{chunks:02X?}");
     all.unfinished = message;
     all
 }

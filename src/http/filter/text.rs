@@ -61,28 +61,27 @@ impl TextFilter {
         let is_waiting =
             |escapes: &Option<Box<Escapes>>| escapes.as_ref().is_some_and(|escapes| escapes.is_waiting());
         while self.error.is_none() && (self.taken < self.chunk.len() || is_waiting(&self.escapes)) {
-            let rest = &self.chunk[self.taken..];
-            let (piece, taken) = match &mut self.escapes {
-                Some(escapes) => escapes.take_piece(&mut self.decoder, rest),
-                None => self.decoder.take_piece(rest),
-            };
-            let frame = match piece {
-                Some(TextPiece::Text(text)) => {
+            let (before, rest) = (self.decoder.offset(), &self.chunk[self.taken..]);
+            let mut add = |piece: TextPiece<'_>| match piece {
+                TextPiece::Text(text) => {
                     let start = text.as_ptr().addr() - self.chunk.as_ptr().addr();
-                    self.joiner.span(&self.chunk[..], start..start + text.len())
+                    self.joiner.span(&self.chunk[..], start..start + text.len()).map(Ok)
                 }
-                Some(TextPiece::Seam(text) | TextPiece::Repaired(text, _)) => {
-                    self.joiner.copy(&self.chunk[..], text.as_bytes())
+                TextPiece::Seam(text) | TextPiece::Repaired(text, _) => {
+                    self.joiner.copy(&self.chunk[..], text.as_bytes()).map(Ok)
                 }
-                Some(TextPiece::IllFormed(error)) => {
-                    self.error = Some(error);
-                    None
-                }
-                None => None,
+                TextPiece::IllFormed(error) => Some(Err(error)),
             };
-            self.taken += taken;
-            if let Some(frame) = frame {
-                return Some(Ok(frame.of(&self.chunk)));
+            let next = match &mut self.escapes {
+                // Not a piece at a time: the text after an escape would be validated again.
+                Some(escapes) => JsonPieces::new(&mut self.decoder, escapes, rest, false).find_map(add),
+                None => self.decoder.take_piece(rest).0.and_then(&mut add),
+            };
+            self.taken += self.decoder.offset().wrapping_sub(before) as usize;
+            match next {
+                Some(Ok(frame)) => return Some(Ok(frame.of(&self.chunk))),
+                Some(Err(error)) => self.error = Some(error),
+                None => {}
             }
         }
         // Nothing is decoded after an error.

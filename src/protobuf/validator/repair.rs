@@ -40,7 +40,8 @@ impl Length {
 
     fn write_to(&self, out: &mut Vec<u8>) {
         let last = self.width - 1;
-        let byte = |index| (self.len >> (7 * index)) as u8 | 0x80;
+        // The varint may have more bits than a `usize`.
+        let byte = |index| (self.len as u64 >> (7 * index)) as u8 | 0x80;
         out.extend((0..last).map(byte));
         out.push(byte(last) & 0x7F);
     }
