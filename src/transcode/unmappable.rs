@@ -19,7 +19,8 @@ pub enum UnmappablePolicy {
     #[default]
     AsIllFormed,
     /// A decimal numeric character reference, as browsers write into forms (Encoding Standard §4.1, the error mode `html`).
-    /// A `&` in the text is not escaped.
+    /// A `&` in the text is not escaped. U+000E, U+000F and U+001B, which are unmappable in ISO-2022-JP because they would
+    /// change the meaning of the bytes after them, become `&#65533;`, U+FFFD (Encoding Standard §12.2.2).
     Reference,
     /// `?`.
     QuestionMark,
@@ -42,7 +43,8 @@ impl UnmappablePolicy {
 }
 
 fn push_reference(text: &mut ShortStr, character: char) {
-    let value = u32::from(character);
+    let is_shift = matches!(character, '\u{E}' | '\u{F}' | '\u{1B}');
+    let value = u32::from(if is_shift { char::REPLACEMENT_CHARACTER } else { character });
     text.push('&');
     text.push('#');
     for digit in (0..value.ilog10() + 1).rev() {

@@ -108,6 +108,15 @@ fn unmappable_characters_follow_the_chosen_policy() {
     }
 }
 
+#[test]
+fn references_in_iso_2022_jp_are_those_of_encoding_rs() {
+    let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Iso2022Jp)
+        .with_unmappable_policy(UnmappablePolicy::Reference);
+    let text = "a\x0E\x0F\x1B$B漢💩b";
+    let (expected, _, _) = encoding_rs::ISO_2022_JP.encode(text);
+    assert_eq!(repaired(transcoder, &[text.as_bytes()]), *expected);
+}
+
 /// encoding_rs selects ASCII before a character that ISO-2022-JP does not have, and a set before the output is full.
 #[test]
 fn a_skipped_character_selects_no_set() {
