@@ -171,18 +171,24 @@ impl Chain {
         if data.is_empty() { Some(()) } else { self.push(inserted.add(data)) }
     }
 
+    /// Makes sure that there is a buffer for a mark. Returns `None` without memory.
+    fn push_if_empty(&mut self) -> Option<()> {
+        if !self.is_empty() {
+            return Some(());
+        }
+        // SAFETY: the pool outlives the chain. The buffer is zero, so it has no bytes.
+        let buf: *mut ngx_buf_t = unsafe { ngx_pcalloc(self.pool, size_of::<ngx_buf_t>()).cast() };
+        // SAFETY: `ngx_pcalloc` returns zeros or a null pointer.
+        unsafe { buf.as_mut()?.set_sync(1) };
+        self.push(buf)
+    }
+
     /// Marks the end of the response, request or stream. Returns `None` without memory.
     pub(crate) fn end(&mut self, is_last: bool, is_last_in_chain: bool) -> Option<()> {
         if !is_last && !is_last_in_chain {
             return Some(());
         }
-        if self.is_empty() {
-            // SAFETY: the pool outlives the chain. The buffer is zero, so it has no bytes.
-            let buf: *mut ngx_buf_t = unsafe { ngx_pcalloc(self.pool, size_of::<ngx_buf_t>()).cast() };
-            // SAFETY: `ngx_pcalloc` returns zeros or a null pointer.
-            unsafe { buf.as_mut()?.set_sync(1) };
-            self.push(buf)?;
-        }
+        self.push_if_empty()?;
         // SAFETY: the chain has a last link, and its buffer is valid.
         unsafe {
             let buf = (*self.last).buf;
@@ -267,6 +273,8 @@ pub(crate) unsafe fn rewrite(
     }
     to.insert(inserted, outcome.tail.clone())?;
     if flushes {
+        // Also if all bytes are held: a later filter may have some of earlier ones.
+        to.push_if_empty()?;
         to.flush();
     }
     to.end(is_last, is_last_in_chain)
