@@ -174,8 +174,9 @@ impl Escapes {
         match piece {
             TextPiece::Repaired(text, error) if self.len > 0 || text.contains('\\') => {
                 self.waiting = (!text.is_empty()).then_some(TextPiece::Seam(text));
+                self.end = error.offset;
                 if self.len == 0 {
-                    (self.start, self.end) = (error.offset, error.offset);
+                    self.start = error.offset;
                 }
                 Some(TextPiece::Repaired(ShortStr::EMPTY, error))
             }

@@ -67,6 +67,13 @@ fn every_partition_of_short_json_agrees_with_the_oracle() {
 }
 
 #[test]
+fn a_backslash_that_replaces_bytes_has_their_offset() {
+    let backslash = ErrorPolicy::Substitute(Ascii::new(b'\\').expect("ASCII"));
+    // The first two of three backslashes are a pair.
+    check(b"\xC3\xE2\x82u", TextDecoder::new().with_error_policy(backslash), 0);
+}
+
+#[test]
 fn every_cut_in_three_of_a_pair_agrees_with_the_oracle() {
     let input = br#"x\\\uD83D\uDE00\uD83D\u00e9\uDE00\u12\"#;
     let expected = json::decode(input, TextDecoder::new(), EscapePolicy::Keep, None);
