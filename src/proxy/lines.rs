@@ -162,8 +162,9 @@ impl LineFilter {
             rejected: None,
         };
         while taken < slice.len() && self.rejected.is_none() {
-            if edits.line.skipped && edits.first_error_only {
-                // The rest of a rejected line is not decoded, because each line has at most one error.
+            if edits.line.skipped && self.decoder.error_policy() == ErrorPolicy::Strict {
+                // The rest of a rejected line is not decoded, because each line has at most one error. Under another policy
+                // a repair can change where the line ends.
                 let escape = self.escapes.as_deref().map_or(&[][..], Escapes::pending);
                 edits.line.after_cr &= self.decoder.pending().is_empty() && escape.is_empty();
                 let end = edits.first_end(slice, taken);

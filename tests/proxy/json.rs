@@ -173,6 +173,17 @@ fn a_stream_of_lines_can_end_at_the_first_wrong_escape() {
 }
 
 #[test]
+fn a_rejected_line_ends_where_the_repaired_text_has_a_terminator() {
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
+    let filter =
+        LineFilter::with_decoder(decoder).with_line_ending(LineEnding::CrLf).with_json_strings(STRINGS);
+    some_partitions(b"\\uD83D a\r\xFF\nb\r\n", 20, |chunks| {
+        let found = lines_filtered(filter.clone(), chunks);
+        assert_eq!((&found.bytes[..], found.lines.len()), (&b"b\r\n"[..], 1), "{chunks:02X?}");
+    });
+}
+
+#[test]
 fn a_rejected_last_line_leaves_nothing_for_the_next_stream() {
     let mut filter = LineFilter::new().with_json_strings(STRINGS);
     let mut all = Filtered::default();
