@@ -186,6 +186,9 @@ impl LineFilter {
             if let Err(error) = result {
                 edits.reject_ill_formed(error);
                 edits.tail = taken..taken;
+                if self.stops {
+                    edit::stop(&mut self.decoder, self.escapes.as_deref_mut(), error);
+                }
             }
             if self.stops {
                 self.rejected = edits.rejected;
@@ -242,7 +245,8 @@ impl LineFilter {
         self.decoder.error_policy() == ErrorPolicy::Strict || self.escapes.as_deref().is_some_and(is_strict)
     }
 
-    /// Returns the number of bytes consumed so far, including held bytes.
+    /// Returns the number of bytes consumed so far, including held bytes. After an error that ended the stream it is the end
+    /// of the ill-formed sequence; if the line was too long, it depends on the slices.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }

@@ -2,7 +2,7 @@
 
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::proxy::{Edit, Filter, LineError, LineFilter, Verdict};
-use utf8_codec::{ErrorPolicy, LineEnding, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, LineEnding, Subset, TextDecoder};
 
 use crate::support::json::{self, Error};
 use crate::support::{Rng, every_partition, some_partitions};
@@ -181,6 +181,25 @@ fn a_rejected_line_ends_where_the_repaired_text_has_a_terminator() {
         let found = lines_filtered(filter.clone(), chunks);
         assert_eq!((&found.bytes[..], found.lines.len()), (&b"b\r\n"[..], 1), "{chunks:02X?}");
     });
+}
+
+#[test]
+fn the_offset_after_a_rejection_is_the_end_of_the_error() {
+    let with_bom = TextDecoder::new().with_bom_policy(BomPolicy::Require);
+    for (decoder, input, expected) in
+        [(TextDecoder::new(), &br"\uD83D\abc"[..], 6), (with_bom, "é".as_bytes(), 0)]
+    {
+        every_partition(input, |chunks| {
+            let mut filter = Filter::with_decoder(decoder).with_json_strings(STRINGS);
+            let mut lines =
+                LineFilter::with_decoder(decoder).with_json_strings(STRINGS).with_stop_at_error(true);
+            for chunk in chunks {
+                let _ = filter.feed_with(chunk, |_| {});
+                let _ = lines.feed_with(chunk, |_| {});
+            }
+            assert_eq!([filter.offset(), lines.offset()], [expected; 2], "{chunks:02X?}");
+        });
+    }
 }
 
 #[test]
