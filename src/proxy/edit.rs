@@ -159,6 +159,13 @@ pub(super) fn finish(
     }
 }
 
+/// Moves to the end of an error that ends the stream. The character after an escape, or the start of one where a BOM is
+/// required, may have been decoded with it.
+pub(super) fn stop(decoder: &mut TextDecoder, escapes: Option<&mut Escapes>, error: Utf8Error) {
+    decoder.seek(error.offset.wrapping_add(error.len.into()));
+    escapes.map(Escapes::clear);
+}
+
 fn decode_rest(decoder: &mut TextDecoder, rest: &[u8], edits: &mut impl Edits) -> Result<(), Utf8Error> {
     if edits.may_end() {
         // `decode_to` reports some errors before the text that precedes them.

@@ -163,11 +163,7 @@ impl Filter {
         match (result, first_error) {
             (Err(error), _) => {
                 self.rejected = Some(error);
-                if let Some(escapes) = &mut self.escapes {
-                    // The character after an escape may have been decoded with it.
-                    self.decoder.seek(error.offset.wrapping_add(error.len.into()));
-                    escapes.clear();
-                }
+                edit::stop(&mut self.decoder, self.escapes.as_deref_mut(), error);
                 Verdict::Reject(error)
             }
             (Ok(()), Some(error)) => Verdict::Repaired(error),

@@ -162,8 +162,9 @@ impl LineFilter {
             rejected: None,
         };
         while taken < slice.len() && self.rejected.is_none() {
-            if edits.line.skipped && edits.first_error_only {
-                // The rest of a rejected line is not decoded, because each line has at most one error.
+            if edits.line.skipped && self.decoder.error_policy() == ErrorPolicy::Strict {
+                // The rest of a rejected line is not decoded, because each line has at most one error. Under another policy
+                // a repair can change where the line ends.
                 let escape = self.escapes.as_deref().map_or(&[][..], Escapes::pending);
                 edits.line.after_cr &= self.decoder.pending().is_empty() && escape.is_empty();
                 let end = edits.first_end(slice, taken);
@@ -185,6 +186,9 @@ impl LineFilter {
             if let Err(error) = result {
                 edits.reject_ill_formed(error);
                 edits.tail = taken..taken;
+                if self.stops {
+                    edit::stop(&mut self.decoder, self.escapes.as_deref_mut(), error);
+                }
             }
             if self.stops {
                 self.rejected = edits.rejected;
@@ -241,7 +245,8 @@ impl LineFilter {
         self.decoder.error_policy() == ErrorPolicy::Strict || self.escapes.as_deref().is_some_and(is_strict)
     }
 
-    /// Returns the number of bytes consumed so far, including held bytes.
+    /// Returns the number of bytes consumed so far, including held bytes. After an error that ended the stream it is the end
+    /// of the ill-formed sequence; if the line was too long, it depends on the slices.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }

@@ -2,7 +2,7 @@
 
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::proxy::{Edit, Filter, LineError, LineFilter, Verdict};
-use utf8_codec::{ErrorPolicy, LineEnding, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, LineEnding, Subset, TextDecoder};
 
 use crate::support::json::{self, Error};
 use crate::support::{Rng, every_partition, some_partitions};
@@ -170,6 +170,36 @@ fn a_stream_of_lines_can_end_at_the_first_wrong_escape() {
         assert_eq!(found.bytes, b"{\"a\":1}\n");
         assert_eq!(found.lines.len(), 1);
     });
+}
+
+#[test]
+fn a_rejected_line_ends_where_the_repaired_text_has_a_terminator() {
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
+    let filter =
+        LineFilter::with_decoder(decoder).with_line_ending(LineEnding::CrLf).with_json_strings(STRINGS);
+    some_partitions(b"\\uD83D a\r\xFF\nb\r\n", 20, |chunks| {
+        let found = lines_filtered(filter.clone(), chunks);
+        assert_eq!((&found.bytes[..], found.lines.len()), (&b"b\r\n"[..], 1), "{chunks:02X?}");
+    });
+}
+
+#[test]
+fn the_offset_after_a_rejection_is_the_end_of_the_error() {
+    let with_bom = TextDecoder::new().with_bom_policy(BomPolicy::Require);
+    for (decoder, input, expected) in
+        [(TextDecoder::new(), &br"\uD83D\abc"[..], 6), (with_bom, "é".as_bytes(), 0)]
+    {
+        every_partition(input, |chunks| {
+            let mut filter = Filter::with_decoder(decoder).with_json_strings(STRINGS);
+            let mut lines =
+                LineFilter::with_decoder(decoder).with_json_strings(STRINGS).with_stop_at_error(true);
+            for chunk in chunks {
+                let _ = filter.feed_with(chunk, |_| {});
+                let _ = lines.feed_with(chunk, |_| {});
+            }
+            assert_eq!([filter.offset(), lines.offset()], [expected; 2], "{chunks:02X?}");
+        });
+    }
 }
 
 #[test]
