@@ -161,6 +161,8 @@ pub(super) struct Western {
     implausible: u64,
     /// The implausible letters that nothing speaks against if the text declares its encoding.
     possible: u64,
+    /// The other implausible apostrophes inside words. In Mac Roman they are the letter `\u{ED}`.
+    apostrophes: u64,
     /// Quotation marks before and after words.
     opening: u64,
     closing: u64,
@@ -184,12 +186,15 @@ impl Western {
         {
             return;
         }
+        let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
+        let is_beside_letters = is_letter(bytes[..run.start].last()) || is_letter(bytes[run.end..].first());
         for at in run {
-            self.byte(bytes, at);
+            self.byte(bytes, at, is_beside_letters);
         }
     }
 
-    fn byte(&mut self, bytes: &[u8], at: usize) {
+    /// `is_beside_letters` is whether the run has a letter of ASCII beside it.
+    fn byte(&mut self, bytes: &[u8], at: usize, is_beside_letters: bool) {
         let around = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
         let (before, byte, after) = (around(at.checked_sub(1)), bytes[at], around(at.checked_add(1)));
         let is_boundary = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
@@ -211,10 +216,13 @@ impl Western {
                 self.plausible += 1;
             } else {
                 let is_in = |letters: &str| letters.contains(char::from(lower(byte)));
-                let is_word = sequence[0] == b'-' && sequence[2] == b'-' && is_word(byte);
-                let is_beside_ascii = sequence[0].is_ascii_lowercase() || sequence[2].is_ascii_lowercase();
-                let is_usual = possible.contains(&sequence) || is_in(SHARED) && is_beside_ascii;
-                self.possible += u64::from(is_word || is_usual && !is_odd);
+                let is_word = sequence[0] == b'-' && sequence[2] == b'-' && is_word(lower(byte));
+                let is_usual = possible.contains(&sequence) || is_in(SHARED) && is_beside_letters;
+                let is_inside = before.is_ascii_alphabetic() && after.is_ascii_alphabetic();
+                match is_word || is_usual && !is_odd {
+                    true => self.possible += 1,
+                    false => self.apostrophes += u64::from(byte == 0x92 && is_inside),
+                }
                 self.implausible += if is_in(FOREIGN) { FOREIGN_WEIGHT } else { 1 };
             }
             return;
@@ -246,6 +254,7 @@ impl Western {
         self.plausible += next.plausible;
         self.implausible += next.implausible;
         self.possible += next.possible;
+        self.apostrophes += next.apostrophes;
         self.opening += next.opening;
         self.closing += next.closing;
     }
@@ -266,7 +275,8 @@ impl Western {
     /// many unusual words as in probable text.
     pub(super) fn is_possible(&self) -> bool {
         let plausible = self.plausible + self.opening.min(self.closing);
-        self.implausible - self.possible <= allowed(plausible)
+        let apostrophes = if self.plausible > 0 { self.apostrophes } else { 0 };
+        self.implausible - self.possible - apostrophes <= allowed(plausible)
     }
 }
 

@@ -78,6 +78,8 @@ fn a_few_words_do_not_contradict_a_declaration() {
         "Mañana a 20 °C",
         "smörgåsbord",
         "perché la città è",
+        "È vero",
+        "één",
     ] {
         let bytes: Vec<u8> = text.chars().filter_map(|character| u8::try_from(character).ok()).collect();
         assert_eq!(bytes.len(), text.chars().count());
