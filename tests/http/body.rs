@@ -195,6 +195,15 @@ fn size_hints_of_a_repaired_body_are_correct_for_every_subset() {
 }
 
 #[test]
+fn size_hints_inside_a_surrogate_are_correct() {
+    let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::ReplaceAsJava);
+    every_partition(b"a\xED\xA0\x80b\xED\xB0\x80", |chunks| {
+        let (text, _, _) = drain(Utf8Body::with_decoder(Script::of(chunks, EndHint::Size), decoder));
+        assert_eq!(text, "a\u{FFFD}b\u{FFFD}".as_bytes());
+    });
+}
+
+#[test]
 fn the_size_hints_of_a_body_that_is_not_checked_are_correct() {
     for end_hint in EndHint::ALL {
         let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("image/png"))]);

@@ -32,7 +32,6 @@ pub use crate::outcome::{Head, Outcome, Verdict};
 #[derive(Debug)]
 pub struct Check {
     kind: Kind,
-    forward: ForwardPolicy,
     only_reports: bool,
     /// The plan of a body that may be changed.
     repair: Option<Box<BodyPlan>>,
@@ -59,7 +58,7 @@ impl Check {
     }
 
     const fn new(kind: Kind, only_reports: bool) -> Self {
-        Self { kind, forward: ForwardPolicy::Characters, only_reports, repair: None }
+        Self { kind, only_reports, repair: None }
     }
 
     /// Creates the check of a direction of a connection.
@@ -69,14 +68,14 @@ impl Check {
             .with_json_strings(settings.json_strings())
     }
 
-    /// Sets what is forwarded of a character that is not complete, in text. Forms are forwarded in whole characters.
+    /// Sets what is forwarded of a character that is not complete, in text. Forms and documents are forwarded in whole
+    /// characters.
     #[must_use]
     pub fn with_forward_policy(self, forward: ForwardPolicy) -> Self {
-        let kind = match self.kind {
-            Kind::Text(filter) => Kind::Text(filter.with_forward_policy(forward)),
-            kind => kind,
-        };
-        Self { kind, forward, ..self }
+        match self.kind {
+            Kind::Text(filter) => Self { kind: Kind::Text(filter.with_forward_policy(forward)), ..self },
+            kind => Self { kind, ..self },
+        }
     }
 
     /// Also checks the escapes in the strings of JSON, in text.
@@ -133,13 +132,10 @@ impl Check {
             Kind::Text(filter) => feed_text(filter, &mut output, end),
             Kind::Body(filter) => {
                 let result = feed_body(filter, &mut output, end);
-                // A document in UTF-8, after its start. The rest is not copied.
+                // A document in UTF-8, after its start. The rest is not copied. It is forwarded in whole characters, as the
+                // start is, so that the bytes before an error do not depend on where the start ends.
                 if let Some(decoder) = filter.text_decoder().filter(|_| !end) {
-                    let text = Filter::with_decoder(decoder).with_forward_policy(self.forward);
-                    if text.forwards_bytes() {
-                        output.tail.extend_from_slice(decoder.pending());
-                    }
-                    self.kind = Kind::Text(text);
+                    self.kind = Kind::Text(Filter::with_decoder(decoder));
                 }
                 result
             }

@@ -406,13 +406,31 @@ fn a_document_is_read_as_it_declares_for_every_partition() {
 }
 
 #[test]
+fn what_is_forwarded_before_an_error_is_the_same_for_every_partition() {
+    let settings = Settings::parse(b"{}", FilterKind::Http).unwrap();
+    for (content_type, expected) in
+        [("text/xml", &b"<a>"[..]), ("text/plain", b"<a>\xF0\x9F"), ("application/json", b"<a>\xF0\x9F")]
+    {
+        let fields = [(&b"content-type"[..], content_type.as_bytes())];
+        for calls in partitions(b"<a>\xF0\x9F(") {
+            let plan = decide(&settings, MessageKind::Response, fields.into_iter(), Content::Body, None);
+            let (forwarded, verdict) = forward(&mut plan.unwrap().check, &calls);
+            assert_eq!(forwarded, expected, "{content_type} {calls:02X?}");
+            assert!(matches!(verdict, Verdict::Rejected(_)));
+        }
+    }
+}
+
+#[test]
 fn a_document_is_not_copied_after_its_start() {
     let settings = Settings::parse(b"{}", FilterKind::Http).unwrap();
     let fields = [(&b"content-type"[..], &b"text/xml"[..])];
     let mut check =
         decide(&settings, MessageKind::Response, fields.into_iter(), Content::Body, None).unwrap().check;
-    assert_eq!(check.feed(&[b"<a>\xC3"], false).tail, b"<a>\xC3");
-    assert!(check.feed(&[b"\xA9 and more"], false).is_unchanged());
+    assert_eq!(check.feed(&[b"<a>\xC3"], false).tail, b"<a>");
+    let outcome = check.feed(&[b"\xA9 and more"], false);
+    assert_eq!((outcome.head.as_slice(), outcome.kept), (&b"\xC3"[..], 10));
+    assert_eq!(outcome.tail.capacity(), 0);
     let outcome = check.feed(&[b"\xFF"], true);
     let Verdict::Rejected(reason) = outcome.verdict else { panic!("{outcome:?}") };
     assert_eq!(reason.offset_and_len(), Some((14, 1)));

@@ -57,10 +57,13 @@ pub(in crate::http) fn repaired(decoder: &TextDecoder) -> u64 {
     }
 }
 
-/// Returns the minimum length of the output for `bytes` bytes of one text.
+/// Returns the minimum length of the output for the next `bytes` bytes of one text.
 pub(super) fn min_text_output(decoder: &TextDecoder, bytes: u64) -> u64 {
-    let has_bom = matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require);
-    decoder.error_policy().min_output_len(bytes.saturating_sub(if has_bom { 3 } else { 0 }))
+    let policy = decoder.error_policy();
+    let bom = if matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require) { 3 } else { 0 };
+    // The rest of a surrogate whose first byte was replaced.
+    let surrogate = if policy == ErrorPolicy::ReplaceAsJava { 2 } else { 0 };
+    policy.min_output_len(bytes.saturating_sub(bom + surrogate))
 }
 
 /// The filter of a body that is not checked.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::delimiters::{DashedSearch, FieldsSearch, MadeDelimiter, common_prefix};
 use super::frames::FrameQueue;
-use super::kind::KindFilter;
+use super::kind::{KindFilter, min_text_output};
 use super::part::FormPart;
 use crate::delimiter::{Boundary, Delimiter, LineBreak, Tail, TailStep};
 use crate::http::error::{HEADER_LIMIT, MultipartError, Utf8BodyError};
@@ -339,7 +339,7 @@ impl KindFilter for FormFilter {
         match self.decoder().bom_policy() {
             // Every field may start with a BOM, so the number of removed BOMs is not known.
             BomPolicy::Strip | BomPolicy::Require => 0,
-            _ => self.decoder().error_policy().min_output_len(bytes),
+            _ => min_text_output(self.decoder(), bytes),
         }
     }
 
