@@ -91,7 +91,7 @@ fn offsets_go_on_after_the_end_of_a_text() {
         filter.push(good.into());
         filter.finish();
         filter.push(bad.into());
-        let error = std::iter::from_fn(|| filter.next()).find_map(Result::err).unwrap();
+        let error = core::iter::from_fn(|| filter.next()).find_map(Result::err).unwrap();
         assert_eq!(error.utf8_error().unwrap().offset, expected, "{content_type}");
     }
 }
