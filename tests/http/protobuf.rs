@@ -2,7 +2,9 @@
 
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use utf8_codec::http::{BodyRules, MessageKind, Reason, Rejection, UncheckablePolicy, Utf8Body};
+use utf8_codec::http::{
+    BodyFilter, BodyRules, ContentFields, MessageKind, Reason, Rejection, UncheckablePolicy, Utf8Body,
+};
 use utf8_codec::protobuf::StringValidator;
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
@@ -74,6 +76,23 @@ fn an_error_has_its_offset_and_field() {
                 assert!(problem.ends_with(r#","len":1,"field":"name"}"#), "{problem}");
             }
         });
+    }
+}
+
+#[test]
+fn offsets_go_on_after_the_end_of_a_text() {
+    for content_type in TYPES {
+        let rules = rules(ErrorPolicy::Strict);
+        let mut fields = ContentFields::new();
+        fields.add("content-type", content_type.as_bytes());
+        let mut filter = BodyFilter::new(&rules.decide(&fields).unwrap(), &rules);
+        let [good, bad] = [b"\x0A\x01a", b"\x0A\x01\xFF"].map(|message| sent(content_type, message));
+        let expected = (good.len() + bad.len() - 1) as u64;
+        filter.push(good.into());
+        filter.finish();
+        filter.push(bad.into());
+        let error = core::iter::from_fn(|| filter.next()).find_map(Result::err).unwrap();
+        assert_eq!(error.utf8_error().unwrap().offset, expected, "{content_type}");
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) struct ProtobufFilter {
     validator: Protobuf,
     is_held: bool,
     offset: u64,
+    /// The offset at which the message or stream of messages starts.
+    start: u64,
     out: FrameQueue,
     /// The last byte, if it is held.
     last: Vec<u8>,
@@ -26,7 +28,15 @@ pub(super) struct ProtobufFilter {
 
 impl ProtobufFilter {
     pub(super) fn new(validator: Protobuf) -> Self {
-        Self { validator, is_held: false, offset: 0, out: FrameQueue::new(), last: Vec::new(), error: None }
+        Self {
+            validator,
+            is_held: false,
+            offset: 0,
+            start: 0,
+            out: FrameQueue::new(),
+            last: Vec::new(),
+            error: None,
+        }
     }
 
     /// Changes the filter to return the bytes of the body as they are, for [`repair_held`](Self::repair_held).
@@ -43,6 +53,13 @@ impl ProtobufFilter {
             Protobuf::Grpc(validator) => validator.clone().repair(&body).ok()?.into_owned(),
         };
         Some(repaired.into())
+    }
+
+    fn set_error(&mut self, result: Result<(), ProtobufError>) {
+        self.error = result.err();
+        if let Some(error) = &mut self.error {
+            error.offset += self.start;
+        }
     }
 
     fn is_complete(&self) -> bool {
@@ -72,7 +89,7 @@ impl KindFilter for ProtobufFilter {
             Protobuf::Message(validator) => validator.feed_with(&chunk, edit),
             Protobuf::Grpc(validator) => validator.feed_with(&chunk, edit),
         };
-        self.error = result.err();
+        self.set_error(result);
         self.out.end_chunk(&chunk);
         if self.error.is_none() && !self.is_complete() {
             self.out.take_last(false, &mut self.last);
@@ -92,7 +109,8 @@ impl KindFilter for ProtobufFilter {
             Protobuf::Message(validator) => validator.finish(),
             Protobuf::Grpc(validator) => validator.finish(),
         };
-        self.error = result.err();
+        self.set_error(result);
+        self.start = self.offset;
     }
 
     fn is_clean(&self) -> bool {
