@@ -27,6 +27,12 @@ struct Line {
 impl Utf8Evidence {
     /// Records well-formed text.
     pub(super) fn text(&mut self, text: &str) {
+        if text.is_ascii() {
+            if text.contains('\n') {
+                self.end_line();
+            }
+            return;
+        }
         // Each character beyond ASCII has one of these bytes.
         self.characters += count(text, |byte| byte >= 0xC0);
         self.long += count(text, |byte| byte >= 0xE0);
