@@ -212,19 +212,14 @@ impl Decoder for TranscodeCodec {
             reading.feed_into(bytes, text)?;
             reading.finish_into(text)
         };
-        let first = self.read(src, end);
-        if first.is_err() {
-            // An unfinished sequence may have several errors. It ends here, because `FramedRead` does not call again
-            // after an error.
-            let mut next = VecDeque::new();
-            while !src.is_empty()
-                && let Some(item) = self.read(src, end).transpose()
-            {
-                next.push_back(item);
-            }
-            self.next = next;
+        // An unfinished sequence may have several errors. It ends here, because `FramedRead` does not call again after an
+        // error.
+        let mut items = VecDeque::new();
+        while let Some(item) = self.read(src, end).transpose() {
+            items.push_back(item);
         }
-        first
+        self.next = items;
+        self.next.pop_front().transpose()
     }
 }
 

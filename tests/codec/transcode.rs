@@ -142,6 +142,21 @@ fn a_resumed_stream_starts_with_a_code_unit() {
     assert_eq!(ended.decode_eof(&mut buffer).unwrap(), None);
 }
 
+/// `FF FE 00 00` may be the BOM of UTF-32LE, so the text after it is decoded at the end.
+#[test]
+fn the_end_takes_all_of_an_undecided_bom() {
+    let mut codec = TranscodeCodec::new(Encoding::Utf8).with_sniffing(true);
+    let mut buffer = BytesMut::from(&b"\xFF\xFE\0\0\0\xDC\x01"[..]);
+    assert_eq!(codec.decode(&mut buffer).unwrap(), None);
+    assert_eq!(codec.decode_eof(&mut buffer).unwrap().as_deref(), Some("\0"));
+    for offset in [4, 6] {
+        let error = codec.decode_eof(&mut buffer).unwrap_err();
+        assert_eq!(error.utf8_error().map(|error| error.offset), Some(offset));
+        assert!(buffer.is_empty(), "`FramedRead` does not call again");
+    }
+    assert_eq!(codec.decode_eof(&mut buffer).unwrap(), None);
+}
+
 #[test]
 fn text_is_written_whole_or_not_at_all() {
     for &encoding in OWN {
