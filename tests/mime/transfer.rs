@@ -215,12 +215,12 @@ fn errors_of_quoted_printable() {
     assert_eq!(errors(b"a=Z"), [(1, InvalidEscape, 1)]);
     assert_eq!(errors(b"a=CZ"), [(1, InvalidEscape, 2)]);
     assert_eq!(errors(b"a= z"), [(1, InvalidEscape, 1)]);
-    assert_eq!(errors(b"a=\rz"), [(1, InvalidEscape, 1)]);
+    assert_eq!(errors(b"a=\rz"), [(1, InvalidEscape, 1), (2, ControlCharacter, 1)]);
     assert_eq!(errors(b"a=C"), [(1, Truncated, 2)]);
     // A CR without LF at the end of the body, and in the middle.
     assert_eq!(errors(b"a\r"), [(1, ControlCharacter, 1)]);
-    assert_eq!(errors(b"a=\r"), [(1, InvalidEscape, 1)]);
-    assert_eq!(errors(b"a= \t\r"), [(1, InvalidEscape, 1)]);
+    assert_eq!(errors(b"a=\r"), [(1, InvalidEscape, 1), (2, ControlCharacter, 1)]);
+    assert_eq!(errors(b"a= \t\r"), [(1, InvalidEscape, 1), (4, ControlCharacter, 1)]);
     assert_eq!(bytes(QuotedPrintable, b"a= \r"), b"a= \r");
     assert_eq!(errors(b"a\xC3\xA9"), [(1, EightBit, 1), (2, EightBit, 1)]);
     assert_eq!(errors(b"=\xC3"), [(0, InvalidEscape, 1), (1, EightBit, 1)]);
@@ -355,7 +355,7 @@ fn an_error_has_an_offset_in_the_decoded_body() {
         (EightBit, &b"ab\0c\0"[..], &[(2, 2), (4, 4)][..]),
         (SevenBit, b"a\xC3\0", &[(1, 1), (2, 2)]),
         (QuotedPrintable, b"=41=\n=42\xFFa=Z=4", &[(8, 2), (10, 4), (12, 6)]),
-        (QuotedPrintable, b"= \rx a\rb", &[(0, 0), (6, 6)]),
+        (QuotedPrintable, b"= \rx a\rb", &[(0, 0), (2, 2), (6, 6)]),
         // A skipped byte has the decoded offset of the next byte.
         (Base64, b"QU*JD-REVG\n*Q=Q=", &[(2, 1), (5, 3), (11, 6), (13, 6), (14, 6), (15, 6)]),
         // After several lines of the same form and a part of a group.

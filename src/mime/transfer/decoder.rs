@@ -178,19 +178,24 @@ impl TransferDecoder {
         }
     }
 
-    /// Ends the body. Calls `each` with the pending bytes, and with the error of a body that ended too early. The
+    /// Ends the body. Calls `each` with the pending bytes, and with the errors of a body that ended too early. The
     /// decoder is then reset, except for its offsets.
     pub fn finish_with(&mut self, mut each: impl FnMut(TransferPiece<'_>)) {
-        self.block.clear();
-        let error = match &mut self.machine {
-            Machine::Identity(machine) => {
-                machine.finish();
-                None
+        loop {
+            self.block.clear();
+            let error = match &mut self.machine {
+                Machine::Identity(machine) => {
+                    machine.finish();
+                    None
+                }
+                Machine::QuotedPrintable(machine) => machine.finish(self.offset, &mut self.block),
+                Machine::Base64(machine) => machine.finish(self.offset),
+            };
+            self.flush(error, &mut each);
+            if error.is_none() {
+                return;
             }
-            Machine::QuotedPrintable(machine) => machine.finish(self.offset, &mut self.block),
-            Machine::Base64(machine) => machine.finish(self.offset),
-        };
-        self.flush(error, &mut each);
+        }
     }
 
     /// Calls `each` with the block, and then with the error after it.

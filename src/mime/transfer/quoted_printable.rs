@@ -205,10 +205,7 @@ impl QuotedPrintable {
                 return Some(self.not_an_escape(b"=", block));
             }
             State::SoftCr if byte != b'\n' => {
-                let error = self.not_an_escape(b"=", block);
-                self.release(block);
-                block.push(b"\r", offset - 1);
-                return Some(error);
+                return Some(self.not_a_soft_break(block));
             }
             _ => {}
         }
@@ -287,6 +284,13 @@ impl QuotedPrintable {
         WireError { offset: self.escape, kind: TransferErrorKind::InvalidEscape, len: escape.len() as u8 }
     }
 
+    /// Same as [`not_an_escape`](Self::not_an_escape), before a CR that is an error of its own.
+    fn not_a_soft_break(&mut self, block: &mut Block) -> WireError {
+        let error = self.not_an_escape(b"=", block);
+        self.state = State::Cr;
+        error
+    }
+
     /// Processes a CR at `offset` without an LF after it, which is an error.
     fn bare_cr(&mut self, offset: u64, block: &mut Block) -> WireError {
         self.release(block);
@@ -310,28 +314,23 @@ impl QuotedPrintable {
     }
 
     /// Ends the body at the offset `end`. White space at the end of the body is at the end of a line, and a `=` there
-    /// is a soft break.
+    /// is a soft break. It has ended when there is no error.
     pub(super) fn finish(&mut self, end: u64, block: &mut Block) -> Option<WireError> {
         self.lines.line_break();
         // The next body may have any offset.
         self.kernel_from = kernel_from_start();
-        let state = core::mem::replace(&mut self.state, State::Text);
-        let error = match state {
+        match core::mem::replace(&mut self.state, State::Text) {
             State::Cr => Some(self.bare_cr(end - 1, block)),
             State::EscapeHex(first, _) => {
                 block.push(&[b'=', first], self.escape);
                 Some(WireError { offset: self.escape, kind: TransferErrorKind::Truncated, len: 2 })
             }
-            State::SoftCr => {
-                block.push(b"=", self.escape);
-                self.release(block);
-                block.push(b"\r", end - 1);
-                Some(WireError { offset: self.escape, kind: TransferErrorKind::InvalidEscape, len: 1 })
+            State::SoftCr => Some(self.not_a_soft_break(block)),
+            State::Text | State::Escape | State::Soft => {
+                self.pending.clear();
+                None
             }
-            State::Text | State::Escape | State::Soft => None,
-        };
-        self.pending.clear();
-        error
+        }
     }
 }
 
