@@ -49,6 +49,15 @@ impl Escapes {
         self.waiting.is_some()
     }
 
+    /// Returns the length of the text of that piece, and whether it is an error.
+    #[cfg(feature = "http-rules")]
+    pub(crate) fn waiting_output(&self) -> (usize, bool) {
+        self.waiting.map_or((0, false), |piece| match piece.text() {
+            Ok(text) => (text.len(), false),
+            Err(_) => (0, true),
+        })
+    }
+
     /// Discards the unfinished escape.
     #[cfg(feature = "proxy")]
     pub(crate) const fn clear(&mut self) {

@@ -133,3 +133,19 @@ fn a_replaced_escape_changes_digests_but_not_the_length() {
         assert_eq!(plan.json_strings(), Some(STRINGS.with_escape_policy(policy)));
     }
 }
+
+/// `drain` compares the size hint after each frame with what follows.
+#[test]
+fn the_size_hint_includes_what_follows_an_escape() {
+    let start = [b'a'; 400];
+    for end in [&b"\\\xFF"[..], b"\\u\xFF", b"\\uD8\xFF\\", b"\\\xC3\xA9", b"\\u\xE2\x82", b"\\\xFFb\\\xFE"] {
+        for policy in
+            [ErrorPolicy::Substitute(Ascii::QUESTION_MARK), ErrorPolicy::Replace, ErrorPolicy::Strict]
+        {
+            let text = TextDecoder::new().with_error_policy(policy);
+            for &escapes in EscapePolicy::ALL {
+                check(&[&start, end].concat(), text, escapes);
+            }
+        }
+    }
+}

@@ -148,7 +148,9 @@ impl KindFilter for TextFilter {
     }
 
     fn queued(&self) -> (u64, bool) {
-        ((self.joiner.len() + self.end.len()) as u64, self.error.is_some())
+        let (waiting, is_failing) = self.escapes.as_deref().map_or((0, false), Escapes::waiting_output);
+        let bytes = self.joiner.len() + self.end.len() + waiting;
+        (bytes as u64, self.error.is_some() || is_failing)
     }
 
     fn min_output(&self, bytes: u64) -> u64 {
