@@ -28,7 +28,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
-use utf8_codec::http::{BodyRules, BoxError, MessageKind, ProtobufTypes, Rejection, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, BoxError, MessageKind, ProtobufTypes, Rejection, Utf8Body};
 use utf8_codec::protobuf::Schema;
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
@@ -173,7 +173,7 @@ async fn demonstrate() -> Result<(), BoxError> {
         while let Ok((stream, _)) = upstream.accept().await {
             // The receiver returns what it received.
             let echo = service_fn(async |request: Request<Incoming>| {
-                Ok::<_, Utf8BodyError>(Response::new(request.into_body()))
+                Ok::<_, Infallible>(Response::new(request.into_body()))
             });
             let builder = auto::Builder::new(TokioExecutor::new());
             tokio::spawn(async move { drop(builder.serve_connection(TokioIo::new(stream), echo).await) });

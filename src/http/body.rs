@@ -12,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::counters::{BodyObserver, HttpCounters};
-use super::error::{BoxError, MultipartError, Utf8BodyError};
+use super::error::{BoxError, MultipartError, Utf8BodyError, of_inner};
 use super::fields::{ContentFields, check_values};
 use super::filter::BodyFilter;
 use super::plan::{BodyPlan, Change, Check, remove_invalidated};
@@ -40,7 +40,9 @@ pin_project! {
     /// # Errors
     ///
     /// Returns [`Utf8BodyError::IllFormed`] with the offset in the body, or another kind of [`Utf8BodyError`]. All
-    /// well-formed text before the error is returned first.
+    /// well-formed text before the error is returned first. An error of the inner body is returned as it is, or as the
+    /// `LengthLimitError` of http-body-util that it contains, so that a framework finds it: axum responds with `413`.
+    /// [`Utf8BodyError::find`] and a downcast tell them apart.
     ///
     /// # Cancel safety
     ///
@@ -58,7 +60,8 @@ pin_project! {
     /// assert_eq!(good.collect().await.unwrap().to_bytes(), "naïve");
     ///
     /// let bad = Utf8Body::new(Full::<Bytes>::from(&b"na\xC3"[..]));
-    /// let error = bad.collect().await.unwrap_err().utf8_error().unwrap();
+    /// let error = bad.collect().await.unwrap_err();
+    /// let error = Utf8BodyError::find(&*error).and_then(Utf8BodyError::utf8_error).unwrap();
     /// assert_eq!((error.offset, error.kind, error.len), (2, ErrorKind::Truncated, 1));
     /// # }
     /// ```
@@ -183,12 +186,12 @@ where
     B::Error: Into<BoxError>,
 {
     type Data = Bytes;
-    type Error = Utf8BodyError;
+    type Error = BoxError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let mut this = self.project();
         let (mut budget, mut read) = (Budget::new(), None);
         loop {
@@ -204,7 +207,7 @@ where
                 Some(Err(error)) => {
                     *this.state = State::Done;
                     this.observer.failed(&error);
-                    return Poll::Ready(Some(Err(error)));
+                    return Poll::Ready(Some(Err(error.into())));
                 }
                 None => {}
             }
@@ -217,7 +220,7 @@ where
                 {
                     let error = Utf8BodyError::Trailer { name, error };
                     this.observer.failed(&error);
-                    return Poll::Ready(Some(Err(error)));
+                    return Poll::Ready(Some(Err(error.into())));
                 }
                 if this.filter.has_changed() {
                     remove_invalidated(&mut trailers, Change::Length);
@@ -232,7 +235,7 @@ where
                 None => Rest::Nothing,
                 Some(Err(error)) => {
                     *this.state = State::Done;
-                    return Poll::Ready(Some(Err(Utf8BodyError::inner(error))));
+                    return Poll::Ready(Some(Err(of_inner(error))));
                 }
                 Some(Ok(frame)) => match frame.into_data().map_err(Frame::into_trailers) {
                     Ok(data) => {

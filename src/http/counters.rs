@@ -158,11 +158,9 @@ impl BodyObserver {
         }
     }
 
-    /// Records that the body ended with an error. An error of the inner body is not counted.
+    /// Records that the content of the body has an error.
     pub(crate) fn failed(&self, error: &Utf8BodyError) {
-        if let Some(reason) = Reason::of_body(error) {
-            record_rejection(&reason, self.content_type.as_ref(), self.counters.as_ref());
-        }
+        record_rejection(&error.into(), self.content_type.as_ref(), self.counters.as_ref());
     }
 }
 

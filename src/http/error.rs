@@ -2,8 +2,16 @@
 
 use core::error::Error;
 use core::fmt;
+#[cfg(feature = "http")]
+use core::pin::pin;
+#[cfg(feature = "http")]
+use core::task::{Context, Poll, Waker};
 
 use http::HeaderName;
+#[cfg(feature = "http")]
+use http_body::Body;
+#[cfg(feature = "http")]
+use http_body_util::{Full, LengthLimitError, Limited};
 
 use crate::error::{Utf8Error, chain};
 #[cfg(feature = "protobuf")]
@@ -12,11 +20,14 @@ use crate::protobuf::ProtobufError;
 /// The error of an inner body or service.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The error of a checked body.
+/// The error in the content of a checked body.
+///
+/// A body returns it as a [`BoxError`], because an error of the inner body is returned as it is. [`find`](Self::find)
+/// returns it from there, also if a framework wraps the error in others.
 ///
 /// `Display` is short and shows no byte of the body, because frameworks write it into responses: the extractors of axum
-/// respond with `400` and this text. If a framework wraps the error in others, [`find`](Self::find) returns it.
-#[derive(Debug)]
+/// respond with `400` and this text.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
     /// The text is not well-formed, or has a character outside an adopted subset. The offset counts from the start of the
@@ -48,8 +59,6 @@ pub enum Utf8BodyError {
         /// The error. Its offset counts from the start of the value.
         error: Utf8Error,
     },
-    /// The inner body failed. If the inner body is also checked, its error is not wrapped again.
-    Inner(BoxError),
 }
 
 /// The field of a form in which an error is.
@@ -111,14 +120,6 @@ impl Utf8BodyError {
         }
     }
 
-    /// Wraps the error of an inner body.
-    pub(crate) fn inner(error: impl Into<BoxError>) -> Self {
-        match error.into().downcast::<Self>() {
-            Ok(checked) => *checked,
-            Err(other) => Self::Inner(other),
-        }
-    }
-
     /// Finds the error of a checked body in a chain of errors, for example in the errors that a framework wraps around
     /// it.
     ///
@@ -132,10 +133,28 @@ impl Utf8BodyError {
     /// assert_eq!(found.map(|error| error.offset), Some(7));
     /// ```
     pub fn find<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
-        let mut found = chain(error).filter_map(|error| error.downcast_ref::<Self>());
-        let first = found.next()?;
-        // The error of an inner body may wrap the error of another checked body.
-        Some(if matches!(first, Self::Inner(_)) { found.last().unwrap_or(first) } else { first })
+        chain(error).find_map(|error| error.downcast_ref::<Self>())
+    }
+}
+
+/// Returns the error of an inner body: unchanged, or the [`LengthLimitError`] that it contains.
+///
+/// The extractors of axum respond with `413` if this error is below at most two errors of axum, but each layer of a router
+/// adds one.
+#[cfg(feature = "http")]
+pub(crate) fn of_inner(error: impl Into<BoxError>) -> BoxError {
+    let error = error.into();
+    let is_limit = chain(&*error).any(|error| error.is::<LengthLimitError>());
+    if is_limit { length_limit_error().unwrap_or(error) } else { error }
+}
+
+/// Creates a [`LengthLimitError`], which has no constructor.
+#[cfg(feature = "http")]
+fn length_limit_error() -> Option<BoxError> {
+    let body = pin!(Limited::new(Full::new(&b"-"[..]), 0));
+    match body.poll_frame(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Some(Err(error))) => Some(error),
+        _ => None,
     }
 }
 
@@ -162,7 +181,6 @@ impl fmt::Display for Utf8BodyError {
                 write!(f, "the encoding that the body declares at byte {offset} is not UTF-8")
             }
             Self::Trailer { name, error } => write!(f, "trailer {name}: {error}"),
-            Self::Inner(_) => f.write_str("the body failed"),
         }
     }
 }
@@ -175,23 +193,14 @@ impl Error for Utf8BodyError {
             #[cfg(feature = "protobuf")]
             Self::Protobuf(error) => Some(error),
             Self::UnsupportedCharset { .. } => None,
-            Self::Inner(error) => Some(error.as_ref()),
         }
     }
 }
 
-/// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the error. An `io::Error` of an
-/// inner body is returned unchanged. Any other error of an inner body is wrapped in one of kind
-/// [`Other`](std::io::ErrorKind::Other).
+/// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the error.
 impl From<Utf8BodyError> for std::io::Error {
     fn from(error: Utf8BodyError) -> Self {
-        match error {
-            Utf8BodyError::Inner(inner) => match inner.downcast::<Self>() {
-                Ok(inner) => *inner,
-                Err(inner) => Self::other(Utf8BodyError::Inner(inner)),
-            },
-            error => Self::new(std::io::ErrorKind::InvalidData, error),
-        }
+        Self::new(std::io::ErrorKind::InvalidData, error)
     }
 }
 

@@ -28,7 +28,7 @@
 //!
 //! let body = BodyRules::new().apply(MessageKind::Request, &mut head.headers, body)?;
 //! let error = body.collect().await.unwrap_err();
-//! let response = Rejection::from_error(&error).expect("the text is ill-formed").to_response();
+//! let response = Rejection::from_error(&*error).expect("the text is ill-formed").to_response();
 //! assert_eq!(response.status(), http::StatusCode::BAD_REQUEST);
 //! let problem = response.into_body().collect().await?.to_bytes();
 //! assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":4,"len":1}"#));

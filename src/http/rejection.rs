@@ -158,18 +158,23 @@ impl Reason {
         }
     }
 
-    /// Returns the reason to reject a message whose body returned this error. Returns `None` for an error of the inner
-    /// body.
-    pub fn of_body(error: &Utf8BodyError) -> Option<Self> {
+    /// Returns the reason to reject a message whose body returned this error, also if it is wrapped in other errors. Returns
+    /// `None` if the body failed for another reason.
+    pub fn of_body(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
+        Utf8BodyError::find(error).map(Self::from)
+    }
+}
+
+impl From<&Utf8BodyError> for Reason {
+    fn from(error: &Utf8BodyError) -> Self {
         match error {
-            Utf8BodyError::IllFormed(error) => Some(Self::Body(*error)),
-            Utf8BodyError::Field { field, error } => Some(Self::Field(field.clone(), *error)),
-            Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
+            Utf8BodyError::IllFormed(error) => Self::Body(*error),
+            Utf8BodyError::Field { field, error } => Self::Field(field.clone(), *error),
+            Utf8BodyError::Multipart(error) => Self::Multipart(*error),
             #[cfg(feature = "protobuf")]
-            Utf8BodyError::Protobuf(error) => Some(Self::Protobuf(error.clone())),
-            Utf8BodyError::UnsupportedCharset { offset } => Some(Self::DeclaredCharset { offset: *offset }),
-            Utf8BodyError::Trailer { name, error } => Some(Self::Trailer(name.clone(), *error)),
-            Utf8BodyError::Inner(_) => None,
+            Utf8BodyError::Protobuf(error) => Self::Protobuf(error.clone()),
+            Utf8BodyError::UnsupportedCharset { offset } => Self::DeclaredCharset { offset: *offset },
+            Utf8BodyError::Trailer { name, error } => Self::Trailer(name.clone(), *error),
         }
     }
 }
@@ -245,11 +250,10 @@ impl Rejection {
     /// other errors. Returns `None` if the body failed for another reason.
     ///
     /// Use it in handlers that read the body themselves, to respond in the same way as the layer:
-    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`. Set
+    /// `Rejection::from_error(&*error).map(|rejection| rejection.to_response())`. Set
     /// [`content_type`](Self::content_type) if the request may be one of gRPC.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
-        let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
-        Some(Self::new(MessageKind::Request, reason))
+        Reason::of_body(error).map(|reason| Self::new(MessageKind::Request, reason))
     }
 
     /// Returns the status code: `400`, `413` or `415` for a request, `502` for a response.

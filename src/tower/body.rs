@@ -11,13 +11,12 @@ use pin_project_lite::pin_project;
 
 use super::drain::{Drain, DrainingBody, Report};
 use crate::http::body::Utf8Body;
-use crate::http::error::{BoxError, Utf8BodyError};
+use crate::http::error::{BoxError, of_inner};
 
 pin_project! {
     /// The body that a layer forwards: unchecked, checked while it streams, or already checked.
     ///
-    /// Its data is `Bytes` for any inner body. Its error is [`Utf8BodyError`]. An error of the inner body is in
-    /// [`Utf8BodyError::Inner`].
+    /// Its data is `Bytes` for any inner body. Its errors are those of [`Utf8Body`].
     pub struct CheckedBody<B> {
         #[pin]
         kind: Kind<B>,
@@ -31,7 +30,7 @@ pin_project! {
         // Boxed, because it is moved often: between services, and into frameworks that box it.
         Streaming { body: Pin<Box<DrainingBody<B>>> },
         Held { data: Option<Bytes>, trailers: Option<Box<HeaderMap>> },
-        Failed { error: Option<Utf8BodyError> },
+        Failed { error: Option<BoxError> },
     }
 }
 
@@ -56,7 +55,7 @@ impl<B> CheckedBody<B> {
     }
 
     /// Creates a body whose inner body failed while it was held.
-    pub(crate) const fn failed(error: Utf8BodyError) -> Self {
+    pub(crate) const fn failed(error: BoxError) -> Self {
         Self { kind: Kind::Failed { error: Some(error) } }
     }
 }
@@ -74,16 +73,16 @@ where
     B::Error: Into<BoxError>,
 {
     type Data = Bytes;
-    type Error = Utf8BodyError;
+    type Error = BoxError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match self.project().kind.project() {
             KindProj::Unchecked { inner, .. } => Poll::Ready(ready!(inner.poll_frame(cx)).map(|frame| {
                 let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
-                frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
+                frame.map(|frame| frame.map_data(to_bytes)).map_err(of_inner)
             })),
             KindProj::Streaming { body } => body.as_mut().poll_frame(cx),
             KindProj::Held { data, trailers } => {

@@ -1,5 +1,6 @@
 //! Draining of the rest of a rejected body, and the report of a body to its layer.
 
+use core::error::Error;
 use core::fmt;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -82,7 +83,7 @@ pin_project! {
         body: Utf8Body<B>,
         drain: Drain,
         report: Report,
-        error: Option<Utf8BodyError>,
+        error: Option<BoxError>,
     }
 }
 
@@ -111,17 +112,17 @@ where
     B::Error: Into<BoxError>,
 {
     type Data = Bytes;
-    type Error = Utf8BodyError;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if self.error.is_none() {
             let this = self.as_mut().project();
             match ready!(this.body.poll_frame(cx)) {
-                Some(Err(error)) if this.report.failed(&error) => {
-                    if matches!(error, Utf8BodyError::Trailer { .. }) {
+                Some(Err(error)) if this.report.failed(&*error) => {
+                    if let Some(Utf8BodyError::Trailer { .. }) = Utf8BodyError::find(&*error) {
                         // Trailers are the last frame.
                         this.report.drained(true);
                         return Poll::Ready(Some(Err(error)));
@@ -167,7 +168,7 @@ impl Report {
 
     /// Records that the body failed. Returns whether the message is rejected because of it. An error of the inner body
     /// does not reject the message.
-    pub(crate) fn failed(&self, error: &Utf8BodyError) -> bool {
+    pub(crate) fn failed(&self, error: &(dyn Error + 'static)) -> bool {
         let reason = Reason::of_body(error);
         if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {
             let content_type = shared.content_type.clone();

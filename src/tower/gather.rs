@@ -8,7 +8,7 @@ use http::HeaderMap;
 use http_body::Body;
 
 use super::drain::DrainingBody;
-use crate::http::error::{BoxError, Utf8BodyError};
+use crate::http::error::BoxError;
 
 /// Collects a checked body up to its end, at most `limit` bytes.
 ///
@@ -38,7 +38,7 @@ pub(crate) struct Gathered {
 pub(crate) enum Interrupted {
     /// The body is longer than the limit. The rest of it has been drained.
     TooLong,
-    Body(Utf8BodyError),
+    Body(BoxError),
 }
 
 impl<B: Body> Gather<B>

@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use futures::future::poll_fn;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
-use utf8_codec::http::Utf8BodyError;
+use utf8_codec::http::{BoxError, Utf8BodyError};
 
 /// How a body indicates its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +91,11 @@ impl Body for Script {
     }
 }
 
-/// Returns the data, the trailers and the error of a body. Asserts that its size hints and `is_end_stream` are correct
-/// after each frame.
+/// Returns the data, the trailers and the error in the content of a body. Asserts that its size hints and `is_end_stream` are
+/// correct after each frame.
 pub fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)
 where
-    B: Body<Data = Bytes, Error = Utf8BodyError>,
+    B: Body<Data = Bytes, Error = BoxError>,
 {
     let mut body = pin!(body);
     let (mut data, mut trailers, mut error) = (Vec::new(), None, None);
@@ -106,7 +106,7 @@ where
             None => break,
             Some(Err(e)) => {
                 assert!(!ended, "an error after the end");
-                error = Some(e);
+                error = Some(*e.downcast::<Utf8BodyError>().expect("an error in the content"));
                 break;
             }
             Some(Ok(frame)) => {

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod drain;
+mod limits;
 #[cfg(feature = "protobuf")]
 mod protobuf;
 mod rejection;

@@ -81,7 +81,7 @@ async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>
         .map_err(|rejection| rejection.to_response())?;
     match body.collect().await {
         Ok(text) => Ok(text.to_bytes().len().to_string()),
-        Err(error) => Err(Rejection::from_error(&error).expect("the text is ill-formed").to_response()),
+        Err(error) => Err(Rejection::from_error(&*error).expect("the text is ill-formed").to_response()),
     }
 }
 

@@ -7,7 +7,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::http::{
-    BodyRules, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Rejection,
+    BodyRules, BoxError, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Rejection,
     UncheckablePolicy, Utf8BodyError,
 };
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
@@ -367,7 +367,7 @@ async fn a_handler_that_fails_because_of_the_body_is_answered() {
     let service = ValidateUtf8RequestLayer::streaming().layer(service_fn(
         async |request: Request<CheckedBody<Full<Bytes>>>| {
             let text = request.into_body().collect().await?.to_bytes();
-            Ok::<_, Utf8BodyError>(Response::new(Full::new(text)))
+            Ok::<_, BoxError>(Response::new(Full::new(text)))
         },
     ));
     let request = post(&[("content-type", "text/plain")]).body(Full::from(BAD)).unwrap();
@@ -379,7 +379,7 @@ async fn a_handler_can_convert_the_error_to_a_rejection() {
     let layer = ValidateUtf8RequestLayer::streaming();
     let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
         let error = request.into_body().collect().await.unwrap_err();
-        assert_eq!(Utf8BodyError::find(&error).unwrap().utf8_error().unwrap().offset, 7);
+        assert_eq!(Utf8BodyError::find(&*error).unwrap().utf8_error().unwrap().offset, 7);
         let wrapped = std::io::Error::other(error);
         let rejection = Rejection::from_error(&wrapped).expect("a rejection");
         assert_eq!(rejection.reason.kind(), "Surrogate");

@@ -36,7 +36,8 @@ async fn answer(
     text: &'static [u8],
 ) -> (http::response::Parts, Result<Bytes, Utf8BodyError>) {
     let (parts, body) = respond(layer, method, response, text).await.into_parts();
-    (parts, body.collect().await.map(|text| text.to_bytes()))
+    let text = body.collect().await.map(|text| text.to_bytes());
+    (parts, text.map_err(|error| *error.downcast().expect("an error in the content")))
 }
 
 fn text_response() -> http::response::Builder {

@@ -44,7 +44,7 @@ fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Op
             Ok(frame) => out.extend_from_slice(&frame.into_data().expect("data")),
             Err(error) => {
                 assert!(block_on(body.frame()).is_none(), "the body is fused");
-                return (out, Some(error));
+                return (out, error.downcast().ok().map(|error| *error));
             }
         }
     }

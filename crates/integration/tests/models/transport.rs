@@ -12,7 +12,7 @@ use crate::model::{Adapter, FEED, HOLD, Machine, Model, Outcome, models};
 use bytes::Bytes;
 use futures::Stream;
 use http_body::{Body, Frame};
-use utf8_codec::http::Utf8Body;
+use utf8_codec::http::{Utf8Body, Utf8BodyError};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::stream::Utf8Stream;
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
@@ -228,7 +228,9 @@ adapter!(Received, &[FEED, FEED, HOLD, Finish, Operation::Poll], false, Utf8Body
     Pin::new(body).poll_frame(&mut cx()).map(|frame| {
         frame.map(|frame| match frame {
             Ok(frame) => Ok(frame.into_data().expect("no trailers")),
-            Err(error) => Err(error.utf8_error().map_or(ErrorKind::TimedOut.into(), Into::into)),
+            Err(error) => Err(Utf8BodyError::find(&*error)
+                .and_then(Utf8BodyError::utf8_error)
+                .map_or(ErrorKind::TimedOut.into(), Into::into)),
         })
     })
 });
