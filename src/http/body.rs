@@ -130,7 +130,7 @@ impl<B> Utf8Body<B> {
     /// Sets the counters. They count this body, its bytes, its repaired sequences and its error.
     #[must_use]
     pub fn with_counters(self, counters: &HttpCounters) -> Self {
-        self.observed(BodyObserver::new(counters.clone(), None))
+        self.observed(BodyObserver::new(counters.clone()))
     }
 
     /// Sets whether the values of trailer fields are checked; by default they are not.

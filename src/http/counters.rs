@@ -4,8 +4,6 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
-use http::HeaderValue;
-
 use super::error::Utf8BodyError;
 use super::rejection::Reason;
 use crate::error::ErrorKind;
@@ -120,17 +118,16 @@ impl fmt::Debug for HttpCounters {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BodyObserver {
     counters: Option<HttpCounters>,
-    content_type: Option<HeaderValue>,
     /// The number of repaired sequences that were already counted.
     repaired: u64,
 }
 
 impl BodyObserver {
     /// An observer that only logs.
-    pub(crate) const NONE: Self = Self { counters: None, content_type: None, repaired: 0 };
+    pub(crate) const NONE: Self = Self { counters: None, repaired: 0 };
 
-    pub(crate) const fn new(counters: HttpCounters, content_type: Option<HeaderValue>) -> Self {
-        Self { counters: Some(counters), content_type, repaired: 0 }
+    pub(crate) const fn new(counters: HttpCounters) -> Self {
+        Self { counters: Some(counters), repaired: 0 }
     }
 
     /// Records the start of the check of a body.
@@ -160,25 +157,20 @@ impl BodyObserver {
 
     /// Records that the content of the body has an error.
     pub(crate) fn failed(&self, error: &Utf8BodyError) {
-        record_rejection(&error.into(), self.content_type.as_ref(), self.counters.as_ref());
+        record_rejection(&error.into(), self.counters.as_ref());
     }
 }
 
 /// Counts and logs a rejected message.
-#[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "there is no event"))]
-pub(crate) fn record_rejection(
-    reason: &Reason,
-    content_type: Option<&HeaderValue>,
-    counters: Option<&HttpCounters>,
-) {
+pub(crate) fn record_rejection(reason: &Reason, counters: Option<&HttpCounters>) {
     if let Some(counters) = counters {
         counters.reject(reason);
     }
+    // Not the `Content-Type`: its sender determines it.
     debug!(
         offset = reason.offset_and_len().map(|(offset, _)| offset),
         kind = reason.kind(),
         len = reason.offset_and_len().map(|(_, len)| len),
-        content_type = content_type.and_then(|value| value.to_str().ok()),
         "rejected a message"
     );
 }

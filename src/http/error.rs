@@ -26,7 +26,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// returns it from there, also if a framework wraps the error in others.
 ///
 /// `Display` is short and shows no byte of the body, because frameworks write it into responses: the extractors of axum
-/// respond with `400` and this text.
+/// respond with `400` and this text. `Debug` shows none either. The name of a trailer field is the only exception.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
@@ -61,8 +61,8 @@ pub enum Utf8BodyError {
     },
 }
 
-/// The field of a form in which an error is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// The field of a form in which an error is. `Debug` shows the length of its name, not the name.
+#[derive(Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FormField {
     /// The name of the field, at most its first 64 bytes. It is untrusted input. `None` if the field has no name, or the
@@ -155,6 +155,13 @@ fn length_limit_error() -> Option<BoxError> {
     match body.poll_frame(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(Some(Err(error))) => Some(error),
         _ => None,
+    }
+}
+
+impl fmt::Debug for FormField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name_len = self.name.as_deref().map(str::len);
+        f.debug_struct("FormField").field("name_len", &name_len).field("offset", &self.offset).finish()
     }
 }
 

@@ -22,8 +22,9 @@ pub enum MessageKind {
     Response,
 }
 
-/// A rejected message. It is an error whose `Display` shows no byte of the message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A rejected message. It is an error whose `Display` and `Debug` show no byte of the message, except the name of a header
+/// or trailer field.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejection {
     /// The kind of the message.
@@ -231,6 +232,17 @@ impl core::error::Error for Reason {
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reason.fmt(f)
+    }
+}
+
+impl fmt::Debug for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { message, reason, content_type } = self;
+        f.debug_struct("Rejection")
+            .field("message", message)
+            .field("reason", reason)
+            .field("content_type_len", &content_type.as_ref().map(HeaderValue::len))
+            .finish()
     }
 }
 

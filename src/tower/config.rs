@@ -88,8 +88,7 @@ impl LayerConfig {
             return Start::Forward(CheckedBody::unchecked(body), Report::NONE);
         }
         let hold = self.hold.filter(|_| !is_passing);
-        let content_type = headers.get(CONTENT_TYPE).cloned();
-        let report = Report::new(self.message, content_type.clone());
+        let report = Report::new(self.message, headers.get(CONTENT_TYPE).cloned());
         let filter = BodyFilter::new(&plan, &self.rules);
         let filter = if hold.is_some() { filter.for_held_body() } else { filter };
         let body = Utf8Body::with_filter(body, filter).with_trailer_check(checks_trailers);
@@ -99,7 +98,7 @@ impl LayerConfig {
         {
             return Start::Reject(Reason::TooLong { limit }, body.into_inner());
         }
-        let body = body.observed(BodyObserver::new(self.counters.clone(), content_type));
+        let body = body.observed(BodyObserver::new(self.counters.clone()));
         match hold {
             None => {
                 plan.adapt(headers);
@@ -159,7 +158,7 @@ impl LayerConfig {
     /// Returns the response to a message that is rejected before its body was read.
     pub(crate) fn reject<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
-        record_rejection(&reason, content_type.as_ref(), Some(&self.counters));
+        record_rejection(&reason, Some(&self.counters));
         self.response(&Rejection { message: self.message, reason, content_type })
     }
 

@@ -25,7 +25,7 @@ impl io::Write for Log {
 }
 
 /// Returns the log of `run` at `level` and above.
-fn log_of(level: tracing_subscriber::filter::LevelFilter, run: impl FnOnce()) -> String {
+pub(crate) fn log_of(level: tracing_subscriber::filter::LevelFilter, run: impl FnOnce()) -> String {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()

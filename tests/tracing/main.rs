@@ -4,3 +4,13 @@
 #[cfg(all(feature = "codec", feature = "io"))]
 mod events;
 mod panics;
+#[cfg(all(
+    feature = "codec",
+    feature = "io",
+    feature = "mime",
+    feature = "protobuf",
+    feature = "stream",
+    feature = "tower",
+    feature = "websocket"
+))]
+mod payload;
