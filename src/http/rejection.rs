@@ -287,6 +287,16 @@ impl Rejection {
         }
     }
 
+    /// Returns the value of the `Accept-Encoding` field of the response, if it needs one: with the status `415` it tells the
+    /// client whether the content coding or the type of the request is not accepted (RFC 9110 §12.5.3).
+    /// [`to_response`](Self::to_response) adds it.
+    pub const fn accept_encoding(&self) -> Option<&'static str> {
+        match (self.message, &self.reason) {
+            (MessageKind::Request, Reason::ContentCoding) => Some("identity"),
+            _ => None,
+        }
+    }
+
     /// Whether the message is one of gRPC, by its `Content-Type`. A client of gRPC reads the status from the header fields
     /// of the response and not from a problem document ([`grpc_fields`](Self::grpc_fields)).
     pub fn is_grpc(&self) -> bool {

@@ -5,7 +5,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
 
@@ -51,8 +51,8 @@ impl Body for ProblemBody {
 }
 
 impl Rejection {
-    /// Returns the response to the sender of the message, with the [status](Self::status) and the [problem
-    /// document](Self::problem_json).
+    /// Returns the response to the sender of the message, with the [status](Self::status), the [problem
+    /// document](Self::problem_json) and, if needed, [`Accept-Encoding`](Self::accept_encoding).
     ///
     /// If the [`content_type`](Self::content_type) is that of gRPC, the status is `200`, there is no body, and the header
     /// fields are [`grpc_fields`](Self::grpc_fields). A client of gRPC would otherwise report the HTTP status.
@@ -83,7 +83,11 @@ impl Rejection {
         }
         let mut response = Response::new(ProblemBody(self.problem_json().into()));
         *response.status_mut() = self.status();
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(codings) = self.accept_encoding() {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(codings));
+        }
         response
     }
 }

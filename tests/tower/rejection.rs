@@ -58,6 +58,9 @@ async fn every_rejection_has_a_problem_document() {
         assert_eq!((seen.as_u16(), &document["kind"]), (status, &kind.into()));
         assert_eq!(document["offset"].as_u64(), offset, "{kind}");
         assert_eq!(document["detail"], reason.to_string());
+        // RFC 9110 §12.5.3.
+        let codings = Rejection::new(MessageKind::Request, reason.clone()).accept_encoding();
+        assert_eq!(codings, (reason == Reason::ContentCoding).then_some("identity"), "{kind}");
         let (seen, _) = problem(Rejection::new(MessageKind::Response, reason).to_response()).await;
         assert_eq!(seen, StatusCode::BAD_GATEWAY);
     }
