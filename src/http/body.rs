@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 
 use super::counters::{BodyObserver, HttpCounters};
 use super::error::{BoxError, MultipartError, Utf8BodyError, of_inner};
-use super::fields::{ContentFields, check_values};
+use super::fields::{ContentFields, check_end};
 use super::filter::BodyFilter;
 use super::plan::{BodyPlan, Change, Check, remove_invalidated};
 use super::rejection::{MessageKind, Reason, Rejection};
@@ -215,12 +215,15 @@ where
                 let State::After(Rest::Trailers(mut trailers)) = mem::replace(this.state, State::Done) else {
                     return Poll::Ready(None);
                 };
-                if *this.check_trailers
-                    && let Err((name, error)) = check_values(&trailers)
-                {
-                    let error = Utf8BodyError::Trailer { name, error };
-                    this.observer.failed(&error);
-                    return Poll::Ready(Some(Err(error.into())));
+                if *this.check_trailers {
+                    match check_end(&mut trailers) {
+                        Ok(removed) => this.observer.repaired(this.filter.repaired() + removed),
+                        Err((name, error)) => {
+                            let error = Utf8BodyError::Trailer { name, error };
+                            this.observer.failed(&error);
+                            return Poll::Ready(Some(Err(error.into())));
+                        }
+                    }
                 }
                 if this.filter.has_changed() {
                     remove_invalidated(&mut trailers, Change::Length);

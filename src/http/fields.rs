@@ -27,6 +27,9 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 /// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a charset,
 /// so these are checked too. The URIs of `Link` (RFC 8288 §3) are not.
 ///
+/// `grpc-message` may have any value: a reader of gRPC does not fail on it, so that the status beside it is not lost ("gRPC
+/// over HTTP/2", Responses).
+///
 /// # Errors
 ///
 /// Returns the first error. Its offset counts from the start of the value. In an extended value it is the position of the
@@ -40,6 +43,9 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 /// assert_eq!((error.offset, error.len), (32, 1));
 /// ```
 pub fn check_field(name: &str, value: &[u8]) -> Result<(), Utf8Error> {
+    if name.eq_ignore_ascii_case("grpc-message") {
+        return Ok(());
+    }
     let mut decoder = Utf8Decoder::new();
     decoder.validate(value).and_then(|()| decoder.finish())?;
     match EXTENDED.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)) {
@@ -55,6 +61,30 @@ pub(crate) fn check_values(fields: &HeaderMap) -> Result<(), (HeaderName, Utf8Er
         check_field(name.as_str(), value.as_bytes()).map_err(|error| (name.clone(), error))?;
     }
     Ok(())
+}
+
+/// Checks the values of the fields that end a response. If one of them is the status of gRPC, the fields with an ill-formed
+/// value are removed instead, because the client would lose the status. Trailers may be removed anywhere on the way (RFC
+/// 9110 §6.5.1). Returns the number of removed fields.
+#[cfg(feature = "http")]
+pub(crate) fn check_end(fields: &mut HeaderMap) -> Result<u64, (HeaderName, Utf8Error)> {
+    let first = match check_values(fields) {
+        Ok(()) => return Ok(0),
+        Err(error) => error,
+    };
+    let has_status = fields.get("grpc-status").is_some_and(|status| status.to_str().is_ok());
+    if !has_status {
+        return Err(first);
+    }
+    let ill_formed: Vec<_> = fields
+        .iter()
+        .filter(|(name, value)| check_field(name.as_str(), value.as_bytes()).is_err())
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in &ill_formed {
+        fields.remove(name);
+    }
+    Ok(ill_formed.len() as u64)
 }
 
 /// The header fields that [`BodyRules`](super::BodyRules) use: every `Content-Type`, `Content-Encoding` and

@@ -307,7 +307,8 @@ impl BodyRules {
     }
 
     /// Sets whether the values of the trailer fields of all bodies are checked. An ill-formed value is an error under
-    /// every policy and is never repaired.
+    /// every policy and is never repaired. The status of gRPC is not lost: `grpc-message` may have any value, and beside a
+    /// `grpc-status` a field with an ill-formed value is removed, and counted as repaired.
     #[must_use]
     pub const fn with_trailer_check(mut self, check: bool) -> Self {
         self.trailers = check;

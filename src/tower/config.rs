@@ -18,7 +18,7 @@ use crate::http::ContentFields;
 use crate::http::body::Utf8Body;
 use crate::http::counters::{BodyObserver, HttpCounters, record_rejection};
 use crate::http::error::BoxError;
-use crate::http::fields::check_values;
+use crate::http::fields::{check_end, check_values};
 use crate::http::filter::BodyFilter;
 use crate::http::plan::{BodyKind, Change, remove_invalidated};
 use crate::http::rejection::{MessageKind, Reason, Rejection};
@@ -198,12 +198,16 @@ pub(crate) struct Fields {
 impl Fields {
     pub(crate) fn check_request(self, request: &Parts) -> Result<(), Reason> {
         self.check_uri(&request.uri)?;
-        self.check_headers(&request.headers)
+        if self.headers {
+            check_values(&request.headers).map_err(|(name, error)| Reason::Header(name, error))?;
+        }
+        Ok(())
     }
 
-    pub(crate) fn check_headers(self, headers: &HeaderMap) -> Result<(), Reason> {
+    /// Checks the header fields of a response. Without a body, those of gRPC have its status.
+    pub(crate) fn check_response(self, headers: &mut HeaderMap) -> Result<(), Reason> {
         if self.headers {
-            check_values(headers).map_err(|(name, error)| Reason::Header(name, error))?;
+            check_end(headers).map_err(|(name, error)| Reason::Header(name, error))?;
         }
         Ok(())
     }

@@ -289,6 +289,29 @@ fn the_error_of_a_length_limit_is_at_the_top() {
 }
 
 #[test]
+fn the_status_of_grpc_is_not_lost() {
+    let fields = |fields: &[(&'static str, &[u8])]| -> HeaderMap {
+        let value = |value: &[u8]| HeaderValue::from_bytes(value).unwrap();
+        fields.iter().map(|&(name, bytes)| (name.parse().unwrap(), value(bytes))).collect()
+    };
+    let counters = HttpCounters::new();
+    let run = |trailers: &HeaderMap| {
+        let script = Script::of(&[b"a"], EndHint::Nothing).with_trailers(trailers.clone());
+        let (_, passed, error) =
+            drain(Utf8Body::new(script).with_trailer_check(true).with_counters(&counters));
+        (passed, error.map(|error| error.to_string()))
+    };
+    let message = fields(&[("grpc-status", b"14"), ("grpc-message", b"\xFF\xFE\xFD")]);
+    assert_eq!(run(&message), (Some(message), None));
+    let metadata = fields(&[("grpc-status", b"14"), ("x-a", b"\xFF"), ("x-b", b"ok"), ("x-c", b"caf\xC3")]);
+    assert_eq!(run(&metadata), (Some(fields(&[("grpc-status", b"14"), ("x-b", b"ok")])), None));
+    assert_eq!((counters.snapshot().repaired, counters.snapshot().rejected_total()), (2, 0));
+    for trailers in [fields(&[("x-a", b"\xFF")]), fields(&[("grpc-status", b"\xFF"), ("x-a", b"\xFF")])] {
+        assert!(run(&trailers).1.is_some(), "{trailers:?}");
+    }
+}
+
+#[test]
 fn an_empty_body_has_no_required_bom() {
     for end_hint in EndHint::ALL {
         let body = Utf8Body::with_decoder(

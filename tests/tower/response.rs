@@ -169,3 +169,20 @@ async fn a_response_to_head_announces_no_other_length() {
         assert_eq!(respond(&layer, Method::HEAD, png(), b"1").await.body().size_hint().exact(), Some(1));
     }
 }
+
+#[tokio::test]
+async fn the_status_of_grpc_in_the_header_fields_is_not_lost() {
+    let layer = ValidateUtf8ResponseLayer::new().with_header_check(true);
+    let value = |bytes: &[u8]| http::HeaderValue::from_bytes(bytes).unwrap();
+    let response =
+        || Response::builder().header("content-type", "application/grpc").header("x-a", value(b"\xFF"));
+    let only = response().header("grpc-status", "14").header("grpc-message", value(b"\xFF"));
+    let (parts, _) = answer(&layer, Method::POST, only, b"").await;
+    assert_eq!(
+        (&parts.headers["grpc-status"], &parts.headers["grpc-message"]),
+        (&value(b"14"), &value(b"\xFF"))
+    );
+    assert!(!parts.headers.contains_key("x-a"));
+    let (parts, _) = answer(&layer, Method::POST, response(), b"").await;
+    assert_eq!(parts.headers["grpc-status"], "13", "it has no status");
+}
