@@ -15,7 +15,7 @@ use super::counters::{BodyObserver, HttpCounters};
 use super::error::{BoxError, MultipartError, Utf8BodyError, of_inner};
 use super::fields::{ContentFields, check_end};
 use super::filter::BodyFilter;
-use super::plan::{BodyPlan, Change, Check, remove_invalidated};
+use super::plan::{BodyPlan, Change, remove_invalidated};
 use super::rejection::{MessageKind, Reason, Rejection};
 use super::rules::BodyRules;
 use crate::budget::Budget;
@@ -350,7 +350,7 @@ impl BodyRules {
     /// `Content-Type`.
     pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, Reason> {
         if body.is_end_stream() && !headers.contains_key(CONTENT_TYPE) {
-            return Ok(BodyPlan::new(Check::Pass, *self.text_decoder()));
+            return Ok(self.pass());
         }
         self.decide(&ContentFields::from(headers))
     }

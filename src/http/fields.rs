@@ -3,7 +3,7 @@
 use http::HeaderMap;
 #[cfg(feature = "http")]
 use http::HeaderName;
-use http::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
 
 use crate::content_type::{FieldSyntax, check_extended};
 use crate::decoder::Utf8Decoder;
@@ -87,8 +87,8 @@ pub(crate) fn check_end(fields: &mut HeaderMap) -> Result<u64, (HeaderName, Utf8
     Ok(ill_formed.len() as u64)
 }
 
-/// The header fields that [`BodyRules`](super::BodyRules) use: every `Content-Type`, `Content-Encoding` and
-/// `Content-Range` of a message.
+/// The header fields that [`BodyRules`](super::BodyRules) use: every `Content-Type`, `Content-Encoding`, `Content-Range`
+/// and `Cache-Control` of a message.
 ///
 /// Create it from a `HeaderMap`, or add the fields one by one in an engine without that type.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,12 +97,19 @@ pub struct ContentFields<'h> {
     has_conflicting_types: bool,
     is_coded: bool,
     is_range: bool,
+    is_fixed: bool,
 }
 
 impl<'h> ContentFields<'h> {
-    /// Creates an empty set, for a message without any of the three fields.
+    /// Creates an empty set, for a message without any of these fields.
     pub const fn new() -> Self {
-        Self { content_type: None, has_conflicting_types: false, is_coded: false, is_range: false }
+        Self {
+            content_type: None,
+            has_conflicting_types: false,
+            is_coded: false,
+            is_range: false,
+            is_fixed: false,
+        }
     }
 
     /// Adds a field of the message. Fields with other names are ignored.
@@ -113,6 +120,8 @@ impl<'h> ContentFields<'h> {
             self.is_coded |= is_coded(value);
         } else if name.eq_ignore_ascii_case("content-range") {
             self.is_range |= is_range(value);
+        } else if name.eq_ignore_ascii_case("cache-control") {
+            self.is_fixed |= has_no_transform(value);
         }
     }
 
@@ -140,6 +149,11 @@ impl<'h> ContentFields<'h> {
     pub(crate) const fn is_range(&self) -> bool {
         self.is_range
     }
+
+    /// Whether the body must not be changed: `Cache-Control: no-transform`.
+    pub(crate) const fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
 }
 
 impl<'h> From<&'h HeaderMap> for ContentFields<'h> {
@@ -148,6 +162,8 @@ impl<'h> From<&'h HeaderMap> for ContentFields<'h> {
         headers.get_all(CONTENT_TYPE).iter().for_each(|value| fields.add_type(value.as_bytes()));
         fields.is_coded = headers.get_all(CONTENT_ENCODING).iter().any(|value| is_coded(value.as_bytes()));
         fields.is_range = headers.get_all(CONTENT_RANGE).iter().any(|value| is_range(value.as_bytes()));
+        fields.is_fixed =
+            headers.get_all(CACHE_CONTROL).iter().any(|value| has_no_transform(value.as_bytes()));
         fields
     }
 }
@@ -160,4 +176,20 @@ fn is_coded(value: &[u8]) -> bool {
 /// Whether the value is a range. `bytes */9` means that there is no range (RFC 9110 §14.4) and the body is complete.
 fn is_range(value: &[u8]) -> bool {
     value.splitn(2, |byte| *byte == b' ').nth(1).is_none_or(|range| !range.starts_with(b"*/"))
+}
+
+/// Whether `no-transform` is one of the directives. A comma in quotes, as in `private="a, b"`, does not end a directive.
+fn has_no_transform(value: &[u8]) -> bool {
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    let mut directives = value.split(|&byte| {
+        let is_literal = is_escaped;
+        is_escaped = is_quoted && !is_literal && byte == b'\\';
+        is_quoted ^= byte == b'"' && !is_literal;
+        byte == b',' && !is_quoted
+    });
+    directives.any(|directive| {
+        let name = directive.split(|&byte| byte == b'=').next().unwrap_or_default();
+        name.trim_ascii().eq_ignore_ascii_case(b"no-transform")
+    })
 }

@@ -7,6 +7,7 @@ use super::charset::SourceCharset;
 use super::options::OtherCharset;
 #[cfg(feature = "protobuf")]
 use super::protobuf::Protobuf;
+use super::rejection::Reason;
 use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
 use crate::json::{EscapePolicy, JsonStrings};
@@ -70,6 +71,8 @@ pub(crate) enum Check {
     },
     #[cfg(feature = "protobuf")]
     Protobuf(Box<Protobuf>),
+    /// There is no body, and its type is not known. The change is that of the body that the header fields describe.
+    Described(Change),
 }
 
 impl BodyPlan {
@@ -84,7 +87,7 @@ impl BodyPlan {
     /// Returns how the body is checked.
     pub const fn kind(&self) -> BodyKind {
         match self.check {
-            Check::Pass => BodyKind::Pass,
+            Check::Pass | Check::Described(_) => BodyKind::Pass,
             Check::Text => BodyKind::Text,
             Check::Json(_) => BodyKind::Json,
             Check::Document { .. } => BodyKind::Document,
@@ -139,11 +142,31 @@ impl BodyPlan {
         remove_invalidated(headers, self.change());
     }
 
+    /// Returns the plan that rejects what this one would change. A BOM is kept.
+    pub(crate) fn without_change(self) -> Result<Self, Reason> {
+        let check = match self.check {
+            Check::Json(strings) => Check::Json(strings.with_escape_policy(EscapePolicy::Strict)),
+            Check::Document { kind, other, .. } if other.transcodes() => {
+                Check::Document { kind, other: OtherCharset::Reject, content_type: None }
+            }
+            Check::Transcode { .. } => return Err(Reason::UnsupportedCharset),
+            #[cfg(feature = "protobuf")]
+            Check::Protobuf(validator) => Check::Protobuf(Box::new(validator.into_strict())),
+            check => check,
+        };
+        let decoder = match self.decoder.bom_policy() {
+            BomPolicy::Strip | BomPolicy::Require => self.decoder.with_bom_policy(BomPolicy::Keep),
+            BomPolicy::Keep | BomPolicy::Reject => self.decoder,
+        };
+        Ok(Self { check, decoder: decoder.with_error_policy(ErrorPolicy::Strict) })
+    }
+
     pub(crate) fn change(&self) -> Change {
         let policy = self.decoder.error_policy();
         let keeps_bom = matches!(self.decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject);
         match &self.check {
             Check::Pass => Change::Nothing,
+            Check::Described(change) => *change,
             #[cfg(feature = "protobuf")]
             Check::Protobuf(_) if policy == ErrorPolicy::Strict => Change::Nothing,
             #[cfg(feature = "protobuf")]
@@ -182,7 +205,7 @@ pub(crate) const fn in_ascii(decoder: TextDecoder) -> Option<TextDecoder> {
 }
 
 /// The difference between the forwarded body and the received one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Change {
     Nothing,
     /// The bytes may differ, but the length does not.

@@ -128,4 +128,12 @@ impl Protobuf {
             Self::Grpc(validator) => validator.decoder(),
         }
     }
+
+    /// Changes the validator to one that repairs nothing.
+    pub(crate) fn into_strict(self) -> Self {
+        match self {
+            Self::Message(validator) => Self::Message(validator.into_strict()),
+            Self::Grpc(validator) => Self::Grpc(validator.into_strict()),
+        }
+    }
 }

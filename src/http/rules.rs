@@ -7,12 +7,16 @@ use core::fmt;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::fields::ContentFields;
 use super::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+use super::plan::{BodyPlan, Change, Check};
 #[cfg(feature = "protobuf")]
 use super::protobuf::ProtobufTypes;
 use super::rejection::MessageKind;
 use crate::content_type::ContentType;
 use crate::json::JsonStrings;
+#[cfg(feature = "protobuf")]
+use crate::policy::ErrorPolicy;
 #[cfg(feature = "protobuf")]
 use crate::protobuf::StringValidator;
 use crate::text::TextDecoder;
@@ -32,6 +36,7 @@ use crate::text::TextDecoder;
 /// | a text type in US-ASCII | checked as ASCII | passes | [`with_other_charset`](Self::with_other_charset) |
 /// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`with_content_codings`](Self::with_content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`with_content_ranges`](Self::with_content_ranges) |
+/// | `Cache-Control: no-transform`, if it would be repaired or transcoded | `400`, `415` | passes | [`with_no_transform`](Self::with_no_transform) |
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`with_missing_content_type`](Self::with_missing_content_type) |
 /// | a malformed `Content-Type`, or two that differ | `400` | `502` | [`with_malformed_content_type`](Self::with_malformed_content_type) |
 /// | `charset` parameters that conflict | `400` | `502` | |
@@ -97,6 +102,7 @@ pub struct BodyRules {
     other: OtherCharset,
     codings: UncheckablePolicy,
     ranges: UncheckablePolicy,
+    no_transform: UncheckablePolicy,
     length_prefixed: UncheckablePolicy,
     form_data: bool,
     field_types: Option<Arc<TypePredicate>>,
@@ -123,6 +129,7 @@ impl BodyRules {
             other: OtherCharset::Reject,
             codings: UncheckablePolicy::Reject,
             ranges: UncheckablePolicy::Reject,
+            no_transform: UncheckablePolicy::Reject,
             length_prefixed: UncheckablePolicy::Pass,
             form_data: false,
             field_types: None,
@@ -138,13 +145,15 @@ impl BodyRules {
     }
 
     /// Creates the default rules for responses. Text in another charset, in a content coding or in a range passes,
-    /// because the client requested it and can read it. A body without a `Content-Type` also passes.
+    /// because the client requested it and can read it. A body without a `Content-Type` also passes, and so does one that
+    /// must not be changed.
     pub const fn for_responses() -> Self {
         Self::new()
             .with_missing_content_type(MissingContentType::Pass)
             .with_other_charset(OtherCharset::Pass)
             .with_content_codings(UncheckablePolicy::Pass)
             .with_content_ranges(UncheckablePolicy::Pass)
+            .with_no_transform(UncheckablePolicy::Pass)
             .with_trailer_check(false)
     }
 
@@ -207,6 +216,78 @@ impl BodyRules {
     pub const fn with_content_ranges(mut self, ranges: UncheckablePolicy) -> Self {
         self.ranges = ranges;
         self
+    }
+
+    /// Sets what happens to a body with `Cache-Control: no-transform`, which a proxy must not change (RFC 9110 §7.7, RFC 9111
+    /// §5.2.2.6), if these rules could change it: by a policy that repairs or removes a BOM, or by transcoding.
+    ///
+    /// With [`UncheckablePolicy::Reject`] it is checked under [`ErrorPolicy::Strict`](crate::ErrorPolicy::Strict): a body that
+    /// would be repaired or transcoded is rejected, the others pass, and a BOM is kept. With [`UncheckablePolicy::Pass`] the
+    /// body passes without a check, so its sender can avoid the repair. Rules that change nothing check it as any other body.
+    #[must_use]
+    pub const fn with_no_transform(mut self, bodies: UncheckablePolicy) -> Self {
+        self.no_transform = bodies;
+        self
+    }
+
+    /// Whether the field of a request must be removed before the request is forwarded, because these rules, which are
+    /// those of its response, could change the body: `Range` and `If-Range`.
+    ///
+    /// A client that resumes a download would join a repaired start and a range of the original. Without `Range` the
+    /// response is the whole body (RFC 9110 §14.2), which can be repaired. The layer for responses removes both fields.
+    ///
+    /// ```
+    /// use utf8_codec::{ErrorPolicy, TextDecoder};
+    /// use utf8_codec::http::BodyRules;
+    ///
+    /// let strict = BodyRules::for_responses();
+    /// let repair = strict.clone().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+    /// assert!(!strict.removes_from_request("range") && repair.removes_from_request("range"));
+    /// ```
+    pub fn removes_from_request(&self, name: &str) -> bool {
+        ["range", "if-range"].iter().any(|range| name.eq_ignore_ascii_case(range))
+            && self.most_change() != Change::Nothing
+    }
+
+    /// Returns the most that the rules change in any body.
+    fn most_change(&self) -> Change {
+        let text = BodyPlan::new(Check::Text, self.decoder).change();
+        let form = BodyPlan::new(Check::UrlEncoded, self.decoder).change();
+        let json =
+            self.json_strings.map(|strings| BodyPlan::new(Check::Json(strings), self.decoder).change());
+        let transcoded = if self.other.transcodes() { Change::Length } else { Change::Nothing };
+        #[cfg(feature = "protobuf")]
+        let messages = match &self.protobuf {
+            Some(message) if message.decoder().error_policy() != ErrorPolicy::Strict => Change::Bytes,
+            _ => Change::Nothing,
+        };
+        #[cfg(not(feature = "protobuf"))]
+        let messages = Change::Nothing;
+        text.max(form).max(json.unwrap_or(Change::Nothing)).max(transcoded).max(messages)
+    }
+
+    /// Returns the plan for the header fields of a message whose body is not sent but which describe one: the response to
+    /// `HEAD`, and the status `304` (RFC 9110 §9.3.2, §15.4.5). What would be rejected passes, because there is no body.
+    ///
+    /// A `304` usually has no `Content-Type`. Its body could then be one of any type, so the fields are removed that the
+    /// rules invalidate for some type: a cache must not combine its repaired body with a strong `ETag` of the original
+    /// (RFC 9111 §4.3.4).
+    ///
+    /// ```
+    /// use utf8_codec::{ErrorPolicy, TextDecoder};
+    /// use utf8_codec::http::{BodyRules, ContentFields};
+    ///
+    /// let rules = BodyRules::for_responses().with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+    /// assert!(rules.describe(&ContentFields::new(), 304).invalidates("etag", b"\"a\""));
+    /// assert!(!rules.describe(&ContentFields::new(), 200).invalidates("etag", b"\"a\""));
+    /// ```
+    pub fn describe(&self, fields: &ContentFields<'_>, status: u16) -> BodyPlan {
+        match fields.content_type() {
+            None if status == 304 && !fields.is_fixed() => {
+                BodyPlan::new(Check::Described(self.most_change()), self.decoder)
+            }
+            _ => self.decide(fields).unwrap_or_else(|_| self.pass()),
+        }
     }
 
     /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams
@@ -369,6 +450,7 @@ impl fmt::Debug for BodyRules {
             .field("other", &self.other)
             .field("codings", &self.codings)
             .field("ranges", &self.ranges)
+            .field("no_transform", &self.no_transform)
             .field("length_prefixed", &self.length_prefixed)
             .field("form_data", &self.form_data)
             .field("trailers", &self.trailers)

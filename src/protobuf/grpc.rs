@@ -228,6 +228,12 @@ impl GrpcValidator {
         self.message.decoder()
     }
 
+    /// Changes the validator to one that repairs nothing.
+    #[cfg(feature = "http-rules")]
+    pub(crate) fn into_strict(self) -> Self {
+        Self { message: self.message.into_strict(), ..self }
+    }
+
     /// Whether the body may end here.
     #[cfg(feature = "http-rules")]
     pub(crate) const fn is_complete(&self) -> bool {

@@ -193,6 +193,14 @@ impl StringValidator {
         &self.decoder
     }
 
+    /// Changes the validator to one that repairs nothing.
+    #[cfg(feature = "http-rules")]
+    pub(crate) fn into_strict(mut self) -> Self {
+        self.policy = ErrorPolicy::Strict;
+        self.decoder = self.decoder.with_error_policy(ErrorPolicy::Strict);
+        self
+    }
+
     /// Whether the message may end here.
     pub(crate) fn is_complete(&self) -> bool {
         matches!(self.state, State::Tag) && !self.varint.is_begun() && self.frames.is_empty()

@@ -4,9 +4,9 @@ use core::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, IF_RANGE, RANGE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response, Uri};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
 use http_body::Body;
 
 use super::body::CheckedBody;
@@ -71,6 +71,16 @@ impl LayerConfig {
         }
     }
 
+    /// Removes the header fields of a request whose response would be one that cannot be checked.
+    pub(crate) fn prepare_request<B>(&self, request: &mut Request<B>) {
+        let rules = self.rules.for_path(request.uri().path(), self.message);
+        for name in [RANGE, IF_RANGE] {
+            if rules.removes_from_request(name.as_str()) {
+                request.headers_mut().remove(name);
+            }
+        }
+    }
+
     /// Decides how a body is processed, and updates the header fields for the forwarded body. The path is that of the
     /// request.
     pub(crate) fn start<B>(&self, headers: &mut HeaderMap, path: &str, body: B, drain: Drain) -> Start<B>
@@ -115,11 +125,15 @@ impl LayerConfig {
     /// Updates the header fields of a response without a body, which describe the body of another response (RFC 9110
     /// §9.3.2, §15.4.5). The fields that are removed or changed there are removed or changed here too, and so is the length
     /// that a server would add (§8.6).
-    pub(crate) fn describe<B>(&self, headers: &mut HeaderMap, path: &str, body: B) -> CheckedBody<B> {
+    pub(crate) fn describe<B>(
+        &self,
+        headers: &mut HeaderMap,
+        path: &str,
+        status: StatusCode,
+        body: B,
+    ) -> CheckedBody<B> {
         let rules = self.rules.for_path(path, self.message);
-        let Ok(plan) = rules.decide(&ContentFields::from(&*headers)) else {
-            return CheckedBody::unchecked(body);
-        };
+        let plan = rules.describe(&ContentFields::from(&*headers), status.as_u16());
         plan.adapt(headers);
         CheckedBody::described(body, plan.change() != Change::Length)
     }

@@ -35,8 +35,13 @@ use crate::http::rules::BodyRules;
 /// that. The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
 ///
 /// A policy that repairs invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so these fields
-/// are removed, also from responses to `HEAD` and from `304`. Under [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the
-/// length does not change and is kept.
+/// are removed, also from responses to `HEAD` and from `304`, even [without a type](BodyRules::describe). Under
+/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length does not change and is kept.
+///
+/// A layer that repairs also removes `Range` and `If-Range` from every request
+/// ([`BodyRules::removes_from_request`]), because the type of the response is not known then. Do not apply it to routes whose
+/// clients need ranges, such as videos. A response with `Cache-Control: no-transform` is not repaired
+/// ([`BodyRules::with_no_transform`]).
 ///
 /// ```
 /// use bytes::Bytes;
@@ -124,7 +129,8 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
+    fn call(&mut self, mut request: Request<ReqBody>) -> Self::Future {
+        self.config.prepare_request(&mut request);
         let content = match *request.method() {
             Method::HEAD => Content::Nothing,
             Method::CONNECT => Content::Tunnel,
@@ -186,7 +192,7 @@ where
                             Content::Tunnel => false,
                         };
                         let body = if is_described {
-                            this.config.describe(&mut parts.headers, path, body)
+                            this.config.describe(&mut parts.headers, path, parts.status, body)
                         } else {
                             CheckedBody::unchecked(body)
                         };

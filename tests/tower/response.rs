@@ -7,9 +7,10 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
-use utf8_codec::http::{BodyRules, Utf8BodyError};
+use utf8_codec::http::{BodyFilter, BodyRules, ContentFields, Reason, UncheckablePolicy, Utf8BodyError};
+use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8ResponseLayer};
-use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
 /// Returns the response to a request through the layer.
 async fn respond(
@@ -167,6 +168,170 @@ async fn a_response_to_head_announces_no_other_length() {
         assert_eq!(announced, (!repaired).then_some(4), "{policy:?}");
         let png = || Response::builder().header("content-type", "image/png");
         assert_eq!(respond(&layer, Method::HEAD, png(), b"1").await.body().size_hint().exact(), Some(1));
+    }
+}
+
+fn rules_of(policy: ErrorPolicy) -> BodyRules {
+    BodyRules::for_responses().with_decoder(TextDecoder::new().with_error_policy(policy))
+}
+
+/// The usual 304 has no `Content-Type` (RFC 9110 §15.4.5).
+#[tokio::test]
+async fn a_304_without_a_type_has_no_field_that_a_repair_would_invalidate() {
+    let not_modified = || {
+        let response =
+            Response::builder().status(304).header("etag", "\"strong\"").header("accept-ranges", "bytes");
+        response.header("last-modified", "Thu, 01 Jan 1970 00:00:00 GMT")
+    };
+    let strip = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
+    let json = JsonStrings::new().with_escape_policy(EscapePolicy::Replace);
+    for (rules, is_changed) in [
+        (rules_of(ErrorPolicy::Strict), false),
+        (rules_of(ErrorPolicy::Replace), true),
+        (rules_of(ErrorPolicy::Substitute(Ascii::QUESTION_MARK)), true),
+        (BodyRules::for_responses().with_decoder(strip), true),
+        (BodyRules::for_responses().with_json_strings(json), true),
+        #[cfg(feature = "encoding_rs")]
+        (BodyRules::for_responses().with_other_charset(utf8_codec::http::OtherCharset::Transcode), true),
+    ] {
+        let layer = ValidateUtf8ResponseLayer::new().with_rules(rules);
+        for method in [Method::GET, Method::HEAD] {
+            let (parts, _) = answer(&layer, method, not_modified(), b"").await;
+            let kept = ["etag", "accept-ranges"].map(|name| parts.headers.contains_key(name));
+            assert_eq!(kept, [!is_changed; 2], "{layer:?}");
+            assert!(parts.headers.contains_key("last-modified"));
+        }
+        let png = || not_modified().header("content-type", "image/png");
+        let weak = || Response::builder().status(304).header("etag", "W/\"weak\"");
+        let fixed = || not_modified().header("cache-control", "no-transform");
+        for response in [png(), weak(), fixed()] {
+            let (parts, _) = answer(&layer, Method::GET, response, b"").await;
+            assert!(parts.headers.contains_key("etag"), "{layer:?} {parts:?}");
+        }
+    }
+}
+
+/// Returns the names of the header fields that the handler receives.
+async fn forwarded(rules: BodyRules, method: Method) -> Vec<String> {
+    let service =
+        ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |request: Request<()>| {
+            let mut names: Vec<_> = request.headers().keys().map(ToString::to_string).collect();
+            names.sort();
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::from(names.join(" "))))
+        }));
+    let request = Request::builder().method(method).header("range", "bytes=5-").header("accept", "*/*");
+    let request = request.header("if-range", "Thu, 01 Jan 1970 00:00:00 GMT").body(()).unwrap();
+    let names = service.oneshot(request).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8(names.to_vec()).unwrap().split(' ').map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_layer_that_repairs_asks_for_the_whole_body() {
+    for method in [Method::GET, Method::HEAD, Method::POST] {
+        assert_eq!(
+            forwarded(rules_of(ErrorPolicy::Strict), method.clone()).await,
+            ["accept", "if-range", "range"]
+        );
+        assert_eq!(forwarded(rules_of(ErrorPolicy::Replace), method).await, ["accept"]);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_must_not_be_transformed_is_not_repaired() {
+    let fields = |response: http::response::Builder, control: &str| {
+        response.header("cache-control", control).header("etag", "\"a\"").header("content-length", "3")
+    };
+    let text = || Response::builder().header("content-type", "text/plain");
+    let reject = || rules_of(ErrorPolicy::Replace).with_no_transform(UncheckablePolicy::Reject);
+    let pass = || rules_of(ErrorPolicy::Replace).with_no_transform(UncheckablePolicy::Pass);
+    for control in
+        ["no-transform", "public, No-Transform", "private=\"a, b\", no-transform", "max-age=1,no-transform"]
+    {
+        for rules in [pass(), rules_of(ErrorPolicy::Replace)] {
+            for layer in
+                [ValidateUtf8ResponseLayer::new(), ValidateUtf8ResponseLayer::new().with_hold_limit(9)]
+            {
+                let layer = layer.with_rules(rules.clone());
+                let (parts, body) = answer(&layer, Method::GET, fields(text(), control), b"ab\xFF").await;
+                assert_eq!((&body.unwrap()[..], parts.headers.len()), (&b"ab\xFF"[..], 4), "{control}");
+            }
+        }
+        let streaming = ValidateUtf8ResponseLayer::new().with_rules(reject());
+        let (parts, body) = answer(&streaming, Method::GET, fields(text(), control), b"ab\xFF").await;
+        assert_eq!(
+            (body.unwrap_err().utf8_error().unwrap().offset, parts.headers.len()),
+            (2, 4),
+            "{control}"
+        );
+        let holding = ValidateUtf8ResponseLayer::new().with_rules(reject()).with_hold_limit(9);
+        let (parts, _) = answer(&holding, Method::GET, fields(text(), control), b"ab\xFF").await;
+        assert_eq!(parts.status, StatusCode::BAD_GATEWAY, "{control}");
+        let (parts, body) = answer(&holding, Method::GET, fields(text(), control), b"abc").await;
+        assert_eq!((&body.unwrap()[..], parts.headers.len()), (&b"abc"[..], 4), "{control}");
+    }
+    for control in
+        ["no-store", "private=\"a, no-transform\"", "x=\"\\\", no-transform\"", "no-transforms", ""]
+    {
+        let layer = ValidateUtf8ResponseLayer::new().with_rules(reject());
+        let (parts, body) = answer(&layer, Method::GET, fields(text(), control), b"ab\xFF").await;
+        assert_eq!((body.unwrap(), parts.headers.len()), ("ab\u{FFFD}".into(), 2), "{control}");
+    }
+}
+
+/// Rules that change nothing check the body as any other.
+#[tokio::test]
+async fn a_strict_check_is_no_transformation() {
+    for rules in [BodyRules::for_responses(), BodyRules::new()] {
+        let layer = ValidateUtf8ResponseLayer::new().with_rules(rules).with_hold_limit(9);
+        let response =
+            Response::builder().header("content-type", "text/plain").header("cache-control", "no-transform");
+        assert_eq!(answer(&layer, Method::GET, response, b"\xFF").await.0.status, StatusCode::BAD_GATEWAY);
+    }
+}
+
+#[test]
+fn every_kind_of_body_can_be_checked_without_a_change() {
+    let repair = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
+    let json = JsonStrings::new().with_escape_policy(EscapePolicy::Replace);
+    let rules = BodyRules::new().with_decoder(repair).with_form_data(true).with_json_strings(json);
+    #[cfg(feature = "encoding_rs")]
+    let rules = rules.with_other_charset(utf8_codec::http::OtherCharset::Transcode);
+    let form = b"--b\r\nContent-Disposition: form-data; name=a\r\n\r\n\xFF\r\n--b--";
+    for (content_type, body, expected) in [
+        ("text/plain", &b"\xEF\xBB\xBFa\xFF"[..], "InvalidLead 4"),
+        ("text/plain", b"\xEF\xBB\xBFa", "passed"),
+        ("application/json", b"\"\\uD800\"", "UnpairedSurrogate 1"),
+        ("application/x-www-form-urlencoded", b"a=%FF", "InvalidLead 2"),
+        ("multipart/form-data; boundary=b", form, "InvalidLead 47"),
+        ("text/html", b"<p>\xFF", "InvalidLead 3"),
+        ("text/html", b"<meta charset=windows-1251>\xFF", "UnsupportedCharset 14"),
+        ("text/plain; charset=windows-1251", b"\xFF", "UnsupportedCharset"),
+    ] {
+        let mut fields = ContentFields::new();
+        fields.add("Content-Type", content_type.as_bytes());
+        fields.add("Cache-Control", b"no-transform");
+        let decided = rules.decide(&fields).map(|plan| {
+            assert!(!plan.invalidates("etag", b"\"a\""), "{content_type}");
+            BodyFilter::new(&plan, &rules)
+        });
+        let result = decided.and_then(|mut filter| {
+            filter.push(Bytes::from_static(body));
+            filter.finish();
+            let mut passed = Vec::new();
+            while let Some(data) = filter.next() {
+                passed.extend_from_slice(&data.map_err(|error| Reason::from(&error))?);
+            }
+            assert_eq!(passed, body, "{content_type}");
+            Ok(())
+        });
+        let shown = match result {
+            Ok(()) => "passed".to_owned(),
+            Err(reason) => match reason.offset_and_len() {
+                Some((offset, _)) => format!("{} {offset}", reason.kind()),
+                None => reason.kind().to_owned(),
+            },
+        };
+        assert_eq!(shown, expected, "{content_type}");
     }
 }
 

@@ -111,13 +111,17 @@ impl BodyFilter {
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
         match plan.check() {
-            Check::Pass => Self { is_checked: false, ..Self::of(Kind::Pass(PassFilter::at(0))) },
+            Check::Pass | Check::Described(_) => {
+                Self { is_checked: false, ..Self::of(Kind::Pass(PassFilter::at(0))) }
+            }
             Check::Text => Self::with_decoder(decoder),
             Check::Json(strings) => {
                 Self::of(Kind::Text(TextFilter::new(decoder).with_json_strings(*strings)))
             }
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
-            Check::FormData { boundary } => Self::of_form(boundary, rules),
+            Check::FormData { boundary } => {
+                Self::of_form(boundary, rules.clone().with_decoder(*plan.decoder()))
+            }
             Check::Document { kind, other, .. } => {
                 Self::of(Kind::Document(Box::new(DocumentStart::new(*kind, *other, decoder))))
             }
@@ -147,11 +151,11 @@ impl BodyFilter {
     /// Returns [`MultipartError::Boundary`] if the grammar of RFC 2046 §5.1.1 does not allow the boundary.
     pub fn form_data(boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
         let boundary = Boundary::new(boundary).ok_or(MultipartError::Boundary)?;
-        Ok(Self::of_form(&boundary, rules))
+        Ok(Self::of_form(&boundary, rules.clone()))
     }
 
-    fn of_form(boundary: &Boundary, rules: &BodyRules) -> Self {
-        Self::of(Kind::Form(Box::new(FormFilter::new(boundary, rules.clone()))))
+    fn of_form(boundary: &Boundary, rules: BodyRules) -> Self {
+        Self::of(Kind::Form(Box::new(FormFilter::new(boundary, rules))))
     }
 
     /// Changes the filter to one of a body that the caller holds until its end, for [`repair_held`](Self::repair_held).

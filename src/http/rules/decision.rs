@@ -13,7 +13,7 @@ use crate::http::charset::SourceCharset;
 use crate::http::error::MultipartError;
 use crate::http::fields::ContentFields;
 use crate::http::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
-use crate::http::plan::{BodyPlan, Check, in_ascii};
+use crate::http::plan::{BodyPlan, Change, Check, in_ascii};
 #[cfg(feature = "protobuf")]
 use crate::http::protobuf::Protobuf;
 use crate::http::rejection::Reason;
@@ -46,6 +46,15 @@ impl BodyRules {
     /// # Ok::<(), Reason>(())
     /// ```
     pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
+        let plan = self.decide_by_type(fields)?;
+        match self.no_transform {
+            _ if !fields.is_fixed() || plan.change() == Change::Nothing => Ok(plan),
+            UncheckablePolicy::Reject => plan.without_change(),
+            UncheckablePolicy::Pass => Ok(self.pass()),
+        }
+    }
+
+    fn decide_by_type(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
         let content_type = match content_type(fields) {
             Ok(content_type) => content_type,
             Err(_) if self.malformed_type == UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
@@ -103,6 +112,11 @@ impl BodyRules {
 
     pub(crate) const fn text_decoder(&self) -> &TextDecoder {
         &self.decoder
+    }
+
+    /// Returns the plan for a body that is not checked.
+    pub(crate) const fn pass(&self) -> BodyPlan {
+        self.plan(Check::Pass)
     }
 
     pub(crate) fn is_text(&self, content_type: &ContentType<'_>) -> bool {
