@@ -312,7 +312,8 @@ impl BodyRules {
     ///
     /// If the check may change the body, because it repairs, transcodes or removes a BOM, the header fields that the
     /// change would invalidate are removed: `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests. A body that
-    /// needs no check is passed through as the same type.
+    /// needs no check is passed through as the same type, and so is one that is known to be empty. Do not apply the rules
+    /// to the tunnel of a `CONNECT`.
     ///
     /// # Errors
     ///
@@ -346,10 +347,10 @@ impl BodyRules {
         }
     }
 
-    /// Decides how the body of a message is checked. A message without a body, such as a `GET`, needs no
-    /// `Content-Type`.
+    /// Decides how the body of a message is checked. In a message without content, such as a `GET`, there is nothing to
+    /// check, whatever its header fields say.
     pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, Reason> {
-        if body.is_end_stream() && !headers.contains_key(CONTENT_TYPE) {
+        if body.is_end_stream() || body.size_hint().exact() == Some(0) {
             return Ok(self.pass());
         }
         self.decide(&ContentFields::from(headers))

@@ -2,7 +2,8 @@
 
 /// What happens to a body without a `Content-Type`.
 ///
-/// An empty body needs no type: it passes under every setting.
+/// An empty body needs no type: it passes under every setting. The layers of [`tower`](crate::tower) wait for its end if its
+/// length is not announced; [`BodyRules::apply`](super::BodyRules::apply) does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissingContentType {

@@ -60,6 +60,13 @@ impl<B> CheckedBody<B> {
     }
 }
 
+/// Creates an empty body, for layers that respond themselves: those for timeouts, authorization and CORS.
+impl<B> Default for CheckedBody<B> {
+    fn default() -> Self {
+        Self::held(Bytes::new(), None)
+    }
+}
+
 /// Creates an unchecked body, for tests of services that accept a `CheckedBody`.
 impl<B> From<Bytes> for CheckedBody<B> {
     fn from(data: Bytes) -> Self {

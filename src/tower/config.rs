@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, IF_RANGE, RANGE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, IF_RANGE, RANGE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
 use http_body::Body;
@@ -83,30 +83,42 @@ impl LayerConfig {
 
     /// Decides how a body is processed, and updates the header fields for the forwarded body. The path is that of the
     /// request.
+    ///
+    /// A message that is rejected for its header fields passes if it has no content, which may be known only at its end.
+    /// Messages of gRPC are rejected at once, because a client may send the first one only after it has a response.
     pub(crate) fn start<B>(&self, headers: &mut HeaderMap, path: &str, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
         B::Error: Into<BoxError>,
     {
-        let plan = match self.rules.for_path(path, self.message).plan_for(headers, &body) {
-            Ok(plan) => plan,
-            Err(reason) => return Start::Reject(reason, body),
+        let rules = self.rules.for_path(path, self.message);
+        let (plan, refused) = match rules.plan_for(headers, &body) {
+            Ok(plan) => (plan, None),
+            // Reading would send `100 Continue`.
+            Err(reason) if reason == Reason::LengthPrefixed || headers.contains_key(EXPECT) => {
+                return Start::Reject(reason, body);
+            }
+            Err(reason) => (self.rules.pass(), Some(reason)),
         };
         let checks_trailers = self.rules.trailer_check() || self.fields.headers;
         let is_passing = plan.kind() == BodyKind::Pass;
-        if is_passing && (!checks_trailers || body.is_end_stream()) {
+        if is_passing && refused.is_none() && (!checks_trailers || body.is_end_stream()) {
             return Start::Forward(CheckedBody::unchecked(body), Report::NONE);
         }
-        let hold = self.hold.filter(|_| !is_passing);
+        let hold = match (refused, self.hold) {
+            (Some(reason), _) => Some((0, reason)),
+            (None, Some(limit)) if !is_passing => Some((limit, Reason::TooLong { limit })),
+            (None, _) => None,
+        };
         let report = Report::new(self.message, headers.get(CONTENT_TYPE).cloned());
         let filter = BodyFilter::new(&plan, &self.rules);
         let filter = if hold.is_some() { filter.for_held_body() } else { filter };
         let body = Utf8Body::with_filter(body, filter).with_trailer_check(checks_trailers);
         // The limit is for the bytes that are held, of which there may be fewer than were announced.
-        if let Some(limit) = hold
-            && body.size_hint().lower() > limit as u64
+        if let Some((limit, reason)) = &hold
+            && body.size_hint().lower() > *limit as u64
         {
-            return Start::Reject(Reason::TooLong { limit }, body.into_inner());
+            return Start::Reject(reason.clone(), body.into_inner());
         }
         let body = body.observed(BodyObserver::new(self.counters.clone()));
         match hold {
@@ -114,10 +126,10 @@ impl LayerConfig {
                 plan.adapt(headers);
                 Start::Forward(CheckedBody::streaming(body, drain, report.clone()), report)
             }
-            Some(limit) => {
+            Some((limit, reason)) => {
                 plan.set_content_type(headers);
                 let body = Box::pin(DrainingBody::new(body, drain, report.clone()));
-                Start::Hold(Gather::new(body, limit), report)
+                Start::Hold(Gather::new(body, limit, reason), report)
             }
         }
     }
@@ -147,10 +159,7 @@ impl LayerConfig {
     ) -> Release<B, R> {
         let Gathered { data, mut trailers, has_changed } = match held {
             Ok(gathered) => gathered,
-            Err(Interrupted::TooLong) => {
-                let limit = self.hold.unwrap_or_default();
-                return Release::Respond(self.reject(Reason::TooLong { limit }, headers));
-            }
+            Err(Interrupted::Rejected(reason)) => return Release::Respond(self.reject(reason, headers)),
             Err(Interrupted::Body(error)) => {
                 return match report.rejection() {
                     Some(rejection) => Release::Respond(self.response(rejection)),

@@ -9,8 +9,10 @@ use http_body::Body;
 
 use super::drain::DrainingBody;
 use crate::http::error::BoxError;
+use crate::http::rejection::Reason;
 
-/// Collects a checked body up to its end, at most `limit` bytes.
+/// Collects a checked body up to its end, at most `limit` bytes. The reason is that to reject a longer one. It is another one
+/// than its length if the message is rejected for its header fields unless it has no content: the limit is then 0.
 ///
 /// A single frame is not copied. Several frames are copied into one buffer, because a list of tiny frames would need
 /// many times the memory of the limit.
@@ -18,6 +20,7 @@ use crate::http::error::BoxError;
 pub(crate) struct Gather<B> {
     body: Pin<Box<DrainingBody<B>>>,
     limit: usize,
+    reason: Reason,
     first: Bytes,
     all: BytesMut,
     trailers: Option<Box<HeaderMap>>,
@@ -37,7 +40,7 @@ pub(crate) struct Gathered {
 #[derive(Debug)]
 pub(crate) enum Interrupted {
     /// The body is longer than the limit. The rest of it has been drained.
-    TooLong,
+    Rejected(Reason),
     Body(BoxError),
 }
 
@@ -45,15 +48,27 @@ impl<B: Body> Gather<B>
 where
     B::Error: Into<BoxError>,
 {
-    pub(crate) fn new(body: Pin<Box<DrainingBody<B>>>, limit: usize) -> Self {
-        Self { body, limit, first: Bytes::new(), all: BytesMut::new(), trailers: None, is_too_long: false }
+    pub(crate) fn new(body: Pin<Box<DrainingBody<B>>>, limit: usize, reason: Reason) -> Self {
+        Self {
+            body,
+            limit,
+            reason,
+            first: Bytes::new(),
+            all: BytesMut::new(),
+            trailers: None,
+            is_too_long: false,
+        }
+    }
+
+    fn rejected(&self) -> Interrupted {
+        Interrupted::Rejected(self.reason.clone())
     }
 
     /// Polls the body until it ends. It must not be called again after that.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Gathered, Interrupted>> {
         loop {
             if self.is_too_long {
-                return self.body.as_mut().poll_drain(cx).map(|()| Err(Interrupted::TooLong));
+                return self.body.as_mut().poll_drain(cx).map(|()| Err(self.rejected()));
             }
             let frame = match ready!(self.body.as_mut().poll_frame(cx)) {
                 None => break,
@@ -92,10 +107,11 @@ where
         };
         let filter = self.body.filter();
         let data = filter.repair_held(data).filter(|data| data.len() <= self.limit);
-        Poll::Ready(data.ok_or(Interrupted::TooLong).map(|data| Gathered {
-            data,
-            trailers: self.trailers.take(),
-            has_changed: filter.has_changed(),
-        }))
+        let has_changed = filter.has_changed();
+        let trailers = self.trailers.take();
+        Poll::Ready(match data {
+            Some(data) => Ok(Gathered { data, trailers, has_changed }),
+            None => Err(self.rejected()),
+        })
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONNECTION, EXPECT, HeaderValue};
 use http::request::Parts;
-use http::{Request, Response, Version};
+use http::{Method, Request, Response, Version};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
@@ -36,6 +36,10 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// | memory for a body | the bytes that have arrived, up to a limit | the bytes of one character |
 /// | the response to an ill-formed body | the problem document | the problem document, unless the handler has already responded |
 /// | a body over the limit | `413` | no limit |
+///
+/// A request without content passes, whatever its header fields say. If it would be rejected for them and announces no
+/// length, the layer waits for its first byte or its end. The tunnel of a `CONNECT` (RFC 9110 §9.3.6), also of an extended one
+/// (RFC 8441, RFC 9220), passes without a check.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -157,6 +161,9 @@ impl<S> Layer<S> for ValidateUtf8RequestLayer {
 
 /// A service that forwards only requests with well-formed text. See
 /// [`ValidateUtf8RequestLayer`].
+///
+/// The inner service is cloned for a request whose body decides whether the handler is called. This can happen in a
+/// [streaming](ValidateUtf8RequestLayer::streaming) layer too, for a request that is rejected unless it has no content.
 #[derive(Clone, Debug)]
 pub struct ValidateUtf8Request<S> {
     inner: S,
@@ -228,6 +235,9 @@ where
             State::Rejected { reason, parts, body, drain }
         };
         let start = match config.fields.check_request(&parts) {
+            Ok(()) if parts.method == Method::CONNECT => {
+                Start::Forward(CheckedBody::unchecked(body), Report::NONE)
+            }
             Ok(()) => config.start(&mut parts.headers, parts.uri.path(), body, drain()),
             Err(reason) => Start::Reject(reason, body),
         };

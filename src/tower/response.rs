@@ -32,7 +32,8 @@ use crate::http::rules::BodyRules;
 /// | a body over the limit | no limit | `502` |
 ///
 /// Text in another charset passes by default, because the client can read it. The [rules](Self::with_rules) can change
-/// that. The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
+/// that. The bodies of responses to `HEAD`, of `1xx`, `204`, `206` and `304`, and the tunnel of a `2xx` to `CONNECT` are
+/// not checked.
 ///
 /// A policy that repairs invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so these fields
 /// are removed, also from responses to `HEAD` and from `304`, even [without a type](BodyRules::describe). Under
@@ -183,14 +184,14 @@ where
                     if let Err(reason) = this.config.fields.check_response(&mut parts.headers) {
                         return Poll::Ready(Ok(this.config.reject(reason, &parts.headers)));
                     }
-                    if *content != Content::Body || !is_whole(parts.status) {
-                        let is_described = match *content {
-                            Content::Body => parts.status == StatusCode::NOT_MODIFIED,
-                            Content::Nothing => {
-                                is_whole(parts.status) || parts.status == StatusCode::NOT_MODIFIED
-                            }
-                            Content::Tunnel => false,
-                        };
+                    let has_body = match *content {
+                        Content::Body => true,
+                        Content::Nothing => false,
+                        Content::Tunnel => !parts.status.is_success(),
+                    };
+                    if !has_body || !is_whole(parts.status) {
+                        let is_described = parts.status == StatusCode::NOT_MODIFIED
+                            || *content == Content::Nothing && is_whole(parts.status);
                         let body = if is_described {
                             this.config.describe(&mut parts.headers, path, parts.status, body)
                         } else {
@@ -231,6 +232,7 @@ enum Content {
     Body,
     /// Nothing, but the header fields are those of a response with a body.
     Nothing,
+    /// A tunnel, if the status is `2xx` (RFC 9110 §9.3.6). Otherwise a body.
     Tunnel,
 }
 

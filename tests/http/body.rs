@@ -289,6 +289,30 @@ fn the_error_of_a_length_limit_is_at_the_top() {
 }
 
 #[test]
+fn a_message_without_content_passes_whatever_its_type_requires() {
+    let bom = TextDecoder::new().with_bom_policy(BomPolicy::Require);
+    let rules = BodyRules::new().with_form_data(true).with_decoder(bom);
+    for content_type in ["text/plain", "multipart/form-data; boundary=b", "text/html", "application/json"] {
+        for end_hint in EndHint::ALL {
+            for chunks in [&[][..], &[&b""[..]]] {
+                let mut headers =
+                    HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
+                let script = Script::of(chunks, end_hint);
+                let body = rules.apply(MessageKind::Request, &mut headers, script).unwrap();
+                let (data, _, error) = drain(body);
+                assert!(data.is_empty() && error.is_none(), "{content_type} {end_hint:?} {error:?}");
+            }
+        }
+    }
+    // It is known to have none.
+    let mut headers =
+        HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=latin1"))]);
+    for end_hint in [EndHint::EndStream, EndHint::Size] {
+        assert!(rules.apply(MessageKind::Request, &mut headers, Script::of(&[], end_hint)).is_ok());
+    }
+}
+
+#[test]
 fn the_status_of_grpc_is_not_lost() {
     let fields = |fields: &[(&'static str, &[u8])]| -> HeaderMap {
         let value = |value: &[u8]| HeaderValue::from_bytes(value).unwrap();

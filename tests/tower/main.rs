@@ -1,6 +1,7 @@
 //! The layers for services, and the responses to what they reject.
 #![allow(missing_docs)]
 
+mod content;
 mod drain;
 mod limits;
 #[cfg(feature = "protobuf")]

@@ -70,6 +70,8 @@ pub struct BodyFilter {
     has_failed: bool,
     /// Whether the body is checked, also if it then declares another encoding and passes.
     is_checked: bool,
+    /// Whether a body without content passes, whatever its type requires.
+    passes_empty: bool,
 }
 
 enum Step {
@@ -107,10 +109,10 @@ macro_rules! call {
 
 impl BodyFilter {
     /// Creates the filter for a plan. `rules` must be the rules that created the plan. They also determine which fields
-    /// of a form are checked.
+    /// of a form are checked. A message without content passes: it has no form to be incomplete, and no text without a BOM.
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
-        match plan.check() {
+        let filter = match plan.check() {
             Check::Pass | Check::Described(_) => {
                 Self { is_checked: false, ..Self::of(Kind::Pass(PassFilter::at(0))) }
             }
@@ -132,7 +134,8 @@ impl BodyFilter {
             Check::Protobuf(validator) => {
                 Self::of(Kind::Protobuf(Box::new(protobuf::ProtobufFilter::new((**validator).clone()))))
             }
-        }
+        };
+        Self { passes_empty: true, ..filter }
     }
 
     /// Creates the filter for text in UTF-8.
@@ -194,6 +197,7 @@ impl BodyFilter {
             returned: 0,
             has_failed: false,
             is_checked: true,
+            passes_empty: false,
         }
     }
 
@@ -210,7 +214,14 @@ impl BodyFilter {
     /// that is fed afterwards starts a new text, but the offset is not reset. In `multipart/form-data` it follows the
     /// closing delimiter, so it is checked as text and has no parts.
     pub fn finish(&mut self) {
-        self.enqueue(Step::End);
+        if !self.is_empty_message() {
+            self.enqueue(Step::End);
+        }
+    }
+
+    /// Whether the message has no content so far, and needs none.
+    const fn is_empty_message(&self) -> bool {
+        self.passes_empty && self.fed == 0
     }
 
     #[inline]
@@ -326,7 +337,7 @@ impl BodyFilter {
 
     /// Whether there is no more output, even if the body ends now.
     pub(crate) fn is_done(&self) -> bool {
-        self.has_failed || self.untaken() == 0 && call!(&self.kind, is_clean())
+        self.has_failed || self.is_empty_message() || self.untaken() == 0 && call!(&self.kind, is_clean())
     }
 
     /// Returns the number of bytes that were fed but not yet passed to `kind`.
