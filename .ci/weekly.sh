@@ -2,7 +2,7 @@
 
 needs+=(
     [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
-    [detection]='npm uchardet' [engines_all]='curl dh_nginx=nginx-dev dh_nginx=libclang-dev nginx nginx=libnginx-mod-stream openssl'
+    [detection]='npm uchardet' [engines_all]='curl dh_nginx=nginx-dev dh_nginx=libclang-dev nginx nginx=libnginx-mod-stream openssl uwsgi_python3=uwsgi-plugin-python3'
     [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
     [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
     [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [unoptimized]=valgrind [wasm]='node=nodejs'
