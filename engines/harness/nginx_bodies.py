@@ -1,6 +1,8 @@
-"""Rows of nginx about request bodies, before each handler that reads one: their length after a repair."""
+"""Rows of nginx about request bodies, before each handler that reads one: their length after a repair, and that of a request
+that was rejected."""
 
 import base64
+import contextlib
 import itertools
 import json
 import shutil
@@ -10,17 +12,17 @@ from pathlib import Path
 
 from . import envoy as e
 from . import programs
-from .http1 import Upstream, chunked, exchange
+from .http1 import Reader, Upstream, chunked, exchange
 from .nginx import Nginx, directives, server
 from .samples import random_text
-from .tcp import parallel
+from .tcp import connect, parallel
 
 numbers = itertools.count(1)
 PEER = Path(__file__).with_name("gateway_peer.py")
 # What each policy writes for the byte FF.
 REPAIRS = {"replace": "\ufffd".encode(), "skip": b"", "escape": rb"\xff", "replace-with=-": b"-"}
 BODIES = [b"caf\xff", b"\xff" * 20, random_text(50_000, 1).replace(b" ", b"\xff")]
-# A kept connection to a server, and one to the server of copies.
+# A kept connection to a server, and one to the server of copies and of pages.
 FORWARD = 'proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://kept;'
 COPY = FORWARD.replace("kept", "copies")
 # What reads and passes on a body.
@@ -41,6 +43,8 @@ HANDLERS = {
 }
 DIGEST = "content-digest: sha-256=:x:"
 GATEWAYS = ("fastcgi", "scgi", "uwsgi")
+# The page of an error, the settings of the location that rejects, and whether it reads first.
+PAGES = list(itertools.product(("/page", "@page", "@unbuffered", "@fastcgi"), ({}, {"mode": "buffered"}), ("on", "off")))
 
 
 class Bodies:
@@ -69,7 +73,14 @@ class Bodies:
             f"location = /copy {{ internal; {COPY} }}\n",
             f"location = /include {{ {COPY} }}\n",
             f'location = /authorize {{ proxy_pass_request_body off; proxy_set_header Content-Length ""; {COPY} }}\n',
+            f"location = /page {{ {COPY} }}\n",
+            f"location @page {{ {COPY} }}\n",
+            f"location @unbuffered {{ proxy_request_buffering off; {COPY} }}\n",
+            f"location @fastcgi {{ include /etc/nginx/fastcgi_params; fastcgi_pass 127.0.0.1:{self.gateways['fastcgi']}; }}\n",
         ]
+        for index, (page, settings, buffering) in enumerate(PAGES):
+            text = f"error_page 400 415 = {page}; proxy_request_buffering {buffering}; {FORWARD}"
+            places.append(f"location /page/{index}/ {{ {directives({**settings, 'direction': 'request'})} {text} }}\n")
         options = f"upstream kept {{ server 127.0.0.1:{self.upstream.port}; keepalive 1; }}\n"
         options += f"upstream copies {{ server 127.0.0.1:{self.copies.port}; keepalive 1; }}\n"
         options += "client_body_buffer_size 1k; client_max_body_size 64m;\n"
@@ -84,7 +95,7 @@ class Bodies:
     def __exit__(self, *_):
         self.nginx.stop()
         if self.peer is not None:
-            self.peer.kill()
+            self.peer.terminate()
             self.peer.wait()
 
     def serve_gateways(self):
@@ -95,7 +106,7 @@ class Bodies:
         if program is None:
             raise programs.Unavailable("uWSGI is not installed: apt install uwsgi-plugin-python3")
         sockets = [f"--{kind}=127.0.0.1:{self.gateways[name]}" for kind, name in (("fastcgi-socket", "fastcgi"), ("scgi-socket", "scgi"), ("uwsgi-socket", "uwsgi"))]
-        command = [program, *sockets, f"--wsgi-file={PEER}", "--master", "--processes=4", "--disable-logging", f"--socket-timeout={e.PATIENCE}"]
+        command = [program, *sockets, f"--wsgi-file={PEER}", "--master", "--die-on-term", "--processes=4", "--disable-logging", f"--socket-timeout={e.PATIENCE}"]
         log = open(self.folder / "uwsgi.log", "wb")
         self.peer = subprocess.Popen(command, stdout=log, stderr=log)
         for port in self.gateways.values():
@@ -243,6 +254,42 @@ def dav(bodies):
     return f"{next(count)} files, with a length or without, over HTTP/1.1 and HTTP/2; a rejected one is not stored"
 
 
+def error_pages(bodies):
+    """The server of an error's page receives a request without a body, and does not wait for one."""
+    bodies.serve_gateways()
+    texts = [(b"caf\xff", "text/plain"), (b"x" * 5000 + b"\xff" + b"x" * 50_000, "text/plain"), (b"x" * 5000, "text/plain; charset=latin1")]
+
+    def one(index, case, way):
+        page, settings, buffering = PAGES[index]
+        body, content_type = case
+        case = (page, settings, buffering, way, len(body))
+        number, status, text = bodies.send(way, f"/page/{index}/", body, content_type=content_type)
+        assert status == 200, (case, status, text)
+        if page == "@fastcgi":
+            answer = json.loads(text)
+            assert (answer["lengths"][0], answer["body"]) == ("0", ""), (case, answer)
+            return
+        request = bodies.copies.take(number)
+        assert request.start.split()[0] == ("GET" if page == "/page" else "POST"), (case, request)
+        assert request.complete and request.body == b"" and request.header("content-length") == "0", (case, request)
+        assert request.header("transfer-encoding") is None, (case, request)
+
+    cases = list(itertools.product(range(len(PAGES)), texts, OF_REJECTED))
+    parallel(one, cases, workers=4)
+    lost = 0
+    for index, _ in itertools.product((0, 4), range(20)):
+        with connect(bodies.port) as connection:
+            head = f"POST /page/{index}/ HTTP/1.1\r\nhost: a\r\nx-number: {next(numbers)}\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n"
+            with contextlib.suppress(OSError):
+                connection.sendall(head.encode() + b"4\r\ncaf\xff\r\n")
+                for _ in range(20):
+                    connection.sendall(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+            response = Reader(connection).message(is_response=True)
+            lost += response is None or response.status != 200 or not response.complete
+    assert lost == 0, f"{lost} of 40 clients lost the response"
+    return f"{len(cases)} requests to the pages of a server; 40 clients that send on read the response"
+
+
 def no_alert(bodies):
     errors = bodies.nginx.errors()
     assert not errors, errors[:3]
@@ -255,5 +302,6 @@ BODY_ROWS = [
     ("nginx: copies of a request", subrequests),
     *[(f"nginx: {title}", gateway(name)) for title, name in (("FastCGI", "fastcgi"), ("SCGI", "scgi"), ("uwsgi", "uwsgi"))],
     ("nginx: WebDAV", dav),
+    ("nginx: error_page of a server", error_pages),
     ("nginx: the log of these rows", no_alert),
 ]

@@ -85,7 +85,7 @@ pub(crate) unsafe fn of_response<'f>(
 /// # Safety
 ///
 /// `r` is a request, and no reference to its list is used after the call.
-pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[String]) -> Option<()> {
+pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[impl AsRef<str>]) -> Option<()> {
     if names.is_empty() {
         return Some(());
     }
@@ -93,7 +93,7 @@ pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[Stri
     unsafe {
         let list = &mut (*r).headers_in.headers;
         let is_kept = |field: &&mut ngx_table_elt_t| {
-            !names.iter().any(|name| bytes(field.key).eq_ignore_ascii_case(name.as_bytes()))
+            !names.iter().any(|name| bytes(field.key).eq_ignore_ascii_case(name.as_ref().as_bytes()))
         };
         let capacity = entries(list).count().max(1);
         let first: *mut ngx_table_elt_t = ngx_palloc((*r).pool, capacity * list.size).cast();
@@ -106,7 +106,7 @@ pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[Stri
         list.part = ngx_list_part_t { elts: first.cast(), nelts: len, next: ptr::null_mut() };
         (list.last, list.nalloc) = (&raw mut list.part, capacity);
         for name in names {
-            forget_variable(r, name);
+            forget_variable(r, name.as_ref());
         }
     }
     Some(())

@@ -5,7 +5,7 @@ use utf8_codec::http::MessageKind;
 
 use super::state::{NEXT, Shared, checked, keep_answer, log_line, panicked, shared};
 use crate::exchange::Request;
-use crate::ffi::chain::{Chain, Inserted, rewrite, slices};
+use crate::ffi::chain::{Chain, Inserted, consume, rewrite, slices};
 use crate::ffi::fields::{of_request, remove_of_request, set_length_of_request};
 use crate::ffi::{DECLINED, ERROR, guard};
 
@@ -44,8 +44,16 @@ pub(super) unsafe extern "C" fn before_content(r: *mut ngx_http_request_t) -> ng
 }
 
 pub(super) unsafe extern "C" fn body_filter(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t {
+    let on_panic = || {
+        // SAFETY: the pointers are those of the hook.
+        unsafe {
+            let status = panicked(r);
+            remove_body(r);
+            status
+        }
+    };
     // SAFETY: the pointers are those of the hook.
-    guard(|| unsafe { check(r, from) }, || unsafe { panicked(r) })
+    guard(|| unsafe { check(r, from) }, || guard(on_panic, || ERROR))
 }
 
 unsafe fn next(r: *mut ngx_http_request_t, chain: *mut ngx_chain_t) -> ngx_int_t {
@@ -73,6 +81,11 @@ unsafe fn check(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t
         }
         let check = match &mut exchange.request {
             Request::Checked(check) if !check.is_passing() => check,
+            // The location of an `error_page` reads the body of a request that was rejected by its fields.
+            Request::Rejected(_) if (*r).internal() != 0 => {
+                drop(state);
+                return discard(r, from);
+            }
             Request::Rejected(status) => {
                 (*r).set_keepalive(0);
                 return *status as ngx_int_t;
@@ -104,6 +117,7 @@ unsafe fn check(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t
         if let Some(answer) = answer {
             // Otherwise nginx would read the rest of the body as the next request.
             (*r).set_keepalive(0);
+            remove_body(r);
             return keep_answer(r, answer);
         }
         if read.has_last && growth != 0 && grow(r, growth).is_none() {
@@ -142,5 +156,42 @@ unsafe fn grow(r: *mut ngx_http_request_t, growth: i64) -> Option<()> {
             ..0 => Some(()),
             len => set_length_of_request(r, len + growth),
         }
+    }
+}
+
+/// Drops a part of the body of a rejected request. At its end the body is empty.
+unsafe fn discard(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t {
+    // SAFETY: the pointers are those of the hook.
+    unsafe {
+        // The length is known at the end.
+        (*r).set_request_body_no_buffering(0);
+        let has_last = slices(from).has_last;
+        consume(from);
+        let mut chain = Chain::new((*r).pool);
+        if chain.end(has_last, false).is_none() {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
+        }
+        let rc = next(r, chain.first());
+        if has_last {
+            remove_body(r);
+        }
+        rc
+    }
+}
+
+/// Removes what was read of the body of a rejected request, and its length. The location of an `error_page` may pass the request
+/// to a server, which would wait for the rest.
+unsafe fn remove_body(r: *mut ngx_http_request_t) {
+    // SAFETY: a request whose body is filtered has the structure of the body. Nothing more is read.
+    unsafe {
+        let body = &mut *(*r).request_body;
+        body.bufs = core::ptr::null_mut();
+        body.temp_file = core::ptr::null_mut();
+        body.received = 0;
+        (*r).set_reading_body(0);
+        (*r).headers_in.set_chunked(0);
+        // Without memory the request fails anyway.
+        let _ = remove_of_request(r, &["transfer-encoding"]);
+        let _ = set_length_of_request(r, 0);
     }
 }
