@@ -167,7 +167,8 @@ step_program() {
     cargo vendor --quiet --manifest-path target/sarif/Cargo.toml target/sarif/vendor >/dev/null
     python_with jsonschema maturin==1.14.1 pre-commit prek
     rm -rf target/wheels
-    (cd crates/utf8-codec-cli && ../../target/python/bin/maturin build --release --locked --compatibility linux --out ../../target/wheels)
+    # As release.yml does.
+    target/python/bin/maturin build --release --locked --manifest-path crates/utf8-codec-cli/Cargo.toml --compatibility linux --out target/wheels
     target/python/bin/python .ci/try_check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/wheels target/python/bin
 }
 
