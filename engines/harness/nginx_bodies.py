@@ -105,10 +105,10 @@ class Bodies:
         program = shutil.which("uwsgi_python3") or shutil.which("uwsgi_python311")
         if program is None:
             raise programs.Unavailable("uWSGI is not installed: apt install uwsgi-plugin-python3")
-        sockets = [f"--{kind}=127.0.0.1:{self.gateways[name]}" for kind, name in (("fastcgi-socket", "fastcgi"), ("scgi-socket", "scgi"), ("uwsgi-socket", "uwsgi"))]
-        command = [program, *sockets, f"--wsgi-file={PEER}", "--master", "--die-on-term", "--processes=4", "--disable-logging", f"--socket-timeout={e.PATIENCE}"]
-        log = open(self.folder / "uwsgi.log", "wb")
-        self.peer = subprocess.Popen(command, stdout=log, stderr=log)
+        sockets = [f"--{name}-socket=127.0.0.1:{port}" for name, port in self.gateways.items()]
+        options = ["--master", "--die-on-term", "--processes=4", "--disable-logging", f"--socket-timeout={e.PATIENCE}"]
+        with open(self.folder / "uwsgi.log", "wb") as log:
+            self.peer = subprocess.Popen([program, *sockets, *options, f"--wsgi-file={PEER}"], stdout=log, stderr=log)
         for port in self.gateways.values():
             e.wait(lambda: self.peer.poll() is None and is_open(port))
 
@@ -181,6 +181,15 @@ def smuggling(bodies):
             number, status, body = bodies.send(way, "/proxy/strict/", b"own")
             assert (status, body) == (200, b"own"), (name, way, "the next client has the answer to another request")
     assert "smuggled" not in bodies.upstream.requests, "the server has a request that was a part of a body"
+    # Two requests of one client, in one packet.
+    for policy in REPAIRS:
+        with connect(bodies.port) as connection:
+            head = "POST /number/%s/ HTTP/1.1\r\nhost: a\r\nx-number: 0\r\ncontent-type: text/plain\r\ncontent-length: 24\r\n\r\n" % policy
+            connection.sendall(2 * (head.encode() + b"\xff" * 20 + b"text"))
+            reader = Reader(connection)
+            for _ in range(2):
+                response = reader.message(is_response=True)
+                assert response.complete and response.body == repaired(b"\xff" * 20, policy) + b"text", (policy, response)
     return "the rest of a longer body is not a request on a kept connection"
 
 
