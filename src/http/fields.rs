@@ -25,7 +25,8 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 ///
 /// The value must be well-formed UTF-8, and so must the text of an extended value, such as the `filename*` of
 /// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a charset,
-/// so these are checked too. The URIs of `Link` (RFC 8288 §3) are not.
+/// so these are checked too. Sections such as `filename*0*` and `filename*1*` are joined (RFC 2231 §3). The URIs of `Link`
+/// (RFC 8288 §3) are not checked.
 ///
 /// # Errors
 ///

@@ -137,9 +137,11 @@ fn boundaries() {
     }
 }
 
-/// jshttp/content-disposition#138, ktor#3470.
+/// jshttp/content-disposition#138, ktor#3470, aiohttp#13500.
 #[test]
 fn extended_values() {
     let value = b"attachment; filename*=UTF-8''caf%E9.txt";
     assert_eq!(check_field("content-disposition", value).map_err(|error| error.offset), Err(32));
 }
+    let joined = b"attachment; filename*0*=UTF-8''%E2%98; filename*1*=%83.txt";
+    assert_eq!(check_field("content-disposition", joined), Ok(()));
