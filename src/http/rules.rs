@@ -223,9 +223,10 @@ impl BodyRules {
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
     /// multipart types are not checked.
     ///
-    /// A part with a `filename` is a file. A part without one is a field, whatever its own `Content-Type`
-    /// ([`with_field_types`](Self::with_field_types)). A part with an empty `filename`, which browsers send for an
-    /// input without a file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
+    /// A part with a `filename` is a file, and one with only a `filename*` (RFC 8187) in UTF-8 or ISO 8859-1. A part without
+    /// one is a field, whatever its own `Content-Type` ([`with_field_types`](Self::with_field_types)). A part with an empty
+    /// `filename`, which browsers send for an input without a file (HTML §4.10.21.8), is a field too: Django and busboy read it
+    /// as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
     /// ([`MultipartError::Malformed`](super::MultipartError::Malformed)):
@@ -234,8 +235,8 @@ impl BodyRules {
     ///   delimiter after a bare LF, Django in the middle of a line, in header fields, and before and after the parts.
     /// - Before and after the parts there are no header fields with an empty line after them: Django reads a part there.
     /// - A part has header fields (RFC 7578 §4.2), none of them folded or repeated.
-    /// - A backslash before a quote (RFC 9110 §5.6.4, HTML §4.10.21.8) and a `filename*` (RFC 8187) do not decide whether
-    ///   the part is a file.
+    /// - A backslash before a quote (RFC 9110 §5.6.4, HTML §4.10.21.8), and a `filename*` beside a `filename`, do not decide
+    ///   whether the part is a file.
     ///
     /// There is one exception: a file name that ends with a backslash is accepted as browsers send it (`filename="a\"`,
     /// HTML §4.10.21.8), although Werkzeug ignores it and reads the file as a field.

@@ -68,8 +68,7 @@ pub(super) struct PartHeaders<'f> {
     pub(super) content_type: Option<ContentType<'f>>,
     /// The `name` of `Content-Disposition`.
     pub(super) name: Option<Cow<'f, [u8]>>,
-    /// The `filename` of `Content-Disposition`. A `filename*` does not make the part a file, because RFC 7578 §4.2 forbids
-    /// it and some readers ignore it.
+    /// The `filename` of `Content-Disposition`, or its `filename*` if that is the only one.
     pub(super) file_name: Option<Cow<'f, [u8]>>,
     /// The position of a `Content-Transfer-Encoding` that changes the bytes (RFC 7578 §4.7). Some readers decode
     /// `base64` or `quoted-printable`, so the text that they read is not the one that would be checked.
