@@ -43,7 +43,7 @@ pub enum BodyKind {
     FormData,
     /// The body is text in another charset and is transcoded to UTF-8.
     Transcode,
-    /// The strings of the body are checked: a protobuf message, or those of gRPC.
+    /// The strings of the body are checked: a protobuf message, or those of gRPC, gRPC-Web or a stream of Connect.
     #[cfg(feature = "protobuf")]
     Protobuf,
 }

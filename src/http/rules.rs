@@ -39,7 +39,7 @@ use crate::text::TextDecoder;
 /// | `multipart/form-data` | passes | passes | [`with_form_data`](Self::with_form_data) |
 /// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`with_length_prefixed`](Self::with_length_prefixed) |
 /// | JSON in UTF-8, its strings | not checked | not checked | [`with_json_strings`](Self::with_json_strings) |
-/// | protobuf messages, gRPC with protobuf | passes | passes | `with_protobuf`, `with_protobuf_types` |
+/// | protobuf messages; gRPC, gRPC-Web and Connect with protobuf | passes | passes | `with_protobuf`, `with_protobuf_types` |
 /// | any other type | passes | passes | [`with_text_types`](Self::with_text_types) |
 ///
 /// # Charset
@@ -211,9 +211,9 @@ impl BodyRules {
 
     /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams
     /// ([`is_length_prefixed`](crate::content_type::is_length_prefixed)), also with a
-    /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are never checked or
-    /// changed, because a binary length precedes each message. By default they pass, as other types that are not text
-    /// do. With [`UncheckablePolicy::Reject`] the message is rejected with `415`.
+    /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are not checked or
+    /// changed, because a binary length precedes each message, except for those with protobuf and its schema. By default they
+    /// pass, as other types that are not text do. With [`UncheckablePolicy::Reject`] the message is rejected with `415`.
     #[must_use]
     pub const fn with_length_prefixed(mut self, bodies: UncheckablePolicy) -> Self {
         self.length_prefixed = bodies;
@@ -260,12 +260,18 @@ impl BodyRules {
         self
     }
 
-    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. They are
-    /// the bodies with the type `application/protobuf` or `application/x-protobuf`, which are one message, and with
-    /// `application/grpc` or `application/grpc+proto`. For paths with other types, use
-    /// [`with_protobuf_types`](Self::with_protobuf_types).
+    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. For paths
+    /// with other types, use [`with_protobuf_types`](Self::with_protobuf_types).
     ///
-    /// A compressed message of gRPC is rejected or passes like a [content coding](Self::with_content_codings). A rejected
+    /// | body | type: `application/` and |
+    /// |---|---|
+    /// | one message | `protobuf`, `x-protobuf`, `proto`, and `vnd.google.protobuf` without an `encoding` or with `binary` |
+    /// | gRPC | `grpc`, `grpc+proto` |
+    /// | gRPC-Web; its frame of trailers is not checked | `grpc-web`, `grpc-web+proto` |
+    /// | the same in base64 | `grpc-web-text`, `grpc-web-text+proto` |
+    /// | a stream of Connect; the JSON at its end is checked as text | `connect+proto` |
+    ///
+    /// A compressed message of a stream is rejected or passes like a [content coding](Self::with_content_codings). A rejected
     /// message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
     /// applies to a body that a layer of [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
     #[cfg(feature = "protobuf")]
