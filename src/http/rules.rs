@@ -27,6 +27,7 @@ use crate::text::TextDecoder;
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
 /// | a text type ([`is_text_type`](crate::content_type::is_text_type)), UTF-8 or no `charset` | checked | checked | [`with_text_types`](Self::with_text_types), [`with_missing_charset`](Self::with_missing_charset) |
+/// | another type that declares UTF-8, as in `application/vnd.x; charset=utf-8` | checked | checked | [`with_text_types`](Self::with_text_types) |
 /// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
 /// | a text type in another charset, also one that the document declares | `415` | passes | [`with_other_charset`](Self::with_other_charset) |
 /// | a text type in US-ASCII | checked as ASCII | passes | [`with_other_charset`](Self::with_other_charset) |

@@ -225,7 +225,7 @@ const fn document(kind: TextKind) -> Option<DocumentKind> {
         TextKind::Xml => Some(DocumentKind::Xml),
         TextKind::Html => Some(DocumentKind::Html),
         TextKind::Css => Some(DocumentKind::Css),
-        TextKind::Charset | TextKind::Utf8 | TextKind::Json => None,
+        TextKind::Charset | TextKind::Utf8 | TextKind::Json | TextKind::Form => None,
     }
 }
 
