@@ -57,7 +57,8 @@ use crate::text::TextDecoder;
 /// UTF-16 declaration in ASCII cannot be true and means UTF-8. The parts of a `multipart/form-data` are not searched.
 ///
 /// With `charset=utf-8` nothing is searched. A BOM of UTF-16, which for readers has precedence over the parameter
-/// (RFC 7303 §3, HTML §13.2.3.1), is then ill-formed UTF-8. With another charset a BOM counts where the body is transcoded.
+/// (RFC 7303 §3, HTML §13.2.3.1), is then ill-formed UTF-8. With another charset a BOM counts where the body is transcoded,
+/// for all types ("decode" in the WHATWG Encoding Standard).
 ///
 /// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts
 /// (HTML §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.

@@ -389,10 +389,14 @@ fn a_transcoded_document_has_a_charset_parameter() {
     let unknown = b"<?xml version='1.0' encoding='klingon'?>";
     let reason = Reason::DeclaredCharset { offset: 30 };
     assert_eq!(check(&rules, "text/xml", unknown), (Vec::new(), Some(reason)));
-    // A BOM has precedence over the parameter in documents, and not in plain text.
-    let bom = b"\xFF\xFEa\0\xE9\0";
-    assert_eq!(check(&rules, "text/html; charset=sjis", bom), ("aé".into(), None));
-    assert_eq!(check(&rules, "text/plain; charset=latin1", b"\xFF\xFE"), ("ÿþ".into(), None));
+    // A BOM has precedence over the parameter ("decode" in the WHATWG Encoding Standard).
+    for content_type in ["text/html; charset=sjis", "text/plain; charset=latin1", "text/csv; charset=koi8-r"]
+    {
+        for bom in [b"\xFF\xFEa\0\xE9\0", &b"\xFE\xFF\0a\0\xE9"[..], b"\xEF\xBB\xBFa\xC3\xA9"] {
+            assert_eq!(check(&rules, content_type, bom), ("aé".into(), None), "{content_type}");
+        }
+    }
+    assert_eq!(check(&rules, "text/plain; charset=latin1", b"\xFF\xE9"), ("ÿé".into(), None));
 }
 
 #[test]

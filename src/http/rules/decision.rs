@@ -165,11 +165,7 @@ impl BodyRules {
                 return Err(Reason::UnsupportedCharset);
             }
             Charset::Other(label) => {
-                let charset = match document(kind) {
-                    Some(_) => SourceCharset::for_document(label),
-                    None => SourceCharset::for_label(label),
-                };
-                let charset = charset.ok_or(Reason::UnsupportedCharset)?;
+                let charset = SourceCharset::for_label(label).ok_or(Reason::UnsupportedCharset)?;
                 Check::Transcode { charset, content_type: in_utf8(content_type) }
             }
         };
