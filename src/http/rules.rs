@@ -31,7 +31,7 @@ use crate::text::TextDecoder;
 /// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
 /// | a text type in another charset, also one that the document declares | `415` | passes | [`with_other_charset`](Self::with_other_charset) |
 /// | a text type in US-ASCII | checked as ASCII | passes | [`with_other_charset`](Self::with_other_charset) |
-/// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`with_content_codings`](Self::with_content_codings) |
+/// | a text type with a `Content-Encoding` other than `identity` | `415` | passes, unless clients ignore it | [`with_content_codings`](Self::with_content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`with_content_ranges`](Self::with_content_ranges) |
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`with_missing_content_type`](Self::with_missing_content_type) |
 /// | a malformed `Content-Type`, or two that differ | `400` | `502` | [`with_malformed_content_type`](Self::with_malformed_content_type) |
@@ -78,7 +78,8 @@ use crate::text::TextDecoder;
 ///
 /// If clients compress their requests, apply the rules after decompression, because compressed content cannot be
 /// checked. An unknown coding and a malformed range are also rejected, because the handler may ignore the field and
-/// read the body.
+/// read the body. Where codings pass, `none`, the transfer encodings of mail such as `8bit`, and labels of UTF-8 and US-ASCII
+/// are read as `identity`, as by clients.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -193,7 +194,7 @@ impl BodyRules {
     }
 
     /// Sets what happens to text with a `Content-Encoding` other than `identity`, known or not. By default the message
-    /// is rejected with `415`.
+    /// is rejected with `415`. With [`UncheckablePolicy::Pass`] it is checked if [clients ignore](Self#codings) the coding.
     #[must_use]
     pub const fn with_content_codings(mut self, codings: UncheckablePolicy) -> Self {
         self.codings = codings;

@@ -11,7 +11,7 @@ use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
 use crate::http::charset::SourceCharset;
 use crate::http::error::MultipartError;
-use crate::http::fields::ContentFields;
+use crate::http::fields::{Coding, ContentFields};
 use crate::http::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use crate::http::plan::{BodyPlan, Check, in_ascii};
 #[cfg(feature = "protobuf")]
@@ -75,13 +75,14 @@ impl BodyRules {
                 MissingContentType::Reject => return Err(Reason::MissingContentType),
             },
         };
-        if fields.is_coded() && self.codings == UncheckablePolicy::Reject {
+        let coding = fields.coding();
+        if coding != Coding::Identity && self.codings == UncheckablePolicy::Reject {
             return Err(Reason::ContentCoding);
         }
         if fields.is_range() && self.ranges == UncheckablePolicy::Reject {
             return Err(Reason::ContentRange);
         }
-        if fields.is_coded() || fields.is_range() {
+        if coding == Coding::Other || fields.is_range() {
             return Ok(self.plan(Check::Pass));
         }
         #[cfg(feature = "protobuf")]
