@@ -46,8 +46,10 @@ use crate::text::TextDecoder;
 /// # Charset
 ///
 /// The `charset` parameter has no effect on types whose standard requires UTF-8: JSON and sequences of JSON (RFC 8259
-/// sections 8.1 and 11), event streams (HTML §9.2.5), YAML, TOML and others. They are checked as UTF-8 and never
-/// transcoded.
+/// sections 8.1 and 11), event streams (HTML §9.2.5), YAML, TOML and others
+/// ([`is_text_type`](crate::content_type::is_text_type)). They are checked as UTF-8 under every setting and never transcoded.
+/// Urlencoded forms (WHATWG URL Standard §5.1) and the fields of `multipart/form-data` (RFC 7578 §5.1.2) are UTF-8 without the
+/// parameter.
 ///
 /// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
 /// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
@@ -179,7 +181,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to text without a `charset`.
+    /// Sets what happens to text without a `charset`, except for [types](Self#charset) that are UTF-8 without it.
     #[must_use]
     pub const fn with_missing_charset(mut self, missing: MissingCharset) -> Self {
         self.missing = missing;
@@ -328,8 +330,8 @@ impl BodyRules {
     /// checked.
     ///
     /// It applies to `application/json`, the suffix `+json`, lines of JSON (`application/x-ndjson`, `application/jsonl` and
-    /// others) and JSON sequences (`application/json-seq`, `+json-seq`). An unfinished escape, at most 11 bytes, is held.
-    /// The length of the body does not change, so `Content-Length` is kept.
+    /// others) and JSON sequences (`application/json-seq`, `+json-seq`), and to the fields of a form with one of these types. An
+    /// unfinished escape, at most 11 bytes, is held. The length of the body does not change, so `Content-Length` is kept.
     ///
     /// ```
     /// use utf8_codec::Subset;
