@@ -43,7 +43,7 @@ pub enum BodyKind {
     FormData,
     /// The body is text in another charset and is transcoded to UTF-8.
     Transcode,
-    /// The strings of the body are checked: a protobuf message, or those of gRPC.
+    /// The strings of the body are checked: a protobuf message, or those of gRPC, gRPC-Web or a stream of Connect.
     #[cfg(feature = "protobuf")]
     Protobuf,
 }
@@ -61,8 +61,10 @@ pub(crate) enum Check {
         content_type: Option<HeaderValue>,
     },
     UrlEncoded,
+    /// `strings` is set if the escapes in fields of JSON are checked.
     FormData {
         boundary: Boundary,
+        strings: Option<JsonStrings>,
     },
     Transcode {
         charset: SourceCharset,
@@ -150,7 +152,7 @@ impl BodyPlan {
             Check::Protobuf(_) => Change::Bytes,
             Check::Document { other, .. } if other.transcodes() => Change::Length,
             Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,
-            Check::Json(strings)
+            Check::Json(strings) | Check::FormData { strings: Some(strings), .. }
                 if keeps_bom
                     && policy == ErrorPolicy::Strict
                     && strings.escape_policy() == EscapePolicy::Replace =>

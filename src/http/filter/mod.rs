@@ -117,7 +117,9 @@ impl BodyFilter {
                 Self::of(Kind::Text(TextFilter::new(decoder).with_json_strings(*strings)))
             }
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
-            Check::FormData { boundary } => Self::of_form(boundary, rules),
+            Check::FormData { boundary, strings } => {
+                Self::of_form(boundary, &rules.clone().with_json_strings(*strings))
+            }
             Check::Document { kind, other, .. } => {
                 Self::of(Kind::Document(Box::new(DocumentStart::new(*kind, *other, decoder))))
             }
