@@ -46,7 +46,7 @@
 //! What the code for each instruction set costs and gains. A factor is the throughput divided by that of the portable kernel,
 //! on Intel Sapphire Rapids in chunks of 8 KiB: the lowest and the highest one of ASCII, English, French, Cyrillic and CJK
 //! (`benches/ratios/src/corpora.rs`), of those that the encodings have. Lines are without comments and tests, bytes those of
-//! a release build (`benches/kernel_sizes.py`). NEON was not measured on a CPU.
+//! a release build. NEON was not measured on a CPU.
 //!
 //! | family | AVX-512: lines, bytes | factor | AVX2: lines, bytes | factor | NEON: lines |
 //! |---|---|---|---|---|---|
