@@ -66,17 +66,9 @@ macro_rules! functions {
                 is_text_function: IsText,
                 /// `None` if the kernel has no vector code for it.
                 plain: Option<ValidatePlain>,
-                /// `None` if the kernel has no vector code for it.
-                #[cfg(feature = "mime")]
-                quoted: Option<DecodeQuoted>,
                 /// `None` if the kernel has only the portable loops.
                 #[cfg(feature = "transcode")]
                 utf16: Option<Utf16>,
-                /// UTF-8 to UTF-32, little-endian and big-endian. `None` if the kernel converts through UTF-16.
-                #[cfg(feature = "transcode")]
-                encode_utf32: Option<[Encode; 2]>,
-                #[cfg(feature = "transcode")]
-                units: &'static Units,
             }
         }
     };
@@ -274,36 +266,6 @@ impl LineForm {
     }
 }
 
-/// Decodes segments of quoted-printable. Stops before bytes that are no such segment, where fewer than [`WINDOW`] bytes
-/// of the input or the output remain, and at the end of `segments`. Returns the number of segments. The output after
-/// their bytes may be overwritten.
-///
-/// # Safety
-///
-/// The CPU has the instructions.
-#[cfg(feature = "mime")]
-pub(super) type DecodeQuoted =
-    unsafe fn(encoded: &[u8], output: &mut [u8], segments: &mut [Segment]) -> usize;
-
-/// The number of bytes that are read for a segment, and the maximum number of bytes in it.
-#[cfg(feature = "mime")]
-pub(crate) const WINDOW: usize = 64;
-
-/// A part of a quoted-printable body: text, escapes, soft breaks and line breaks, each of them whole. Each bit of a
-/// mask is for a byte; the lowest is for the first one.
-#[cfg(feature = "mime")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Segment {
-    /// The bytes that are decoded: those that are encoded as themselves, and the `=` of each escape.
-    pub(crate) kept: u64,
-    /// The first byte of each line break, soft or not.
-    pub(crate) ends: u64,
-    /// The LF of each line break.
-    pub(crate) feeds: u64,
-    /// The number of bytes: 62 to 64.
-    pub(crate) len: u8,
-}
-
 /// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]
 #[derive(Clone, Copy)]
@@ -316,13 +278,13 @@ pub(super) struct Utf16 {
     pub(super) decode: [Convert; 2],
 }
 
-/// Writes text as UTF-16 or UTF-32, up to its end or a character near its end. Returns the number of bytes read and the
-/// number of bytes written, at most 2 or 4 for each byte read.
+/// Writes text as UTF-16, up to its end or a character near its end. Returns the number of bytes read and the number of bytes
+/// written, at most 2 for each byte read.
 ///
 /// # Safety
 ///
 /// - The CPU has the instructions.
-/// - The output has 2 bytes for each byte of the text, or 4 for UTF-32.
+/// - The output has 2 bytes for each byte of the text.
 #[cfg(feature = "transcode")]
 pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usize);
 
@@ -334,21 +296,3 @@ pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usi
 /// The CPU has the instructions.
 #[cfg(feature = "transcode")]
 pub(super) type Convert = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
-
-/// The conversions between encodings without sequences: ISO 8859-1, windows-1252, UTF-16 and UTF-32. Each is a portable
-/// loop that is compiled for the instructions of the kernel, or vector code. They convert up to the end of a slice or to the
-/// first character that is ill-formed, or that the target does not have. The encoding of bytes is 1 for windows-1252, and
-/// 0 for ISO 8859-1. The encoding of units is UTF-16LE, UTF-16BE, UTF-32LE or UTF-32BE.
-#[cfg(feature = "transcode")]
-pub(super) struct Units {
-    /// By the encoding of the bytes, then by that of the units.
-    pub(super) widen: [[Convert; 4]; 2],
-    /// By the encoding of the bytes, then by that of the units.
-    pub(super) narrow: [[Convert; 4]; 2],
-    /// UTF-16 to UTF-32, by the byte order of the input and then of the output.
-    pub(super) from_utf16: [Convert; 4],
-    /// UTF-32 to UTF-16, by the byte order of the input and then of the output.
-    pub(super) to_utf16: [Convert; 4],
-    /// ASCII in blocks to UTF-32, up to the first block with another byte.
-    pub(super) ascii_to_utf32: [Convert; 2],
-}

@@ -2,13 +2,13 @@
 
 use super::arch;
 use super::class::Class;
+#[cfg(feature = "mime")]
+use super::functions::LineForm;
+#[cfg(feature = "transcode")]
+use super::functions::Utf16;
 use super::functions::{
     CAPACITY, Found, Index, IsText, MAX_VECTOR, MIN_PLAIN, Range, Validate, ValidatePlain, functions,
 };
-#[cfg(feature = "mime")]
-use super::functions::{DecodeQuoted, LineForm, Segment};
-#[cfg(feature = "transcode")]
-use super::functions::{Encode, Units, Utf16};
 use super::state::ScanState;
 
 /// A kernel that this CPU supports, as its index in [`arch::ALL`]. Its functions can be called, because a value of this
@@ -141,13 +141,5 @@ impl Kernel {
     pub(super) fn is_text(self, bytes: &[u8]) -> bool {
         // SAFETY: this CPU supports every `Kernel`; the length is tested first.
         bytes.len() >= 4 && unsafe { self.is_text_function()(bytes) }
-    }
-
-    /// Calls the [`DecodeQuoted`] function of this kernel. Returns 0 if it has none.
-    #[cfg(feature = "mime")]
-    #[inline]
-    pub(super) fn decode_quoted(self, encoded: &[u8], output: &mut [u8], segments: &mut [Segment]) -> usize {
-        // SAFETY: this CPU supports every `Kernel`.
-        self.quoted().map_or(0, |decode| unsafe { decode(encoded, output, segments) })
     }
 }

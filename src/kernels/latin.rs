@@ -1,9 +1,9 @@
 //! Conversions between UTF-8 and ISO 8859-1 or windows-1252.
 //!
 //! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` are those of windows-1252. UTF-8 for which the kernel has no code
-//! is converted through UTF-16, in pieces: both steps have vector code.
+//! is converted through UTF-16, in pieces.
 
-use super::arch::latin::decode_portable;
+use super::arch::latin::{decode_portable, narrow};
 use super::dispatch::Kernel;
 use super::utf16;
 
@@ -48,7 +48,6 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let narrow = kernel.units().narrow[usize::from(WINDOWS)][0];
     let (mut read, mut written) = (0, 0);
     let mut units = [[0; 2]; UNITS];
     let units = units.as_flattened_mut();
@@ -59,8 +58,7 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
         let (rest, room) = (&input[read..], &mut output[written..]);
         let len = rest.len().min(UNITS);
         let (taken, made) = utf16::encode::<false>(kernel, &rest[..len], units);
-        // SAFETY: this CPU supports every `Kernel`.
-        let (used, out) = unsafe { narrow(&units[..made], room) };
+        let (used, out) = narrow::<WINDOWS>(&units[..made], room);
         written += out;
         if used < made {
             return (read + len_in_utf_8(&units[..used]), written);

@@ -9,7 +9,6 @@
 //! | `escapes.rs` | how far the escapes of JSON are those of characters |
 //! | `masked.rs` | up to where the masked payload of a WebSocket frame is well-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
-//! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back; between UTF-8 and UTF-32 through UTF-16 |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back, mostly through UTF-16 |
 //! | `ascii.rs` | a copy of ASCII or of text of the BMP, up to the first other byte |
 //! | `copy.rs` | a copy of any bytes |
@@ -17,7 +16,6 @@
 //! | `classes.rs` | the positions of all characters of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
-//! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
 //! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
@@ -55,11 +53,8 @@
 //! | counts and positions | 94, 3,114 | not measured | 77, 9,208 | not measured | |
 //! | copies (measured with CESU-8) | 37, 2,548 | 30 to 61 | 37, 2,064 | 16 to 53 | 50 |
 //! | UTF-8 to UTF-16 and back | 256, 10,198 | 2.2 to 30 | 349, 12,958 | 1.6 to 16 | 288 |
-//! | UTF-8 and UTF-16 to UTF-32 | 176, 15,480 | 2.2 to 10 | none, through UTF-16 | 1.8 to 5 | |
 //! | single bytes to UTF-8; UTF-8 to ISO 8859-1 | 145, 7,661 | 2.8 to 12 | 61, 12,846 | 2.1 to 4.5 | |
 //! | base64 | 110, 2,770 | 5 to 8 | 93, 2,829 | 3.6 to 4.6 | 86 |
-//! | quoted-printable | that of AVX2 | 0.9 to 5 | 127, 2,592 | 0.9 to 4.3 | |
-//! | `portable/units.rs`: loops, compiled again | | 1.2 to 2.4 | | 1.3 to 2.1 | |
 
 #[cfg(feature = "codec")]
 mod append;
@@ -88,16 +83,12 @@ pub(crate) mod masked;
 #[cfg(feature = "alloc")]
 pub(crate) mod masks;
 mod positions;
-#[cfg(feature = "mime")]
-pub(crate) mod quoted;
 mod short;
 mod state;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "transcode")]
 mod utf16;
-#[cfg(feature = "transcode")]
-mod utf32;
 mod validation;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;

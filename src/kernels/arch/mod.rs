@@ -72,4 +72,4 @@ pub(super) use portable::base64;
 pub(super) use portable::count;
 pub(super) use portable::validation::validate as validate_portable;
 #[cfg(feature = "transcode")]
-pub(super) use portable::{latin, units, utf16};
+pub(super) use portable::{latin, utf16};

@@ -2,17 +2,18 @@
 
 use super::guarded::Guarded;
 use super::{CRITICAL, characters_among_zeros};
-use crate::encoding::Encoding::{self, Latin1, Utf8, Utf16Be, Utf16Le, Utf32Be, Utf32Le, Windows1252};
+use crate::encoding::Encoding::{self, Latin1, Utf8, Utf16Be, Utf16Le, Windows1252};
 use crate::encoding::windows_1252;
 use crate::kernels::arch::utf16::encode_portable;
 use crate::kernels::conversions::convert_by;
 use crate::kernels::dispatch::Kernel;
 use crate::rng::Rng;
 
-const ENCODINGS: [Encoding; 7] = [Utf8, Latin1, Windows1252, Utf16Le, Utf16Be, Utf32Le, Utf32Be];
+/// The encodings that are converted to and from UTF-8.
+const OTHERS: [Encoding; 4] = [Latin1, Windows1252, Utf16Le, Utf16Be];
 
 fn convert(kernel: Kernel, [from, to]: [Encoding; 2], input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    convert_by(kernel, from, to, input, output).expect("encodings of different widths")
+    convert_by(kernel, from, to, input, output).expect("one of them is UTF-8")
 }
 
 /// Returns the length of a code unit, and 0 for UTF-8.
@@ -20,20 +21,19 @@ fn width(encoding: Encoding) -> usize {
     match encoding {
         Utf8 => 0,
         Latin1 | Windows1252 => 1,
-        Utf16Le | Utf16Be => 2,
-        _ => 4,
+        _ => 2,
     }
 }
 
-/// Returns the pairs of encodings for which [`is_tested`] returns true. There are 36 conversions.
+/// Returns the pairs of encodings for which [`is_tested`] returns true. There are 8 conversions.
 fn pairs(is_tested: impl Fn(Encoding, Encoding) -> bool) -> Vec<[Encoding; 2]> {
-    let all = ENCODINGS.iter().flat_map(|&from| ENCODINGS.map(|to| [from, to]));
-    all.filter(|&[from, to]| width(from) != width(to) && is_tested(from, to)).collect()
+    let all = OTHERS.into_iter().flat_map(|other| [[Utf8, other], [other, Utf8]]);
+    all.filter(|&[from, to]| is_tested(from, to)).collect()
 }
 
 /// Returns the bytes in the order of the encoding. `bytes` is big-endian.
 fn order<const N: usize>(encoding: Encoding, mut bytes: [u8; N]) -> [u8; N] {
-    if matches!(encoding, Utf16Le | Utf32Le) {
+    if encoding == Utf16Le {
         bytes.reverse();
     }
     bytes
@@ -49,13 +49,12 @@ fn first(encoding: Encoding, input: &[u8]) -> Option<(char, usize)> {
         }),
         Latin1 => Some((char::from(*input.first()?), 1)),
         Windows1252 => Some((windows_1252(*input.first()?), 1)),
-        Utf16Le | Utf16Be => {
+        _ => {
             let one = unit(0)?;
             let units = if matches!(one, 0xD800..0xDC00) { vec![one, unit(2)?] } else { vec![one] };
             let character = char::decode_utf16(units.iter().copied()).next()?.ok()?;
             Some((character, 2 * units.len()))
         }
-        _ => Some((char::from_u32(u32::from_be_bytes(order(encoding, *input.first_chunk()?)))?, 4)),
     }
 }
 
@@ -70,13 +69,12 @@ fn put(encoding: Encoding, character: char, out: &mut Vec<u8>) -> Option<()> {
             let other = || (0x80..=0x9F).find(|&byte| windows_1252(byte) == character);
             out.push(if is_same { same.ok()? } else { other()? });
         }
-        Utf16Le | Utf16Be => {
+        _ => {
             let mut units = [0; 2];
             for unit in character.encode_utf16(&mut units) {
                 out.extend(order(encoding, unit.to_be_bytes()));
             }
         }
-        _ => out.extend(order(encoding, u32::from(character).to_be_bytes())),
     }
     Some(())
 }
@@ -140,10 +138,9 @@ impl Checker {
         let Some(next) = ends.get(at + 1) else { return };
         // The output space without which a conversion may stop.
         let is_early = match pair.map(width) {
-            // 2 or 4 bytes for each byte of the input; the kernels without vectors stop at the first half of the output.
+            // 2 bytes for each byte of the input; the kernels without vectors stop at the first half of the output.
             [0, 2] => read + 4 <= room / 2,
-            [0, 4] => written + 16 <= room,
-            [2 | 4, 0] => written + 4 <= room,
+            [2, 0] => written + 4 <= room,
             _ => next.1 <= room,
         };
         assert!(!is_early, "stops early: {}", context());
@@ -162,7 +159,7 @@ fn check_characters(is_tested: impl Fn(char) -> bool) {
         let last = if pair.iter().any(|&it| width(it) == 1) { '\u{2122}' } else { char::MAX };
         let mut bytes = Vec::new();
         // Both byte orders have the same code.
-        let step = if pair.iter().any(|it| matches!(it, Utf16Be | Utf32Be)) { 7 } else { 1 };
+        let step = if pair.contains(&Utf16Be) { 7 } else { 1 };
         for character in ('\0'..=last).filter(|&character| is_tested(character)).step_by(step).chain([last]) {
             if pair.iter().all(|&encoding| put(encoding, character, &mut bytes).is_some()) {
                 text.push(character);
@@ -216,11 +213,6 @@ fn critical(encoding: Encoding) -> Vec<Vec<u8>> {
             all.extend([[0xDC00, 0xD800], [0xD800, 0xD800], [0xDBFF, 0xE000]].map(|pair| units(&pair)));
             all.push(vec![0xD8]);
         }
-        Utf32Le | Utf32Be => {
-            let values = [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x11_0000, 0x1_D800, 0x7FFF_FFFF, u32::MAX];
-            all.extend(values.map(|value| order(encoding, value.to_be_bytes()).to_vec()));
-            all.extend([vec![0; 3], vec![0xFF]]);
-        }
         _ => {}
     }
     all
@@ -267,7 +259,7 @@ fn single_bytes_have_every_value_in_every_part_of_a_vector() {
 #[cfg_attr(miri, ignore = "hours")]
 fn every_code_unit_is_converted_or_stops_a_conversion() {
     let mut checker = Checker::new();
-    for pair in pairs(|from, to| width(to) == 1 && !matches!(from, Utf16Be | Utf32Be)) {
+    for pair in pairs(|from, to| width(to) == 1 && from != Utf16Be) {
         let filler = encoded(pair[0], "a");
         // Above the characters of both encodings a part.
         for value in (0..0x2200).chain((0x2200..=0xFFFF).step_by(31)) {
@@ -284,26 +276,6 @@ fn every_code_unit_is_converted_or_stops_a_conversion() {
             let (unit, before) = (order(pair[0], half.to_be_bytes()), usize::from(half) % 70);
             let filler = encoded(pair[0], FILLERS[before % 4]);
             checker.check(pair, &[&filler.repeat(before)[..], &unit, &filler.repeat(70)].concat());
-        }
-    }
-}
-
-/// All values up to 0x20_0000, and values with each of the high halves above. Either all values of a block are scalar
-/// values, or none is.
-#[test]
-#[cfg_attr(miri, ignore = "hours")]
-fn every_value_that_is_not_a_scalar_value_stops_the_conversion() {
-    let mut out = [0; 128];
-    let blocks = (0..0x20_0000).step_by(16);
-    let higher = (0x20_u32..=0xFFFF).map(|high| high << 16 | [0, 0xD800, 0xFFF0][high as usize % 3]);
-    for start in blocks.chain(higher) {
-        let stop = if char::from_u32(start).is_some() { 64 } else { 0 };
-        let values: [[u8; 4]; 16] = core::array::from_fn(|i| (start + i as u32).to_le_bytes());
-        for kernel in Kernel::available() {
-            for to in [Utf8, Utf16Le] {
-                let (read, _) = convert(kernel, [Utf32Le, to], values.as_flattened(), &mut out);
-                assert_eq!(read, stop, "{kernel:?} {to} {start:X}");
-            }
         }
     }
 }

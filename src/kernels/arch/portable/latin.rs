@@ -1,5 +1,5 @@
-//! ISO 8859-1 and windows-1252 to UTF-8 on every target: ASCII in blocks, and a table for other bytes. The bytes of the
-//! characters of windows-1252.
+//! ISO 8859-1 and windows-1252 on every target: to UTF-8, with ASCII in blocks and a table for other bytes, and from UTF-16. The
+//! bytes of the characters of windows-1252.
 
 use crate::encoding::windows_1252;
 
@@ -121,4 +121,64 @@ pub(super) fn windows_1252_byte(value: u32) -> Option<u8> {
         return (byte != 0).then_some(byte);
     }
     SINGLES.iter().find(|&&(single, _)| single == value).map(|&(_, byte)| byte)
+}
+/// The UTF-16 code unit of each byte of windows-1252.
+#[cfg(utf8_codec_vectors = "x86_64")]
+pub(in crate::kernels) static WINDOWS_1252_UNITS: [u16; 256] = {
+    let mut units = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        units[byte] = windows_1252(byte as u8) as u16;
+        byte += 1;
+    }
+    units
+};
+
+/// The number of code units that are tested at once. The loop has no branch for a single one, so that the compiler uses vectors.
+const UNITS: usize = 64;
+
+/// Reads little-endian UTF-16 and writes single bytes while there is input and output space. Stops at a character that the
+/// encoding does not have, and at ill-formed input. Returns the number of bytes read and the number of bytes written. Output
+/// after them may be overwritten.
+pub(in crate::kernels) fn narrow<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    let (input, _) = input.as_chunks::<2>();
+    let mut done = 0;
+    while let Some(block) = input[done..].first_chunk::<UNITS>()
+        && let Some(room) = output[done..].first_chunk_mut::<UNITS>()
+    {
+        let mut any = false;
+        for (bytes, room) in block.iter().zip(room) {
+            let unit = u16::from_le_bytes(*bytes);
+            // In windows-1252 the bytes `80..=9F` are other characters.
+            any |= (unit > 0xFF) | (WINDOWS & (unit ^ 0x80 < 0x20));
+            *room = unit as u8;
+        }
+        if !any {
+            done += UNITS;
+            continue;
+        }
+        // Converts one character by itself. Those before it are written.
+        let is_other = |bytes: &[u8; 2]| !matches!(u16::from_le_bytes(*bytes), 0..0x80 | 0xA0..=0xFF);
+        done += block.iter().position(is_other).unwrap_or(0);
+        match byte_of::<WINDOWS>(u16::from_le_bytes(input[done])) {
+            Some(byte) => output[done] = byte,
+            None => return (done * 2, done),
+        }
+        done += 1;
+    }
+    for (bytes, room) in input[done..].iter().zip(&mut output[done..]) {
+        let Some(byte) = byte_of::<WINDOWS>(u16::from_le_bytes(*bytes)) else { break };
+        *room = byte;
+        done += 1;
+    }
+    (done * 2, done)
+}
+
+/// Returns the byte of a character, or `None` if the encoding does not have it.
+fn byte_of<const WINDOWS: bool>(unit: u16) -> Option<u8> {
+    match unit {
+        0..0x80 => Some(unit as u8),
+        _ if WINDOWS => windows_1252_byte(unit.into()),
+        _ => u8::try_from(unit).ok(),
+    }
 }

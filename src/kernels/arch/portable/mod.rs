@@ -9,10 +9,6 @@ pub(in crate::kernels) mod escapes;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
-#[cfg(all(feature = "mime", utf8_codec_vectors = "x86_64"))]
-pub(in crate::kernels) mod quoted;
-#[cfg(feature = "transcode")]
-pub(in crate::kernels) mod units;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 pub(in crate::kernels) mod validation;
@@ -51,8 +47,6 @@ const FUNCTIONS: Functions = Functions {
     decode_base64_lines: |encoded, output, form| {
         base64::decode_lines(encoded, output, form, base64::decode_groups)
     },
-    #[cfg(feature = "mime")]
-    quoted: None,
     find_all: positions::find_all,
     find_class: classes::find_class,
     escapes_len: |_| 0,
@@ -60,13 +54,9 @@ const FUNCTIONS: Functions = Functions {
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]
-    encode_utf32: None,
-    #[cfg(feature = "transcode")]
     decode_latin: [latin::decode_portable::<false>, latin::decode_portable::<true>],
     #[cfg(feature = "transcode")]
     encode_latin: |_, _| (0, 0),
     #[cfg(feature = "transcode")]
     copy_below: [|_, _| 0; 4],
-    #[cfg(feature = "transcode")]
-    units: &units::UNITS,
 };

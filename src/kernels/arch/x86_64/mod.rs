@@ -70,8 +70,6 @@ macro_rules! functions {
             decode_base64: $kernel::base64::decode_groups,
             #[cfg(feature = "mime")]
             decode_base64_lines: $kernel::base64::decode_lines,
-            #[cfg(feature = "mime")]
-            quoted: Some(avx2::quoted::decode_segments),
             find_all: $kernel::positions::find_all,
             find_class: $kernel::classes::find_class,
             escapes_len: $kernel::positions::escapes_len,
@@ -96,10 +94,6 @@ macro_rules! functions {
                 ],
                 decode: [$kernel::utf16::decode::<false>, $kernel::utf16::decode::<true>],
             }),
-            #[cfg(feature = "transcode")]
-            encode_utf32: $kernel::ENCODE_UTF32,
-            #[cfg(feature = "transcode")]
-            units: &$kernel::UNITS,
         }
     };
 }

@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::utf16::{decode_in_bmp, decode_one_or_two, load};
-use crate::kernels::arch::portable::units::WINDOWS_1252;
+use crate::kernels::arch::portable::latin::WINDOWS_1252_UNITS;
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
@@ -85,7 +85,7 @@ unsafe fn decode_windows_1252([low, high]: [__m256i; 2], mut c1: u32, out: *mut 
         _mm256_storeu_si256(units.as_mut_ptr().add(WIDTH / 2).cast(), high);
         while c1 != 0 {
             let unit = &mut units[c1.trailing_zeros() as usize % WIDTH];
-            *unit = WINDOWS_1252[usize::from(*unit as u8)];
+            *unit = WINDOWS_1252_UNITS[usize::from(*unit as u8)];
             c1 &= c1 - 1;
         }
         let len = decode_in_bmp(load(units.as_ptr().cast()), out);

@@ -15,8 +15,6 @@ pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
 pub(super) mod positions;
-#[cfg(feature = "mime")]
-pub(super) mod quoted;
 #[cfg(feature = "transcode")]
 pub(super) mod to_utf16;
 #[cfg(feature = "transcode")]
@@ -28,17 +26,6 @@ use crate::kernels::arch::vector::{
     self, LAST_TO_FRONT, Masked, Vector, entries, entry_methods, plain_entries,
 };
 use crate::kernels::state::Carry;
-#[cfg(feature = "transcode")]
-use crate::kernels::{
-    arch::portable::units::units,
-    functions::{Encode, Units},
-};
-
-#[cfg(feature = "transcode")]
-pub(super) const ENCODE_UTF32: Option<[Encode; 2]> = None;
-
-#[cfg(feature = "transcode")]
-pub(super) static UNITS: Units = units!("avx2,bmi1,popcnt");
 
 /// A lead byte without a continuation byte after it.
 const TOO_SHORT: u8 = 1 << 0;

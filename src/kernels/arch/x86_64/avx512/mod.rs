@@ -15,33 +15,12 @@ pub(super) mod positions;
 pub(super) use utf16 as to_utf16;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
-#[cfg(feature = "transcode")]
-pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 
 use crate::kernels::arch::vector::{self, Masked, Vector, entries, entry_methods, plain_entries};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::state::Carry;
-#[cfg(feature = "transcode")]
-use crate::kernels::{
-    arch::portable::units::units,
-    functions::{Encode, Units},
-};
-
-#[cfg(feature = "transcode")]
-pub(super) const ENCODE_UTF32: Option<[Encode; 2]> = Some([utf32::encode::<false>, utf32::encode::<true>]);
-
-#[cfg(feature = "transcode")]
-pub(super) static UNITS: Units = Units {
-    from_utf16: [
-        utf32::from_utf16::<false, false>,
-        utf32::from_utf16::<false, true>,
-        utf32::from_utf16::<true, false>,
-        utf32::from_utf16::<true, true>,
-    ],
-    ..units!("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")
-};
 
 entries!(Zmm, by_due_bytes, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2");
 
