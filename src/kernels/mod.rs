@@ -12,12 +12,11 @@
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back, mostly through UTF-16 |
 //! | `ascii.rs` | a copy of ASCII or of text of the BMP, up to the first other byte |
 //! | `copy.rs` | a copy of any bytes |
-//! | `conversions.rs` | selects one of these; UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
+//! | `conversions.rs` | selects one of these by a pair of encodings |
 //! | `classes.rs` | the positions of all characters of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
-//! | `masks.rs` | the classes of the bytes of a word, for an index of lines |
 //! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
@@ -80,8 +79,6 @@ mod kernel;
 #[cfg(feature = "transcode")]
 mod latin;
 pub(crate) mod masked;
-#[cfg(feature = "alloc")]
-pub(crate) mod masks;
 mod positions;
 mod short;
 mod state;
