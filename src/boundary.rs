@@ -34,10 +34,9 @@
 //!
 //! None, `no_std`.
 
-use crate::encoding::{Sequence, UTF_8, is_continuation};
-
-/// The maximum number of continuation bytes of a character.
-const MAX_CONTINUATIONS: usize = 3;
+use crate::kernels;
+use crate::kernels::boundary::{MAX_CONTINUATIONS, floor};
+use crate::kernels::grammar::{Sequence, UTF_8, is_continuation};
 
 /// Returns the last character boundary at or before `index`. An `index` after the end counts as the end.
 ///
@@ -49,12 +48,7 @@ const MAX_CONTINUATIONS: usize = 3;
 /// ```
 #[must_use]
 pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
-    let index = index.min(bytes.len());
-    let inside = (0..MAX_CONTINUATIONS).take_while(|&back| {
-        let byte = index.checked_sub(back).and_then(|at| bytes.get(at));
-        byte.is_some_and(|&byte| is_continuation(byte))
-    });
-    index.saturating_sub(inside.count())
+    floor(bytes, index)
 }
 
 /// Returns the first character boundary at or after `index`. An `index` after the end counts as the end.
@@ -96,9 +90,7 @@ pub fn unfinished_len(bytes: &[u8]) -> usize {
 /// ```
 #[must_use]
 pub fn truncate(text: &str, max: usize) -> &str {
-    // `floor_boundary` returns a character boundary of the text, so the fallback is never used. Indexing would compile
-    // code that panics.
-    text.get(..floor_boundary(text.as_bytes(), max)).unwrap_or(text)
+    kernels::boundary::truncate(text, max)
 }
 
 /// Returns the number of continuation bytes at the start of `bytes`, at most 3.

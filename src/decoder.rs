@@ -6,9 +6,9 @@ use core::iter::FusedIterator;
 
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
-use crate::encoding::UTF_8;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::kernels::classes::{self, Class};
+use crate::kernels::grammar::UTF_8;
 use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
@@ -360,7 +360,7 @@ fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
         },
         TextEnd::IllFormed(rest) => {
             let (len, kind) = UTF_8.walk(rest);
-            (len as u8, kind)
+            (len as u8, kind.map(ErrorKind::of))
         }
     };
     Err(Utf8Error::new(text.len() as u64, kind.unwrap_or(ErrorKind::Truncated), len))

@@ -5,6 +5,7 @@ use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
 use crate::encoding::names::Encoding;
+use crate::kernels::grammar::Kind;
 
 kinds! {
     /// Why a sequence is an error.
@@ -60,6 +61,22 @@ kinds! {
 }
 
 const KIND_NAMES: [&str; ErrorKind::ALL.len()] = names_of!(ErrorKind, as_str);
+
+impl ErrorKind {
+    /// Returns the kind that a grammar names.
+    #[inline]
+    pub(crate) const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::InvalidLead => Self::InvalidLead,
+            Kind::UnexpectedContinuation => Self::UnexpectedContinuation,
+            Kind::MissingContinuation => Self::MissingContinuation,
+            Kind::Overlong => Self::Overlong,
+            Kind::Surrogate => Self::Surrogate,
+            Kind::AboveMax => Self::AboveMax,
+            Kind::Truncated => Self::Truncated,
+        }
+    }
+}
 
 impl FromStr for ErrorKind {
     type Err = UnknownName;

@@ -2,28 +2,32 @@
 
 use super::dispatch::Kernel;
 use super::{latin, utf16};
-use crate::encoding::Encoding;
+
+/// An encoding that a kernel converts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Utf8,
+    Utf16Le,
+    Utf16Be,
+    Latin1,
+    Windows1252,
+}
 
 /// Converts to or from UTF-8 while there is input and output space. Stops at ill-formed input, and at a character that the target
 /// does not have. Returns the number of bytes read and the number of bytes written. Output after them may be overwritten.
-/// Returns `None` for other encodings.
-pub(crate) fn convert(
-    from: Encoding,
-    to: Encoding,
-    input: &[u8],
-    output: &mut [u8],
-) -> Option<(usize, usize)> {
+/// Returns `None` for other pairs.
+pub(crate) fn convert(from: Form, to: Form, input: &[u8], output: &mut [u8]) -> Option<(usize, usize)> {
     convert_by(Kernel::in_use(), from, to, input, output)
 }
 
 pub(super) fn convert_by(
     kernel: Kernel,
-    from: Encoding,
-    to: Encoding,
+    from: Form,
+    to: Form,
     input: &[u8],
     output: &mut [u8],
 ) -> Option<(usize, usize)> {
-    use Encoding::{Latin1, Utf8, Utf16Be, Utf16Le, Windows1252};
+    use Form::{Latin1, Utf8, Utf16Be, Utf16Le, Windows1252};
     let convert = match (from, to) {
         (Utf8, Latin1) => latin::encode::<false>,
         (Utf8, Windows1252) => latin::encode::<true>,

@@ -82,7 +82,7 @@
 //! - After a mark the results have no meaning, because the stream was not well-formed so far. Only the first mark is
 //!   used.
 //! - The mark is where the stream became ill-formed. It is not the start of the ill-formed sequence, and it does not
-//!   contain the error kind. [`encoding`](crate::encoding) finds both from the bytes of the sequence, which are at most
+//!   contain the error kind. [`grammar`](super::grammar) finds both from the bytes of the sequence, which are at most
 //!   4.
 //!
 //! A test in this file compares the formula with the three cases above for all 2^32 quadruples `(p3, p2, p1, x)`. If
@@ -252,7 +252,7 @@ pub(super) fn is_wrong(due: bool, p1: u8, x: u8) -> bool {
 /// Whether the lead byte does not allow `x` as its second byte, or allows no second byte.
 #[cfg(test)]
 pub(super) fn is_forbidden(lead: u8, x: u8) -> bool {
-    use crate::encoding::{State, Step, UTF_8};
+    use crate::kernels::grammar::{State, Step, UTF_8};
     match UTF_8.step(State::BOUNDARY, lead) {
         Step::To(state) => matches!(UTF_8.step(state, x), Step::Rejected(_)),
         Step::Rejected(_) => true,
@@ -262,7 +262,7 @@ pub(super) fn is_forbidden(lead: u8, x: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encoding::{State, Step, UTF_8};
+    use crate::kernels::grammar::{State, Step, UTF_8};
 
     /// A state of the grammar, or the state after a byte that is never a lead byte, which the formula marks one byte
     /// later.

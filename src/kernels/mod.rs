@@ -19,10 +19,13 @@
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
+//! | `grammar.rs` | the rows of UTF-8, and the state machine that rows are compiled to |
+//! | `boundary.rs` | the start of the character at an index |
+//! | `windows_1252.rs` | the characters of windows-1252 |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
-//! The kind of an ill-formed sequence is not determined here. [`encoding`](crate::encoding) does that from the bytes of
-//! the sequence, which are at most 4.
+//! A kernel does not determine the kind of an ill-formed sequence. `grammar.rs` does that from the bytes of the sequence, which
+//! are at most 4.
 //!
 //! These modules use the following ones:
 //!
@@ -62,6 +65,7 @@ mod arch;
 pub(crate) mod ascii;
 #[cfg(feature = "mime")]
 pub(crate) mod base64;
+pub(crate) mod boundary;
 mod class;
 pub(crate) mod classes;
 #[cfg(feature = "transcode")]
@@ -74,6 +78,7 @@ mod dispatch;
 pub(crate) mod escapes;
 mod formula;
 mod functions;
+pub(crate) mod grammar;
 #[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
 mod kernel;
 #[cfg(feature = "transcode")]
@@ -87,6 +92,7 @@ mod tests;
 #[cfg(feature = "transcode")]
 mod utf16;
 mod validation;
+pub(crate) mod windows_1252;
 #[cfg(feature = "alloc")]
 pub(crate) mod words;
 

@@ -5,7 +5,7 @@ use super::dispatch::Kernel;
 use super::functions::Utf16;
 use super::state::AtBoundary;
 use super::validation::prefix;
-use crate::boundary::truncate;
+use crate::kernels::boundary::truncate;
 
 /// The number of bytes that are validated at a time and then read again. They fit in the L1 cache.
 const PAGE: usize = 4 * 1024;

@@ -87,7 +87,7 @@ const fn stops(word: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::encoding::UTF_8;
+    use crate::kernels::grammar::UTF_8;
 
     #[test]
     fn pairs_are_as_long_as_the_well_formed_sequences_of_two_bytes() {

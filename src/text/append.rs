@@ -12,9 +12,9 @@ use super::decoder::{TextDecoder, VALIDATED_FOR_SUBSET};
 use super::pieces::{TextPiece, repair};
 use crate::boundary::floor_boundary;
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
-use crate::encoding::UTF_8;
-use crate::error::Utf8Error;
+use crate::error::{ErrorKind, Utf8Error};
 use crate::kernels::copy::COPIED_AT_ONCE;
+use crate::kernels::grammar::UTF_8;
 use crate::kernels::words::{self, STEP, STRETCH};
 use crate::policy::{Policies, ShortStr};
 
@@ -250,6 +250,7 @@ fn one_by_one(
             continue;
         };
         clean_steps = 0;
+        let kind = ErrorKind::of(kind);
         let error = Utf8Error::new(offset.wrapping_add((taken - bytes) as u64), kind, bytes as u8);
         policies.count(error);
         sink.error(error);

@@ -5,8 +5,8 @@ use core::fmt::{self, Write};
 
 use super::error::FrameError;
 use super::header::{FrameHeader, MAX_CONTROL, Opcode};
-use crate::boundary::truncate;
 use crate::decoder::from_utf8;
+use crate::kernels::boundary::truncate;
 use crate::validator::Mask;
 
 /// A close frame: a code and a reason. Stored inline.

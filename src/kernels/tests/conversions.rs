@@ -2,22 +2,22 @@
 
 use super::guarded::Guarded;
 use super::{CRITICAL, characters_among_zeros};
-use crate::encoding::Encoding::{self, Latin1, Utf8, Utf16Be, Utf16Le, Windows1252};
-use crate::encoding::windows_1252;
 use crate::kernels::arch::utf16::encode_portable;
+use crate::kernels::conversions::Form::{self, Latin1, Utf8, Utf16Be, Utf16Le, Windows1252};
 use crate::kernels::conversions::convert_by;
 use crate::kernels::dispatch::Kernel;
+use crate::kernels::windows_1252::windows_1252;
 use crate::rng::Rng;
 
 /// The encodings that are converted to and from UTF-8.
-const OTHERS: [Encoding; 4] = [Latin1, Windows1252, Utf16Le, Utf16Be];
+const OTHERS: [Form; 4] = [Latin1, Windows1252, Utf16Le, Utf16Be];
 
-fn convert(kernel: Kernel, [from, to]: [Encoding; 2], input: &[u8], output: &mut [u8]) -> (usize, usize) {
+fn convert(kernel: Kernel, [from, to]: [Form; 2], input: &[u8], output: &mut [u8]) -> (usize, usize) {
     convert_by(kernel, from, to, input, output).expect("one of them is UTF-8")
 }
 
 /// Returns the length of a code unit, and 0 for UTF-8.
-fn width(encoding: Encoding) -> usize {
+fn width(encoding: Form) -> usize {
     match encoding {
         Utf8 => 0,
         Latin1 | Windows1252 => 1,
@@ -26,13 +26,13 @@ fn width(encoding: Encoding) -> usize {
 }
 
 /// Returns the pairs of encodings for which [`is_tested`] returns true. There are 8 conversions.
-fn pairs(is_tested: impl Fn(Encoding, Encoding) -> bool) -> Vec<[Encoding; 2]> {
+fn pairs(is_tested: impl Fn(Form, Form) -> bool) -> Vec<[Form; 2]> {
     let all = OTHERS.into_iter().flat_map(|other| [[Utf8, other], [other, Utf8]]);
     all.filter(|&[from, to]| is_tested(from, to)).collect()
 }
 
 /// Returns the bytes in the order of the encoding. `bytes` is big-endian.
-fn order<const N: usize>(encoding: Encoding, mut bytes: [u8; N]) -> [u8; N] {
+fn order<const N: usize>(encoding: Form, mut bytes: [u8; N]) -> [u8; N] {
     if encoding == Utf16Le {
         bytes.reverse();
     }
@@ -40,7 +40,7 @@ fn order<const N: usize>(encoding: Encoding, mut bytes: [u8; N]) -> [u8; N] {
 }
 
 /// Returns the character at the start of the input and its length. Returns `None` if it is ill-formed or unfinished.
-fn first(encoding: Encoding, input: &[u8]) -> Option<(char, usize)> {
+fn first(encoding: Form, input: &[u8]) -> Option<(char, usize)> {
     let unit = |at| Some(u16::from_be_bytes(order(encoding, *input.get(at..)?.first_chunk()?)));
     match encoding {
         Utf8 => (1..=4).find_map(|len| {
@@ -59,7 +59,7 @@ fn first(encoding: Encoding, input: &[u8]) -> Option<(char, usize)> {
 }
 
 /// Appends a character. Returns `None` if the encoding does not have it.
-fn put(encoding: Encoding, character: char, out: &mut Vec<u8>) -> Option<()> {
+fn put(encoding: Form, character: char, out: &mut Vec<u8>) -> Option<()> {
     let same = u8::try_from(character);
     match encoding {
         Utf8 => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -80,7 +80,7 @@ fn put(encoding: Encoding, character: char, out: &mut Vec<u8>) -> Option<()> {
 }
 
 /// Returns a text in an encoding, without the characters that it does not have.
-fn encoded(encoding: Encoding, text: &str) -> Vec<u8> {
+fn encoded(encoding: Form, text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     text.chars().for_each(|character| _ = put(encoding, character, &mut out));
     out
@@ -99,7 +99,7 @@ impl Checker {
     }
 
     /// Checks a conversion by each kernel: with more output space than is needed, and with exactly enough or less.
-    fn check(&mut self, pair: [Encoding; 2], input: &[u8]) {
+    fn check(&mut self, pair: [Form; 2], input: &[u8]) {
         let (mut out, mut read, mut ends) = (Vec::new(), 0, vec![(0, 0)]);
         while let Some((character, len)) = first(pair[0], &input[read..])
             && put(pair[1], character, &mut out).is_some()
@@ -119,7 +119,7 @@ impl Checker {
     fn check_room(
         &mut self,
         kernel: Kernel,
-        pair: [Encoding; 2],
+        pair: [Form; 2],
         input: &[u8],
         room: usize,
         out: &[u8],
@@ -202,7 +202,7 @@ fn every_bit_is_converted_among_zeros() {
 }
 
 /// Returns what may not be converted: well-formed and ill-formed sequences of each kind.
-fn critical(encoding: Encoding) -> Vec<Vec<u8>> {
+fn critical(encoding: Form) -> Vec<Vec<u8>> {
     let characters = "\0\u{7F}\u{80}\u{81}\u{93}\u{9F}\u{A0}éÿ\u{100}€™\u{200B}漢\u{FFFF}💩\u{10_FFFF}";
     let mut all: Vec<Vec<u8>> = characters.chars().map(|it| encoded(encoding, &it.to_string())).collect();
     let units = |units: &[u16]| units.iter().flat_map(|it| order(encoding, it.to_be_bytes())).collect();

@@ -1,11 +1,11 @@
 //! Compares the results of the vector code in every lane with a scalar definition of the formulas, for all 2^32
 //! quadruples of a byte and the three before it. Most of them do not occur in text.
 
-use crate::encoding::{State, Step, UTF_8};
 use crate::kernels::arch::check_lanes;
 use crate::kernels::arch::vector::Vector;
 pub(in crate::kernels) use crate::kernels::formula::is_wrong as by_due_bytes;
 use crate::kernels::formula::{is_forbidden, is_never_a_lead};
+use crate::kernels::grammar::{State, Step, UTF_8};
 
 /// A bit for each byte `x`, set if it is wrong.
 type Row = [u64; 4];

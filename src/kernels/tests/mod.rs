@@ -20,7 +20,7 @@ use super::formula;
 use super::functions::Index;
 use super::state::{Carry, Prediction, ScanState};
 use super::validation::validate_few;
-use crate::encoding::{Step, UTF_8};
+use crate::kernels::grammar::{Step, UTF_8};
 use crate::rng::Rng;
 
 /// Validates a chunk of any length. The kernel is used if the chunk is long enough.

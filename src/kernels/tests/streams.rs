@@ -1,8 +1,8 @@
 //! Compares streams in chunks with the standard library on the whole stream.
 
 use super::{ALPHABETS, CRITICAL, found_by, split, text, validate_by};
-use crate::encoding::{Sequence, UTF_8};
 use crate::kernels::dispatch::Kernel;
+use crate::kernels::grammar::{Sequence, UTF_8};
 use crate::kernels::state::ScanState;
 use crate::rng::Rng;
 

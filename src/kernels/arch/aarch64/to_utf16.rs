@@ -5,9 +5,9 @@ use core::arch::aarch64::*;
 use super::compress::{compress, sums};
 use super::convert::{WIDTH, is_ascii, load, store};
 use super::neon::Neon;
-use crate::boundary::truncate;
 use crate::kernels::arch::shuffles::UNITS;
 use crate::kernels::arch::vector::Vector;
+use crate::kernels::boundary::truncate;
 
 /// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
 ///

@@ -3,8 +3,8 @@
 //! A table holds a 32-bit number for each byte. A state is a distance, by which a step shifts the number of the byte. The low 5
 //! bits of the result are the next state. The shift depends on the previous step, but the load from the table does not.
 
-use crate::encoding::{Machine, UTF_8};
 use crate::kernels::functions::Index;
+use crate::kernels::grammar::{Machine, UTF_8};
 use crate::kernels::state::{Carry, Prediction, SMALL, ScanState};
 
 const MASK: u32 = 31;

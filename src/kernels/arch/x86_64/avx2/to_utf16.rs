@@ -3,8 +3,8 @@
 use core::arch::x86_64::*;
 
 use super::utf16::{WIDTH, all, and, compress, load};
-use crate::boundary::truncate;
 use crate::kernels::arch::shuffles::UNITS;
+use crate::kernels::boundary::truncate;
 
 /// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
 ///

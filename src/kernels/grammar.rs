@@ -4,7 +4,37 @@
 //! and more continuation bytes `80..=BF`. A row is therefore `(lead range, second range, length)`, as in the ABNF of
 //! RFC 3629 §4. Each encoding is a set of rows.
 
-use crate::error::ErrorKind;
+/// Why a grammar rejects a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A byte that starts no sequence.
+    InvalidLead,
+    /// A continuation byte at the start of a sequence.
+    UnexpectedContinuation,
+    /// A byte after a lead byte that is not a continuation byte.
+    MissingContinuation,
+    /// A sequence that is longer than necessary for its value.
+    Overlong,
+    /// A sequence that encodes a surrogate.
+    Surrogate,
+    /// A value above the greatest one of the encoding.
+    AboveMax,
+    /// All bytes are the start of a sequence, or there are none.
+    Truncated,
+}
+
+impl Kind {
+    const ALL: [Self; 7] = [
+        Self::InvalidLead,
+        Self::UnexpectedContinuation,
+        Self::MissingContinuation,
+        Self::Overlong,
+        Self::Surrogate,
+        Self::AboveMax,
+        Self::Truncated,
+    ];
+}
 
 /// A row of the grammar: sequences of `len` bytes with this lead and this second byte.
 pub(crate) struct Row {
@@ -13,33 +43,33 @@ pub(crate) struct Row {
     len: u8,
 }
 
-/// The error kind for bytes that no row allows.
+/// The kind of error for bytes that no row allows.
 ///
-/// Without such an entry the kind is [`ErrorKind::InvalidLead`] for a byte at the start of a sequence, and
-/// [`ErrorKind::MissingContinuation`] for a byte after a lead byte.
+/// Without such an entry the kind is [`Kind::InvalidLead`] for a byte at the start of a sequence, and
+/// [`Kind::MissingContinuation`] for a byte after a lead byte.
 pub(crate) struct RejectedBytes {
     lead: (u8, u8),
     /// `None` if the lead itself is not allowed.
     second: Option<(u8, u8)>,
-    kind: ErrorKind,
+    kind: Kind,
 }
 
 /// Any continuation byte: `UTF8-tail` in the ABNF.
-pub(super) const TAIL: (u8, u8) = (0x80, 0xBF);
+pub(crate) const TAIL: (u8, u8) = (0x80, 0xBF);
 
 pub(crate) const fn is_continuation(byte: u8) -> bool {
     TAIL.0 <= byte && byte <= TAIL.1
 }
 
-pub(super) const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
+pub(crate) const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
     Row { lead, second, len }
 }
 
-pub(super) const fn reject_lead(lead: (u8, u8), kind: ErrorKind) -> RejectedBytes {
+pub(crate) const fn reject_lead(lead: (u8, u8), kind: Kind) -> RejectedBytes {
     RejectedBytes { lead, second: None, kind }
 }
 
-pub(super) const fn reject_second(lead: u8, second: (u8, u8), kind: ErrorKind) -> RejectedBytes {
+pub(crate) const fn reject_second(lead: u8, second: (u8, u8), kind: Kind) -> RejectedBytes {
     RejectedBytes { lead: (lead, lead), second: Some(second), kind }
 }
 
@@ -58,13 +88,13 @@ pub(crate) static UTF_8: Machine = Machine::compile(
         row((0xF4, 0xF4), (0x80, 0x8F), 4),
     ],
     &[
-        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        reject_lead((0xC0, 0xC1),         ErrorKind::Overlong),
-        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        reject_second(0xED, (0xA0, 0xBF), ErrorKind::Surrogate),
-        reject_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
-        reject_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
-        reject_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+        reject_lead(TAIL,                 Kind::UnexpectedContinuation),
+        reject_lead((0xC0, 0xC1),         Kind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), Kind::Overlong),
+        reject_second(0xED, (0xA0, 0xBF), Kind::Surrogate),
+        reject_second(0xF0, (0x80, 0x8F), Kind::Overlong),
+        reject_second(0xF4, (0x90, 0xBF), Kind::AboveMax),
+        reject_lead((0xF5, 0xFD),         Kind::AboveMax),
     ],
 );
 
@@ -83,7 +113,7 @@ pub(crate) enum Step {
     /// The byte belongs to the sequence, which is complete if the state is [`State::BOUNDARY`].
     To(State),
     /// The sequence before the byte is ill-formed. In the state [`State::BOUNDARY`] the byte itself is ill-formed.
-    Rejected(ErrorKind),
+    Rejected(Kind),
 }
 
 impl Step {
@@ -105,8 +135,8 @@ const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;
 const REJECTED: u8 = 0x80;
 /// The results for the bytes that are in no row and in no [`RejectedBytes`].
-const NO_LEAD: u8 = REJECTED | ErrorKind::InvalidLead as u8;
-const NO_CONTINUATION: u8 = REJECTED | ErrorKind::MissingContinuation as u8;
+const NO_LEAD: u8 = REJECTED | Kind::InvalidLead as u8;
+const NO_CONTINUATION: u8 = REJECTED | Kind::MissingContinuation as u8;
 
 /// The classes of the bytes after a lead byte. Every range of a second byte is a number of whole classes. In class 0 are the
 /// bytes that are not continuation bytes.
@@ -134,7 +164,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(super) const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
+    pub(crate) const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
         let (mut lead_results, mut next) = ([NO_LEAD; 256], [[NO_CONTINUATION; CLASSES]; MAX_STATES]);
         let mut left = 1;
         while left < MAX_LEN {
@@ -209,12 +239,12 @@ impl Machine {
 
     /// Returns the length of the sequence at the start of `bytes`, and the error kind if it is ill-formed. For an
     /// ill-formed sequence the length is that of the maximal subpart (Unicode D93b). If all bytes are the start of a
-    /// sequence, or if there are none, the kind is [`ErrorKind::Truncated`].
+    /// sequence, or if there are none, the kind is [`Kind::Truncated`].
     ///
     /// This is the only loop that classifies a sequence.
     #[inline]
-    pub(crate) fn walk(&self, bytes: &[u8]) -> (usize, Option<ErrorKind>) {
-        let [lead, ref after_lead @ ..] = *bytes else { return (0, Some(ErrorKind::Truncated)) };
+    pub(crate) fn walk(&self, bytes: &[u8]) -> (usize, Option<Kind>) {
+        let [lead, ref after_lead @ ..] = *bytes else { return (0, Some(Kind::Truncated)) };
         let mut state = match Step::from_result(self.result_at_lead(lead)) {
             Step::To(State::BOUNDARY) => return (1, None),
             Step::To(next) => next,
@@ -229,7 +259,7 @@ impl Machine {
                 Step::Rejected(kind) => return (seen, Some(kind)),
             }
         }
-        (bytes.len(), Some(ErrorKind::Truncated))
+        (bytes.len(), Some(Kind::Truncated))
     }
 
     /// Classifies the sequence at the start of `bytes`.
@@ -237,7 +267,7 @@ impl Machine {
     pub(crate) fn sequence(&self, bytes: &[u8]) -> Sequence {
         match self.walk(bytes) {
             (len, None) => Sequence::Whole { value: value(bytes.get(..len).unwrap_or_default()), len },
-            (_, Some(ErrorKind::Truncated)) => Sequence::Unfinished,
+            (_, Some(Kind::Truncated)) => Sequence::Unfinished,
             (len, Some(kind)) => Sequence::IllFormed { kind, len },
         }
     }
@@ -258,7 +288,7 @@ pub(crate) enum Sequence {
     /// A well-formed sequence of `len` bytes.
     Whole { value: u32, len: usize },
     /// An ill-formed maximal subpart (Unicode D93b) of `len` bytes.
-    IllFormed { kind: ErrorKind, len: usize },
+    IllFormed { kind: Kind, len: usize },
     /// All bytes are the start of a sequence, or there are none.
     Unfinished,
 }
@@ -279,11 +309,11 @@ fn value(sequence: &[u8]) -> u32 {
 
 /// The kinds by number. The length is a power of two, so an index modulo the length needs no bounds check, and the
 /// modulo removes `REJECTED`.
-const KINDS: [ErrorKind; 16] = {
-    let mut kinds = [ErrorKind::InvalidLead; 16];
+const KINDS: [Kind; 8] = {
+    let mut kinds = [Kind::InvalidLead; 8];
     let mut i = 0;
-    while i < ErrorKind::ALL.len() {
-        kinds[i] = ErrorKind::ALL[i];
+    while i < Kind::ALL.len() {
+        kinds[i] = Kind::ALL[i];
         i += 1;
     }
     kinds
