@@ -117,7 +117,7 @@ fn copy(room: &mut Option<BytesMut>, piece: TextPiece<'_>) -> Result<ByteString,
 #[inline(always)]
 pub(crate) unsafe fn text_of(bytes: Bytes) -> ByteString {
     // At `opt-level = 0` the caller has just validated the bytes with the same function, so this check is omitted.
-    debug_assert!(cfg!(utf8_codec_unoptimized) || core::str::from_utf8(&bytes).is_ok());
+    debug_assert!(kernels::IS_UNOPTIMIZED || core::str::from_utf8(&bytes).is_ok());
     // SAFETY: the caller guarantees well-formed UTF-8.
     unsafe { ByteString::from_bytes_unchecked(bytes) }
 }

@@ -59,6 +59,7 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+extern crate utf8_codec_kernels as kernels;
 
 // The examples of the README are compiled if all features that they use are enabled.
 #[cfg(all(
@@ -121,8 +122,6 @@ pub mod io;
 #[cfg(any(feature = "http-rules", feature = "proxy"))]
 mod joiner;
 pub mod json;
-#[allow(unsafe_code)]
-mod kernels;
 mod line_ending;
 pub mod locate;
 mod many;

@@ -200,7 +200,7 @@ impl LineEnding {
     #[inline(always)]
     pub(crate) fn write_short(self, line: &[u8], dst: &mut BytesMut) -> bool {
         let ends_with_cr = line.ends_with(b"\r") && matches!(self, Self::LfOrCrLf);
-        let is_one_byte = !matches!(self, Self::CrLf | Self::Any) && !cfg!(utf8_codec_unoptimized);
+        let is_one_byte = !matches!(self, Self::CrLf | Self::Any) && !kernels::IS_UNOPTIMIZED;
         is_one_byte && !ends_with_cr && append_line(line, self.last_byte(), dst)
     }
 }
