@@ -25,6 +25,6 @@ def errors(folder):
                 yield f"has a hidden line: {line}"
 
 
-found = [f"{folder / 'README.md'} {error}" for folder in (ROOT, ROOT / "crates/utf8-codec-cli") for error in errors(folder)]
+found = [f"{folder / 'README.md'} {error}" for folder in (ROOT, ROOT / "crates/kernels", ROOT / "crates/utf8-codec-cli") for error in errors(folder)]
 print("\n".join(found), end="\n" if found else "")
 sys.exit(bool(found))

@@ -110,7 +110,7 @@ step_neon() {
         cd target/library
         RUSTFLAGS='-A warnings -C debug-assertions' CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
             CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-            cargo test --release --features mime,transcode --target aarch64-unknown-linux-gnu --lib -- kernels mime transcode
+            cargo test --release -p utf8-codec-kernels -p utf8-codec --features utf8-codec/transcode,utf8-codec/mime --target aarch64-unknown-linux-gnu --lib
     )
     .ci/instructions_neon
 }
@@ -157,7 +157,7 @@ step_program() {
 
 # Verifies the claims of docs/verification.md that have no other step.
 step_proofs() {
-    cargo test --release --lib --features mime,transcode -- --ignored
+    cargo test --release -p utf8-codec-kernels -p utf8-codec --all-features --lib -- --ignored
     rustup target add thumbv7m-none-eabi
     # A function that can panic is an undefined symbol.
     (
@@ -213,7 +213,7 @@ step_wasm() {
         (
             cd target/library
             RUSTFLAGS="-A warnings -C target-feature=+simd128 --cfg utf8_codec_kernel=\"$kernel\"" \
-                cargo test --release --target wasm32-wasip1 --lib kernels
+                cargo test --release -p utf8-codec-kernels --features base64,transcode --target wasm32-wasip1 --lib
         )
     done
 }

@@ -34,9 +34,8 @@
 //!
 //! None, `no_std`.
 
-use crate::kernels;
-use crate::kernels::boundary::{MAX_CONTINUATIONS, floor};
-use crate::kernels::grammar::{Sequence, UTF_8, is_continuation};
+use kernels::boundary::{MAX_CONTINUATIONS, floor};
+use kernels::grammar::{Sequence, UTF_8, is_continuation};
 
 /// Returns the last character boundary at or before `index`. An `index` after the end counts as the end.
 ///

@@ -7,9 +7,9 @@ use core::iter::FusedIterator;
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
 use crate::error::{ErrorKind, Utf8Error};
-use crate::kernels::classes::{self, Class};
-use crate::kernels::grammar::UTF_8;
-use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
+use kernels::classes::{self, Class};
+use kernels::grammar::UTF_8;
+use kernels::{AtBoundary, ScanState, TextEnd};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
 ///

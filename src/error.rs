@@ -5,7 +5,7 @@ use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
 use crate::encoding::names::Encoding;
-use crate::kernels::grammar::Kind;
+use kernels::grammar::Kind;
 
 kinds! {
     /// Why a sequence is an error.

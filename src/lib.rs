@@ -59,7 +59,6 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
-extern crate utf8_codec_kernels as kernels;
 
 // The examples of the README are compiled if all features that they use are enabled.
 #[cfg(all(

@@ -11,11 +11,11 @@ use memchr::memchr as find_byte;
 use memchr::{memchr2, memrchr, memrchr2};
 
 use crate::error::UnknownName;
-#[cfg(any(feature = "codec", feature = "proxy"))]
-use crate::kernels::count;
-#[cfg(feature = "codec")]
-use crate::kernels::{append_line, find_byte};
 use crate::policy::Ascii;
+#[cfg(any(feature = "codec", feature = "proxy"))]
+use kernels::count;
+#[cfg(feature = "codec")]
+use kernels::{append_line, find_byte};
 
 /// The terminator of a line: of a codec, a filter or a locator. The Unicode separators U+0085, U+2028 and U+2029 never end
 /// a line.

@@ -10,9 +10,9 @@ use super::error::CodecError;
 use super::line_reader::LineReader;
 use super::lines::Utf8LinesCodec;
 use crate::chunks::text_of;
-use crate::kernels::Positions;
 use crate::line_ending::{LineEnding, MAX_TERMINATOR};
 use crate::text::Counters;
+use kernels::Positions;
 
 /// A codec for lines of text that returns all complete lines of the read buffer as one item.
 /// [`Utf8LinesCodec::into_batches`] creates it.

@@ -1,8 +1,8 @@
 //! Classification of an ill-formed sequence, and completion of a sequence in the next chunk.
 
 use crate::error::ErrorKind;
-use crate::kernels::ScanState;
-use crate::kernels::grammar::{Sequence, UTF_8};
+use kernels::ScanState;
+use kernels::grammar::{Sequence, UTF_8};
 
 /// The bytes of an ill-formed maximal subpart: 1 to 3, or none. The last element is their number. All 4 bytes are one
 /// word, which is faster to move than its parts.

@@ -6,7 +6,7 @@ use super::utf16::{PREFIX, Prefix, Utf16Evidence};
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::Encoding;
 use crate::error::Utf8Error;
-use crate::kernels::count;
+use kernels::count;
 
 /// The encoding of a stream, as determined from the bytes examined so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
-use crate::kernels::{self, AtBoundary, TextEnd};
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
+use kernels::{AtBoundary, TextEnd};
 
 /// A legacy encoding, for text that is not UTF-8. In both encodings every byte sequence is well-formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 //! In the encodings with surrogates (CESU-8, Modified UTF-8, WTF-8) each surrogate is a sequence of 3 bytes, and the
 //! rows allow it alone. `transcode` joins the pairs, as it does for UTF-16.
 
-use crate::kernels::grammar::{Kind, Machine, TAIL, reject_lead, reject_second, row};
+use kernels::grammar::{Kind, Machine, TAIL, reject_lead, reject_second, row};
 
 /// RFC 2279 §2 and ISO/IEC 10646-1 Annex R, Table 4: one to six bytes, up to 7FFFFFFF, the shortest form only, no
 /// surrogates (Annex R, Note 3).

@@ -7,9 +7,9 @@ use super::pending::Escapes;
 use super::strings::JsonStrings;
 use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
-use crate::kernels::Positions;
 use crate::policy::Counters;
 use crate::text::{TextDecoder, TextPiece};
+use kernels::Positions;
 
 /// A [`TextDecoder`] that also checks the escapes in the strings of JSON. Its output is the text of the decoder, with
 /// every escape that is not accepted replaced by one of the same length.

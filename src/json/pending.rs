@@ -3,11 +3,11 @@
 use super::escape::{self, Escape, MAX_LEN};
 use super::strings::{EscapePolicy, JsonStrings};
 use crate::error::{ErrorKind, Utf8Error};
-#[cfg(feature = "codec")]
-use crate::kernels::Positions;
-use crate::kernels::escapes::escapes_len;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
+#[cfg(feature = "codec")]
+use kernels::Positions;
+use kernels::escapes::escapes_len;
 
 /// The state of the escapes of a stream: the bytes of an unfinished escape, and how many errors there were.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
 use super::xml::XmlStart;
 use crate::delimiter::Delimiter;
-use crate::kernels::count;
+use kernels::count;
 
 /// Checks the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), in chunks of any size.
 ///

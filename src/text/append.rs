@@ -13,10 +13,10 @@ use super::pieces::{TextPiece, repair};
 use crate::boundary::floor_boundary;
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::error::{ErrorKind, Utf8Error};
-use crate::kernels::copy::COPIED_AT_ONCE;
-use crate::kernels::grammar::UTF_8;
-use crate::kernels::words::{self, STEP, STRETCH};
 use crate::policy::{Policies, ShortStr};
+use kernels::copy::COPIED_AT_ONCE;
+use kernels::grammar::UTF_8;
+use kernels::words::{self, STEP, STRETCH};
 
 /// Receives the text of a chunk in stream order.
 pub(crate) trait Sink {

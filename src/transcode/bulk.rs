@@ -11,11 +11,10 @@ use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
-use crate::kernels;
-use crate::kernels::ascii::AsciiCopy;
-use crate::kernels::conversions::{Form, convert};
-use crate::kernels::copy::copy_in_pieces;
 use crate::subset::Subset;
+use kernels::ascii::AsciiCopy;
+use kernels::conversions::{Form, convert};
+use kernels::copy::copy_in_pieces;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
 const BLOCK: usize = 4 * 1024;

@@ -2,7 +2,7 @@
 
 use crate::encoding::dialects;
 use crate::error::ErrorKind;
-use crate::kernels::grammar::Sequence;
+use kernels::grammar::Sequence;
 
 /// The first item of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use super::source::Source;
 use super::target::{Target, encode_windows_1252};
 use crate::encoding::Encoding;
-use crate::kernels::windows_1252::windows_1252;
+use kernels::windows_1252::windows_1252;
 
 /// The maximum number of code units in a block. Input, units and output fit in the L1 cache.
 const MOST_UNITS: usize = 2048;

@@ -12,8 +12,8 @@ use crate::encoding::dialects::{
     CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, WTF_8,
 };
 use crate::error::ErrorKind;
-use crate::kernels::grammar::{Machine, Sequence, UTF_8};
-use crate::kernels::windows_1252::windows_1252;
+use kernels::grammar::{Machine, Sequence, UTF_8};
+use kernels::windows_1252::windows_1252;
 
 /// The length of the longest unfinished sequence: in UTF-32, a high surrogate and 3 bytes of a low surrogate.
 pub(super) const MAX_UNFINISHED: usize = 7;

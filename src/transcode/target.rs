@@ -5,7 +5,7 @@ use super::legacy::LegacyTarget;
 use super::source::is_surrogate;
 use super::switches::Switches;
 use crate::encoding::Encoding;
-use crate::kernels::windows_1252::windows_1252;
+use kernels::windows_1252::windows_1252;
 
 /// A target encoding and its options.
 #[derive(Clone, Copy, Debug)]

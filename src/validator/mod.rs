@@ -34,7 +34,7 @@
 
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
-use crate::kernels::masked::masked_text_end;
+use kernels::masked::masked_text_end;
 
 /// Validates messages one after the other as their bytes arrive, without a buffer.
 ///

@@ -6,8 +6,8 @@ use core::fmt::{self, Write};
 use super::error::FrameError;
 use super::header::{FrameHeader, MAX_CONTROL, Opcode};
 use crate::decoder::from_utf8;
-use crate::kernels::boundary::truncate;
 use crate::validator::Mask;
+use kernels::boundary::truncate;
 
 /// A close frame: a code and a reason. Stored inline.
 ///

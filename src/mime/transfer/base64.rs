@@ -13,7 +13,7 @@
 use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use crate::kernels::base64::{LineForm, decode_groups, decode_lines, symbol};
+use kernels::base64::{LineForm, decode_groups, decode_lines, symbol};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::kernels::base64::LineForm;
+use kernels::base64::LineForm;
 
 /// The maximum number of bytes in a block. It is large, so that the fixed cost of a block is small for each byte, but
 /// the block still fits in the L1 cache.

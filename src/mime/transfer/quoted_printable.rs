@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use crate::kernels::words;
+use kernels::words;
 
 /// The maximum number of bytes of pending white space. More white space is text even at the end of a line, because
 /// transports do not write longer lines.

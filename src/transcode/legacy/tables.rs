@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 use encoding_rs::DecoderResult;
 
 use crate::encoding::{Encoding, pages};
-use crate::kernels::ascii::AsciiCopy;
-use crate::kernels::conversions::{Form, convert};
+use kernels::ascii::AsciiCopy;
+use kernels::conversions::{Form, convert};
 
 /// The number of code units that are converted at once. The buffer is cleared for each call.
 const PIECE: usize = 256;
