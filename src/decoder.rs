@@ -4,12 +4,12 @@ mod sequence;
 
 use core::iter::FusedIterator;
 
-use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
-
-use crate::error::{ErrorKind, Utf8Error};
 use kernels::classes::{self, Class};
 use kernels::grammar::UTF_8;
 use kernels::{AtBoundary, ScanState, TextEnd};
+use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
+
+use crate::error::{ErrorKind, Utf8Error};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
 ///

@@ -4,8 +4,9 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
-use crate::encoding::names::Encoding;
 use kernels::grammar::Kind;
+
+use crate::encoding::names::Encoding;
 
 kinds! {
     /// Why a sequence is an error.

@@ -5,6 +5,10 @@ use core::str::FromStr;
 
 #[cfg(feature = "codec")]
 use bytes::BytesMut;
+#[cfg(any(feature = "codec", feature = "proxy"))]
+use kernels::count;
+#[cfg(feature = "codec")]
+use kernels::{append_line, find_byte};
 #[cfg(all(feature = "proxy", not(feature = "codec")))]
 use memchr::memchr as find_byte;
 #[cfg(any(feature = "codec", feature = "proxy"))]
@@ -12,10 +16,6 @@ use memchr::{memchr2, memrchr, memrchr2};
 
 use crate::error::UnknownName;
 use crate::policy::Ascii;
-#[cfg(any(feature = "codec", feature = "proxy"))]
-use kernels::count;
-#[cfg(feature = "codec")]
-use kernels::{append_line, find_byte};
 
 /// The terminator of a line: of a codec, a filter or a locator. The Unicode separators U+0085, U+2028 and U+2029 never end
 /// a line.

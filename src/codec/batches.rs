@@ -4,6 +4,7 @@ use core::iter::FusedIterator;
 
 use bytes::BytesMut;
 use bytestring::ByteString;
+use kernels::Positions;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
@@ -12,7 +13,6 @@ use super::lines::Utf8LinesCodec;
 use crate::chunks::text_of;
 use crate::line_ending::{LineEnding, MAX_TERMINATOR};
 use crate::text::Counters;
-use kernels::Positions;
 
 /// A codec for lines of text that returns all complete lines of the read buffer as one item.
 /// [`Utf8LinesCodec::into_batches`] creates it.

@@ -1,8 +1,9 @@
 //! Classification of an ill-formed sequence, and completion of a sequence in the next chunk.
 
-use crate::error::ErrorKind;
 use kernels::ScanState;
 use kernels::grammar::{Sequence, UTF_8};
+
+use crate::error::ErrorKind;
 
 /// The bytes of an ill-formed maximal subpart: 1 to 3, or none. The last element is their number. All 4 bytes are one
 /// word, which is faster to move than its parts.

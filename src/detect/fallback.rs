@@ -4,12 +4,13 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use kernels::{AtBoundary, TextEnd};
+
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
-use kernels::{AtBoundary, TextEnd};
 
 /// A legacy encoding, for text that is not UTF-8. In both encodings every byte sequence is well-formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

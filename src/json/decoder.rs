@@ -2,6 +2,8 @@
 
 use core::iter::FusedIterator;
 
+use kernels::Positions;
+
 use super::escape::Escape;
 use super::pending::Escapes;
 use super::strings::JsonStrings;
@@ -9,7 +11,6 @@ use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
 use crate::policy::Counters;
 use crate::text::{TextDecoder, TextPiece};
-use kernels::Positions;
 
 /// A [`TextDecoder`] that also checks the escapes in the strings of JSON. Its output is the text of the decoder, with
 /// every escape that is not accepted replaced by one of the same length.

@@ -1,13 +1,14 @@
 //! What is kept of the text between chunks: an unfinished escape.
 
+#[cfg(feature = "codec")]
+use kernels::Positions;
+use kernels::escapes::escapes_len;
+
 use super::escape::{self, Escape, MAX_LEN};
 use super::strings::{EscapePolicy, JsonStrings};
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
-#[cfg(feature = "codec")]
-use kernels::Positions;
-use kernels::escapes::escapes_len;
 
 /// The state of the escapes of a stream: the bytes of an unfinished escape, and how many errors there were.
 #[derive(Clone, Copy, Debug)]

@@ -48,8 +48,9 @@ mod terminators;
 
 use core::ops::AddAssign;
 
-use crate::line_ending::LineEnding;
 use kernels::count;
+
+use crate::line_ending::LineEnding;
 
 /// The location of a byte. All numbers count from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

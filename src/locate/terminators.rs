@@ -1,7 +1,8 @@
 //! The number of terminators in a chunk, and the last one.
 
-use crate::line_ending::LineEnding;
 use kernels::count;
+
+use crate::line_ending::LineEnding;
 
 /// The block size of the search for the last terminator. Terminators are counted in each block, and only the block that
 /// contains the last one is searched by groups.

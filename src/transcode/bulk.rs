@@ -3,6 +3,10 @@
 //! [`copy`] may stop between any two code points. The slow path continues from there, code point by code point, and
 //! detects errors.
 
+use kernels::ascii::AsciiCopy;
+use kernels::conversions::{Form, convert};
+use kernels::copy::copy_in_pieces;
+
 use super::item::Item;
 use super::pairs;
 use super::pivot::{FIRST_UNITS, Pivot};
@@ -12,9 +16,6 @@ use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
 use crate::subset::Subset;
-use kernels::ascii::AsciiCopy;
-use kernels::conversions::{Form, convert};
-use kernels::copy::copy_in_pieces;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
 const BLOCK: usize = 4 * 1024;

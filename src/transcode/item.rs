@@ -1,8 +1,9 @@
 //! The units of a conversion: an item of the input, and the bytes of a code point in the output.
 
+use kernels::grammar::Sequence;
+
 use crate::encoding::dialects;
 use crate::error::ErrorKind;
-use kernels::grammar::Sequence;
 
 /// The first item of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,11 @@
 //! Ill-formed input, characters that the target does not have, and characters above U+FFFF are left to the caller,
 //! which converts them code point by code point.
 
+use kernels::windows_1252::windows_1252;
+
 use super::source::Source;
 use super::target::{Target, encode_windows_1252};
 use crate::encoding::Encoding;
-use kernels::windows_1252::windows_1252;
 
 /// The maximum number of code units in a block. Input, units and output fit in the L1 cache.
 const MOST_UNITS: usize = 2048;

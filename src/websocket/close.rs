@@ -3,11 +3,12 @@
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
+use kernels::boundary::truncate;
+
 use super::error::FrameError;
 use super::header::{FrameHeader, MAX_CONTROL, Opcode};
 use crate::decoder::from_utf8;
 use crate::validator::Mask;
-use kernels::boundary::truncate;
 
 /// A close frame: a code and a reason. Stored inline.
 ///

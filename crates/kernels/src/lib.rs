@@ -23,6 +23,7 @@
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
+//! | `short_str.rs`, `text_buffer.rs`, `adjacent.rs` | text that is made of parts that were validated apart |
 //! | `grammar.rs` | the rows of UTF-8, and the state machine that rows are compiled to |
 //! | `boundary.rs` | the start of the character at an index |
 //! | `windows_1252.rs` | the characters of windows-1252 |
@@ -76,6 +77,7 @@
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![allow(unsafe_code, reason = "the only crate of the family that has unsafe code")]
 
+mod adjacent;
 #[cfg(feature = "bytes")]
 mod append;
 mod arch;
@@ -106,15 +108,18 @@ mod positions;
 #[path = "../../../src/rng.rs"]
 mod rng;
 mod short;
+mod short_str;
 mod state;
 #[cfg(test)]
 mod tests;
+pub mod text_buffer;
 #[cfg(feature = "transcode")]
 mod utf16;
 mod validation;
 pub mod windows_1252;
 pub mod words;
 
+pub use adjacent::join_adjacent;
 #[cfg(feature = "bytes")]
 pub use append::append_line;
 #[cfg(utf8_codec_kernel = "choice")]
@@ -126,6 +131,7 @@ pub use positions::find_byte;
 pub use positions::first_position;
 #[cfg(feature = "transcode")]
 pub use positions::last_position;
+pub use short_str::ShortStr;
 pub use state::{AtBoundary, ScanState};
 pub use validation::{
     TextEnd, likely_text, plain_prefix, prefix, prefix_of_text, prefix_within, text, validate,

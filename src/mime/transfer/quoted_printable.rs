@@ -17,10 +17,11 @@
 
 use alloc::vec::Vec;
 
+use kernels::words;
+
 use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use kernels::words;
 
 /// The maximum number of bytes of pending white space. More white space is text even at the end of a line, because
 /// transports do not write longer lines.

@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 use encoding_rs::DecoderResult;
-
-use crate::encoding::{Encoding, pages};
 use kernels::ascii::AsciiCopy;
 use kernels::conversions::{Form, convert};
+
+use crate::encoding::{Encoding, pages};
 
 /// The number of code units that are converted at once. The buffer is cleared for each call.
 const PIECE: usize = 256;

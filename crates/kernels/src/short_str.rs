@@ -11,29 +11,30 @@ pub struct ShortStr {
 }
 
 impl ShortStr {
-    pub(crate) const EMPTY: Self = Self { bytes: [0; 32], len: 0 };
+    /// The empty text.
+    pub const EMPTY: Self = Self { bytes: [0; 32], len: 0 };
 
     /// Returns the text followed by unused bytes. Copying this fixed length is faster than copying only the text.
-    #[cfg(feature = "alloc")]
     #[inline]
-    pub(crate) const fn bytes(&self) -> &[u8; 32] {
+    pub const fn bytes(&self) -> &[u8; 32] {
         &self.bytes
     }
 
-    /// Appends a character. It always fits: the longest sequence of any encoding has 8 bytes, and its escape has 32.
-    pub(crate) fn push(&mut self, character: char) {
+    /// Appends a character if it fits.
+    pub fn push(&mut self, character: char) {
+        let mut sequence = [0; 4];
+        let sequence = character.encode_utf8(&mut sequence).as_bytes();
         let start = usize::from(self.len);
-        self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
+        if let Some(room) = self.bytes.get_mut(start..start + sequence.len()) {
+            room.copy_from_slice(sequence);
+            self.len += sequence.len() as u8;
+        }
     }
 
-    /// Returns this text, the repair of a sequence or nothing, followed by one more piece. Both fit: in UTF-8 the longest
-    /// sequence has 4 bytes and its escape 16, and the piece has at most as many.
-    pub(crate) fn followed_by(mut self, next: &str) -> Self {
-        for character in next.chars() {
-            if usize::from(self.len) + character.len_utf8() <= self.bytes.len() {
-                self.push(character);
-            }
-        }
+    /// Returns this text followed by the characters of another one, as far as they fit.
+    #[must_use]
+    pub fn followed_by(mut self, next: &str) -> Self {
+        next.chars().for_each(|character| self.push(character));
         self
     }
 
@@ -42,10 +43,7 @@ impl ShortStr {
     pub fn as_str(&self) -> &str {
         let bytes = &self.bytes[..usize::from(self.len)];
         // SAFETY: the bytes are only changed by `push`, which writes whole characters.
-        #[allow(unsafe_code)]
-        unsafe {
-            core::str::from_utf8_unchecked(bytes)
-        }
+        unsafe { core::str::from_utf8_unchecked(bytes) }
     }
 }
 
@@ -88,6 +86,14 @@ mod tests {
     use std::string::ToString;
 
     use super::*;
+
+    #[test]
+    fn a_character_that_does_not_fit_is_not_appended() {
+        let full = "x".repeat(30);
+        let text = ShortStr::EMPTY.followed_by(&full).followed_by("\u{E9}\u{20AC}");
+        assert_eq!(text.as_str(), full.clone() + "\u{E9}");
+        assert_eq!(text.followed_by("z").as_str(), full + "\u{E9}");
+    }
 
     #[test]
     fn all_views_are_the_same_text() {
