@@ -55,6 +55,7 @@
     allow(rustdoc::broken_intra_doc_links)
 )]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]

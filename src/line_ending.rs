@@ -157,6 +157,15 @@ impl LineEnding {
 
 #[cfg(feature = "codec")]
 impl LineEnding {
+    /// Returns the length of the terminator at the end of a line that has one.
+    #[inline(always)]
+    pub(crate) fn len_at_end_of(self, line: &[u8]) -> usize {
+        match self {
+            Self::Lf | Self::Ascii(_) => 1,
+            Self::LfOrCrLf | Self::CrLf | Self::Any => 1 + usize::from(line.ends_with(b"\r\n")),
+        }
+    }
+
     /// Returns the number of bytes at the end of `src` that may start a terminator. `src` contains no complete
     /// terminator.
     pub(crate) fn may_start(self, src: &[u8]) -> usize {

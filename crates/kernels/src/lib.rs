@@ -23,7 +23,8 @@
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `append.rs` | a copy of a line without a terminator inside, without a kernel |
 //! | `words.rs` | lengths and copies of a few bytes, without a kernel |
-//! | `short_str.rs`, `text_buffer.rs`, `adjacent.rs` | text that is made of parts that were validated apart |
+//! | `short_str.rs`, `text_buffer.rs`, `growing.rs`, `adjacent.rs`, `split.rs` | text that is made of parts that were validated apart, and parts of text |
+//! | `held.rs` | text in buffers of the crate `bytes` |
 //! | `grammar.rs` | the rows of UTF-8, and the state machine that rows are compiled to |
 //! | `boundary.rs` | the start of the character at an index |
 //! | `windows_1252.rs` | the characters of windows-1252 |
@@ -68,14 +69,18 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `alloc` | a `String` that grows |
 //! | `std` | for tests, the selection of a kernel by the environment |
 //! | `transcode` | conversions to and from UTF-16, ISO 8859-1 and windows-1252 |
 //! | `base64` | base64 |
 //! | `memchr` | the search for a byte |
-//! | `bytes` | what is appended to a `BytesMut` |
+//! | `bytes` | lines that are appended to a `BytesMut`, and text in `Bytes` and `BytesMut` |
 
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![allow(unsafe_code, reason = "the only crate of the family that has unsafe code")]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
 
 mod adjacent;
 #[cfg(feature = "bytes")]
@@ -98,6 +103,10 @@ pub mod escapes;
 mod formula;
 mod functions;
 pub mod grammar;
+#[cfg(feature = "alloc")]
+mod growing;
+#[cfg(feature = "bytes")]
+pub mod held;
 #[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
 mod kernel;
 #[cfg(feature = "transcode")]
@@ -109,6 +118,8 @@ mod positions;
 mod rng;
 mod short;
 mod short_str;
+#[cfg(feature = "memchr")]
+mod split;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -124,6 +135,8 @@ pub use adjacent::join_adjacent;
 pub use append::append_line;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
+#[cfg(feature = "alloc")]
+pub use growing::GrowingString;
 pub use positions::Positions;
 #[cfg(feature = "bytes")]
 pub use positions::find_byte;
@@ -132,6 +145,8 @@ pub use positions::first_position;
 #[cfg(feature = "transcode")]
 pub use positions::last_position;
 pub use short_str::ShortStr;
+#[cfg(feature = "memchr")]
+pub use split::SplitAtByte;
 pub use state::{AtBoundary, ScanState};
 pub use validation::{
     TextEnd, likely_text, plain_prefix, prefix, prefix_of_text, prefix_within, text, validate,
