@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = (ROOT / "crates/kernels", ROOT, ROOT / "crates/utf8-codec-cli")
 # Shell scripts that run on macOS, whose Bash is 3.2.
 ON_MACOS = (".github/action/archive", ".github/action/check")
 
@@ -81,7 +82,7 @@ def of_scripts():
                 yield f"{ON_MACOS[1]} runs {done.stdout} for {arguments!r}: {done.stderr}"
 
 
-found = [f"{folder / 'README.md'} {error}" for folder in (ROOT, ROOT / "crates/utf8-codec-cli") for error in of_readme(folder)]
+found = [f"{folder / 'README.md'} {error}" for folder in PACKAGES for error in of_readme(folder)]
 found += [f"release.yml: {error}" for error in of_workflow((ROOT / ".github/workflows/release.yml").read_text())]
 found += of_scripts()
 print("\n".join(found), end="\n" if found else "")
