@@ -2,22 +2,16 @@
 
 needs+=(
     [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
-    [detection]='npm uchardet' [engines_all]='curl dh_nginx=nginx-dev dh_nginx=libclang-dev nginx nginx=libnginx-mod-stream openssl'
+    [detection]='npm uchardet' [engines_all]='curl dh_nginx=nginx-dev dh_nginx=libclang-dev nginx nginx=libnginx-mod-stream openssl uwsgi_python3=uwsgi-plugin-python3'
     [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
     [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
-    [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [unoptimized]=valgrind [wasm]='node=nodejs'
+    [program]='chromium haproxy promtool=prometheus systemd-analyze=systemd' [wasm]='node=nodejs'
 )
 
 # Installs packages of Python in `target/python`.
 python_with() {
     [ -x target/python/bin/pip ] || python3 -m venv target/python
     target/python/bin/pip install --quiet --disable-pip-version-check "$@"
-}
-
-# Compiles released crates with their UTF-8 code replaced by ours.
-step_adoption() {
-    (cd adoption && python3 -B -m unittest kit.test_edits)
-    adoption/run --check
 }
 
 # The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, requests, websockets, the classes of
@@ -47,8 +41,7 @@ step_detection() {
     target/python/bin/python -B .ci/try_detection.py target/debug/utf8-codec
 }
 
-# All rows with all versions of Envoy and with Debian's nginx, the filter for WebAssembly, the deployment files, and the tables of
-# docs/scale.md.
+# All rows with all versions of Envoy and with Debian's nginx, the filter for WebAssembly, and the deployment files.
 step_engines_all() {
     rustup target add wasm32-wasip1
     (cd engines/wasm && RUSTFLAGS='-C target-feature=+simd128' cargo clippy --locked --target wasm32-wasip1 -- -D warnings)
@@ -59,7 +52,6 @@ step_engines_all() {
     )
     cargo build -p utf8-codec-cli
     engines/test
-    engines/scale.py --check
     python_with pyyaml==6.0.3 kubernetes-validate==1.37.0
     target/python/bin/python -B engines/deploy/check
 }
@@ -110,12 +102,6 @@ step_mojibake() {
     target/python/bin/python -B .ci/try_mojibake.py target/debug/utf8-codec
 }
 
-# Changes constants and shifts of the kernels, one in twenty, and checks that the proof of each fails.
-step_mutate() {
-    python_with z3-solver==5.4.0
-    target/python/bin/python proofs/mutate.py
-}
-
 # NEON under emulation: the tests, and the instruction counts compared with those of simdutf8 and of the portable kernel.
 step_neon() {
     rustup target add aarch64-unknown-linux-gnu
@@ -124,10 +110,8 @@ step_neon() {
         cd target/library
         RUSTFLAGS='-A warnings -C debug-assertions' CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
             CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-            cargo test --release --features mime,transcode --target aarch64-unknown-linux-gnu --lib -- kernels mime transcode
+            cargo test --release -p utf8-codec-kernels -p utf8-codec --features utf8-codec/transcode,utf8-codec/mime --target aarch64-unknown-linux-gnu --lib
     )
-    python_with z3-solver==5.4.0
-    target/python/bin/python proofs/neon_instructions.py
     .ci/instructions_neon
 }
 
@@ -167,13 +151,14 @@ step_program() {
     cargo vendor --quiet --manifest-path target/sarif/Cargo.toml target/sarif/vendor >/dev/null
     python_with jsonschema maturin==1.14.1 pre-commit prek
     rm -rf target/wheels
-    (cd crates/utf8-codec-cli && ../../target/python/bin/maturin build --release --locked --compatibility linux --out ../../target/wheels)
+    # As release.yml does.
+    target/python/bin/maturin build --release --locked --manifest-path crates/utf8-codec-cli/Cargo.toml --compatibility linux --out target/wheels
     target/python/bin/python .ci/try_check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/wheels target/python/bin
 }
 
 # Verifies the claims of docs/verification.md that have no other step.
 step_proofs() {
-    cargo test --release --lib --features mime,transcode -- --ignored
+    cargo test --release -p utf8-codec-kernels -p utf8-codec --all-features --lib -- --ignored
     rustup target add thumbv7m-none-eabi
     # A function that can panic is an undefined symbol.
     (
@@ -184,11 +169,6 @@ step_proofs() {
         output=$(cargo build --release --features panic 2>&1 || true)
         grep -q 'undefined.*a_function_of_this_program_can_panic' <<<"$output"
     )
-    python_with z3-solver==5.4.0
-    grep -l __main__ proofs/*.py | grep -vE 'mutate|neon_instructions' | xargs -P "$(nproc)" -I PROOF bash -c '
-        output=$(target/python/bin/python PROOF 2>&1) && status=0 || status=1
-        printf "%s\n" "$output"
-        exit $status'
     (cd proofs && cargo test -- --include-ignored)
 }
 
@@ -224,14 +204,7 @@ step_supply_chain() {
     fi
 }
 
-# The crate at `opt-level = 0`, where `build.rs` sets a cfg: its tests, and instruction counts compared with those of tokio-util's
-# `LinesCodec` and of the standard library.
-step_unoptimized() {
-    CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_TARGET_DIR=target/unoptimized cargo test --test codec --test core --test promise --test text
-    .ci/unoptimized
-}
-
-# The kernels of WebAssembly under Node, each as the only one, and the ratios to simdutf8, which do not fail the step.
+# The kernels of WebAssembly under Node, each as the only one.
 step_wasm() {
     rustup target add wasm32-wasip1
     .ci/library_alone
@@ -241,8 +214,7 @@ step_wasm() {
         (
             cd target/library
             RUSTFLAGS="-A warnings -C target-feature=+simd128 --cfg utf8_codec_kernel=\"$kernel\"" \
-                cargo test --release --target wasm32-wasip1 --lib kernels
+                cargo test --release -p utf8-codec-kernels --features base64,transcode --target wasm32-wasip1 --lib
         )
     done
-    (cd benches/wasm && RUSTFLAGS='-D warnings -C target-feature=+simd128' cargo run --release --target wasm32-wasip1)
 }

@@ -171,10 +171,12 @@ SEEDS = {
         ),
     },
     "protobuf": {
+        "connect": ("0000000000000200", b"\x00\x00\x00\x00\x03\n\x01a\x02\x00\x00\x00\x03{\xFF}"),
         "cut-character": ("0000000000000000", b"\n\x0C0123456789\xE2\x82"),
         "field-100": ("0000000000000000", b"\xA2\x06\x02\xC3("),
         "group-and-unknown": ("0000000000000000", b"\x1B\n\x02x\xFF\x1C \xFF\x01-\xFF\xFF\xFF\xFF"),
         "grpc": ("0000000000000000", b"\x00\x00\x00\x00\x04\n\x02a\xFF\x01\x00\x00\x00\x02\xFF\xFF"),
+        "grpc-web": ("0000000000000100", b"\x00\x00\x00\x00\x03\n\x01\xFF\x80\x00\x00\x00\x02a:"),
         "one-bad-attribute": ("0000000000000000", b"\x12\x19\x12\x11\n\thost.name\n\x04caf\xE9\x12\x04\n\x02ok"),
         "surrogate-halves": ("0000000000000000", b"\n\x06\xED\xA0\xBD\xED\xB8\x80"),
     },

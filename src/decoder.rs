@@ -4,12 +4,12 @@ mod sequence;
 
 use core::iter::FusedIterator;
 
+use kernels::classes::{self, Class};
+use kernels::grammar::UTF_8;
+use kernels::{AtBoundary, ScanState, TextEnd};
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
-use crate::encoding::UTF_8;
 use crate::error::{ErrorKind, Utf8Error};
-use crate::kernels::classes::{self, Class};
-use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
 ///
@@ -129,13 +129,38 @@ impl Utf8Decoder {
     /// end between them. On an error the decoder stays before the text. No bytes are pending afterwards.
     #[cfg(feature = "codec")]
     #[inline(always)]
-    pub(crate) fn validate_whole(&mut self, text: &[u8]) -> Result<(), Utf8Error> {
+    pub(crate) fn validate_whole<'t>(&mut self, text: &'t [u8]) -> Result<&'t str, Utf8Error> {
         let start = self.offset;
         let result = from_utf8(text);
         self.seek(if result.is_ok() { start.wrapping_add(text.len() as u64) } else { start });
-        match result {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Utf8Error { offset: start.wrapping_add(error.offset), ..error }),
+        result.map_err(|error| Utf8Error { offset: start.wrapping_add(error.offset), ..error })
+    }
+
+    /// Takes the text at the start of a chunk, which starts between characters, whatever is pending. Returns the error at which
+    /// it ends, if it ends at one; the decoder then stays before it. Otherwise the rest of the chunk is pending.
+    #[cfg(feature = "codec")]
+    #[inline]
+    pub(crate) fn take_text<'c>(&mut self, chunk: &'c [u8]) -> (&'c str, Option<Utf8Error>) {
+        self.state = self.state.without_carry();
+        let before = self.offset;
+        if let Some(text) = kernels::likely_text(&mut self.state, chunk) {
+            self.offset = before.wrapping_add(text.len() as u64);
+            return (text, None);
+        }
+        let start = self.state.boundary().unwrap_or(AtBoundary::START);
+        let (text, end) = kernels::prefix(start, chunk);
+        match end {
+            TextEnd::Unfinished(state) => {
+                self.state = state;
+                self.offset = before.wrapping_add(chunk.len() as u64);
+                (text, None)
+            }
+            TextEnd::IllFormed(rest) => {
+                self.offset = before.wrapping_add(text.len() as u64);
+                let ill_formed = ill_formed_at_start_of(rest);
+                let len = ill_formed.bytes.len() as u8;
+                (text, Some(Utf8Error::new(self.offset, ill_formed.kind, len)))
+            }
         }
     }
 
@@ -360,7 +385,7 @@ fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
         },
         TextEnd::IllFormed(rest) => {
             let (len, kind) = UTF_8.walk(rest);
-            (len as u8, kind)
+            (len as u8, kind.map(ErrorKind::of))
         }
     };
     Err(Utf8Error::new(text.len() as u64, kind.unwrap_or(ErrorKind::Truncated), len))

@@ -4,6 +4,8 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
+use kernels::grammar::Kind;
+
 use crate::encoding::names::Encoding;
 
 kinds! {
@@ -60,6 +62,22 @@ kinds! {
 }
 
 const KIND_NAMES: [&str; ErrorKind::ALL.len()] = names_of!(ErrorKind, as_str);
+
+impl ErrorKind {
+    /// Returns the kind that a grammar names.
+    #[inline]
+    pub(crate) const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::InvalidLead => Self::InvalidLead,
+            Kind::UnexpectedContinuation => Self::UnexpectedContinuation,
+            Kind::MissingContinuation => Self::MissingContinuation,
+            Kind::Overlong => Self::Overlong,
+            Kind::Surrogate => Self::Surrogate,
+            Kind::AboveMax => Self::AboveMax,
+            Kind::Truncated => Self::Truncated,
+        }
+    }
+}
 
 impl FromStr for ErrorKind {
     type Err = UnknownName;

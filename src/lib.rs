@@ -55,6 +55,7 @@
     allow(rustdoc::broken_intra_doc_links)
 )]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
@@ -121,8 +122,6 @@ pub mod io;
 #[cfg(any(feature = "http-rules", feature = "proxy"))]
 mod joiner;
 pub mod json;
-#[allow(unsafe_code)]
-mod kernels;
 mod line_ending;
 pub mod locate;
 mod many;

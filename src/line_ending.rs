@@ -5,16 +5,16 @@ use core::str::FromStr;
 
 #[cfg(feature = "codec")]
 use bytes::BytesMut;
+#[cfg(any(feature = "codec", feature = "proxy"))]
+use kernels::count;
+#[cfg(feature = "codec")]
+use kernels::{append_line, find_byte};
 #[cfg(all(feature = "proxy", not(feature = "codec")))]
 use memchr::memchr as find_byte;
 #[cfg(any(feature = "codec", feature = "proxy"))]
 use memchr::{memchr2, memrchr, memrchr2};
 
 use crate::error::UnknownName;
-#[cfg(any(feature = "codec", feature = "proxy"))]
-use crate::kernels::count;
-#[cfg(feature = "codec")]
-use crate::kernels::{append_line, find_byte};
 use crate::policy::Ascii;
 
 /// The terminator of a line: of a codec, a filter or a locator. The Unicode separators U+0085, U+2028 and U+2029 never end
@@ -157,6 +157,15 @@ impl LineEnding {
 
 #[cfg(feature = "codec")]
 impl LineEnding {
+    /// Returns the length of the terminator at the end of a line that has one.
+    #[inline(always)]
+    pub(crate) fn len_at_end_of(self, line: &[u8]) -> usize {
+        match self {
+            Self::Lf | Self::Ascii(_) => 1,
+            Self::LfOrCrLf | Self::CrLf | Self::Any => 1 + usize::from(line.ends_with(b"\r\n")),
+        }
+    }
+
     /// Returns the number of bytes at the end of `src` that may start a terminator. `src` contains no complete
     /// terminator.
     pub(crate) fn may_start(self, src: &[u8]) -> usize {
@@ -200,7 +209,7 @@ impl LineEnding {
     #[inline(always)]
     pub(crate) fn write_short(self, line: &[u8], dst: &mut BytesMut) -> bool {
         let ends_with_cr = line.ends_with(b"\r") && matches!(self, Self::LfOrCrLf);
-        let is_one_byte = !matches!(self, Self::CrLf | Self::Any) && !cfg!(utf8_codec_unoptimized);
+        let is_one_byte = !matches!(self, Self::CrLf | Self::Any) && !kernels::IS_UNOPTIMIZED;
         is_one_byte && !ends_with_cr && append_line(line, self.last_byte(), dst)
     }
 }

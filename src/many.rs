@@ -5,7 +5,6 @@ use core::fmt;
 
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
-use crate::kernels;
 
 /// The number of strings that are validated by one kernel call. With a larger number the call costs less for each
 /// string. With a smaller number an error is found earlier, and the bytes are still in the L1 cache when the offsets

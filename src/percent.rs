@@ -37,22 +37,40 @@ pub(crate) fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Checks the bytes that `text` encodes.
-///
-/// # Errors
-///
-/// Returns the first error. Its offset is the position in `text` of the first byte of the sequence or of its `%`, and its
-/// length counts decoded bytes.
+/// Checks the bytes that texts encode which are joined.
 #[cfg(feature = "http-rules")]
-pub(crate) fn check(text: &[u8]) -> Result<(), Utf8Error> {
-    let mut decoder = Utf8Decoder::new();
-    let (mut at, mut start) = (0, 0);
-    while let Some((byte, len)) = first_byte(&text[at..]) {
-        if decoder.pending().is_empty() {
-            start = at;
-        }
-        decoder.validate(&[byte]).map_err(|error| Utf8Error { offset: start as u64, ..error })?;
-        at += len;
+pub(crate) struct EncodedText {
+    decoder: Utf8Decoder,
+    /// The offset of the first byte of an unfinished character, or of its `%`.
+    start: u64,
+}
+
+#[cfg(feature = "http-rules")]
+impl EncodedText {
+    pub(crate) const fn new() -> Self {
+        Self { decoder: Utf8Decoder::new(), start: 0 }
     }
-    decoder.finish().map_err(|error| Utf8Error { offset: start as u64, ..error })
+
+    /// Checks the next text, which starts at an offset.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error. Its offset is that of the first byte of the sequence or of its `%`, and its length counts
+    /// decoded bytes.
+    pub(crate) fn push(&mut self, text: &[u8], offset: u64) -> Result<(), Utf8Error> {
+        let mut at = 0;
+        while let Some((byte, len)) = first_byte(&text[at..]) {
+            if self.decoder.pending().is_empty() {
+                self.start = offset + at as u64;
+            }
+            self.decoder.validate(&[byte]).map_err(|error| Utf8Error { offset: self.start, ..error })?;
+            at += len;
+        }
+        Ok(())
+    }
+
+    /// Ends the text. The next one is not joined to it.
+    pub(crate) fn finish(&mut self) -> Result<(), Utf8Error> {
+        self.decoder.finish().map_err(|error| Utf8Error { offset: self.start, ..error })
+    }
 }

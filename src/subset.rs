@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::kernels::classes::{self, Class};
+use kernels::classes::{self, Class};
 
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///

@@ -181,6 +181,11 @@ def ranges(modules):
     response = modules.get("/repaired-files/bad.txt")
     assert response.complete and response.body == bad.decode("utf-8", "replace").encode()
     assert response.header("etag") is None and response.header("content-length") is None, response.headers
+    # The fields of HEAD are those of GET.
+    for path, offered in (("/files", "bytes"), ("/repaired-files", None), ("/strict-ranges", None)):
+        for method in ("GET", "HEAD"):
+            response = modules.get(f"{path}/good.txt", method=method, has_body=method == "GET")
+            assert (response.status, response.header("accept-ranges")) == (200, offered), (path, method, response.headers)
     return "of a file pass, or are not offered; a whole file is checked"
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from . import envoy as e
 from . import nginx, programs
+from .http1 import chunked
 from .samples import ERRORS, GOOD, partitions, possible
 from .tcp import connect, parallel, read_all, send
 from .upstream import Recorder, Server, echo
@@ -28,6 +29,7 @@ POLICIES = {
     "json": {"json_strings": "strict", "json_subset": "no-nul"},
 }
 NGINX = ("nginx", "nginx-unbuffered", "nginx-held")
+HTTP_REPLACE = ["native-replace", "wasm-replace", "nginx-replace", "pingora-replace"]
 TCP_REPLACE = ["native-tcp-replace", "wasm-tcp-replace", "nginx-tcp-replace", "relay-replace"]
 TCP_REPORT = ["native-tcp-report", "wasm-tcp-report", "nginx-tcp-report", "relay-report"]
 UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered", "websocket": "pass"}}
@@ -287,13 +289,17 @@ class Engines:
             self.nginx.stop()
         self.envoy.stop()
 
-    def post(self, engine, pieces, content_type="text/plain"):
-        """The status and the body of the response to a chunked request."""
+    def post(self, engine, pieces, content_type="text/plain", has_length=False):
+        """The status, the type and the body of the response to a request, which is chunked if it has no length."""
         with connect(self.ports[engine]) as connection:
-            head = f"POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
-            chunks = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces if piece]
+            head = f"POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: {content_type}\r\n"
+            if has_length:
+                head += f"content-length: {sum(map(len, pieces))}\r\n\r\n"
+            else:
+                head += "transfer-encoding: chunked\r\n\r\n"
+                pieces = chunked(pieces)
             try:
-                send(connection, [head.encode(), *chunks, b"0\r\n\r\n"], 0.003)
+                send(connection, [head.encode(), *pieces], 0.003)
             except OSError:
                 # The engine has responded before the end.
                 pass
@@ -391,7 +397,7 @@ def replaced(engines):
     """Repaired text is the same in every engine, and the same as Python's."""
     details = []
     for names, run, text_of in (
-        (["native-replace", "wasm-replace", "nginx-replace", "pingora-replace"], engines.post, lambda found: found[2]),
+        (HTTP_REPLACE, engines.post, lambda found: found[2]),
         (TCP_REPLACE, engines.stream, lambda found: found),
     ):
         cases, found, detail = same(engines, names, run)
@@ -399,6 +405,17 @@ def replaced(engines):
             assert text_of(result) == text.decode("utf-8", "replace").encode(), (text, result)
         details.append(detail)
     return "; ".join(details)
+
+
+def lengths(engines):
+    """The server receives all of a repaired body that had a length, which a repair changes."""
+    text = b"\xff" * 20 + b"GET /admin HTTP/1.1\r\n\r\n"
+    run = lambda engine, pieces: engines.post(engine, pieces, has_length=True)
+    cases = [*corpus(), *[(text, pieces) for pieces in partitions(text, limit=4)]]
+    _, found, detail = same(engines, HTTP_REPLACE, run, cases)
+    for (text, _), (status, _, body) in zip(cases, found):
+        assert (status, body) == ("200", text.decode("utf-8", "replace").encode()), (text, status, body)
+    return detail
 
 
 def json_escapes(engines):
@@ -602,6 +619,7 @@ ROWS = [
     ("engines: the same bytes before an error, TCP", bytes_forwarded),
     ("engines: the answer to a client that keeps sending", answers),
     ("engines: the same repairs", replaced),
+    ("engines: the same repairs, with a length", lengths),
     ("engines: the same reports", reported),
     ("engines: the same escapes of JSON", json_escapes),
     ("engines: a chunked body and an upgrade", chunked_upgrades),

@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::boundary::{Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len};
+use utf8_codec::boundary::{ceil_boundary, floor_boundary, truncate, unfinished_len};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
-    let (text, parts) = input.text();
+    let (text, _) = input.text();
     let bytes = text.as_bytes();
     let max = usize::from(u16::from_le_bytes([data[5], data[6]]));
     for index in [0, 1, max % (bytes.len() + 2), bytes.len(), usize::MAX] {
@@ -27,25 +27,5 @@ fuzz_target!(|data: &[u8]| {
     let unfinished = core::str::from_utf8(input.bytes).err().filter(|error| error.error_len().is_none());
     if let Some(error) = unfinished {
         assert_eq!(unfinished_len(input.bytes), input.bytes.len() - error.valid_up_to());
-    }
-
-    let mut truncator = Truncator::new(max);
-    assert_eq!(parts.iter().map(|part| truncator.truncate(part)).collect::<String>(), truncate(&text, max));
-
-    let mut messages: Vec<String> = Vec::new();
-    if let Some(mut splitter) = Splitter::new(max) {
-        for part in parts.iter().flat_map(|part| splitter.feed(part).collect::<Vec<_>>()) {
-            if part.starts_message {
-                messages.push(String::new());
-            }
-            messages.last_mut().expect("started").push_str(part.text);
-        }
-        let mut rest = text.as_str();
-        for message in messages {
-            let expected = truncate(rest, max);
-            assert_eq!(message, expected);
-            rest = &rest[expected.len()..];
-        }
-        assert!(rest.is_empty());
     }
 });

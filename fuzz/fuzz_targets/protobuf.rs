@@ -2,7 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::protobuf::{CompressedMessages, Edit, GrpcValidator, ProtobufError, Schema, StringValidator};
+use utf8_codec::protobuf::{
+    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator,
+};
 use utf8_codec_fuzz::Input;
 use utf8_codec_fuzz::support::protobuf::{Kind, Model, schema_of};
 
@@ -38,18 +40,20 @@ fuzz_target!(|data: &[u8]| {
     assert!(repaired.is_err() || strict.repair(&repaired.expect("a message")).is_ok());
 
     let compressed = input.pick(5, &[CompressedMessages::Reject, CompressedMessages::Pass]);
+    let protocol = input.pick(6, &[GrpcProtocol::Grpc, GrpcProtocol::GrpcWeb, GrpcProtocol::Connect]);
+    let stream = |message: &StringValidator| {
+        GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
+    };
     let grpc = |chunks: &[&[u8]]| {
-        let mut body = GrpcValidator::new(validator.clone()).with_compressed_messages(compressed);
+        let mut body = stream(&validator);
         let mut out = Vec::new();
         let fed = feed(chunks, |chunk| body.feed_with(chunk, |edit| apply(edit, chunk, &mut out)));
         (fed.and_then(|()| body.finish()), body.counters(), out)
     };
     assert_eq!(grpc(&chunks), grpc(&[input.bytes]));
-    let mut body = GrpcValidator::new(validator.clone()).with_compressed_messages(compressed);
-    let repaired = body.repair(input.bytes);
+    let repaired = stream(&validator).repair(input.bytes);
     assert_eq!(grpc(&chunks).0, repaired.as_ref().map(drop).map_err(Clone::clone));
-    let mut strict = GrpcValidator::new(strict).with_compressed_messages(compressed);
-    assert!(repaired.is_err() || strict.repair(&repaired.expect("a body")).is_ok());
+    assert!(repaired.is_err() || stream(&strict).repair(&repaired.expect("a body")).is_ok());
 });
 
 fn feed(

@@ -4,13 +4,12 @@ use core::iter::FusedIterator;
 
 use bytes::BytesMut;
 use bytestring::ByteString;
+use kernels::{SplitAtByte, held, join_adjacent};
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
 use super::line_reader::LineReader;
 use super::lines::Utf8LinesCodec;
-use crate::chunks::text_of;
-use crate::kernels::Positions;
 use crate::line_ending::{LineEnding, MAX_TERMINATOR};
 use crate::text::Counters;
 
@@ -77,23 +76,23 @@ impl Utf8LineBatchesCodec {
         Utf8LinesCodec { reader: self.reader }
     }
 
-    /// Returns the length of the complete lines at the start of `src` that can be returned unchanged. It is 0 if the
-    /// first of them is ill-formed or too long, has an escape that is not accepted, or if the BOM policy or a subset may
+    /// Returns the complete lines at the start of `src` that can be returned unchanged. There are none if the first of them is ill-formed or too long, has an escape that is not accepted, or if the BOM policy or a subset may
     /// change it.
     ///
     /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
     /// a few times as many bytes as it returns, regardless of the bytes after them.
-    fn unchanged_len(&mut self, src: &[u8]) -> usize {
+    fn unchanged<'b>(&mut self, src: &'b [u8]) -> &'b str {
+        let mut lines = "";
         if !self.reader.text.is_past_start() {
-            return 0;
+            return lines;
         }
-        let (mut length, mut window) = (0, FIRST_WINDOW);
-        while length < src.len() {
-            let rest = &src[length..];
+        let mut window = FIRST_WINDOW;
+        while lines.len() < src.len() {
+            let rest = &src[lines.len()..];
             if let Some(end) = self.reader.ending.find_last(&rest[..rest.len().min(window)]) {
-                let taken = self.unchanged_len_of(&rest[..end]);
-                length += taken;
-                if taken < end {
+                let more = self.unchanged_of(&rest[..end]);
+                lines = join_adjacent(src, lines, more).unwrap_or(lines);
+                if more.len() < end {
                     break;
                 }
             } else if rest.len() <= window {
@@ -101,27 +100,25 @@ impl Utf8LineBatchesCodec {
             }
             window = window.saturating_mul(2);
         }
-        length
+        lines
     }
 
-    /// Same as [`unchanged_len`](Self::unchanged_len), without a window. `lines` ends with a terminator.
-    fn unchanged_len_of(&mut self, lines: &[u8]) -> usize {
+    /// Same as [`unchanged`](Self::unchanged), without a window. `lines` ends with a terminator.
+    fn unchanged_of<'b>(&mut self, lines: &'b [u8]) -> &'b str {
         let max_length = self.reader.max_unchanged_length();
-        let (text, ending) = (&mut self.reader.text, self.reader.ending);
+        let ending = self.reader.ending;
         let lines = &lines[..within_limit(lines, ending, max_length)];
-        let start = text.offset();
-        let well_formed = match text.validate_whole(lines) {
-            Ok(()) => lines.len(),
-            Err(error) => {
-                let before = &lines[..error.offset.wrapping_sub(start) as usize];
-                ending.find_last(before).unwrap_or(0)
-            }
-        };
-        let length = self.accepted_len(&lines[..well_formed]);
-        if length < lines.len() {
-            self.reader.text.seek(start.wrapping_add(length as u64));
+        let start = self.reader.text.offset();
+        let (mut text, error) = self.reader.text.take_text(lines);
+        if error.is_some() {
+            let end = ending.find_last(text.as_bytes()).unwrap_or(0);
+            text = text.get(..end).unwrap_or_default();
         }
-        length
+        text = text.get(..self.accepted_len(text.as_bytes())).unwrap_or_default();
+        if text.len() < lines.len() {
+            self.reader.text.seek(start.wrapping_add(text.len() as u64));
+        }
+        text
     }
 
     /// Returns the length of the first lines whose escapes are accepted, if the lines are JSON. `lines` ends with a
@@ -139,7 +136,7 @@ impl Utf8LineBatchesCodec {
     }
 }
 
-/// The first window of [`Utf8LineBatchesCodec::unchanged_len`], in bytes.
+/// The first window of [`Utf8LineBatchesCodec::unchanged`], in bytes.
 const FIRST_WINDOW: usize = 512;
 
 /// Returns the length of the prefix of `lines` that contains only lines of at most `max` bytes. The prefix ends with a
@@ -170,17 +167,13 @@ impl Decoder for Utf8LineBatchesCodec {
         let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
             return self.reader.await_terminator(src).map(|()| None);
         };
-        let unchanged = self.unchanged_len(src);
-        if unchanged == 0 {
+        let text = held::take_front(src, |bytes| Some(self.unchanged(bytes))).unwrap_or_default();
+        if text.is_empty() {
             return Ok(self.reader.take(src, length, terminator)?.map(Lines::one));
         }
-        let text = src.split_to(unchanged).freeze();
-        trace!(offset = self.offset(), length = unchanged, "decoding lines");
+        trace!(offset = self.offset(), length = text.len(), "decoding lines");
         let ending = self.reader.ending;
-        self.reader.end_lines(&text, ending.count(&text));
-        // SAFETY: `unchanged_len` has validated these bytes, which end at the end of a line.
-        #[allow(unsafe_code)]
-        let text = unsafe { text_of(text) };
+        self.reader.end_lines(text.as_bytes(), ending.count(text.as_bytes()));
         Ok(Some(Lines { text, ending: Some(ending) }))
     }
 
@@ -219,7 +212,7 @@ impl Lines {
 
     /// Returns the lines without their terminators.
     pub fn iter(&self) -> LinesIter<'_> {
-        LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), positions: Positions::START }
+        LinesIter::new(&self.text, self.ending)
     }
 
     /// Returns the lines with their terminators. An item of one line has no terminator if the line was repaired, if a
@@ -244,8 +237,7 @@ impl IntoIterator for Lines {
 
     /// Each line is a slice of the memory of the item, so that memory is freed when the last line is dropped.
     fn into_iter(self) -> LinesIntoIter {
-        let ends = Ends::of(self.ending);
-        LinesIntoIter { text: self.text, start: 0, ends, positions: Positions::START }
+        LinesIntoIter { text: self.text, start: 0, ending: self.ending }
     }
 }
 
@@ -253,20 +245,24 @@ impl IntoIterator for Lines {
 #[derive(Clone, Debug)]
 pub struct LinesIntoIter {
     text: ByteString,
+    /// The position of the next line.
     start: usize,
-    ends: Ends,
-    positions: Positions,
+    ending: Option<LineEnding>,
 }
 
 impl Iterator for LinesIntoIter {
     type Item = ByteString;
 
     fn next(&mut self) -> Option<ByteString> {
-        let positions = self.positions.clone();
-        let mut lines = LinesIter { text: &self.text, start: self.start, ends: self.ends, positions };
-        let line = lines.next().map(|line| self.text.slice_ref(line));
-        (self.start, self.positions) = (lines.start, lines.positions);
-        line
+        // After the only line of an item without terminators this is `None`.
+        let rest = self.text.get(self.start..)?;
+        let (length, terminator) = match self.ending {
+            Some(ending) => ending.find(rest.as_bytes(), 0)?,
+            None => (rest.len(), 1),
+        };
+        let line = self.text.slice_ref(rest.get(..length)?);
+        self.start += length + terminator;
+        Some(line)
     }
 }
 
@@ -274,69 +270,34 @@ impl FusedIterator for LinesIntoIter {}
 
 /// The lines of [`Lines`].
 #[derive(Clone, Debug)]
-pub struct LinesIter<'l> {
-    text: &'l str,
-    /// The position of the next line.
-    start: usize,
-    ends: Ends,
-    /// The positions of the last byte of each terminator, not used for `Ends::Any` and `Ends::Nowhere`.
-    positions: Positions,
-}
+pub struct LinesIter<'l>(Parts<'l>);
 
-/// The end of a line, for the iterator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ends {
+/// The rest of the lines, by their terminator.
+#[derive(Clone, Debug)]
+enum Parts<'l> {
     /// A line ends with this byte.
-    Byte(u8),
+    Byte(SplitAtByte<'l>),
     /// A line ends with LF. A CR before it is not part of the line.
-    Lf,
+    Lf(SplitAtByte<'l>),
     /// A line ends with CRLF. An LF after anything else is part of the line.
-    CrLf,
+    CrLf(SplitAtByte<'l>),
     /// A line ends with LF, CRLF or CR.
-    Any,
+    Any(&'l str),
     /// The text is one line.
-    Nowhere,
-}
-
-impl Ends {
-    const fn of(ending: Option<LineEnding>) -> Self {
-        match ending {
-            None => Self::Nowhere,
-            Some(LineEnding::LfOrCrLf) => Self::Lf,
-            Some(ending @ (LineEnding::Lf | LineEnding::Ascii(_))) => Self::Byte(ending.last_byte()),
-            Some(LineEnding::CrLf) => Self::CrLf,
-            Some(LineEnding::Any) => Self::Any,
-        }
-    }
+    One(Option<&'l str>),
 }
 
 impl<'l> LinesIter<'l> {
-    /// Returns the bytes of the line that ends at the next `byte` for which `is_whole` returns `true`. `is_whole` is
-    /// called with these bytes.
-    #[inline]
-    fn up_to(&mut self, byte: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
-        let bytes = self.text.as_bytes();
-        loop {
-            let at = self.positions.next(bytes, byte)?;
-            let line = bytes.get(self.start..at)?;
-            if is_whole(line) {
-                self.start = at + 1;
-                return Some(line);
+    fn new(text: &'l str, ending: Option<LineEnding>) -> Self {
+        Self(match ending {
+            Some(LineEnding::LfOrCrLf) => Parts::Lf(SplitAtByte::new(text, b'\n')),
+            Some(ending @ (LineEnding::Lf | LineEnding::Ascii(_))) => {
+                Parts::Byte(SplitAtByte::new(text, ending.last_byte()))
             }
-        }
-    }
-
-    /// Returns the next line if its end cannot be found by searching for one byte.
-    #[inline(never)]
-    fn other(&mut self) -> Option<&'l str> {
-        // After the only line of `Ends::Nowhere` this is `None`.
-        let rest = self.text.get(self.start..)?;
-        let (length, terminator) = match self.ends {
-            Ends::Any => LineEnding::Any.find(rest.as_bytes(), 0)?,
-            _ => (rest.len(), 1),
-        };
-        self.start += length + terminator;
-        rest.get(..length)
+            Some(LineEnding::CrLf) => Parts::CrLf(SplitAtByte::new(text, b'\n')),
+            Some(LineEnding::Any) => Parts::Any(text),
+            None => Parts::One(Some(text)),
+        })
     }
 }
 
@@ -345,55 +306,45 @@ impl<'l> Iterator for LinesIter<'l> {
 
     #[inline]
     fn next(&mut self) -> Option<&'l str> {
-        let line = match self.ends {
-            Ends::Lf => {
-                let line = self.up_to(b'\n', |_| true)?;
-                line.strip_suffix(b"\r").unwrap_or(line)
-            }
-            Ends::Byte(byte) => self.up_to(byte, |_| true)?,
-            Ends::CrLf => self.up_to(b'\n', |line| line.ends_with(b"\r"))?.split_last()?.1,
-            Ends::Any | Ends::Nowhere => return self.other(),
-        };
-        debug_assert!(core::str::from_utf8(line).is_ok());
-        // SAFETY: the line is a part of a `str`. Both of its ends are an end of that `str` or next to an ASCII byte,
-        // and an ASCII byte is never inside a character.
-        #[allow(unsafe_code)]
-        Some(unsafe { core::str::from_utf8_unchecked(line) })
+        match &mut self.0 {
+            Parts::Byte(lines) => lines.next_where(|_| true),
+            Parts::Lf(lines) => lines.next_where(|_| true).map(without_cr),
+            Parts::CrLf(lines) => lines.next_where(|line| line.ends_with(b"\r")).map(without_cr),
+            Parts::Any(text) => next_of_any(text),
+            Parts::One(text) => text.take(),
+        }
     }
 
     /// Same as the loop over [`next`](Self::next), but keeps the position of the line in a register. `for_each`, `sum` and
     /// `count` call this function.
     #[inline]
-    fn fold<B, F: FnMut(B, &'l str) -> B>(mut self, init: B, mut f: F) -> B {
-        let (mut all, bytes, mut start) = (init, self.text.as_bytes(), self.start);
-        let byte = match self.ends {
-            Ends::Lf => b'\n',
-            Ends::Byte(byte) => byte,
-            Ends::CrLf | Ends::Any | Ends::Nowhere => {
+    fn fold<B, F: FnMut(B, &'l str) -> B>(self, init: B, mut f: F) -> B {
+        match self.0 {
+            Parts::Byte(lines) => lines.fold(init, f),
+            Parts::Lf(lines) => lines.fold(init, |all, line| f(all, without_cr(line))),
+            _ => {
+                let mut all = init;
                 for line in self {
                     all = f(all, line);
                 }
-                return all;
-            }
-        };
-        while let Some((base, found)) = self.positions.next_found(bytes, byte) {
-            for &position in found {
-                let end = base + usize::from(position);
-                let Some(line) = bytes.get(start..end) else { return all };
-                start = end + 1;
-                let line = match self.ends {
-                    Ends::Lf => line.strip_suffix(b"\r").unwrap_or(line),
-                    _ => line,
-                };
-                debug_assert!(core::str::from_utf8(line).is_ok());
-                // SAFETY: same as in `next`.
-                #[allow(unsafe_code)]
-                let line = unsafe { core::str::from_utf8_unchecked(line) };
-                all = f(all, line);
+                all
             }
         }
-        all
     }
+}
+
+#[inline]
+fn without_cr(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// Removes and returns the next line, which ends with LF, CRLF or CR.
+#[inline(never)]
+fn next_of_any<'l>(text: &mut &'l str) -> Option<&'l str> {
+    let (length, terminator) = LineEnding::Any.find(text.as_bytes(), 0)?;
+    let line = text.get(..length)?;
+    *text = text.get(length + terminator..)?;
+    Some(line)
 }
 
 impl FusedIterator for LinesIter<'_> {}

@@ -2,10 +2,10 @@
 
 use bytes::BytesMut;
 use bytestring::ByteString;
+use kernels::held;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
-use crate::chunks::text_of;
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for text without frames. An item is the text of one read, in whole characters.
@@ -62,26 +62,24 @@ impl Utf8Codec {
         self.text.counters()
     }
 
-    /// Validates `src` without applying a policy, which is sufficient for well-formed text. Returns the number of bytes
-    /// that can be returned unchanged, or `None` if `src` must be decoded with the policies.
-    fn validate(&mut self, src: &[u8]) -> Option<usize> {
+    /// Returns the text at the start of `src` to which no policy applies, or `None` if `src` must be decoded with the policies.
+    fn unchanged<'b>(&mut self, src: &'b [u8]) -> Option<&'b str> {
         if !self.text.is_past_start() {
             return None;
         }
         let start = self.text.valid_up_to();
-        if !src.starts_with(self.text.pending()) {
-            // The pending bytes of the decoder are also in the buffer, unless the caller passes another buffer.
-            self.text.seek(start);
+        // The pending bytes are still in the buffer, unless the caller passes another one.
+        self.text.seek(start);
+        let (text, error) = self.text.take_text(src);
+        if error.is_none() {
+            return Some(text);
         }
-        match self.text.validate(&src[self.text.pending().len()..]) {
-            Ok(()) => Some(src.len() - self.text.pending().len()),
-            Err(error) => {
-                // The ill-formed bytes are decoded again with the policies, under `Strict` by the next call.
-                let end = if self.text.is_strict() { error.offset } else { start };
-                self.text.seek(end);
-                (end != start).then(|| end.wrapping_sub(start) as usize)
-            }
+        // The ill-formed bytes are decoded again with the policies, under `Strict` by the next call.
+        if self.text.is_strict() && !text.is_empty() {
+            return Some(text);
         }
+        self.text.seek(start);
+        None
     }
 
     /// Decodes `src` into a new string with the policies. Stops before an error if there is text before it.
@@ -116,15 +114,8 @@ impl Decoder for Utf8Codec {
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         trace!(offset = self.offset(), buffered = src.len(), "decoding text");
-        match self.validate(src) {
-            Some(0) => Ok(None),
-            Some(length) => {
-                let text = src.split_to(length).freeze();
-                // SAFETY: `validate` has checked that the first `length` bytes of `src` are whole, well-formed
-                // characters.
-                #[allow(unsafe_code)]
-                Ok(Some(unsafe { text_of(text) }))
-            }
+        match held::take_front(src, |bytes| self.unchanged(bytes)) {
+            Some(text) => Ok((!text.is_empty()).then_some(text)),
             None => self.decode_with_policies(src),
         }
     }

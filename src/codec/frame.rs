@@ -2,17 +2,17 @@
 
 use bytes::Bytes;
 use bytestring::ByteString;
+use kernels::held;
 
-use crate::chunks::text_of;
-use crate::error::Utf8Error;
+use crate::error::{ErrorKind, Utf8Error};
 use crate::json::{Escapes, JsonPieces, JsonStrings};
 use crate::text::{TextDecoder, TextPiece};
 
-/// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved to the end of the frame. A
+/// Returns the frame as text if it is well-formed and no policy applies to it. The decoder is then at the end of the frame. A
 /// frame starts between characters, regardless of the earlier input of the decoder.
 #[inline(always)]
-pub(super) fn is_unchanged(text: &mut TextDecoder, frame: &[u8]) -> bool {
-    text.is_past_start() && text.validate_whole(frame).is_ok()
+pub(super) fn unchanged<'f>(text: &mut TextDecoder, frame: &'f [u8]) -> Option<&'f str> {
+    if text.is_past_start() { text.validate_whole(frame).ok() } else { None }
 }
 
 /// The functions for text to which a policy may apply. They are called through pointers, so that a program contains them only
@@ -46,22 +46,21 @@ impl Json {
 pub(super) type DecodedFrame = Result<ByteString, (Utf8Error, Bytes)>;
 
 /// Same as [`decode_frame`], for a decoder without policies.
-pub(super) fn decode_strict_frame(
-    text: &mut TextDecoder,
-    mut frame: Bytes,
-    terminator: usize,
-) -> DecodedFrame {
-    let (end, payload) = (text.offset().wrapping_add(frame.len() as u64), frame.len() - terminator);
-    let result = text.validate_whole(&frame);
-    frame.truncate(payload);
-    if let Err(error) = result {
+pub(super) fn decode_strict_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> DecodedFrame {
+    let end = text.offset().wrapping_add(frame.len() as u64);
+    let payload = frame.len() - terminator;
+    let mut error = None;
+    let validated = held::whole(frame, payload, |frame| {
+        text.validate_whole(frame).map_err(|found| error = Some(found)).ok()
+    });
+    validated.map_err(|mut frame| {
+        frame.truncate(payload);
+        // Without an error the frame is text, so it has been returned.
+        let error = error.unwrap_or(Utf8Error::new(end, ErrorKind::Truncated, 0));
         text.count(error);
         text.seek(end);
-        return Err((error, frame));
-    }
-    // SAFETY: the whole frame was validated, and the removed terminator is ASCII.
-    #[allow(unsafe_code)]
-    Ok(unsafe { text_of(frame) })
+        (error, frame)
+    })
 }
 
 /// Decodes a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence
@@ -71,15 +70,13 @@ pub(super) fn decode_strict_frame(
 ///
 /// Returns the first error, and the frame without its terminator.
 pub(super) fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> DecodedFrame {
-    let (start, end) = (text.offset(), text.offset().wrapping_add(frame.len() as u64));
+    let start = text.offset();
+    let end = start.wrapping_add(frame.len() as u64);
     let payload = frame.len() - terminator;
-    if is_unchanged(text, &frame) {
-        let mut frame = frame;
-        frame.truncate(payload);
-        // SAFETY: `is_unchanged` has validated the whole frame, and the removed terminator is ASCII.
-        #[allow(unsafe_code)]
-        return Ok(unsafe { text_of(frame) });
-    }
+    let frame = match held::whole(frame, payload, |frame| unchanged(text, frame)) {
+        Ok(text) => return Ok(text),
+        Err(frame) => frame,
+    };
     text.seek(start);
     let mut out = String::with_capacity(frame.len());
     let mut error = text.feed_into(&frame[..payload], &mut out).err();

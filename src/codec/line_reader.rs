@@ -5,10 +5,10 @@
 
 use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
+use kernels::held;
 
 use super::error::{CodecError, LineStart};
-use super::frame::{Json, Policed, decode_strict_frame, is_unchanged};
-use crate::chunks::text_of;
+use super::frame::{Json, Policed, decode_strict_frame, unchanged};
 use crate::line_ending::LineEnding;
 use crate::text::TextDecoder;
 
@@ -49,13 +49,6 @@ pub(super) enum LineState {
     Discard,
 }
 
-/// The line at the front of a buffer. Small enough to be returned in registers.
-struct Next {
-    length: usize,
-    terminator: u8,
-    is_unchanged: bool,
-}
-
 impl LineReader {
     /// Creates a reader without policies.
     pub(super) const fn strict() -> Self {
@@ -87,32 +80,31 @@ impl LineReader {
     /// just written waits for its stores: a wide load cannot be forwarded from several narrow ones.
     #[inline]
     pub(super) fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        match self.next(src) {
-            Next { length, terminator, is_unchanged: true } => {
-                Ok(Some(Self::cut(src, length, terminator.into())))
-            }
-            next => self.decode_changed(src, next),
+        if !self.start_line(src) {
+            return Ok(None);
         }
+        let ending = self.ending;
+        let line = held::take_line(src, 0, |line| ending.len_at_end_of(line), |src| self.next(src));
+        if line.is_some() { Ok(line) } else { self.decode_changed(src) }
     }
 
-    /// Finds and validates the next line, and ends it. The length of its terminator is 0 if there is none.
-    fn next(&mut self, src: &mut BytesMut) -> Next {
-        if self.start_line(src)
-            && let Some((length, terminator)) = self.ending.find(src, self.searched)
-        {
-            let is_unchanged = self.end_line(&src[..length + terminator], length);
-            return Next { length, terminator: terminator as u8, is_unchanged };
+    /// Finds, validates and ends the next line. Returns it with its terminator if it can be returned unchanged. Otherwise
+    /// `searched` is its length, and the line has been counted.
+    fn next<'b>(&mut self, src: &'b [u8]) -> Option<&'b str> {
+        let (length, terminator) = self.ending.find(src, self.searched)?;
+        let line = self.end_line(&src[..length + terminator], length);
+        if line.is_none() {
+            self.searched = length;
         }
-        Next { length: 0, terminator: 0, is_unchanged: false }
+        line
     }
 
     /// [`decode`](Self::decode), if the buffer does not start with a line that can be returned unchanged.
     #[cold]
-    fn decode_changed(&mut self, src: &mut BytesMut, next: Next) -> Result<Option<ByteString>, CodecError> {
-        match next {
-            Next { terminator: 0, .. } if self.state == LineState::Discard => Ok(None),
-            Next { terminator: 0, .. } => self.await_terminator(src).map(|()| None),
-            Next { length, terminator, .. } => self.cut_changed(src, length, terminator.into()).map(Some),
+    fn decode_changed(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        match self.ending.find(src, self.searched) {
+            None => self.await_terminator(src).map(|()| None),
+            Some((length, terminator)) => self.cut_changed(src, length, terminator).map(Some),
         }
     }
 
@@ -188,10 +180,12 @@ impl LineReader {
         length: usize,
         terminator: usize,
     ) -> Result<Option<ByteString>, CodecError> {
-        if self.end_line(&src[..length + terminator], length) {
-            return Ok(Some(Self::cut(src, length, terminator)));
+        let line =
+            held::take_line(src, 0, |_| terminator, |src| self.end_line(&src[..length + terminator], length));
+        match line {
+            None => self.cut_changed(src, length, terminator).map(Some),
+            line => Ok(line),
         }
-        self.cut_changed(src, length, terminator).map(Some)
     }
 
     /// Returns the length of the line at the front of `src`, and the length of its terminator.
@@ -211,17 +205,19 @@ impl LineReader {
         length: usize,
         terminator: usize,
     ) -> Option<ByteString> {
-        let line = &src[..length + terminator];
-        if length > self.max_unchanged_length() || !is_unchanged(&mut self.text, line) {
+        if length > self.max_unchanged_length() {
             return None;
         }
-        self.end_lines(line, 1);
-        src.advance(skipped);
-        let mut line = src.split_to(length + terminator - skipped);
-        line.truncate(length - skipped);
-        // SAFETY: `is_unchanged` has validated the line with its terminator. The terminator and the skipped bytes are ASCII.
-        #[allow(unsafe_code)]
-        Some(unsafe { text_of(line.freeze()) })
+        held::take_line(
+            src,
+            skipped,
+            |_| terminator,
+            |src| {
+                let line = unchanged(&mut self.text, &src[..length + terminator])?;
+                self.end_lines(line.as_bytes(), 1);
+                Some(line)
+            },
+        )
     }
 
     /// Removes an empty line. Returns `false` and removes nothing if the BOM policy or a subset may apply to it.
@@ -242,15 +238,17 @@ impl LineReader {
         self.max_length.min(self.max_text_length)
     }
 
-    /// Called before `line`, of `length` bytes and a terminator, is removed from the buffer. Returns whether the line
-    /// can be returned unchanged. In this case the decoder is then at the end of the line.
+    /// Counts `line`, of `length` bytes and a terminator, which is then removed from the buffer. Returns it if it can be returned
+    /// unchanged. In this case the decoder is then at the end of the line.
     #[inline(always)]
-    fn end_line(&mut self, line: &[u8], length: usize) -> bool {
+    fn end_line<'b>(&mut self, line: &'b [u8], length: usize) -> Option<&'b str> {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
         self.end_lines(line, 1);
-        length <= self.max_unchanged_length()
-            && is_unchanged(&mut self.text, line)
-            && (self.json.is_none() || self.has_only_accepted_escapes(line, length))
+        if length > self.max_unchanged_length() {
+            return None;
+        }
+        let text = unchanged(&mut self.text, line)?;
+        (self.json.is_none() || self.has_only_accepted_escapes(line, length)).then_some(text)
     }
 
     /// Whether the escapes in a line of JSON are accepted. If not, moves the decoder back to its start.
@@ -260,19 +258,6 @@ impl LineReader {
             self.text.seek(self.text.offset().wrapping_sub(line.len() as u64));
         }
         is_accepted
-    }
-
-    /// Removes and returns a line from the front of `src` that [`end_line`](Self::end_line) has validated.
-    #[inline(always)]
-    fn cut(src: &mut BytesMut, length: usize, terminator: usize) -> ByteString {
-        // `truncate` does not change the reference count, unlike a second `split_to`.
-        let mut line = src.split_to(length + terminator);
-        line.truncate(length);
-        // SAFETY: `is_unchanged` has validated the line with its terminator, which is ASCII.
-        #[allow(unsafe_code)]
-        unsafe {
-            text_of(line.freeze())
-        }
     }
 
     /// Removes a line that is too long or ill-formed, or to which the BOM policy or a subset may apply. Returns its
@@ -286,6 +271,7 @@ impl LineReader {
     ) -> Result<ByteString, CodecError> {
         // The line has already been counted, and the decoder is still at its start.
         let line = LineStart { number: self.lines, offset: self.text.offset() };
+        self.searched = 0;
         if length > self.max_length {
             self.discard(src, length + terminator);
             return Err(Self::too_long(line, self.max_length));

@@ -9,6 +9,7 @@ use super::grammar::{ContentTypeError, Cursor, Dialect, is_token};
 #[derive(Debug)]
 pub(crate) struct FormDisposition<'h> {
     pub(crate) name: Option<Cow<'h, [u8]>>,
+    /// The `filename`, or the `filename*` if that is the only one.
     pub(crate) file_name: Option<Cow<'h, [u8]>>,
 }
 
@@ -21,7 +22,9 @@ impl<'h> FormDisposition<'h> {
     /// three find a file name, an empty one, or none.
     ///
     /// For an extended `filename*` (RFC 8187), which RFC 7578 §4.2 forbids, some readers ignore `filename`. It may not be
-    /// empty, in another charset or continued if `filename` is a name.
+    /// empty, in another charset or continued if `filename` is a name. Without a `filename` it makes the part a file:
+    /// python-requests sends it alone. If it may be empty, in another charset or continued, it does not, and the content is
+    /// checked.
     ///
     /// # Errors
     ///
@@ -46,7 +49,12 @@ impl<'h> FormDisposition<'h> {
         cursor.parameters(&mut parameters)?;
         let mut disposition = Self { name: None, file_name: None };
         let may_be_empty = parameters.iter().any(|(name, value)| may_empty_file_name(name, value));
+        let mut extended = None;
         for (name, value) in parameters {
+            if name.eq_ignore_ascii_case("filename*") {
+                extended = Some(value);
+                continue;
+            }
             let place = if name.eq_ignore_ascii_case("name") {
                 &mut disposition.name
             } else if name.eq_ignore_ascii_case("filename") {
@@ -62,6 +70,7 @@ impl<'h> FormDisposition<'h> {
         if may_be_empty && disposition.file_name.as_deref().is_some_and(|name| !name.is_empty()) {
             return Err(ContentTypeError { position: 0 });
         }
+        disposition.file_name = disposition.file_name.or(extended.filter(|_| !may_be_empty));
         Ok(disposition)
     }
 }
@@ -90,7 +99,7 @@ enum Backslash {
     EscapesQuote,
 }
 
-/// What a reader finds that ignores what the grammar does not allow.
+/// The `filename` that a reader finds which ignores what the grammar does not allow.
 #[derive(PartialEq, Eq)]
 enum FileName {
     Missing,
@@ -99,7 +108,8 @@ enum FileName {
     Repeated,
 }
 
-fn file_name(value: &[u8], backslash: Backslash) -> FileName {
+/// Returns the `filename`, and whether there is a `filename*`.
+fn file_name(value: &[u8], backslash: Backslash) -> (FileName, bool) {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let mut is_end = |byte: &u8| {
         let was_escaped = core::mem::take(&mut is_escaped);
@@ -113,9 +123,12 @@ fn file_name(value: &[u8], backslash: Backslash) -> FileName {
         *byte == b';' && !is_quoted
     };
     let mut found = FileName::Missing;
+    let mut is_extended = false;
     for parameter in value.split(|byte| is_end(byte)) {
         let mut parts = parameter.splitn(2, |byte| *byte == b'=').map(<[u8]>::trim_ascii);
-        if !parts.next().is_some_and(|name| name.eq_ignore_ascii_case(b"filename")) {
+        let name = parts.next().unwrap_or_default();
+        is_extended |= name.eq_ignore_ascii_case(b"filename*");
+        if !name.eq_ignore_ascii_case(b"filename") {
             continue;
         }
         found = match (found, parts.next()) {
@@ -125,5 +138,5 @@ fn file_name(value: &[u8], backslash: Backslash) -> FileName {
             _ => FileName::Repeated,
         };
     }
-    found
+    (found, is_extended)
 }

@@ -1,5 +1,5 @@
-//! Labels of UTF-8 and of US-ASCII, in mail and in HTTP: those that IANA's registry, the WHATWG Encoding Standard or
-//! Python's `codecs` list, because some readers decode the text as UTF-8 or as US-ASCII.
+//! Labels of UTF-8 and of US-ASCII, in mail and in HTTP: those that IANA's registry, the WHATWG Encoding Standard, Python's
+//! `codecs` or .NET's `Encoding` list, because some readers decode the text as UTF-8 or as US-ASCII.
 
 /// The names and aliases of US-ASCII in IANA's registry, `ascii` (WHATWG), and those of Python.
 #[rustfmt::skip]
@@ -8,8 +8,13 @@ const ASCII: [&str; 12] = [
     "iso_646_irv_1991", "iso_ir_6", "us", "us_ascii",
 ];
 
-/// The names and aliases of UTF-8 in IANA's registry, and those of Python. Those of WHATWG are in [`WHATWG_UTF_8`].
-const UTF_8: [&str; 8] = ["cp65001", "csutf8", "u8", "utf", "utf8_ucs2", "utf8_ucs4", "utf_8", "utf_8_sig"];
+/// The names and aliases of UTF-8 in IANA's registry, those of Python, and those of .NET, which start with `unicode` or
+/// `x_unicode`. Those of WHATWG are in [`WHATWG_UTF_8`].
+#[rustfmt::skip]
+const UTF_8: [&str; 11] = [
+    "cp65001", "csutf8", "u8", "unicode_2_0_utf_8", "utf", "utf8_ucs2", "utf8_ucs4", "utf_8", "utf_8_sig",
+    "x_unicode_1_1_utf_8", "x_unicode_2_0_utf_8",
+];
 
 /// The labels of UTF-8 in the WHATWG Encoding Standard, which are compared with their punctuation.
 const WHATWG_UTF_8: [&str; 6] =

@@ -216,8 +216,9 @@ impl<'h> Charset<'h> {
     /// Returns the charset of a label.
     ///
     /// It is [`Utf8`](Self::Utf8) for the labels of the WHATWG Encoding Standard ([`is_utf8_label`]), the names and
-    /// aliases in the IANA registry of character sets, such as `csUTF8`, and those of Python, such as `u8` and `cp65001`,
-    /// because some reader decodes the text as UTF-8. Case is ignored, and so is punctuation, as in Python: `utf_8`.
+    /// aliases in the IANA registry of character sets, such as `csUTF8`, and those of Python and .NET, such as `cp65001` and
+    /// `unicode-2-0-utf-8`, because some reader decodes the text as UTF-8. Case is ignored, and so is punctuation, as in
+    /// Python: `utf_8`.
     pub fn for_label(label: &'h [u8]) -> Self {
         if labels::is_utf8(label) { Self::Utf8 } else { Self::Other(label) }
     }
@@ -236,7 +237,7 @@ impl<'h> Charset<'h> {
 /// Whether a label means UTF-8 in the [WHATWG Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels).
 /// Case and white space around the label are ignored.
 ///
-/// [`Charset::for_label`] also knows the labels of IANA and of Python.
+/// [`Charset::for_label`] also knows the labels of IANA, of Python and of .NET.
 ///
 /// ```
 /// use utf8_codec::content_type::{Charset, is_utf8_label};

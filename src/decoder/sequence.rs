@@ -1,8 +1,9 @@
 //! Classification of an ill-formed sequence, and completion of a sequence in the next chunk.
 
-use crate::encoding::{Sequence, UTF_8};
+use kernels::ScanState;
+use kernels::grammar::{Sequence, UTF_8};
+
 use crate::error::ErrorKind;
-use crate::kernels::ScanState;
 
 /// The bytes of an ill-formed maximal subpart: 1 to 3, or none. The last element is their number. All 4 bytes are one
 /// word, which is faster to move than its parts.
@@ -46,7 +47,9 @@ impl IllFormed {
     #[inline]
     pub(super) fn at_start_of(bytes: &[u8]) -> Self {
         match UTF_8.sequence(bytes) {
-            Sequence::IllFormed { kind, len } => Self { kind, bytes: Subpart::of(bytes, len) },
+            Sequence::IllFormed { kind, len } => {
+                Self { kind: ErrorKind::of(kind), bytes: Subpart::of(bytes, len) }
+            }
             Sequence::Whole { .. } | Sequence::Unfinished => Self::truncated(bytes),
         }
     }
@@ -122,7 +125,8 @@ pub(super) fn continue_sequence(state: ScanState, chunk: &[u8]) -> Continued {
             Continued::Whole { taken: taken(len), character }
         }
         Sequence::IllFormed { kind, len } => {
-            let ill_formed = IllFormed { kind, bytes: Subpart::of(joined.as_slice(), len) };
+            let ill_formed =
+                IllFormed { kind: ErrorKind::of(kind), bytes: Subpart::of(joined.as_slice(), len) };
             Continued::IllFormed { taken: taken(len), ill_formed }
         }
         Sequence::Unfinished => Continued::Unfinished(state.after(chunk)),

@@ -2,8 +2,6 @@
 
 use core::iter::FusedIterator;
 
-use crate::kernels;
-
 /// The encoding that an ISO/IEC 2022 escape sequence designates for the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Designation {

@@ -1,12 +1,13 @@
 //! Detection of the encoding of a stream.
 
+use kernels::count;
+
 use super::bom::{BomSniffer, Sniff};
 use super::iso2022::Escapes;
 use super::utf16::{PREFIX, Prefix, Utf16Evidence};
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::Encoding;
 use crate::error::Utf8Error;
-use crate::kernels::count;
 
 /// The encoding of a stream, as determined from the bytes examined so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use kernels::{AtBoundary, TextEnd};
+
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
-use crate::kernels::{self, AtBoundary, TextEnd};
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};

@@ -1,7 +1,5 @@
 //! Recognition of the encodings of the family of ISO/IEC 2022 that have 7 bits.
 
-use crate::kernels;
-
 const ESC: u8 = 0x1B;
 
 /// Searches the escape sequence that designates a set with two bytes for each character.

@@ -1,7 +1,8 @@
 //! Detection of UTF-16 without a BOM.
 
+use kernels::count;
+
 use crate::encoding::Encoding;
-use crate::kernels::count;
 
 /// The number of bytes at the start of a stream that are examined as UTF-16.
 pub(super) const PREFIX: u64 = 4 * 1024;

@@ -3,8 +3,7 @@
 //! In the encodings with surrogates (CESU-8, Modified UTF-8, WTF-8) each surrogate is a sequence of 3 bytes, and the
 //! rows allow it alone. `transcode` joins the pairs, as it does for UTF-16.
 
-use super::grammar::{Machine, TAIL, reject_lead, reject_second, row};
-use crate::error::ErrorKind;
+use kernels::grammar::{Kind, Machine, TAIL, reject_lead, reject_second, row};
 
 /// RFC 2279 §2 and ISO/IEC 10646-1 Annex R, Table 4: one to six bytes, up to 7FFFFFFF, the shortest form only, no
 /// surrogates (Annex R, Note 3).
@@ -25,13 +24,13 @@ pub(crate) static UCS_4: Machine = Machine::compile(
         row((0xFD, 0xFD), TAIL,         6),
     ],
     &[
-        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        reject_lead((0xC0, 0xC1),         ErrorKind::Overlong),
-        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        reject_second(0xED, (0xA0, 0xBF), ErrorKind::Surrogate),
-        reject_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
-        reject_second(0xF8, (0x80, 0x87), ErrorKind::Overlong),
-        reject_second(0xFC, (0x80, 0x83), ErrorKind::Overlong),
+        reject_lead(TAIL,                 Kind::UnexpectedContinuation),
+        reject_lead((0xC0, 0xC1),         Kind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), Kind::Overlong),
+        reject_second(0xED, (0xA0, 0xBF), Kind::Surrogate),
+        reject_second(0xF0, (0x80, 0x8F), Kind::Overlong),
+        reject_second(0xF8, (0x80, 0x87), Kind::Overlong),
+        reject_second(0xFC, (0x80, 0x83), Kind::Overlong),
     ],
 );
 
@@ -51,12 +50,12 @@ pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
         row((0xFD, 0xFD), TAIL,         6),
     ],
     &[
-        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        reject_lead((0xC0, 0xC1),         ErrorKind::Overlong),
-        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        reject_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
-        reject_second(0xF8, (0x80, 0x87), ErrorKind::Overlong),
-        reject_second(0xFC, (0x80, 0x83), ErrorKind::Overlong),
+        reject_lead(TAIL,                 Kind::UnexpectedContinuation),
+        reject_lead((0xC0, 0xC1),         Kind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), Kind::Overlong),
+        reject_second(0xF0, (0x80, 0x8F), Kind::Overlong),
+        reject_second(0xF8, (0x80, 0x87), Kind::Overlong),
+        reject_second(0xFC, (0x80, 0x83), Kind::Overlong),
     ],
 );
 
@@ -70,10 +69,10 @@ pub(crate) static CESU_8: Machine = Machine::compile(
         row((0xE1, 0xEF), TAIL,         3),
     ],
     &[
-        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        reject_lead((0xC0, 0xC1),         ErrorKind::Overlong),
-        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        reject_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+        reject_lead(TAIL,                 Kind::UnexpectedContinuation),
+        reject_lead((0xC0, 0xC1),         Kind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), Kind::Overlong),
+        reject_lead((0xF5, 0xFD),         Kind::AboveMax),
     ],
 );
 
@@ -88,11 +87,11 @@ pub(crate) static MODIFIED_UTF_8: Machine = Machine::compile(
         row((0xE1, 0xEF), TAIL,         3),
     ],
     &[
-        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        reject_second(0xC0, (0x81, 0xBF), ErrorKind::Overlong),
-        reject_lead((0xC1, 0xC1),         ErrorKind::Overlong),
-        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        reject_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+        reject_lead(TAIL,                 Kind::UnexpectedContinuation),
+        reject_second(0xC0, (0x81, 0xBF), Kind::Overlong),
+        reject_lead((0xC1, 0xC1),         Kind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), Kind::Overlong),
+        reject_lead((0xF5, 0xFD),         Kind::AboveMax),
     ],
 );
 
@@ -110,13 +109,13 @@ pub(crate) static LENIENT_MODIFIED_UTF_8: Machine = Machine::compile(
         row((0xF4, 0xF4), (0x80, 0x8F), 4),
     ],
     &[
-        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        reject_second(0xC0, (0x81, 0xBF), ErrorKind::Overlong),
-        reject_lead((0xC1, 0xC1),         ErrorKind::Overlong),
-        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        reject_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
-        reject_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
-        reject_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+        reject_lead(TAIL,                 Kind::UnexpectedContinuation),
+        reject_second(0xC0, (0x81, 0xBF), Kind::Overlong),
+        reject_lead((0xC1, 0xC1),         Kind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), Kind::Overlong),
+        reject_second(0xF0, (0x80, 0x8F), Kind::Overlong),
+        reject_second(0xF4, (0x90, 0xBF), Kind::AboveMax),
+        reject_lead((0xF5, 0xFD),         Kind::AboveMax),
     ],
 );
 
@@ -133,12 +132,12 @@ pub(crate) static WTF_8: Machine = Machine::compile(
         row((0xF4, 0xF4), (0x80, 0x8F), 4),
     ],
     &[
-        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        reject_lead((0xC0, 0xC1),         ErrorKind::Overlong),
-        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        reject_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
-        reject_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
-        reject_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+        reject_lead(TAIL,                 Kind::UnexpectedContinuation),
+        reject_lead((0xC0, 0xC1),         Kind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), Kind::Overlong),
+        reject_second(0xF0, (0x80, 0x8F), Kind::Overlong),
+        reject_second(0xF4, (0x90, 0xBF), Kind::AboveMax),
+        reject_lead((0xF5, 0xFD),         Kind::AboveMax),
     ],
 );
 

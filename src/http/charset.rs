@@ -14,26 +14,17 @@ const CHUNK: usize = 16 * 1024;
 
 /// A charset of the WHATWG Encoding Standard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SourceCharset {
-    encoding: Encoding,
-    /// Whether a BOM of UTF-8 or UTF-16 determines another charset.
-    is_after_bom: bool,
-}
+pub(crate) struct SourceCharset(Encoding);
 
 impl SourceCharset {
     /// Returns the charset of a label, if the standard has one that can be decoded.
     pub(crate) fn for_label(label: &[u8]) -> Option<Self> {
-        Some(Self { encoding: Encoding::for_label(label)?, is_after_bom: false })
-    }
-
-    /// Returns the charset of a label of a document in which a BOM has precedence over it (RFC 7303 §3, HTML §13.2.3.1,
-    /// CSS Syntax Level 3 §3.2).
-    pub(crate) fn for_document(label: &[u8]) -> Option<Self> {
-        Some(Self { is_after_bom: true, ..Self::for_label(label)? })
+        Encoding::for_label(label).map(Self)
     }
 }
 
-/// Filters text in one charset with a [`Transcoder`]. Its output is UTF-8.
+/// Filters text in one charset with a [`Transcoder`]. Its output is UTF-8. A BOM of UTF-8 or UTF-16 has precedence over the
+/// label, as in browsers ("decode" in the WHATWG Encoding Standard, RFC 7303 §3).
 #[derive(Debug)]
 pub(crate) struct CharsetDecoder {
     transcoder: Transcoder,
@@ -49,10 +40,10 @@ pub(crate) struct CharsetDecoder {
 
 impl CharsetDecoder {
     pub(crate) fn boxed(charset: &SourceCharset, text: TextDecoder) -> Box<Self> {
-        let transcoder = Transcoder::new(charset.encoding, Encoding::Utf8)
+        let transcoder = Transcoder::new(charset.0, Encoding::Utf8)
             .with_error_policy(text.error_policy())
-            .with_bom_policy(BomPolicy::Strip);
-        let transcoder = if charset.is_after_bom { transcoder.with_web_sniffing() } else { transcoder };
+            .with_bom_policy(BomPolicy::Strip)
+            .with_web_sniffing();
         let transcoder = match text.subset() {
             Some(subset) => transcoder.with_subset(subset),
             None => transcoder,

@@ -16,10 +16,6 @@ impl SourceCharset {
     pub(crate) const fn for_label(_: &[u8]) -> Option<Self> {
         None
     }
-
-    pub(crate) const fn for_document(_: &[u8]) -> Option<Self> {
-        None
-    }
 }
 
 impl CharsetDecoder {

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use http::HeaderName;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
 
-use crate::content_type::{FieldSyntax, check_extended};
+use crate::content_type::{FieldSyntax, check_extended, labels};
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 
@@ -25,7 +25,8 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 ///
 /// The value must be well-formed UTF-8, and so must the text of an extended value, such as the `filename*` of
 /// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a charset,
-/// so these are checked too. The URIs of `Link` (RFC 8288 §3) are not.
+/// so these are checked too. Sections such as `filename*0*` and `filename*1*` are joined (RFC 2231 §3). The URIs of `Link`
+/// (RFC 8288 §3) are not checked.
 ///
 /// `grpc-message` may have any value: a reader of gRPC does not fail on it, so that the status beside it is not lost ("gRPC
 /// over HTTP/2", Responses).
@@ -95,10 +96,27 @@ pub(crate) fn check_end(fields: &mut HeaderMap) -> Result<u64, (HeaderName, Utf8
 pub struct ContentFields<'h> {
     content_type: Option<&'h [u8]>,
     has_conflicting_types: bool,
-    is_coded: bool,
+    coding: Coding,
     is_range: bool,
     is_fixed: bool,
 }
+
+/// What the content codings of a message do to its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Coding {
+    /// There is none, or only `identity`.
+    #[default]
+    Identity,
+    /// Only names that clients ignore ([`IGNORED_CODINGS`]).
+    Ignored,
+    /// A coding that may change the bytes, known or not.
+    Other,
+}
+
+/// Names in `Content-Encoding` that are not content codings. Services send them by mistake, and clients read the body as it
+/// is, as the Fetch Standard requires for an unknown coding ("handle content codings"). They are the settings of servers for no
+/// compression and the transfer encodings of mail (RFC 2045 §6.2). The labels of UTF-8 and of US-ASCII are ignored too.
+const IGNORED_CODINGS: [&str; 4] = ["none", "7bit", "8bit", "binary"];
 
 impl<'h> ContentFields<'h> {
     /// Creates an empty set, for a message without any of these fields.
@@ -106,7 +124,7 @@ impl<'h> ContentFields<'h> {
         Self {
             content_type: None,
             has_conflicting_types: false,
-            is_coded: false,
+            coding: Coding::Identity,
             is_range: false,
             is_fixed: false,
         }
@@ -117,7 +135,7 @@ impl<'h> ContentFields<'h> {
         if name.eq_ignore_ascii_case("content-type") {
             self.add_type(value);
         } else if name.eq_ignore_ascii_case("content-encoding") {
-            self.is_coded |= is_coded(value);
+            self.coding = self.coding.max(coding(value));
         } else if name.eq_ignore_ascii_case("content-range") {
             self.is_range |= is_range(value);
         } else if name.eq_ignore_ascii_case("cache-control") {
@@ -140,9 +158,9 @@ impl<'h> ContentFields<'h> {
         self.has_conflicting_types
     }
 
-    /// Whether there is a content coding other than `identity`, known or not.
-    pub(crate) const fn is_coded(&self) -> bool {
-        self.is_coded
+    /// Returns what the content codings do to the bytes.
+    pub(crate) const fn coding(&self) -> Coding {
+        self.coding
     }
 
     /// Whether the body is a range of a representation, or has a `Content-Range` that cannot be parsed.
@@ -160,7 +178,8 @@ impl<'h> From<&'h HeaderMap> for ContentFields<'h> {
     fn from(headers: &'h HeaderMap) -> Self {
         let mut fields = Self::new();
         headers.get_all(CONTENT_TYPE).iter().for_each(|value| fields.add_type(value.as_bytes()));
-        fields.is_coded = headers.get_all(CONTENT_ENCODING).iter().any(|value| is_coded(value.as_bytes()));
+        let codings = headers.get_all(CONTENT_ENCODING).iter().map(|value| coding(value.as_bytes()));
+        fields.coding = codings.max().unwrap_or_default();
         fields.is_range = headers.get_all(CONTENT_RANGE).iter().any(|value| is_range(value.as_bytes()));
         fields.is_fixed =
             headers.get_all(CACHE_CONTROL).iter().any(|value| has_no_transform(value.as_bytes()));
@@ -168,9 +187,19 @@ impl<'h> From<&'h HeaderMap> for ContentFields<'h> {
     }
 }
 
-fn is_coded(value: &[u8]) -> bool {
-    let mut codings = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-    codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
+/// Returns what the codings of a field do to the bytes.
+fn coding(value: &[u8]) -> Coding {
+    let of_name = |name: &[u8]| {
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        if name.is_empty() || is("identity") {
+            Coding::Identity
+        } else if IGNORED_CODINGS.into_iter().any(is) || labels::is_utf8(name) || labels::is_ascii(name) {
+            Coding::Ignored
+        } else {
+            Coding::Other
+        }
+    };
+    value.split(|byte| *byte == b',').map(|name| of_name(name.trim_ascii())).max().unwrap_or_default()
 }
 
 /// Whether the value is a range. `bytes */9` means that there is no range (RFC 9110 §14.4) and the body is complete.

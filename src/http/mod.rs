@@ -9,7 +9,7 @@
 //! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
 //!   By default text that cannot be checked is rejected; each exception is a setting. Other types pass, and so do gRPC and
 //!   Connect, whose messages have a length before them ([`BodyRules::with_length_prefixed`] rejects them). The strings of
-//!   protobuf are checked with a schema (`BodyRules::with_protobuf_types`).
+//!   protobuf are checked with a schema, also in gRPC, gRPC-Web and Connect (`BodyRules::with_protobuf_types`).
 //! - [`Rejection`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
@@ -71,8 +71,8 @@
 //! body keeps at most 3 bytes. An XML, HTML or CSS document without a `charset` parameter keeps up to 1,024 bytes of
 //! its start until its encoding is known. A multipart form also keeps its last character and up to 16 KiB of the header
 //! of one part, and a urlencoded form up to 11 bytes of an escaped character. JSON whose escapes are checked keeps up to 11
-//! bytes of an escape, and a protobuf message its last byte. Plain text in whole characters needs no allocation. Forms,
-//! transcoded bodies and trailers do.
+//! bytes of an escape, and a protobuf message its last byte. gRPC-Web in base64 is decoded in blocks of 192 bytes.
+//! Plain text in whole characters needs no allocation. Forms, transcoded bodies and trailers do.
 //!
 //! # Feature
 //!

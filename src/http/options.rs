@@ -17,18 +17,17 @@ pub enum MissingContentType {
     Reject,
 }
 
-/// What happens to text without a `charset`.
+/// What happens to text without a `charset`. Types that are UTF-8 without it are checked under every setting: JSON (RFC 8259
+/// §11), event streams, YAML, forms and [others](super::BodyRules#charset).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissingCharset {
-    /// The text is checked as UTF-8, which is the default of JSON, XML, HTML forms and event streams, and of new text
-    /// types (RFC 6657).
+    /// The text is checked as UTF-8, which is the default of XML and of new text types (RFC 6657).
     #[default]
     Utf8,
     /// The text passes without a check.
     Pass,
-    /// The message is rejected with `415`. Types without this parameter, such as JSON (RFC 8259 §11), are UTF-8 and are
-    /// checked.
+    /// The message is rejected with `415`.
     Reject,
 }
 

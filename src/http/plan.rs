@@ -44,7 +44,7 @@ pub enum BodyKind {
     FormData,
     /// The body is text in another charset and is transcoded to UTF-8.
     Transcode,
-    /// The strings of the body are checked: a protobuf message, or those of gRPC.
+    /// The strings of the body are checked: a protobuf message, or those of gRPC, gRPC-Web or a stream of Connect.
     #[cfg(feature = "protobuf")]
     Protobuf,
 }
@@ -62,8 +62,10 @@ pub(crate) enum Check {
         content_type: Option<HeaderValue>,
     },
     UrlEncoded,
+    /// `strings` is set if the escapes in fields of JSON are checked.
     FormData {
         boundary: Boundary,
+        strings: Option<JsonStrings>,
     },
     Transcode {
         charset: SourceCharset,
@@ -146,6 +148,10 @@ impl BodyPlan {
     pub(crate) fn without_change(self) -> Result<Self, Reason> {
         let check = match self.check {
             Check::Json(strings) => Check::Json(strings.with_escape_policy(EscapePolicy::Strict)),
+            Check::FormData { boundary, strings } => {
+                let strings = strings.map(|strings| strings.with_escape_policy(EscapePolicy::Strict));
+                Check::FormData { boundary, strings }
+            }
             Check::Document { kind, other, .. } if other.transcodes() => {
                 Check::Document { kind, other: OtherCharset::Reject, content_type: None }
             }
@@ -173,7 +179,7 @@ impl BodyPlan {
             Check::Protobuf(_) => Change::Bytes,
             Check::Document { other, .. } if other.transcodes() => Change::Length,
             Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,
-            Check::Json(strings)
+            Check::Json(strings) | Check::FormData { strings: Some(strings), .. }
                 if keeps_bom
                     && policy == ErrorPolicy::Strict
                     && strings.escape_policy() == EscapePolicy::Replace =>

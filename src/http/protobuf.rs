@@ -7,7 +7,8 @@ use super::options::UncheckablePolicy;
 use super::rejection::MessageKind;
 use crate::content_type::ContentType;
 use crate::protobuf::{
-    CompressedMessages, GrpcValidator, Schema, StringValidator, UnknownMessage, UnverifiedStrings,
+    CompressedMessages, GrpcProtocol, GrpcValidator, Schema, StringValidator, UnknownMessage,
+    UnverifiedStrings, WebTextValidator,
 };
 use crate::text::TextDecoder;
 
@@ -101,7 +102,24 @@ impl fmt::Debug for ProtobufTypes {
 pub(crate) enum Protobuf {
     Message(StringValidator),
     Grpc(GrpcValidator),
+    GrpcWebText(WebTextValidator),
 }
+
+/// Subtypes of `application` whose body is one message: protobuf itself, Connect ("Unary-Request"), and Prometheus.
+const MESSAGES: [&str; 4] = ["protobuf", "x-protobuf", "proto", "vnd.google.protobuf"];
+
+/// Subtypes of `application` whose body is a stream of messages: gRPC over HTTP/2 ("Content-Type"), gRPC-Web, and Connect
+/// ("Streaming-Request").
+const STREAMS: [(&str, GrpcProtocol); 5] = [
+    ("grpc", GrpcProtocol::Grpc),
+    ("grpc+proto", GrpcProtocol::Grpc),
+    ("grpc-web", GrpcProtocol::GrpcWeb),
+    ("grpc-web+proto", GrpcProtocol::GrpcWeb),
+    ("connect+proto", GrpcProtocol::Connect),
+];
+
+/// Subtypes of `application` whose body is that of gRPC-Web in base64.
+const WEB_TEXT: [&str; 2] = ["grpc-web-text", "grpc-web-text+proto"];
 
 impl Protobuf {
     /// Creates the validator for a body with this type. Returns `None` if it is not protobuf.
@@ -110,22 +128,31 @@ impl Protobuf {
         message: &StringValidator,
         codings: UncheckablePolicy,
     ) -> Option<Self> {
-        let is_one_of = |subtypes: [&str; 2]| subtypes.iter().any(|subtype| given.is("application", subtype));
-        if is_one_of(["protobuf", "x-protobuf"]) {
-            return Some(Self::Message(message.clone()));
+        let is = |subtype: &str| given.is("application", subtype);
+        if MESSAGES.into_iter().any(is) {
+            // Prometheus also has messages with a length before each, and a text format.
+            let is_binary = given.parameter("encoding").is_none_or(|it| it.eq_ignore_ascii_case(b"binary"));
+            return is_binary.then(|| Self::Message(message.clone()));
         }
         let compressed = match codings {
             UncheckablePolicy::Reject => CompressedMessages::Reject,
             UncheckablePolicy::Pass => CompressedMessages::Pass,
         };
-        let validator = || GrpcValidator::new(message.clone()).with_compressed_messages(compressed);
-        is_one_of(["grpc", "grpc+proto"]).then(|| Self::Grpc(validator()))
+        let validator = |protocol| {
+            GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
+        };
+        if WEB_TEXT.into_iter().any(is) {
+            return Some(Self::GrpcWebText(WebTextValidator::new(validator(GrpcProtocol::GrpcWeb))));
+        }
+        let &(_, protocol) = STREAMS.iter().find(|(subtype, _)| is(subtype))?;
+        Some(Self::Grpc(validator(protocol)))
     }
 
     pub(crate) const fn decoder(&self) -> &TextDecoder {
         match self {
             Self::Message(validator) => validator.decoder(),
             Self::Grpc(validator) => validator.decoder(),
+            Self::GrpcWebText(validator) => validator.decoder(),
         }
     }
 
@@ -134,6 +161,7 @@ impl Protobuf {
         match self {
             Self::Message(validator) => Self::Message(validator.into_strict()),
             Self::Grpc(validator) => Self::Grpc(validator.into_strict()),
+            Self::GrpcWebText(validator) => Self::GrpcWebText(validator.into_strict()),
         }
     }
 }

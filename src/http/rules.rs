@@ -31,10 +31,11 @@ use crate::text::TextDecoder;
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
 /// | a text type ([`is_text_type`](crate::content_type::is_text_type)), UTF-8 or no `charset` | checked | checked | [`with_text_types`](Self::with_text_types), [`with_missing_charset`](Self::with_missing_charset) |
+/// | another type that declares UTF-8, as in `application/vnd.x; charset=utf-8` | checked | checked | [`with_text_types`](Self::with_text_types) |
 /// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
 /// | a text type in another charset, also one that the document declares | `415` | passes | [`with_other_charset`](Self::with_other_charset) |
 /// | a text type in US-ASCII | checked as ASCII | passes | [`with_other_charset`](Self::with_other_charset) |
-/// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`with_content_codings`](Self::with_content_codings) |
+/// | a text type with a `Content-Encoding` other than `identity` | `415` | passes, unless clients ignore it | [`with_content_codings`](Self::with_content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`with_content_ranges`](Self::with_content_ranges) |
 /// | `Cache-Control: no-transform`, if it would be repaired or transcoded | `400`, `415` | passes | [`with_no_transform`](Self::with_no_transform) |
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`with_missing_content_type`](Self::with_missing_content_type) |
@@ -44,14 +45,16 @@ use crate::text::TextDecoder;
 /// | `multipart/form-data` | passes | passes | [`with_form_data`](Self::with_form_data) |
 /// | gRPC, gRPC-Web, Connect streams | passes, as any type that is not text | passes | [`with_length_prefixed`](Self::with_length_prefixed) |
 /// | JSON in UTF-8, its strings | not checked | not checked | [`with_json_strings`](Self::with_json_strings) |
-/// | protobuf messages, gRPC with protobuf | passes | passes | `with_protobuf`, `with_protobuf_types` |
+/// | protobuf messages; gRPC, gRPC-Web and Connect with protobuf | passes | passes | `with_protobuf`, `with_protobuf_types` |
 /// | any other type | passes | passes | [`with_text_types`](Self::with_text_types) |
 ///
 /// # Charset
 ///
 /// The `charset` parameter has no effect on types whose standard requires UTF-8: JSON and sequences of JSON (RFC 8259
-/// sections 8.1 and 11), event streams (HTML §9.2.5), YAML, TOML and others. They are checked as UTF-8 and never
-/// transcoded.
+/// sections 8.1 and 11), event streams (HTML §9.2.5), YAML, TOML and others
+/// ([`is_text_type`](crate::content_type::is_text_type)). They are checked as UTF-8 under every setting and never transcoded.
+/// Urlencoded forms (WHATWG URL Standard §5.1) and the fields of `multipart/form-data` (RFC 7578 §5.1.2) are UTF-8 without the
+/// parameter.
 ///
 /// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
 /// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
@@ -61,7 +64,8 @@ use crate::text::TextDecoder;
 /// UTF-16 declaration in ASCII cannot be true and means UTF-8. The parts of a `multipart/form-data` are not searched.
 ///
 /// With `charset=utf-8` nothing is searched. A BOM of UTF-16, which for readers has precedence over the parameter
-/// (RFC 7303 §3, HTML §13.2.3.1), is then ill-formed UTF-8. With another charset a BOM counts where the body is transcoded.
+/// (RFC 7303 §3, HTML §13.2.3.1), is then ill-formed UTF-8. With another charset a BOM counts where the body is transcoded,
+/// for all types ("decode" in the WHATWG Encoding Standard).
 ///
 /// In HTML and CSS a label that the WHATWG Encoding Standard does not have is ignored, and the next declaration counts
 /// (HTML §13.2.3.2, CSS Syntax Level 3 §3.2). In XML it is another charset.
@@ -81,7 +85,8 @@ use crate::text::TextDecoder;
 ///
 /// If clients compress their requests, apply the rules after decompression, because compressed content cannot be
 /// checked. An unknown coding and a malformed range are also rejected, because the handler may ignore the field and
-/// read the body.
+/// read the body. Where codings pass, `none`, the transfer encodings of mail such as `8bit`, and labels of UTF-8 and US-ASCII
+/// are read as `identity`, as by clients.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -185,7 +190,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to text without a `charset`.
+    /// Sets what happens to text without a `charset`, except for [types](Self#charset) that are UTF-8 without it.
     #[must_use]
     pub const fn with_missing_charset(mut self, missing: MissingCharset) -> Self {
         self.missing = missing;
@@ -200,7 +205,7 @@ impl BodyRules {
     }
 
     /// Sets what happens to text with a `Content-Encoding` other than `identity`, known or not. By default the message
-    /// is rejected with `415`.
+    /// is rejected with `415`. With [`UncheckablePolicy::Pass`] it is checked if [clients ignore](Self#codings) the coding.
     #[must_use]
     pub const fn with_content_codings(mut self, codings: UncheckablePolicy) -> Self {
         self.codings = codings;
@@ -292,9 +297,9 @@ impl BodyRules {
 
     /// Sets what happens to the bodies of gRPC, gRPC-Web and Connect streams
     /// ([`is_length_prefixed`](crate::content_type::is_length_prefixed)), also with a
-    /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are never checked or
-    /// changed, because a binary length precedes each message. By default they pass, as other types that are not text
-    /// do. With [`UncheckablePolicy::Reject`] the message is rejected with `415`.
+    /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are not checked or
+    /// changed, because a binary length precedes each message, except for those with protobuf and its schema. By default they
+    /// pass, as other types that are not text do. With [`UncheckablePolicy::Reject`] the message is rejected with `415`.
     #[must_use]
     pub const fn with_length_prefixed(mut self, bodies: UncheckablePolicy) -> Self {
         self.length_prefixed = bodies;
@@ -304,9 +309,10 @@ impl BodyRules {
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
     /// multipart types are not checked.
     ///
-    /// A part with a `filename` is a file. A part without one is a field, whatever its own `Content-Type`
-    /// ([`with_field_types`](Self::with_field_types)). A part with an empty `filename`, which browsers send for an
-    /// input without a file (HTML §4.10.21.8), is a field too: Django and busboy read it as text.
+    /// A part with a `filename` is a file, and one with only a `filename*` (RFC 8187) in UTF-8 or ISO 8859-1. A part without
+    /// one is a field, whatever its own `Content-Type` ([`with_field_types`](Self::with_field_types)). A part with an empty
+    /// `filename`, which browsers send for an input without a file (HTML §4.10.21.8), is a field too: Django and busboy read it
+    /// as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
     /// ([`MultipartError::Malformed`](super::MultipartError::Malformed)):
@@ -315,8 +321,8 @@ impl BodyRules {
     ///   delimiter after a bare LF, Django in the middle of a line, in header fields, and before and after the parts.
     /// - Before and after the parts there are no header fields with an empty line after them: Django reads a part there.
     /// - A part has header fields (RFC 7578 §4.2), none of them folded or repeated.
-    /// - A backslash before a quote (RFC 9110 §5.6.4, HTML §4.10.21.8) and a `filename*` (RFC 8187) do not decide whether
-    ///   the part is a file.
+    /// - A backslash before a quote (RFC 9110 §5.6.4, HTML §4.10.21.8), and a `filename*` beside a `filename`, do not decide
+    ///   whether the part is a file.
     ///
     /// There is one exception: a file name that ends with a backslash is accepted as browsers send it (`filename="a\"`,
     /// HTML §4.10.21.8), although Werkzeug ignores it and reads the file as a field.
@@ -340,12 +346,18 @@ impl BodyRules {
         self
     }
 
-    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. They are
-    /// the bodies with the type `application/protobuf` or `application/x-protobuf`, which are one message, and with
-    /// `application/grpc` or `application/grpc+proto`. For paths with other types, use
-    /// [`with_protobuf_types`](Self::with_protobuf_types).
+    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. For paths
+    /// with other types, use [`with_protobuf_types`](Self::with_protobuf_types).
     ///
-    /// A compressed message of gRPC is rejected or passes like a [content coding](Self::with_content_codings). A rejected
+    /// | body | type: `application/` and |
+    /// |---|---|
+    /// | one message | `protobuf`, `x-protobuf`, `proto`, and `vnd.google.protobuf` without an `encoding` or with `binary` |
+    /// | gRPC | `grpc`, `grpc+proto` |
+    /// | gRPC-Web; its frame of trailers is not checked | `grpc-web`, `grpc-web+proto` |
+    /// | the same in base64 | `grpc-web-text`, `grpc-web-text+proto` |
+    /// | a stream of Connect; the JSON at its end is checked as text | `connect+proto` |
+    ///
+    /// A compressed message of a stream is rejected or passes like a [content coding](Self::with_content_codings). A rejected
     /// message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
     /// applies to a body that a layer of [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
     #[cfg(feature = "protobuf")]
@@ -400,8 +412,8 @@ impl BodyRules {
     /// checked.
     ///
     /// It applies to `application/json`, the suffix `+json`, lines of JSON (`application/x-ndjson`, `application/jsonl` and
-    /// others) and JSON sequences (`application/json-seq`, `+json-seq`). An unfinished escape, at most 11 bytes, is held.
-    /// The length of the body does not change, so `Content-Length` is kept.
+    /// others) and JSON sequences (`application/json-seq`, `+json-seq`), and to the fields of a form with one of these types. An
+    /// unfinished escape, at most 11 bytes, is held. The length of the body does not change, so `Content-Length` is kept.
     ///
     /// ```
     /// use utf8_codec::Subset;

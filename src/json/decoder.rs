@@ -2,12 +2,13 @@
 
 use core::iter::FusedIterator;
 
+use kernels::Positions;
+
 use super::escape::Escape;
 use super::pending::Escapes;
 use super::strings::JsonStrings;
 use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
-use crate::kernels::Positions;
 use crate::policy::Counters;
 use crate::text::{TextDecoder, TextPiece};
 

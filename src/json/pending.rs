@@ -1,11 +1,12 @@
 //! What is kept of the text between chunks: an unfinished escape.
 
+#[cfg(feature = "codec")]
+use kernels::Positions;
+use kernels::escapes::escapes_len;
+
 use super::escape::{self, Escape, MAX_LEN};
 use super::strings::{EscapePolicy, JsonStrings};
 use crate::error::{ErrorKind, Utf8Error};
-#[cfg(feature = "codec")]
-use crate::kernels::Positions;
-use crate::kernels::escapes::escapes_len;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
 

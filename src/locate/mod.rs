@@ -3,13 +3,8 @@
 //! For compilers, linters and language servers. A column is counted in bytes, in characters, or in UTF-16 code units,
 //! which the Language Server Protocol and SARIF (`columnKind: utf16CodeUnits`) use.
 //!
-//! | you have | use | memory | feature |
-//! |---|---|---|---|
-//! | a stream, and locations in the order of the stream | [`Locator`] | 64 bytes | none, `no_std` |
-//! | a document that may be edited, and locations in any order | `LineIndex`, which keeps no text | 0.25 to 0.6 bytes for each byte of the document | `alloc` |
-//!
-//! Both read the text in chunks. The results do not depend on how the text is split. Lines and columns count from 0, as
-//! in the Language Server Protocol. SARIF and messages for people count from 1.
+//! [`Locator`] reads the text in chunks and has 64 bytes. The results do not depend on how the text is split. Lines and columns
+//! count from 0, as in the Language Server Protocol. SARIF and messages for people count from 1.
 //!
 //! ```
 //! use utf8_codec::locate::Locator;
@@ -42,24 +37,19 @@
 //! # Cost
 //!
 //! Lines are counted at 60 GB/s if the text is in the L1 cache (on a machine with AVX2, in a program compiled without
-//! AVX2). A `LineIndex` is also fast in a build without optimizations: it does not use vectors. Columns are counted
-//! only in the text after the last terminator of a chunk. [`Locator::push_ascii`] validates and counts ASCII in one
+//! AVX2). Columns are counted only in the text after the last terminator of a chunk. [`Locator::push_ascii`] validates and counts ASCII in one
 //! pass.
 //!
 //! # Feature
 //!
-//! None, `no_std`. `LineIndex` needs `alloc`.
+//! None, `no_std`.
 
-#[cfg(feature = "alloc")]
-mod index;
 mod terminators;
 
 use core::ops::AddAssign;
 
-#[cfg(feature = "alloc")]
-pub use index::{Column, LineIndex};
+use kernels::count;
 
-use crate::kernels::count;
 use crate::line_ending::LineEnding;
 
 /// The location of a byte. All numbers count from 0.

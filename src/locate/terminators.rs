@@ -1,6 +1,7 @@
 //! The number of terminators in a chunk, and the last one.
 
-use crate::kernels::count;
+use kernels::count;
+
 use crate::line_ending::LineEnding;
 
 /// The block size of the search for the last terminator. Terminators are counted in each block, and only the block that

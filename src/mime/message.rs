@@ -10,6 +10,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use kernels::count;
+
 use super::body::{BodyDecoder, BodyPiece};
 use super::charset::CharsetText;
 use super::error::{MimeError, MimeLayer, StructureErrorKind};
@@ -21,7 +23,6 @@ use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
 use super::xml::XmlStart;
 use crate::delimiter::Delimiter;
-use crate::kernels::count;
 
 /// Checks the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), in chunks of any size.
 ///

@@ -7,9 +7,9 @@ mod counters;
 mod names;
 mod on_error;
 mod policies;
-mod short_str;
 
 pub use counters::Counters;
+#[doc(inline)]
+pub use kernels::ShortStr;
 pub use on_error::{Ascii, BomPolicy, ErrorPolicy};
 pub(crate) use policies::{First, Policies};
-pub use short_str::ShortStr;

@@ -1,7 +1,7 @@
 //! The policies for ill-formed sequences and for the BOM.
 
-use super::short_str::ShortStr;
-use crate::encoding::windows_1252;
+use kernels::ShortStr;
+use kernels::windows_1252::windows_1252;
 
 /// The policy for an ill-formed sequence (a maximal subpart, Unicode D93b).
 ///

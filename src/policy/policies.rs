@@ -2,9 +2,10 @@
 
 use core::num::NonZeroU64;
 
+use kernels::ShortStr;
+
 use super::counters::Counters;
 use super::on_error::{BomPolicy, ErrorPolicy};
-use super::short_str::ShortStr;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::subset::Subset;
 

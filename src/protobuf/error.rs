@@ -27,10 +27,12 @@ pub enum ProtobufErrorKind {
     TooDeep,
     /// The input ends inside a field, or inside the prefix of a message.
     Truncated,
-    /// The flag before a message of gRPC is neither 0 nor 1.
+    /// The flag before a message of gRPC is not one of its [protocol](super::GrpcProtocol), or follows the last frame.
     InvalidFlag,
     /// A compressed message of gRPC, which cannot be checked, if these are rejected.
     Compressed,
+    /// A byte in `application/grpc-web-text` that is not allowed in base64.
+    InvalidBase64,
 }
 
 /// An error in a serialized message. It contains no bytes of the message.
@@ -85,6 +87,7 @@ impl ProtobufErrorKind {
             Self::Truncated => "Truncated",
             Self::InvalidFlag => "InvalidFlag",
             Self::Compressed => "Compressed",
+            Self::InvalidBase64 => "InvalidBase64",
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The messages of a gRPC stream, each with its length before it.
 
+#[cfg(feature = "http-rules")]
+mod web_text;
+
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,12 +13,14 @@ use super::validator::StringValidator;
 use crate::policy::Counters;
 #[cfg(feature = "http-rules")]
 use crate::text::TextDecoder;
+#[cfg(feature = "http-rules")]
+pub(crate) use web_text::WebTextValidator;
 
 /// Validates the strings of a gRPC stream: of all messages of one request or response ("gRPC over HTTP/2",
 /// `Length-Prefixed-Message`).
 ///
-/// It is a [`StringValidator`] for the body of `application/grpc` or `application/grpc+proto`. Offsets count from the
-/// start of the body.
+/// It is a [`StringValidator`] for the body of `application/grpc` or `application/grpc+proto`, and with another
+/// [protocol](Self::with_protocol) for that of gRPC-Web or of a stream of Connect. Offsets count from the start of the body.
 ///
 /// ```
 /// # // message M { string s = 1; } in a file with the syntax proto3
@@ -31,6 +36,7 @@ use crate::text::TextDecoder;
 #[derive(Clone)]
 pub struct GrpcValidator {
     message: StringValidator,
+    protocol: GrpcProtocol,
     compressed: CompressedMessages,
     state: State,
     offset: u64,
@@ -48,20 +54,52 @@ pub enum CompressedMessages {
     Pass,
 }
 
+/// The protocol of a stream, which determines how it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GrpcProtocol {
+    /// gRPC over HTTP/2: `application/grpc`. All frames are messages.
+    #[default]
+    Grpc,
+    /// gRPC-Web: `application/grpc-web`. The last frame has the flag `80` and the trailer fields. They are not checked, because
+    /// they have the status of the call.
+    GrpcWeb,
+    /// A stream of Connect: `application/connect+proto`. The last frame has the flag `02` and a text in JSON, which is checked.
+    Connect,
+}
+
+impl GrpcProtocol {
+    /// Returns the flag of the last frame, or 0.
+    const fn end_flag(self) -> u8 {
+        match self {
+            Self::Grpc => 0,
+            Self::GrpcWeb => 0x80,
+            Self::Connect => 2,
+        }
+    }
+}
+
+/// The flag of a compressed frame.
+const COMPRESSED: u8 = 1;
+
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// So many bytes of the prefix were read. Those of the length are in `len`.
-    Prefix {
-        read: u8,
-        is_compressed: bool,
-        len: u32,
-    },
-    Message,
-    /// So many bytes of a compressed message are left.
-    Compressed(u64),
+    Prefix { read: u8, flag: u8, len: u32 },
+    /// In a message or in another text.
+    Message { is_last: bool },
+    /// So many bytes are left of a frame that is not checked.
+    Skip { left: u64, is_last: bool },
+    /// After the last frame.
+    End,
 }
 
-const START: State = State::Prefix { read: 0, is_compressed: false, len: 0 };
+const START: State = State::Prefix { read: 0, flag: 0, len: 0 };
+
+/// Returns the state after a frame.
+const fn after(is_last: bool) -> State {
+    if is_last { State::End } else { START }
+}
 
 impl GrpcValidator {
     /// Creates a validator for messages that this validator accepts, with its policies. [`Schema::method`] finds their
@@ -70,7 +108,16 @@ impl GrpcValidator {
     /// [`Schema::method`]: super::Schema::method
     pub fn new(mut message: StringValidator) -> Self {
         message.restart(0, u64::MAX);
-        Self { message, compressed: CompressedMessages::Reject, state: START, offset: 0, failed: None }
+        let protocol = GrpcProtocol::Grpc;
+        let compressed = CompressedMessages::Reject;
+        Self { message, protocol, compressed, state: START, offset: 0, failed: None }
+    }
+
+    /// Sets the protocol.
+    #[must_use]
+    pub const fn with_protocol(mut self, protocol: GrpcProtocol) -> Self {
+        self.protocol = protocol;
+        self
     }
 
     /// Sets what happens to compressed messages.
@@ -117,45 +164,65 @@ impl GrpcValidator {
         while at < chunk.len() {
             let start = at;
             self.state = match self.state {
-                State::Prefix { read: 0, .. } => {
+                State::Prefix { read: 0, .. } | State::End => {
                     let flag = chunk[at];
-                    let kind = match (flag, self.compressed) {
-                        (0, _) | (1, CompressedMessages::Pass) => None,
-                        (1, CompressedMessages::Reject) => Some(ProtobufErrorKind::Compressed),
-                        _ => Some(ProtobufErrorKind::InvalidFlag),
-                    };
-                    if let Some(kind) = kind {
+                    if let Some(kind) = self.flag_error(flag) {
                         edits.pass_up_to(at);
                         return Err(self.message.error(self.offset, kind));
                     }
                     at += 1;
-                    State::Prefix { read: 1, is_compressed: flag == 1, len: 0 }
+                    State::Prefix { read: 1, flag, len: 0 }
                 }
-                State::Prefix { read, is_compressed, len } => {
+                State::Prefix { read, flag, len } => {
                     let (read, len) = (read + 1, len << 8 | u32::from(chunk[at]));
                     at += 1;
                     let offset = self.offset + 1;
                     self.message.restart(offset, offset + u64::from(len));
-                    match (read, is_compressed) {
-                        (..5, _) => State::Prefix { read, is_compressed, len },
-                        (_, _) if len == 0 => START,
-                        (_, true) => State::Compressed(len.into()),
-                        (_, false) => State::Message,
+                    let is_last = flag & !COMPRESSED != 0;
+                    match self.content(flag) {
+                        _ if read < 5 => State::Prefix { read, flag, len },
+                        _ if len == 0 => after(is_last),
+                        Content::Skipped => State::Skip { left: len.into(), is_last },
+                        Content::Message => State::Message { is_last },
+                        Content::Text => {
+                            self.message.expect_text();
+                            State::Message { is_last }
+                        }
                     }
                 }
-                State::Message => {
+                State::Message { is_last } => {
                     at = self.message.walk(chunk, at, edits)?;
-                    if self.message.is_at_end() { START } else { State::Message }
+                    if self.message.is_at_end() { after(is_last) } else { State::Message { is_last } }
                 }
-                State::Compressed(left) => {
+                State::Skip { left, is_last } => {
                     let taken = left.min((chunk.len() - at) as u64);
                     at += taken as usize;
-                    if taken == left { START } else { State::Compressed(left - taken) }
+                    if taken == left { after(is_last) } else { State::Skip { left: left - taken, is_last } }
                 }
             };
             self.offset += (at - start) as u64;
         }
         Ok(())
+    }
+
+    /// Returns the error of the first byte of a prefix.
+    fn flag_error(&self, flag: u8) -> Option<ProtobufErrorKind> {
+        let is_last = flag & !COMPRESSED != 0;
+        if matches!(self.state, State::End) || is_last && flag & !COMPRESSED != self.protocol.end_flag() {
+            return Some(ProtobufErrorKind::InvalidFlag);
+        }
+        let is_checked = !is_last || self.protocol == GrpcProtocol::Connect;
+        let is_rejected = self.compressed == CompressedMessages::Reject && is_checked;
+        (flag & COMPRESSED != 0 && is_rejected).then_some(ProtobufErrorKind::Compressed)
+    }
+
+    /// Returns the content of a frame with a valid flag.
+    const fn content(&self, flag: u8) -> Content {
+        match (flag, self.protocol) {
+            (0, _) => Content::Message,
+            (2, GrpcProtocol::Connect) => Content::Text,
+            _ => Content::Skipped,
+        }
     }
 
     /// Ends the body. The next bytes start another one at offset 0, and the counters are kept.
@@ -167,8 +234,8 @@ impl GrpcValidator {
     pub fn finish(&mut self) -> Result<(), ProtobufError> {
         let result = match (self.failed.take(), self.state) {
             (Some(error), _) => Err(error),
-            (None, State::Prefix { read: 0, .. }) => Ok(()),
-            (None, State::Message) => Err(self.message.truncated()),
+            (None, State::Prefix { read: 0, .. } | State::End) => Ok(()),
+            (None, State::Message { .. }) => Err(self.message.truncated()),
             (None, _) => Err(self.message.error(self.offset, ProtobufErrorKind::Truncated)),
         };
         self.restart();
@@ -196,9 +263,10 @@ impl GrpcValidator {
         while let Some((&[flag, ref len @ ..], messages)) = rest.split_first_chunk::<5>() {
             let (message, after) = messages.split_at(u32::from_be_bytes(*len) as usize);
             let offset = (body.len() - messages.len()) as u64;
-            let repaired = match flag {
-                0 => self.message.rewrite(message, offset)?.into(),
-                _ => Cow::Borrowed(message),
+            let repaired = match self.content(flag) {
+                Content::Message => self.message.rewrite(message, offset)?.into(),
+                Content::Text => self.message.rewrite_text(message, offset)?,
+                Content::Skipped => Cow::Borrowed(message),
             };
             out.push(flag);
             out.extend_from_slice(&(repaired.len() as u32).to_be_bytes());
@@ -237,8 +305,17 @@ impl GrpcValidator {
     /// Whether the body may end here.
     #[cfg(feature = "http-rules")]
     pub(crate) const fn is_complete(&self) -> bool {
-        matches!(self.state, State::Prefix { read: 0, .. })
+        matches!(self.state, State::Prefix { read: 0, .. } | State::End)
     }
+}
+
+/// The content of a frame.
+#[derive(Clone, Copy)]
+enum Content {
+    Message,
+    Text,
+    /// It is not checked.
+    Skipped,
 }
 
 impl fmt::Debug for GrpcValidator {

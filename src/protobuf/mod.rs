@@ -8,7 +8,7 @@
 //! |---|---|
 //! | what `protoc --include_imports --descriptor_set_out` writes | [`Schema`] |
 //! | a serialized message in chunks of any size | [`StringValidator`] |
-//! | the body of a gRPC request or response | [`GrpcValidator`] |
+//! | the body of a gRPC request or response, also of gRPC-Web, and a stream of Connect | [`GrpcValidator`] |
 //! | a whole message or body, with a repair that changes lengths | [`StringValidator::repair`], [`GrpcValidator::repair`] |
 //! | HTTP bodies in general | [`BodyRules::with_protobuf_types`](crate::http::BodyRules::with_protobuf_types) |
 //!
@@ -84,7 +84,9 @@ mod wire;
 pub use descriptor::SchemaError;
 pub use edit::Edit;
 pub use error::{FieldPath, ProtobufError, ProtobufErrorKind, UnknownMessage};
-pub use grpc::{CompressedMessages, GrpcValidator};
+#[cfg(feature = "http-rules")]
+pub(crate) use grpc::WebTextValidator;
+pub use grpc::{CompressedMessages, GrpcProtocol, GrpcValidator};
 pub use schema::{Method, Schema};
 pub use validator::{StringValidator, UnverifiedStrings};
 

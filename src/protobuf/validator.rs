@@ -227,6 +227,11 @@ impl StringValidator {
         (self.offset, self.end, self.failed) = (offset, end, None);
     }
 
+    /// Changes the message that has just started to a text of the same length.
+    pub(super) const fn expect_text(&mut self) {
+        self.state = State::Text(self.end - self.offset);
+    }
+
     pub(super) fn path(&self) -> FieldPath<'_> {
         FieldPath { tables: &self.tables, root: self.root, frames: &self.frames, field: self.field }
     }

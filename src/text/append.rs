@@ -8,14 +8,15 @@
 
 use alloc::string::String;
 
+use kernels::copy::COPIED_AT_ONCE;
+use kernels::text_buffer::{CAPACITY, TextBuffer};
+use kernels::words::{STEP, STRETCH};
+
 use super::decoder::{TextDecoder, VALIDATED_FOR_SUBSET};
 use super::pieces::{TextPiece, repair};
 use crate::boundary::floor_boundary;
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
-use crate::encoding::UTF_8;
-use crate::error::Utf8Error;
-use crate::kernels::copy::COPIED_AT_ONCE;
-use crate::kernels::words::{self, STEP, STRETCH};
+use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{Policies, ShortStr};
 
 /// Receives the text of a chunk in stream order.
@@ -156,7 +157,7 @@ fn after_error(
     pieces: &mut Pieces<'_, '_>,
     sink: &mut impl Sink,
 ) -> Result<(), Utf8Error> {
-    let mut buffer = [0; BUFFER];
+    let mut buffer = [0; CAPACITY];
     // Computed once, because most errors have the same replacement.
     let replacement = policies.only_replacement();
     let mut limit = StepLimit::AFTER_LONG_TEXT;
@@ -200,39 +201,37 @@ fn one_by_one(
     limit: StepLimit,
     offset: u64,
     chunk: &[u8],
-    buffer: &mut [u8; BUFFER],
+    buffer: &mut [u8; CAPACITY],
     sink: &mut impl Sink,
 ) -> (usize, Option<Utf8Error>) {
-    let (mut taken, mut clean_steps, mut len, mut rejected) = (0, 0, 0, None);
+    let mut buffer = TextBuffer::new(buffer);
+    let mut taken = 0;
+    let mut clean_steps = 0;
+    let mut rejected = None;
     while clean_steps < limit.steps
         && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
     {
-        if len > BUFFER - MAX_PER_STEP {
-            flush(buffer, &mut len, sink);
+        if !buffer.has_room() {
+            sink.made(buffer.as_str());
+            buffer.clear();
         }
         clean_steps += 1;
         let mut ascii = 0;
         // Branches are faster here although some are mispredicted. Without them each step would depend on the previous
         // one.
         if window[0].is_ascii() {
-            ascii = words::ascii_len(window);
+            ascii = buffer.push_ascii(window);
+            taken += ascii;
             if ascii == STEP {
-                push(buffer, &mut len, window, STEP);
-                taken += STEP;
                 // Only here, where more ASCII is likely.
                 if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>()) {
-                    let ascii = words::long_ascii_len(stretch);
-                    push(buffer, &mut len, stretch, ascii);
-                    taken += ascii;
+                    taken += buffer.push_long_ascii(stretch);
                 }
                 continue;
             }
-            push(buffer, &mut len, window, ascii);
-            taken += ascii;
         } else if matches!(window[0], 0xC2..=0xDF) {
-            let pairs = words::pairs_len(window);
+            let pairs = buffer.push_pairs(window);
             if pairs != 0 {
-                push(buffer, &mut len, window, pairs);
                 taken += pairs;
                 clean_steps += limit.non_ascii;
                 continue;
@@ -242,56 +241,28 @@ fn one_by_one(
             // The next window contains the whole sequence.
             continue;
         };
-        let (bytes, ill_formed) = UTF_8.walk(sequence);
+        let (bytes, ill_formed) = buffer.push_sequence(sequence);
         taken += bytes;
         let Some(kind) = ill_formed else {
-            push(buffer, &mut len, sequence, bytes);
             clean_steps += limit.non_ascii;
             continue;
         };
         clean_steps = 0;
+        let kind = ErrorKind::of(kind);
         let error = Utf8Error::new(offset.wrapping_add((taken - bytes) as u64), kind, bytes as u8);
         policies.count(error);
         sink.error(error);
         if let Some(replacement) = replacement {
-            push(buffer, &mut len, replacement.bytes(), replacement.len());
+            buffer.push_short(replacement);
         } else if let Some(repair) = policies.replace(error, &sequence[..bytes]) {
-            push(buffer, &mut len, repair.bytes(), repair.len());
+            buffer.push_short(&repair);
         } else {
             rejected = Some(error);
             break;
         }
     }
-    flush(buffer, &mut len, sink);
+    sink.made(buffer.as_str());
     (taken, rejected)
-}
-
-/// The size of the buffer that collects short texts before they are appended, so that a short text costs only a few
-/// moves.
-const BUFFER: usize = 1024;
-
-/// The maximum number of bytes that one step pushes: ASCII of both sizes, or ASCII and one sequence or its replacement.
-const MAX_PER_STEP: usize = STEP + STRETCH;
-
-/// Appends the first `count` bytes of `bytes`, which must be whole characters, to the first `len` bytes of the buffer.
-/// The caller ensures that all of `bytes` fits.
-#[inline(always)]
-fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8; N], count: usize) {
-    if let Some(room) = buffer.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {
-        // Copies all of `bytes`, because a copy of fixed length is faster than a copy of `count` bytes.
-        *room = *bytes;
-        *len += count;
-    }
-}
-
-fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
-    let bytes = &buffer[..*len];
-    debug_assert!(core::str::from_utf8(bytes).is_ok());
-    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `UTF_8.walk` or `words::pairs_len` found
-    // well-formed, and replacements.
-    #[allow(unsafe_code)]
-    sink.made(unsafe { core::str::from_utf8_unchecked(bytes) });
-    *len = 0;
 }
 
 #[cfg(test)]

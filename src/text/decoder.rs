@@ -210,8 +210,15 @@ impl TextDecoder {
     /// [`Utf8Decoder::validate_whole`]. May only be called [past the start](Self::is_past_start).
     #[cfg(feature = "codec")]
     #[inline(always)]
-    pub(crate) fn validate_whole(&mut self, text: &[u8]) -> Result<(), Utf8Error> {
+    pub(crate) fn validate_whole<'t>(&mut self, text: &'t [u8]) -> Result<&'t str, Utf8Error> {
         self.decoder.validate_whole(text)
+    }
+
+    /// [`Utf8Decoder::take_text`]. May only be called [past the start](Self::is_past_start).
+    #[cfg(feature = "codec")]
+    #[inline(always)]
+    pub(crate) fn take_text<'c>(&mut self, chunk: &'c [u8]) -> (&'c str, Option<Utf8Error>) {
+        self.decoder.take_text(chunk)
     }
 
     /// Applies the policies to an error that [`validate`](Self::validate) returned, and to its bytes.

@@ -7,7 +7,6 @@ use core::error::Error;
 use core::fmt;
 
 use super::decoder::TextDecoder;
-use crate::kernels;
 use crate::many::{STRINGS, ValidateManyError, groups, index, valid_text};
 use crate::policy::ErrorPolicy;
 

@@ -4,6 +4,8 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::fmt;
 
+use kernels::join_adjacent;
+
 use super::decoder::TextDecoder;
 use super::pieces::TextPiece;
 use crate::error::{ByteCount, Utf8Error};
@@ -69,7 +71,7 @@ impl TextDecoder {
             taken += bytes;
             let Some(piece) = piece else { continue };
             if let TextPiece::Text(next) = piece
-                && let Some(both) = joined(chunk, text, next)
+                && let Some(both) = join_adjacent(chunk, text, next)
             {
                 text = both;
             } else {
@@ -101,20 +103,6 @@ impl TextDecoder {
             }
         }
     }
-}
-
-/// Joins two parts of a chunk if they are adjacent. This is needed under a subset, where the text of a long chunk is
-/// returned in many parts.
-fn joined<'c>(chunk: &'c [u8], first: &'c str, second: &'c str) -> Option<&'c str> {
-    if first.is_empty() {
-        return Some(second);
-    }
-    let start = first.as_ptr().addr().checked_sub(chunk.as_ptr().addr())?;
-    let both = chunk.get(start..start + first.len() + second.len())?;
-    let are_adjacent = first.as_bytes().as_ptr_range().end == second.as_ptr();
-    // SAFETY: the bytes are those of `first` followed by those of `second`.
-    #[allow(unsafe_code)]
-    are_adjacent.then(|| unsafe { core::str::from_utf8_unchecked(both) })
 }
 
 /// Decodes a complete input, with U+FFFD for each ill-formed sequence. This is [`String::from_utf8_lossy`] with the

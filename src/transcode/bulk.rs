@@ -3,6 +3,10 @@
 //! [`copy`] may stop between any two code points. The slow path continues from there, code point by code point, and
 //! detects errors.
 
+use kernels::ascii::AsciiCopy;
+use kernels::conversions::{Form, convert};
+use kernels::copy::copy_in_pieces;
+
 use super::item::Item;
 use super::pairs;
 use super::pivot::{FIRST_UNITS, Pivot};
@@ -11,9 +15,6 @@ use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
-use crate::kernels::ascii::AsciiCopy;
-use crate::kernels::copy::copy_in_pieces;
-use crate::kernels::{self, conversions::convert};
 use crate::subset::Subset;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
@@ -46,11 +47,24 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
             through_utf_8(source, target, src, dst)
         }
         ((reads_utf_8, writes_utf_8), from, to) => {
-            let from = if reads_utf_8 { Encoding::Utf8 } else { from };
-            let to = if writes_utf_8 { Encoding::Utf8 } else { to };
-            convert(from, to, src, dst).unwrap_or_else(|| one_by_one(source, target, src, dst))
+            let from = if reads_utf_8 { Some(Form::Utf8) } else { form(from) };
+            let to = if writes_utf_8 { Some(Form::Utf8) } else { form(to) };
+            let converted = from.zip(to).and_then(|(from, to)| convert(from, to, src, dst));
+            converted.unwrap_or_else(|| one_by_one(source, target, src, dst))
         }
     }
+}
+
+/// Returns the encoding as the kernels name it, if they convert it.
+const fn form(encoding: Encoding) -> Option<Form> {
+    Some(match encoding {
+        Encoding::Utf8 => Form::Utf8,
+        Encoding::Utf16Le => Form::Utf16Le,
+        Encoding::Utf16Be => Form::Utf16Be,
+        Encoding::Latin1 => Form::Latin1,
+        Encoding::Windows1252 => Form::Windows1252,
+        _ => return None,
+    })
 }
 
 /// [`copy`], at most up to the first character outside the subset. If neither side is UTF-8, nothing is copied.

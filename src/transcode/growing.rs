@@ -22,6 +22,8 @@ mod sealed {
     use alloc::string::String;
     use alloc::vec::Vec;
 
+    use kernels::GrowingString;
+
     use crate::encoding::Encoding;
 
     /// A sealed trait is private, but generic code can call its methods through the bound `Output`. Therefore the
@@ -54,77 +56,70 @@ mod sealed {
 
     /// An output during an append.
     ///
-    /// Dropping it moves the bytes up to the last [`commit`](Self::commit) back into the output, also during a panic (a
-    /// `tracing` subscriber may panic at any event). Until then the output is empty, so a `String` never contains
-    /// unchecked bytes.
+    /// Dropping it without a [`commit`](Self::commit) discards what was appended, also during a panic (a `tracing` subscriber may
+    /// panic at any event).
     #[derive(Debug)]
-    pub struct Growing<'o> {
-        bytes: Vec<u8>,
-        /// The end of the appended bytes. Unused space follows.
-        end: usize,
-        committed: usize,
-        output: Kind<'o>,
+    pub enum Growing<'o> {
+        Bytes(GrowingBytes<'o>),
+        Text(GrowingString<'o>),
     }
 
     #[derive(Debug)]
-    enum Kind<'o> {
-        Bytes(&'o mut Vec<u8>),
-        Text(&'o mut String),
+    pub struct GrowingBytes<'o> {
+        output: &'o mut Vec<u8>,
+        start: usize,
+        /// The end of the appended bytes. Unused space follows.
+        end: usize,
     }
 
     impl Growing<'_> {
         /// Returns a buffer of `len` bytes after the appended bytes. Its contents are unspecified.
         pub(super) fn room(&mut self, len: usize) -> &mut [u8] {
-            let end = self.end + len;
-            if self.bytes.len() < end {
-                self.bytes.resize(end, 0);
+            match self {
+                Self::Bytes(GrowingBytes { output, end, .. }) => {
+                    let room = *end..*end + len;
+                    if output.len() < room.end {
+                        output.resize(room.end, 0);
+                    }
+                    &mut output[room]
+                }
+                Self::Text(text) => text.room(len),
             }
-            &mut self.bytes[self.end..end]
         }
 
-        /// Appends the first `written` bytes of the buffer. They must be whole characters of the encoding.
+        /// Appends the first `written` bytes of the buffer, which are whole characters of the encoding.
         pub(super) fn keep(&mut self, written: usize) {
-            self.end = self.bytes.len().min(self.end + written);
+            match self {
+                Self::Bytes(bytes) => bytes.end = bytes.output.len().min(bytes.end + written),
+                Self::Text(text) => text.keep(written),
+            }
         }
 
         /// Commits the appended bytes.
-        pub(super) fn commit(mut self) {
-            self.committed = self.end;
+        pub(super) fn commit(self) {
+            match self {
+                Self::Bytes(mut bytes) => bytes.start = bytes.end,
+                Self::Text(text) => text.commit(),
+            }
         }
     }
 
-    impl Drop for Growing<'_> {
+    impl Drop for GrowingBytes<'_> {
         fn drop(&mut self) {
-            let mut bytes = core::mem::take(&mut self.bytes);
-            bytes.truncate(self.committed);
-            match &mut self.output {
-                Kind::Bytes(output) => **output = bytes,
-                // SAFETY: the bytes up to `committed` are those of the `String`, followed by the output of a
-                // `Transcoder` to UTF-8. This output is well-formed and ends between characters. For `Encoding::Utf8`,
-                // `Target::encode` writes no surrogate and no value above 10FFFF, and the fast path copies only
-                // validated text, what the kernels convert to UTF-8, and what `encoding_rs` decodes, which is UTF-8 by
-                // its contract. Only this file can call `keep`; `Transcoder::append` passes it the number of bytes that
-                // were written.
-                #[allow(unsafe_code)]
-                Kind::Text(output) => **output = unsafe { String::from_utf8_unchecked(bytes) },
-            }
+            self.output.truncate(self.start);
         }
     }
 
     impl Sealed for Vec<u8> {
         fn grow(&mut self, _: Encoding, _: Token) -> Option<Growing<'_>> {
-            let bytes = core::mem::take(self);
-            Some(Growing { end: bytes.len(), committed: bytes.len(), bytes, output: Kind::Bytes(self) })
+            let end = self.len();
+            Some(Growing::Bytes(GrowingBytes { output: self, start: end, end }))
         }
     }
 
     impl Sealed for String {
         fn grow(&mut self, encoding: Encoding, _: Token) -> Option<Growing<'_>> {
-            if encoding != Encoding::Utf8 {
-                return None;
-            }
-            let bytes = core::mem::take(self).into_bytes();
-            Some(Growing { end: bytes.len(), committed: bytes.len(), bytes, output: Kind::Text(self) })
+            (encoding == Encoding::Utf8).then(|| Growing::Text(GrowingString::new(self)))
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The units of a conversion: an item of the input, and the bytes of a code point in the output.
 
-use crate::encoding::{Sequence, dialects};
+use kernels::grammar::Sequence;
+
+use crate::encoding::dialects;
 use crate::error::ErrorKind;
 
 /// The first item of a slice.
@@ -25,7 +27,7 @@ impl From<Sequence> for Item {
     fn from(sequence: Sequence) -> Self {
         match sequence {
             Sequence::Whole { value, len } => Self::CodePoint { value, len },
-            Sequence::IllFormed { kind, len } => Self::IllFormed { kind, len },
+            Sequence::IllFormed { kind, len } => Self::IllFormed { kind: ErrorKind::of(kind), len },
             Sequence::Unfinished => Self::Unfinished,
         }
     }

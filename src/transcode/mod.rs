@@ -35,8 +35,8 @@
 //!
 //! # Cost
 //!
-//! Vector kernels (AVX-512, AVX2 for some, or a portable one) convert UTF-8 to and from UTF-8, UTF-16, UTF-32, ISO
-//! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. Legacy encodings are converted through UTF-16 with tables, if they
+//! Vector kernels (AVX-512, AVX2 for some, or a portable one) convert UTF-8 to and from UTF-8, UTF-16, ISO 8859-1 and
+//! windows-1252. Legacy encodings are converted through UTF-16 with tables, if they
 //! have 1 or 2 bytes for a character. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
 //! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
 //! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed_into`] copies

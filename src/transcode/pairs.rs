@@ -13,10 +13,10 @@
 //! The vector code of a kernel copies text up to the first character that differs, and finds the positions of these
 //! characters.
 
-use crate::kernels::ascii::{AsciiCopy, copy_bmp};
-use crate::kernels::classes::{self, Class};
-use crate::kernels::copy::copy_in_pieces;
-use crate::kernels::{self, AtBoundary, TextEnd};
+use kernels::ascii::{AsciiCopy, copy_bmp};
+use kernels::classes::{self, Class};
+use kernels::copy::copy_in_pieces;
+use kernels::{AtBoundary, TextEnd};
 
 /// The size of a block. It is small enough to be read again from the L1 cache.
 const BLOCK: usize = 4 * 1024;

@@ -1,12 +1,14 @@
-//! Conversions through UTF-16, a block at a time, for pairs of encodings that have no kernel. The compiler vectorizes
+//! Conversions between encodings without sequences, through UTF-16, a block at a time. The compiler vectorizes
 //! the loops.
 //!
 //! Ill-formed input, characters that the target does not have, and characters above U+FFFF are left to the caller,
 //! which converts them code point by code point.
 
+use kernels::windows_1252::windows_1252;
+
 use super::source::Source;
 use super::target::{Target, encode_windows_1252};
-use crate::encoding::{Encoding, windows_1252};
+use crate::encoding::Encoding;
 
 /// The maximum number of code units in a block. Input, units and output fit in the L1 cache.
 const MOST_UNITS: usize = 2048;
@@ -57,33 +59,35 @@ impl Side {
 }
 
 impl Pivot {
-    /// Creates a conversion. Returns `None` if one of the encodings is not a [`Side`], and for pairs that the kernels
-    /// convert: those whose code units differ in length.
+    /// Creates a conversion. Returns `None` if one of the encodings is not a [`Side`].
     pub(super) fn new(source: &Source, target: &Target) -> Option<Self> {
         let from = Side::new(source.encoding())?;
         let to = Side::new(target.encoding())?;
-        (from.width() == to.width()).then_some(Self { from, to })
+        Some(Self { from, to })
     }
 
     /// Whether ASCII is the same in both encodings.
     pub(super) fn copies_ascii(self) -> bool {
-        self.from.width() == 1
+        self.from.width() == 1 && self.to.width() == 1
     }
 
     /// Converts from the start of `src`, up to the end of a slice or to a code point that is left to the caller.
     /// Returns the number of bytes read and the number of bytes written.
     pub(super) fn convert(self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let mut units = [0; 2 * MOST_UNITS];
-        let width = self.from.width();
-        let (mut done, mut block) = (0, FIRST_UNITS);
+        let mut read = 0;
+        let mut written = 0;
+        let mut block = FIRST_UNITS;
         loop {
-            let (src, dst) = (&src[done..], &mut dst[done..]);
-            let count = block.min(src.len().min(dst.len()) / width);
-            let decoded = self.decode(&src[..count * width], &mut units);
+            let src = &src[read..];
+            let dst = &mut dst[written..];
+            let count = block.min(src.len() / self.from.width()).min(dst.len() / self.to.width());
+            let decoded = self.decode(&src[..count * self.from.width()], &mut units);
             let encoded = self.encode(&units[..2 * decoded], dst);
-            done += encoded * width;
+            read += encoded * self.from.width();
+            written += encoded * self.to.width();
             if encoded < block {
-                return (done, done);
+                return (read, written);
             }
             block = (2 * block).min(MOST_UNITS);
         }

@@ -4,6 +4,9 @@
 //! unfinished sequence are passed again, followed by more bytes. A result other than [`Item::Unfinished`] does not
 //! depend on later bytes, so the results do not depend on how the stream is split into chunks.
 
+use kernels::grammar::{Machine, Sequence, UTF_8};
+use kernels::windows_1252::windows_1252;
+
 use super::item::Item;
 use super::legacy::LegacySource;
 use super::switches::Switches;
@@ -11,8 +14,6 @@ use crate::encoding::Encoding;
 use crate::encoding::dialects::{
     CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, WTF_8,
 };
-use crate::encoding::windows_1252;
-use crate::encoding::{Machine, Sequence, UTF_8};
 use crate::error::ErrorKind;
 
 /// The length of the longest unfinished sequence: in UTF-32, a high surrogate and 3 bytes of a low surrogate.

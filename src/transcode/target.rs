@@ -1,11 +1,12 @@
 //! Encoding: from code points to bytes.
 
+use kernels::windows_1252::windows_1252;
+
 use super::item::{EncodedSequence, pair};
 use super::legacy::LegacyTarget;
 use super::source::is_surrogate;
 use super::switches::Switches;
 use crate::encoding::Encoding;
-use crate::encoding::windows_1252;
 
 /// A target encoding and its options.
 #[derive(Clone, Copy, Debug)]

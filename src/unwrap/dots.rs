@@ -1,6 +1,6 @@
 //! Lines with a dot before a dot.
 
-use crate::kernels::Positions;
+use kernels::Positions;
 
 /// Removes the dot that a sender adds to each line that starts with one, and finds the line with a single dot, which ends
 /// the data (RFC 5321 §4.5.2, RFC 1939 §3, RFC 3977 §3.1.1).

@@ -1,6 +1,6 @@
 //! Folded lines.
 
-use crate::kernels::Positions;
+use kernels::Positions;
 
 /// Removes the folds of lines: a line break followed by a space or a TAB (RFC 5545 §3.1, RFC 6350 §3.2).
 ///

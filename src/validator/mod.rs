@@ -32,9 +32,10 @@
 //!
 //! None, `no_std`. `Utf8Validator::validate_buf` needs `bytes`.
 
+use kernels::masked::masked_text_end;
+
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
-use crate::kernels::masked::masked_text_end;
 
 /// Validates messages one after the other as their bytes arrive, without a buffer.
 ///

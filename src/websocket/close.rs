@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
+use kernels::boundary::truncate;
+
 use super::error::FrameError;
 use super::header::{FrameHeader, MAX_CONTROL, Opcode};
-use crate::boundary::truncate;
 use crate::decoder::from_utf8;
 use crate::validator::Mask;
 

@@ -26,10 +26,10 @@ fn every_label_of_utf_8_is_recognized() {
     }
 }
 
-/// The IANA registry of character sets, the WHATWG Encoding Standard, and `encodings/aliases.py` of Python, which ignores
-/// case and punctuation.
+/// The IANA registry of character sets, the WHATWG Encoding Standard, `Encoding` of .NET, and `encodings/aliases.py` of Python,
+/// which ignores case and punctuation.
 #[test]
-fn the_labels_of_iana_and_python_are_recognized() {
+fn the_labels_of_iana_python_and_dotnet_are_recognized() {
     for label in [
         "utf_8",
         "csUTF8",
@@ -40,6 +40,9 @@ fn the_labels_of_iana_and_python_are_recognized() {
         "utf8_ucs4",
         "X-unicode20utf8",
         "unicode-1-1-utf-8",
+        "unicode-2-0-utf-8",
+        "x-unicode-1-1-utf-8",
+        "x-unicode-2-0-utf-8",
     ] {
         assert_eq!(Charset::for_label(label.as_bytes()), Charset::Utf8, "{label}");
         let value = format!("text/plain; charset={label}");

@@ -367,6 +367,112 @@ fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
     }
 }
 
+#[test]
+fn a_text_that_is_utf_8_by_its_standard_is_checked_whatever_the_charset_setting() {
+    for missing in [MissingCharset::Utf8, MissingCharset::Pass, MissingCharset::Reject] {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let rules = rules.with_missing_charset(missing);
+            for content_type in [
+                "application/json",
+                "application/geo+json",
+                "application/yaml",
+                "text/event-stream",
+                "application/openmetrics-text",
+                "application/x-www-form-urlencoded",
+            ] {
+                let (passed, reason) = check(&rules, content_type, b"a=\xFF");
+                assert_eq!(
+                    (&passed[..], reason.unwrap().kind()),
+                    (&b"a="[..], "InvalidLead"),
+                    "{content_type}"
+                );
+            }
+        }
+    }
+    let rules = BodyRules::new().with_missing_charset(MissingCharset::Pass);
+    for content_type in ["text/plain", "text/html", "application/sql"] {
+        assert_eq!(plan(&rules, content_type).unwrap().kind(), BodyKind::Pass, "{content_type}");
+    }
+}
+
+/// coreruleset#4734, #3074 and #4362, logstash-output-elasticsearch#561, prometheus#4803.
+#[test]
+fn types_in_use_are_text_and_unknown_ones_that_declare_utf_8() {
+    for (content_type, body, error) in [
+        ("application/x-amz-json-1.0", &b"{\"a\":\"\xFF\"}"[..], 6),
+        ("application/x-amz-json-1.1", b"{\"a\":\"\xFF\"}", 6),
+        ("application/json-rpc", b"{\"a\":\"\xFF\"}", 6),
+        (
+            "application/vnd.elasticsearch+x-ndjson; compatible-with=8",
+            b"{\"index\":{}}\n{\"a\":\"\xFF\"}\n",
+            19,
+        ),
+        ("application/fhir+ndjson", b"{\"resourceType\":\"Patient\",\"id\":\"\xFF\"}\n", 32),
+        (
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            b"# TYPE a counter\na_total{vhost=\"\xFFtest-api\"} 1\n# EOF\n",
+            32,
+        ),
+        ("application/x-mpegURL", b"#EXTM3U\n\xFF", 8),
+        ("Audio/mpegurl", b"#EXTM3U\n\xFF", 8),
+        ("application/vnd.x; charset=utf-8", b"a\xFF", 1),
+        ("x-unknown/x; charset=UTF8", b"a\xFF", 1),
+        ("text/plain; charset=unicode-2-0-utf-8", b"a\xFF", 1),
+    ] {
+        for rules in [BodyRules::new(), BodyRules::for_responses()] {
+            let (passed, reason) = check(&rules, content_type, body);
+            let reason = reason.expect(content_type);
+            assert_eq!(reason.offset_and_len(), Some((error, 1)), "{content_type}");
+            assert_eq!(passed, body[..error as usize], "{content_type}");
+        }
+    }
+    // Frameworks add `charset=utf-8` to every type.
+    for binary in [
+        "application/octet-stream; charset=utf-8",
+        "application/pdf;charset=UTF-8",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document; charset=utf-8",
+        "application/epub+zip; charset=utf-8",
+        "image/png; charset=utf-8",
+        "audio/mpeg; charset=utf-8",
+        "multipart/mixed; boundary=b; charset=utf-8",
+        "application/protobuf; charset=utf-8",
+        "application/grpc+json; charset=utf-8",
+        "application/vnd.x",
+        "application/vnd.x; charset=latin1",
+        "application/vnd.x; charset=utf-8; charset=latin1",
+    ] {
+        assert_eq!(plan(&BodyRules::new(), binary).unwrap().kind(), BodyKind::Pass, "{binary}");
+    }
+    let none = BodyRules::new().with_text_types(|_| false);
+    assert_eq!(plan(&none, "application/vnd.x; charset=utf-8").unwrap().kind(), BodyKind::Pass);
+}
+
+/// donsetch#290. The Fetch Standard ignores a coding that it does not know.
+#[test]
+fn a_coding_that_clients_ignore_does_not_switch_the_check_off() {
+    let decided = |rules: &BodyRules, codings: &[&'static str]| {
+        let mut fields = ContentFields::new();
+        fields.add("content-type", b"text/plain");
+        codings.iter().for_each(|coding| fields.add("Content-Encoding", coding.as_bytes()));
+        rules.decide(&fields).map(|plan| plan.kind())
+    };
+    let [requests, responses] = [BodyRules::new(), BodyRules::for_responses()];
+    for identity in ["", "identity", "Identity, ,identity"] {
+        assert_eq!(decided(&requests, &[identity]), Ok(BodyKind::Text), "{identity}");
+    }
+    for ignored in ["utf-8", "UTF8", "none", "None", "8bit", "7bit", "binary", "us-ascii", "identity, utf-8"]
+    {
+        assert_eq!(decided(&responses, &[ignored]), Ok(BodyKind::Text), "{ignored}");
+        assert_eq!(decided(&requests, &[ignored]), Err(Reason::ContentCoding), "{ignored}");
+        for codings in [[ignored, "gzip"], ["gzip", ignored]] {
+            assert_eq!(decided(&responses, &codings), Ok(BodyKind::Pass), "{codings:?}");
+        }
+    }
+    for coding in ["gzip", "br", "zstd", "x-private", "utf-8, gzip"] {
+        assert_eq!(decided(&responses, &[coding]), Ok(BodyKind::Pass), "{coding}");
+    }
+}
+
 #[cfg(feature = "encoding_rs")]
 #[test]
 fn a_transcoded_document_has_a_charset_parameter() {
@@ -389,10 +495,14 @@ fn a_transcoded_document_has_a_charset_parameter() {
     let unknown = b"<?xml version='1.0' encoding='klingon'?>";
     let reason = Reason::DeclaredCharset { offset: 30 };
     assert_eq!(check(&rules, "text/xml", unknown), (Vec::new(), Some(reason)));
-    // A BOM has precedence over the parameter in documents, and not in plain text.
-    let bom = b"\xFF\xFEa\0\xE9\0";
-    assert_eq!(check(&rules, "text/html; charset=sjis", bom), ("aé".into(), None));
-    assert_eq!(check(&rules, "text/plain; charset=latin1", b"\xFF\xFE"), ("ÿþ".into(), None));
+    // A BOM has precedence over the parameter ("decode" in the WHATWG Encoding Standard).
+    for content_type in ["text/html; charset=sjis", "text/plain; charset=latin1", "text/csv; charset=koi8-r"]
+    {
+        for bom in [b"\xFF\xFEa\0\xE9\0", &b"\xFE\xFF\0a\0\xE9"[..], b"\xEF\xBB\xBFa\xC3\xA9"] {
+            assert_eq!(check(&rules, content_type, bom), ("aé".into(), None), "{content_type}");
+        }
+    }
+    assert_eq!(check(&rules, "text/plain; charset=latin1", b"\xFF\xE9"), ("ÿé".into(), None));
 }
 
 #[test]

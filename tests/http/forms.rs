@@ -10,7 +10,19 @@ use crate::support::some_partitions;
 type Part = (&'static str, &'static [u8]);
 
 /// The numbers of reports, what is tested, the parts of the form, and the error as [`shown`].
-const FORMS: [(&str, &str, &[Part], Option<&str>); 9] = [
+const FORMS: [(&str, &str, &[Part], Option<&str>); 11] = [
+    (
+        "tornado#1898",
+        "a file name only as an extended value, as python-requests sends it",
+        &[("form-data; name=\"f\"; filename*=utf-8''%D0%B4.jpg", b"\xFF\xD8")],
+        None,
+    ),
+    (
+        "tornado#1898",
+        "the same, where one reading of the backslash finds no file name",
+        &[("form-data; x=\"\\\" ; y=\"; filename*=utf-8''z", b"\xFF\xD8")],
+        Some("Malformed { offset: 40 }"),
+    ),
     (
         "jshttp/content-disposition#138, hoppscotch#6605",
         "an ill-formed file name in UTF-8 (RFC 8187 section 3.2.1)",
@@ -137,9 +149,11 @@ fn boundaries() {
     }
 }
 
-/// jshttp/content-disposition#138, ktor#3470.
+/// jshttp/content-disposition#138, ktor#3470, aiohttp#13500.
 #[test]
 fn extended_values() {
+    let joined = b"attachment; filename*0*=UTF-8''%E2%98; filename*1*=%83.txt";
+    assert_eq!(check_field("content-disposition", joined), Ok(()));
     let value = b"attachment; filename*=UTF-8''caf%E9.txt";
     assert_eq!(check_field("content-disposition", value).map_err(|error| error.offset), Err(32));
 }

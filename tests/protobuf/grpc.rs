@@ -1,6 +1,8 @@
 //! `GrpcValidator`: messages with their flag and length before them.
 
-use utf8_codec::protobuf::{CompressedMessages, Edit, GrpcValidator, ProtobufErrorKind, StringValidator};
+use utf8_codec::protobuf::{
+    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufErrorKind, StringValidator,
+};
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
 
 use crate::support::protobuf::{Found, Kind, Model, schema_of};
@@ -95,6 +97,73 @@ fn an_error_between_fields_has_no_path() {
             assert_eq!((error.kind, error.path()), (expected, &[][..]), "{chunks:02X?}");
         });
     }
+}
+
+/// gRPC-Web ("Message framing") and Connect ("Streaming-Response").
+#[test]
+fn a_stream_ends_with_the_last_frame_of_its_protocol() {
+    let schema = schema_of(&model().file());
+    use GrpcProtocol::{Connect, Grpc, GrpcWeb};
+    use ProtobufErrorKind::*;
+    const PASS: CompressedMessages = CompressedMessages::Pass;
+    const REJECT: CompressedMessages = CompressedMessages::Reject;
+    for (protocol, compressed, input, expected) in [
+        (Grpc, PASS, &b"\x80"[..], Some((0, InvalidFlag))),
+        (Grpc, PASS, b"\x02", Some((0, InvalidFlag))),
+        (GrpcWeb, REJECT, b"\0\0\0\0\x03\x0A\x01a\x80\0\0\0\x02a\xFF", None),
+        (GrpcWeb, REJECT, b"\x80\0\0\0\0", None),
+        (GrpcWeb, REJECT, b"\x81\0\0\0\x01\xFF", None),
+        (GrpcWeb, REJECT, b"\x80\0\0\0\x02a", Some((6, Truncated))),
+        (GrpcWeb, REJECT, b"\x80\0\0\0\x01a\0", Some((6, InvalidFlag))),
+        (GrpcWeb, REJECT, b"\x80\0\0\0\0\x80", Some((5, InvalidFlag))),
+        (GrpcWeb, REJECT, b"\x01", Some((0, Compressed))),
+        (GrpcWeb, PASS, b"\x02", Some((0, InvalidFlag))),
+        (GrpcWeb, PASS, b"\x82", Some((0, InvalidFlag))),
+        (Connect, REJECT, b"\0\0\0\0\x03\x0A\x01a\x02\0\0\0\x02{}", None),
+        (Connect, REJECT, b"\x02\0\0\0\0", None),
+        (Connect, REJECT, b"\x02\0\0\0\x02\xC3\xA9", None),
+        (Connect, REJECT, b"\x02\0\0\0\x02a\xFF", Some((6, Text(ErrorKind::InvalidLead)))),
+        (Connect, REJECT, b"\x02\0\0\0\x02a\xC3\xA9", Some((6, Text(ErrorKind::Truncated)))),
+        (Connect, REJECT, b"\x02\0\0\0\x03a\xC3", Some((7, Truncated))),
+        (Connect, REJECT, b"\x02\0\0\0\x01a\x02", Some((6, InvalidFlag))),
+        (Connect, REJECT, b"\x03", Some((0, Compressed))),
+        (Connect, PASS, b"\x01\0\0\0\x01\xFF\x03\0\0\0\x01\xFF", None),
+        (Connect, PASS, b"\x80", Some((0, InvalidFlag))),
+    ] {
+        some_partitions(input, 20, |chunks| {
+            let body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
+            let body = body.with_protocol(protocol).with_compressed_messages(compressed);
+            assert_eq!(verdict(body, chunks), expected, "{protocol:?} {chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn the_text_at_the_end_of_a_stream_is_repaired() {
+    let schema = schema_of(&model().file());
+    let body = |policy| {
+        let decoder = TextDecoder::new().with_error_policy(policy);
+        let message = StringValidator::with_decoder(&schema, "test.M0", decoder).unwrap();
+        GrpcValidator::new(message).with_protocol(GrpcProtocol::Connect)
+    };
+    let input = [prefixed(0, b"\x0A\x01\xFF"), prefixed(2, b"{\"\xFF\xC3\xA9\"}")].concat();
+    let expected = [prefixed(0, b"\x0A\x01?"), prefixed(2, b"{\"?\xC3\xA9\"}")].concat();
+    some_partitions(&input, 20, |chunks| {
+        let mut body = body(ErrorPolicy::Replace);
+        let mut out = Vec::new();
+        for chunk in chunks {
+            body.feed_with(chunk, |edit| match edit {
+                Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
+                Edit::Insert(bytes) => out.extend_from_slice(bytes),
+                _ => {}
+            })
+            .unwrap();
+        }
+        body.finish().unwrap();
+        assert_eq!(out, expected);
+    });
+    let repaired = [prefixed(0, b"\x0A\x03\xEF\xBF\xBD"), prefixed(2, "{\"\u{FFFD}é\"}".as_bytes())].concat();
+    assert_eq!(*body(ErrorPolicy::Replace).repair(&input).unwrap(), *repaired);
 }
 
 #[test]

@@ -13,10 +13,11 @@ const ALL: [LineEnding; 6] = [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::
 /// Offset, line, and column in bytes, characters and UTF-16 units.
 type Position = (u64, u64, [u64; 3]);
 
-/// Returns the location of each character and of the end, and the offsets of the ends of the lines, before their
-/// terminators.
-fn by_hand(text: &str, ending: LineEnding) -> (Vec<Position>, Vec<u64>) {
-    let (mut positions, mut ends, mut line, mut columns) = (Vec::new(), Vec::new(), 0, [0; 3]);
+/// Returns the location of each character and of the end.
+fn by_hand(text: &str, ending: LineEnding) -> Vec<Position> {
+    let mut positions = Vec::new();
+    let mut line = 0;
+    let mut columns = [0; 3];
     for (at, character) in text.char_indices() {
         positions.push((at as u64, line, columns));
         let after_cr = text[..at].ends_with('\r');
@@ -28,8 +29,6 @@ fn by_hand(text: &str, ending: LineEnding) -> (Vec<Position>, Vec<u64>) {
             _ => false,
         };
         if is_end {
-            let has_cr = after_cr && matches!(ending, LineEnding::CrLf | LineEnding::LfOrCrLf);
-            ends.push(at as u64 - u64::from(has_cr));
             line += 1;
             columns = [0; 3];
         } else if ending == LineEnding::Any && character == '\n' {
@@ -42,8 +41,7 @@ fn by_hand(text: &str, ending: LineEnding) -> (Vec<Position>, Vec<u64>) {
         }
     }
     positions.push((text.len() as u64, line, columns));
-    ends.push(text.len() as u64);
-    (positions, ends)
+    positions
 }
 
 fn position(locator: &Locator) -> Position {
@@ -65,7 +63,7 @@ fn as_text<'t>(text: &'t str, chunks: &[&[u8]]) -> Vec<&'t str> {
 }
 
 fn check(text: &str, ending: LineEnding, chunks: &[&str]) {
-    let (positions, _) = by_hand(text, ending);
+    let positions = by_hand(text, ending);
     let start = Locator::new().with_line_ending(ending);
     let mut locator = start;
     let mut joined = start;
@@ -123,7 +121,7 @@ fn long_texts_have_the_same_locations_for_every_partition() {
         for ending in ALL {
             let mut locator = Locator::new().with_line_ending(ending);
             locator.push(&text);
-            let (positions, _) = by_hand(&text, ending);
+            let positions = by_hand(&text, ending);
             assert_eq!(position(&locator), positions[positions.len() - 1]);
         }
     }
@@ -169,126 +167,6 @@ fn an_ill_formed_sequence_is_one_character() {
     assert_eq!(position(&locator), (7, 0, [7, 5, 5]));
 }
 
-#[cfg(feature = "alloc")]
-mod index {
-    use utf8_codec::locate::{Column, LineIndex};
-
-    use super::*;
-
-    fn units(columns: [u64; 3]) -> [Column; 3] {
-        [Column::Bytes(columns[0]), Column::Characters(columns[1]), Column::Utf16(columns[2])]
-    }
-
-    fn check_index(text: &str, ending: LineEnding, chunks: &[&str]) {
-        let (positions, ends) = by_hand(text, ending);
-        let mut index = LineIndex::new(ending);
-        chunks.iter().for_each(|chunk| index.push(chunk));
-        assert_eq!((index.len(), index.lines()), (text.len() as u64, ends.len() as u64));
-        assert_eq!(index.is_empty(), text.is_empty());
-        for &(offset, line, columns) in &positions {
-            let is_between =
-                text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
-            if is_between && ending == LineEnding::Any {
-                continue;
-            }
-            let location = index.location(offset).expect("it is in the text");
-            let Columns { bytes, characters, utf16, .. } = location.columns;
-            assert_eq!(
-                (location.offset, location.line, [bytes, characters, utf16]),
-                (offset, line, columns),
-                "{text:?}"
-            );
-            for column in units(columns) {
-                let end = ends[line as usize];
-                assert_eq!(index.offset_of(line, column), Some(offset.min(end)), "{text:?} {ending:?}");
-            }
-        }
-        for (line, &end) in ends.iter().enumerate() {
-            assert_eq!(index.line(line as u64).expect("a line").end, end, "{text:?} {ending:?}");
-            assert_eq!(index.offset_of(line as u64, Column::Utf16(u64::MAX)), Some(end));
-        }
-        assert_eq!((index.line(ends.len() as u64), index.location(text.len() as u64 + 1)), (None, None));
-    }
-
-    #[test]
-    fn an_index_finds_locations_in_any_order() {
-        for text in SAMPLES {
-            for ending in ALL {
-                every_partition(text.as_bytes(), |chunks| check_index(text, ending, &as_text(text, chunks)));
-            }
-        }
-        let mut rng = Rng::new(64);
-        for round in 0..8 {
-            let text = long_text(&mut rng, 20 + 17 * round);
-            for ending in ALL {
-                some_partitions(text.as_bytes(), 3, |chunks| {
-                    check_index(&text, ending, &as_text(&text, chunks));
-                });
-            }
-        }
-    }
-
-    #[test]
-    fn an_offset_inside_a_character_is_its_start() {
-        let mut index = LineIndex::new(LineEnding::Lf);
-        index.push(&"x".repeat(62));
-        // Across the boundary of a block.
-        index.push("🦀");
-        index.push_ill_formed(3);
-        for offset in 62..66 {
-            let location = index.location(offset).expect("it is in the text");
-            assert_eq!((location.offset, location.columns.utf16), (62, 62));
-        }
-        assert_eq!(index.location(66).expect("it is in the text").columns.utf16, 64);
-        assert_eq!(index.location(68).expect("it is in the text").offset, 66);
-        let end = index.location(69).expect("the end").columns;
-        assert_eq!((end.bytes, end.characters, end.utf16), (69, 64, 65));
-        assert_eq!(index.offset_of(0, Column::Utf16(63)), Some(62));
-        assert_eq!(index.offset_of(0, Column::Characters(64)), Some(69));
-    }
-
-    #[test]
-    fn ill_formed_sequences_have_the_locations_of_a_locator() {
-        // The length of an ill-formed sequence, and the text after it.
-        let pieces = [(0, "a\r"), (1, "\nb"), (3, "é\r"), (2, "🦀\r\n"), (2, "\n"), (1, "\r"), (0, "\nc")];
-        for ending in ALL {
-            let (mut locator, mut index) = (Locator::new().with_line_ending(ending), LineIndex::new(ending));
-            for (bytes, text) in pieces.into_iter().cycle().take(60) {
-                locator.push_ill_formed(bytes);
-                index.push_ill_formed(bytes);
-                assert_eq!(index.location(index.len()), Some(locator.location()), "{ending:?}");
-                locator.push(text);
-                index.push(text);
-                assert_eq!(index.location(index.len()), Some(locator.location()), "{ending:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn an_ill_formed_sequence_across_two_blocks_is_one_character() {
-        let mut index = LineIndex::new(LineEnding::Lf);
-        index.push(&"x".repeat(62));
-        index.push_ill_formed(3);
-        let offsets = (61..=65).map(|at| index.location(at).expect("it is in the text").offset);
-        assert!(offsets.eq([61, 62, 62, 62, 65]));
-    }
-
-    #[test]
-    fn ascii_after_a_block_is_not_inside_a_character() {
-        let text = ["x".repeat(63), "é".into(), "x".repeat(100)].concat();
-        check_index(&text, LineEnding::Lf, &[&text]);
-    }
-
-    #[test]
-    fn ascii_text_only_uses_memory_for_its_lines() {
-        let mut index = LineIndex::new(LineEnding::Lf);
-        index.push(&"ascii\n".repeat(1000));
-        assert_eq!(index.lines(), 1001);
-        let location = index.location(6 * 500 + 3).expect("it is in the text");
-        assert_eq!((location.line, location.columns.utf16), (500, 3));
-    }
-}
-
 #[test]
 fn offsets_wrap() {
     let mut locator = Locator::new().with_line_ending(LineEnding::CrLf);
@@ -302,82 +180,6 @@ fn offsets_wrap() {
     second.push_ill_formed(u64::MAX);
     first.join(&second);
     assert_eq!((first.location().offset, first.location().columns.bytes), (1, 1));
-}
-
-/// An index that follows edits is the index of the edited document.
-#[test]
-#[cfg(feature = "alloc")]
-fn an_edited_index_is_that_of_the_edited_document() {
-    use utf8_codec::locate::{Column, LineIndex};
-
-    let same = |index: &LineIndex, document: &str, ending: LineEnding, step: usize| {
-        let mut whole = LineIndex::new(ending);
-        whole.push(document);
-        assert_eq!((index.len(), index.lines()), (document.len() as u64, whole.lines()));
-        for line in 0..=whole.lines() {
-            assert_eq!(index.line(line), whole.line(line), "{ending:?}: line {line} of {document:?}");
-        }
-        for offset in (0..=document.len() as u64).step_by(step) {
-            let location = whole.location(offset).expect("an offset of the document");
-            assert_eq!(index.location(offset), Some(location), "{ending:?}: {offset} of {document:?}");
-            let column = Column::Utf16(location.columns.utf16);
-            assert_eq!(index.offset_of(location.line, column), whole.offset_of(location.line, column));
-        }
-    };
-    let mut rng = Rng::new(2);
-    for ending in ALL {
-        // Short documents, and some that are longer than a leaf of the index.
-        for (rounds, most, step) in [(40, 12, 1), (40, 12, 1), (40, 12, 1), (12, 900, 97)] {
-            let (mut index, mut document) = (LineIndex::new(ending), String::new());
-            for _ in 0..rounds {
-                let characters = ["a", "\r", "\n", "\r\n", "é", "€", "💩", "a long line of ASCII, "];
-                let text: String =
-                    (0..rng.below(most)).map(|_| characters[rng.below(characters.len())]).collect();
-                let mut cut = |before: usize| {
-                    let position = before + rng.below(document.len() - before + 1);
-                    (before..=position).rev().find(|&at| document.is_char_boundary(at)).unwrap_or(before)
-                };
-                let start = cut(0);
-                // Most edits are short.
-                let end = if most > 12 { cut(start) } else { cut(start).min(start) };
-                let end = if rng.below(4) == 0 { end } else { start };
-                document.replace_range(start..end, &text);
-                index.splice(start as u64..end as u64, &text);
-                same(&index, &document, ending, step);
-            }
-            index.splice(0..u64::MAX, "");
-            assert!(index.is_empty());
-            same(&index, "", ending, 1);
-        }
-    }
-}
-
-/// A CR and an LF that an edit puts next to each other are one terminator, wherever the index divides the document.
-#[test]
-#[cfg(feature = "alloc")]
-fn an_edit_joins_and_separates_a_cr_and_an_lf() {
-    use utf8_codec::locate::LineIndex;
-
-    for len in (0..20).chain(1000..1050).chain(2030..2060) {
-        let line = "a".repeat(len);
-        let mut index = LineIndex::new(LineEnding::Any);
-        index.push(&line);
-        index.push("\rbbb\n");
-        index.push(&line);
-        assert_eq!(index.lines(), 3);
-        let cr = len as u64;
-        index.splice(cr + 1..cr + 4, "");
-        assert_eq!((index.lines(), index.line(0), index.line(1)), (2, Some(0..cr), Some(cr + 2..2 * cr + 2)));
-        index.splice(cr + 1..cr + 1, "é");
-        assert_eq!((index.lines(), index.line(1)), (3, Some(cr + 1..cr + 3)));
-        // An end inside a character is moved to its start.
-        index.splice(cr + 1..cr + 2, "x");
-        assert_eq!((index.lines(), index.line(1)), (3, Some(cr + 1..cr + 4)));
-        index.splice(cr + 2..cr + 4, "");
-        #[allow(clippy::reversed_empty_ranges, reason = "a range that ends before it starts is empty")]
-        index.splice(cr + 2..0, "y");
-        assert_eq!(index.line(1), Some(cr + 1..cr + 3));
-    }
 }
 
 /// The blocks and groups in which the last terminator is searched have 1,024 and 32 bytes.
@@ -398,7 +200,7 @@ fn the_last_line_starts_at_every_distance_from_the_end() {
                             locator.push(before);
                             locator.push(&text);
                             let whole = [before, &text].concat();
-                            let expected = by_hand(&whole, ending).0.pop();
+                            let expected = by_hand(&whole, ending).pop();
                             assert_eq!(
                                 Some(position(&locator)),
                                 expected,

@@ -1,7 +1,6 @@
 //! Cases from reports about transcoding, detection and positions.
 
 use utf8_codec::detect::{Detection, Detector};
-use utf8_codec::locate::{Column, LineIndex};
 use utf8_codec::transcode::{Encoding, Transcoder, UnknownEncoding};
 
 use crate::support::every_partition;
@@ -37,19 +36,6 @@ fn utf_32_needs_whole_code_units() {
             chunks.iter().for_each(|chunk| _ = detector.push(chunk));
             assert_eq!(detector.finish(), detection, "{report}");
         });
-    }
-}
-
-/// Editors send the line after the last one as the end of a range of whole lines.
-#[test]
-fn the_line_after_the_last_is_the_end_of_the_document() {
-    for (report, text, lines) in [("clice#512, lsp4e#669", "ab\r\ncd", 2), ("materialize#37369", "", 1)] {
-        let mut index = LineIndex::new(utf8_codec::LineEnding::Any);
-        index.push(text);
-        assert_eq!(index.lines(), lines, "{report}");
-        assert_eq!(index.offset_of(lines, Column::Utf16(7)), Some(text.len() as u64), "{report}");
-        assert_eq!(index.offset_of(lines + 1, Column::Utf16(0)), None, "{report}");
-        assert_eq!(index.line(lines), None, "{report}");
     }
 }
 

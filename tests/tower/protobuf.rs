@@ -3,6 +3,7 @@
 use core::convert::Infallible;
 
 use bytes::Bytes;
+use data_encoding::BASE64;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -48,6 +49,13 @@ async fn a_held_message_is_repaired_with_u_fffd_and_a_stream_with_question_marks
             prefixed(b"\x0A\x03a\xFFb"),
             prefixed(FFFD),
             prefixed(b"\x0A\x03a?b"),
+        ),
+        (
+            "/p.S/Do",
+            "application/grpc-web-text+proto",
+            BASE64.encode(&prefixed(b"\x0A\x03a\xFFb")).into_bytes(),
+            BASE64.encode(&prefixed(FFFD)).into_bytes(),
+            BASE64.encode(&prefixed(b"\x0A\x03a?b")).into_bytes(),
         ),
     ] {
         let rules = rules(ErrorPolicy::Replace);

@@ -297,12 +297,14 @@ fn every_kind_of_body_can_be_checked_without_a_change() {
     #[cfg(feature = "encoding_rs")]
     let rules = rules.with_other_charset(utf8_codec::http::OtherCharset::Transcode);
     let form = b"--b\r\nContent-Disposition: form-data; name=a\r\n\r\n\xFF\r\n--b--";
+    let json_form = b"--b\r\nContent-Disposition: form-data; name=a\r\nContent-Type: application/json\r\n\r\n\"\\uD800\"\r\n--b--";
     for (content_type, body, expected) in [
         ("text/plain", &b"\xEF\xBB\xBFa\xFF"[..], "InvalidLead 4"),
         ("text/plain", b"\xEF\xBB\xBFa", "passed"),
         ("application/json", b"\"\\uD800\"", "UnpairedSurrogate 1"),
         ("application/x-www-form-urlencoded", b"a=%FF", "InvalidLead 2"),
         ("multipart/form-data; boundary=b", form, "InvalidLead 47"),
+        ("multipart/form-data; boundary=b", json_form, "UnpairedSurrogate 80"),
         ("text/html", b"<p>\xFF", "InvalidLead 3"),
         ("text/html", b"<meta charset=windows-1251>\xFF", "UnsupportedCharset 14"),
         ("text/plain; charset=windows-1251", b"\xFF", "UnsupportedCharset"),

@@ -2,7 +2,6 @@
 
 use core::hint::black_box;
 
-use utf8_codec::boundary::{Splitter, Truncator};
 use utf8_codec::content_type::ContentType;
 use utf8_codec::detect::{
     BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
@@ -79,13 +78,6 @@ pub(crate) fn rows() -> Vec<Row> {
             let mut recognizer = DesignationRecognizer::padded(Padding::None);
             bytes.chunks(chunk).for_each(|chunk| sink(recognizer.feed(chunk).count()));
         }),
-        Row::new("Splitter and Truncator", [ASCII, CRABS], |bytes, _| {
-            let text = str::from_utf8(bytes).unwrap_or_default();
-            let mut splitter = Splitter::new(7).expect("room for a character");
-            black_box(splitter.feed(text).count());
-            black_box(Truncator::new(bytes.len() / 2).truncate(text));
-        })
-        .whole_only(),
         Row::new("ContentType", CONTENT_TYPES, |bytes, _| {
             let value = [b"text/plain", bytes].concat();
             black_box(ContentType::parse(&value).is_ok());

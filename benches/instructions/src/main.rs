@@ -120,8 +120,6 @@ fn named_conversion(name: &str) -> Option<Box<dyn FnMut()>> {
         ("utf-8", Encoding::Utf8),
         ("utf-16le", Encoding::Utf16Le),
         ("utf-16be", Encoding::Utf16Be),
-        ("utf-32le", Encoding::Utf32Le),
-        ("utf-32be", Encoding::Utf32Be),
         ("latin-1", Encoding::Latin1),
         ("windows-1252", Encoding::Windows1252),
         ("cesu-8", Encoding::Cesu8),
@@ -312,8 +310,6 @@ fn main() {
             let (transcoder, mut out) = (Transcoder::new(Encoding::Windows1252, Encoding::Utf8), Vec::new());
             Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
         }
-        "utf-8-to-utf-32" => convert(Corpus::Cjk, Encoding::Utf8, Encoding::Utf32Le),
-        "utf-32-to-utf-8" => convert(Corpus::Cjk, Encoding::Utf32Le, Encoding::Utf8),
         "utf-8-to-latin-1" => convert(Corpus::FrenchHtml, Encoding::Utf8, Encoding::Latin1),
         "latin-1-to-utf-8" => convert(Corpus::FrenchHtml, Encoding::Latin1, Encoding::Utf8),
         "utf-8-to-cesu-8" => convert(Corpus::Emoji, Encoding::Utf8, Encoding::Cesu8),

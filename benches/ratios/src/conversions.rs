@@ -34,31 +34,21 @@ const LATIN: &[Corpus] = &[Corpus::AsciiJson, Corpus::FrenchHtml];
 
 /// The conversions that simdutf also has. With the other byte order the speed is the same.
 #[rustfmt::skip]
-const CONVERSIONS: [(&str, Encoding, Encoding, Simdutf, &[Corpus]); 10] = {
-    use Encoding::{Latin1, Utf8, Utf16Le, Utf32Le};
+const CONVERSIONS: [(&str, Encoding, Encoding, Simdutf, &[Corpus]); 4] = {
+    use Encoding::{Latin1, Utf8, Utf16Le};
     [
         ("UTF-8 to UTF-16LE", Utf8, Utf16Le, simdutf!(convert_utf8_to_utf16le, u8, u16), TEXTS),
         ("UTF-16LE to UTF-8", Utf16Le, Utf8, simdutf!(convert_utf16le_to_utf8, u16, u8), TEXTS),
-        ("UTF-8 to UTF-32LE", Utf8, Utf32Le, simdutf!(convert_utf8_to_utf32, u8, u32), TEXTS),
-        ("UTF-32LE to UTF-8", Utf32Le, Utf8, simdutf!(convert_utf32_to_utf8, u32, u8), TEXTS),
-        ("UTF-16LE to UTF-32LE", Utf16Le, Utf32Le, simdutf!(convert_utf16le_to_utf32, u16, u32), TEXTS),
-        ("UTF-32LE to UTF-16LE", Utf32Le, Utf16Le, simdutf!(convert_utf32_to_utf16le, u32, u16), TEXTS),
         ("ISO 8859-1 to UTF-8", Latin1, Utf8, simdutf!(convert_latin1_to_utf8, u8, u8), LATIN),
         ("UTF-8 to ISO 8859-1", Utf8, Latin1, simdutf!(convert_utf8_to_latin1, u8, u8), LATIN),
-        ("ISO 8859-1 to UTF-16LE", Latin1, Utf16Le, simdutf!(convert_latin1_to_utf16le, u8, u16), LATIN),
-        ("UTF-16LE to ISO 8859-1", Utf16Le, Latin1, simdutf!(convert_utf16le_to_latin1, u16, u8), LATIN),
     ]
 };
 
 /// Why simdutf is faster.
 const fn reason(from: Encoding, to: Encoding, corpus: Corpus) -> &'static str {
-    use Encoding::{Latin1, Utf8, Utf16Le, Utf32Le};
+    use Encoding::{Latin1, Utf8, Utf16Le};
     match (from, to, corpus) {
-        (Utf32Le, Utf8, _) => "converted through UTF-16",
         (Utf8, Latin1, _) => "converted through UTF-16, except with AVX-512",
-        (Utf16Le, Utf32Le, Corpus::Emoji) => "a vector with a surrogate pair is compressed in two halves",
-        (Utf32Le, Utf16Le, Corpus::Emoji) => "each character of two units is converted alone",
-        (Utf16Le, Latin1, _) => "a loop that the compiler vectorizes, without a kernel",
         (Utf8, _, _) => "each 4 KiB are validated, then converted",
         _ => "both are limited by the loads and stores",
     }

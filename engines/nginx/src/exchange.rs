@@ -19,6 +19,8 @@ pub(crate) struct Exchange {
     pub(crate) is_grpc: bool,
     /// The difference between the length of the request body after the repairs and before.
     pub(crate) growth: i64,
+    /// Whether the body is read to its end before the handler of the location receives any of it.
+    pub(crate) reads_first: bool,
     pub(crate) record: Record,
 }
 
@@ -54,44 +56,43 @@ pub(crate) struct Answer {
     pub(crate) grpc: Option<Box<[(&'static str, String); 3]>>,
 }
 
-/// How the body of a request is read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan {
-    /// The names of the fields to remove.
-    pub(crate) untrue: Vec<String>,
-    /// Whether the body is read to its end before the location receives any of it.
-    pub(crate) reads_first: bool,
-}
-
 impl Exchange {
     pub(crate) fn new(checked: Arc<Checked>) -> Self {
-        Self { checked, request: Request::New, is_grpc: false, growth: 0, record: Record::default() }
+        Self {
+            checked,
+            request: Request::New,
+            is_grpc: false,
+            growth: 0,
+            reads_first: false,
+            record: Record::default(),
+        }
     }
 
-    /// Decides how the request is checked.
+    /// Decides how the request is checked. Returns the names of the fields to remove.
     ///
     /// # Errors
     ///
     /// Returns the response to a request that is rejected.
-    pub(crate) fn decide(&mut self, fields: &Fields<'_>, has_body: bool) -> Result<Plan, Answer> {
+    pub(crate) fn decide(&mut self, fields: &Fields<'_>, has_body: bool) -> Result<Vec<String>, Answer> {
         let settings = &self.checked.settings;
         self.is_grpc = is_grpc(fields.iter().copied());
         // nginx reads the body of a request for an upgrade as any other.
         let content = Content::of_request(has_body, Tunnel::No);
         match decide(settings, MessageKind::Request, fields.iter().copied(), content, None) {
-            Ok(plan) => {
+            Ok(mut plan) => {
                 let has_check = !plan.check.is_passing();
                 let is_held = settings.is_buffered() && !settings.only_reports();
                 self.request = Request::Checked(Box::new(plan.check));
-                // nginx sends the length before the body, so a repair that changes it must be complete.
-                let changes_length =
-                    plan.untrue.iter().any(|name| name.eq_ignore_ascii_case("content-length"));
-                Ok(Plan { untrue: plan.untrue, reads_first: has_check && (is_held || changes_length) })
+                // nginx sends the length before the body, so a repair that changes it must be complete. Then it is set.
+                let count = plan.untrue.len();
+                plan.untrue.retain(|name| !name.eq_ignore_ascii_case("content-length"));
+                self.reads_first = has_check && (is_held || plan.untrue.len() < count);
+                Ok(plan.untrue)
             }
             Err(reason) if settings.only_reports() => {
                 self.request = Request::Checked(Box::new(Check::pass()));
                 self.record.set("reported", MessageKind::Request, Some(reason));
-                Ok(Plan::default())
+                Ok(Vec::new())
             }
             Err(reason) => Err(self.reject(MessageKind::Request, reason)),
         }

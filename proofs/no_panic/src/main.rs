@@ -14,7 +14,7 @@
 use core::hint::black_box;
 use core::panic::PanicInfo;
 
-use utf8_codec::boundary::{Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len};
+use utf8_codec::boundary::{ceil_boundary, floor_boundary, truncate, unfinished_len};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error, from_utf8};
 
@@ -99,13 +99,6 @@ fn boundaries(bytes: &[u8], index: usize) {
 #[inline(never)]
 fn texts(text: &str, max: usize) {
     black_box(truncate(text, max));
-    let mut truncator = Truncator::new(max);
-    black_box(truncator.truncate(text));
-    let Some(mut splitter) = Splitter::new(max) else { return };
-    for part in splitter.feed(text) {
-        black_box((part.starts_message, part.text));
-    }
-    splitter.finish();
 }
 
 /// The compiled `core` refers to it in its unwind tables. There is no unwinding here.

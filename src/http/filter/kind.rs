@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::http::error::Utf8BodyError;
+use crate::json::Escapes;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
@@ -55,6 +56,12 @@ pub(in crate::http) fn repaired(decoder: &TextDecoder) -> u64 {
         ErrorPolicy::Strict => 0,
         _ => decoder.counters().repairable(),
     }
+}
+
+/// Returns the number of sequences that a decoder repaired so far, and of escapes of JSON that were replaced.
+pub(super) fn repaired_json(decoder: &TextDecoder, escapes: Option<&Escapes>) -> u64 {
+    let (wrong, replaced) = escapes.map_or((0, 0), Escapes::wrong_and_replaced);
+    repaired(decoder).saturating_sub(wrong) + replaced
 }
 
 /// Returns the minimum length of the output for the next `bytes` bytes of one text.

@@ -121,8 +121,9 @@ impl BodyFilter {
                 Self::of(Kind::Text(TextFilter::new(decoder).with_json_strings(*strings)))
             }
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
-            Check::FormData { boundary } => {
-                Self::of_form(boundary, rules.clone().with_decoder(*plan.decoder()))
+            Check::FormData { boundary, strings } => {
+                let rules = rules.clone().with_decoder(*plan.decoder()).with_json_strings(*strings);
+                Self::of_form(boundary, rules)
             }
             Check::Document { kind, other, .. } => {
                 Self::of(Kind::Document(Box::new(DocumentStart::new(*kind, *other, decoder))))

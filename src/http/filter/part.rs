@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use http::HeaderName;
 
 use super::delimiters::{DashedSearch, FieldsSearch};
-use super::kind::repaired;
+use super::kind::repaired_json;
 use crate::content_type::{ContentType, FieldSyntax, FormDisposition, check_extended};
 use crate::error::Utf8Error;
+use crate::json::{Escapes, JsonStrings};
 use crate::text::TextDecoder;
 
 /// The maximum number of bytes of a `_charset_` field that are stored. No charset has a longer label.
@@ -24,6 +25,8 @@ pub(super) enum FormPart {
         start: u64,
         /// Whether the text is the content of a field, and the start of its name.
         field: Option<Option<Box<str>>>,
+        /// The escapes of the text if it is JSON.
+        escapes: Option<Box<Escapes>>,
         /// The text of the part if it is the field `_charset_`.
         label: Option<Vec<u8>>,
         /// The search of header fields if the text is outside of the parts.
@@ -34,21 +37,37 @@ pub(super) enum FormPart {
 impl FormPart {
     /// Text before the first part or after the last one.
     pub(super) const fn outside(decoder: TextDecoder, start: u64, fields: FieldsSearch) -> Self {
-        Self::Text { decoder, start, field: None, label: None, fields: Some(fields) }
+        Self::Text { decoder, start, field: None, escapes: None, label: None, fields: Some(fields) }
     }
 
-    pub(super) fn field(decoder: TextDecoder, start: u64, name: Option<Box<str>>, is_charset: bool) -> Self {
-        Self::Text { decoder, start, field: Some(name), label: is_charset.then(Vec::new), fields: None }
+    pub(super) fn field(
+        decoder: TextDecoder,
+        start: u64,
+        name: Option<Box<str>>,
+        strings: Option<JsonStrings>,
+        is_charset: bool,
+    ) -> Self {
+        let escapes = strings.map(|strings| Box::new(Escapes::new(strings)));
+        Self::Text {
+            decoder,
+            start,
+            field: Some(name),
+            escapes,
+            label: is_charset.then(Vec::new),
+            fields: None,
+        }
     }
 
     pub(super) const fn is_text(&self) -> bool {
         matches!(self, Self::Text { .. })
     }
 
-    /// Returns the number of bytes of an unfinished character.
+    /// Returns the number of bytes of an unfinished escape and an unfinished character.
     pub(super) fn pending(&self) -> usize {
         match self {
-            Self::Text { decoder, .. } => decoder.pending().len(),
+            Self::Text { decoder, escapes, .. } => {
+                escapes.as_deref().map_or(0, |escapes| escapes.pending().len()) + decoder.pending().len()
+            }
             Self::Untouched => 0,
         }
     }
@@ -56,7 +75,7 @@ impl FormPart {
     /// Returns the number of sequences repaired so far.
     pub(super) fn repaired(&self) -> u64 {
         match self {
-            Self::Text { decoder, .. } => repaired(decoder),
+            Self::Text { decoder, escapes, .. } => repaired_json(decoder, escapes.as_deref()),
             Self::Untouched => 0,
         }
     }
@@ -68,8 +87,7 @@ pub(super) struct PartHeaders<'f> {
     pub(super) content_type: Option<ContentType<'f>>,
     /// The `name` of `Content-Disposition`.
     pub(super) name: Option<Cow<'f, [u8]>>,
-    /// The `filename` of `Content-Disposition`. A `filename*` does not make the part a file, because RFC 7578 §4.2 forbids
-    /// it and some readers ignore it.
+    /// The `filename` of `Content-Disposition`, or its `filename*` if that is the only one.
     pub(super) file_name: Option<Cow<'f, [u8]>>,
     /// The position of a `Content-Transfer-Encoding` that changes the bytes (RFC 7578 §4.7). Some readers decode
     /// `base64` or `quoted-printable`, so the text that they read is not the one that would be checked.

@@ -1,4 +1,4 @@
-//! Serialized protobuf: one message, or the messages of gRPC with their lengths.
+//! Serialized protobuf: one message, or the messages of gRPC, gRPC-Web and Connect with their lengths.
 
 use bytes::Bytes;
 
@@ -51,6 +51,7 @@ impl ProtobufFilter {
         let repaired = match &self.validator {
             Protobuf::Message(validator) => validator.clone().repair(&body).ok()?.into_owned(),
             Protobuf::Grpc(validator) => validator.clone().repair(&body).ok()?.into_owned(),
+            Protobuf::GrpcWebText(validator) => validator.clone().repair(&body).ok()?,
         };
         Some(repaired.into())
     }
@@ -66,6 +67,7 @@ impl ProtobufFilter {
         match &self.validator {
             Protobuf::Message(validator) => validator.is_complete(),
             Protobuf::Grpc(validator) => validator.is_complete(),
+            Protobuf::GrpcWebText(validator) => validator.is_complete(),
         }
     }
 }
@@ -88,6 +90,7 @@ impl KindFilter for ProtobufFilter {
         let result = match &mut self.validator {
             Protobuf::Message(validator) => validator.feed_with(&chunk, edit),
             Protobuf::Grpc(validator) => validator.feed_with(&chunk, edit),
+            Protobuf::GrpcWebText(validator) => validator.feed_with(&chunk, edit),
         };
         self.set_error(result);
         self.out.end_chunk(&chunk);
@@ -108,6 +111,7 @@ impl KindFilter for ProtobufFilter {
         let result = match &mut self.validator {
             Protobuf::Message(validator) => validator.finish(),
             Protobuf::Grpc(validator) => validator.finish(),
+            Protobuf::GrpcWebText(validator) => validator.finish(),
         };
         self.set_error(result);
         self.start = self.offset;
@@ -126,7 +130,11 @@ impl KindFilter for ProtobufFilter {
     }
 
     fn held(&self) -> u64 {
-        let pending = if self.is_held { 0 } else { self.validator.decoder().pending().len() };
+        let pending = match &self.validator {
+            _ if self.is_held => 0,
+            Protobuf::GrpcWebText(validator) => validator.held(),
+            Protobuf::Message(_) | Protobuf::Grpc(_) => self.validator.decoder().pending().len(),
+        };
         (pending + self.last.len()) as u64
     }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::frames::SHORT;
-use super::kind::{KindFilter, min_text_output, repaired};
+use super::kind::{KindFilter, min_text_output, repaired_json};
 use crate::error::Utf8Error;
 use crate::http::error::Utf8BodyError;
 use crate::joiner::Joiner;
@@ -139,8 +139,7 @@ impl KindFilter for TextFilter {
 
     #[inline]
     fn repaired(&self) -> u64 {
-        let (wrong, replaced) = self.escapes.as_deref().map_or((0, 0), Escapes::wrong_and_replaced);
-        repaired(&self.decoder).saturating_sub(wrong) + replaced
+        repaired_json(&self.decoder, self.escapes.as_deref())
     }
 
     fn held(&self) -> u64 {

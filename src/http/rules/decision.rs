@@ -11,12 +11,13 @@ use crate::declared::DocumentKind;
 use crate::delimiter::Boundary;
 use crate::http::charset::SourceCharset;
 use crate::http::error::MultipartError;
-use crate::http::fields::ContentFields;
+use crate::http::fields::{Coding, ContentFields};
 use crate::http::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use crate::http::plan::{BodyPlan, Change, Check, in_ascii};
 #[cfg(feature = "protobuf")]
 use crate::http::protobuf::Protobuf;
 use crate::http::rejection::Reason;
+use crate::json::JsonStrings;
 use crate::text::TextDecoder;
 
 /// How the content of a form field is checked.
@@ -84,13 +85,14 @@ impl BodyRules {
                 MissingContentType::Reject => return Err(Reason::MissingContentType),
             },
         };
-        if fields.is_coded() && self.codings == UncheckablePolicy::Reject {
+        let coding = fields.coding();
+        if coding != Coding::Identity && self.codings == UncheckablePolicy::Reject {
             return Err(Reason::ContentCoding);
         }
         if fields.is_range() && self.ranges == UncheckablePolicy::Reject {
             return Err(Reason::ContentRange);
         }
-        if fields.is_coded() || fields.is_range() {
+        if coding == Coding::Other || fields.is_range() {
             return Ok(self.plan(Check::Pass));
         }
         #[cfg(feature = "protobuf")]
@@ -99,7 +101,10 @@ impl BodyRules {
             return Ok(BodyPlan::new(Check::Protobuf(Box::new(protobuf)), decoder));
         }
         Ok(self.plan(match &content_type {
-            Some(form) if is_form => Check::FormData { boundary: boundary(form).map_err(Reason::Multipart)? },
+            Some(form) if is_form => Check::FormData {
+                boundary: boundary(form).map_err(Reason::Multipart)?,
+                strings: self.json_strings,
+            },
             Some(text) => return self.plan_of_text(text),
             None => Check::Text,
         }))
@@ -144,24 +149,20 @@ impl BodyRules {
 
     /// Decides how text is checked, by the charset of its type.
     fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, Reason> {
-        let is_url_encoded = content_type.is("application", "x-www-form-urlencoded");
         let kind = text_kind(content_type).unwrap_or(TextKind::Charset);
-        let is_json =
-            kind == TextKind::Json || self.json_event_streams && content_type.is("text", "event-stream");
-        let utf8 = || match self.json_strings {
-            _ if is_url_encoded => Check::UrlEncoded,
-            Some(strings) if is_json => Check::Json(strings),
-            _ => Check::Text,
+        let utf8 = || match self.json_strings_of(content_type) {
+            _ if kind == TextKind::Form => Check::UrlEncoded,
+            Some(strings) => Check::Json(strings),
+            None => Check::Text,
         };
         let check = match content_type.charset() {
             Charset::Conflicting => return Err(Reason::ConflictingCharset),
             Charset::Utf8 => utf8(),
-            Charset::Missing if self.missing == MissingCharset::Pass => Check::Pass,
             // The parameter has no effect.
-            Charset::Missing | Charset::Other(_) if matches!(kind, TextKind::Utf8 | TextKind::Json) => utf8(),
-            Charset::Missing if self.missing == MissingCharset::Reject && !is_url_encoded => {
-                return Err(Reason::MissingCharset);
-            }
+            Charset::Missing | Charset::Other(_) if kind.is_always_utf8() => utf8(),
+            Charset::Missing if kind == TextKind::Form => utf8(),
+            Charset::Missing if self.missing == MissingCharset::Pass => Check::Pass,
+            Charset::Missing if self.missing == MissingCharset::Reject => return Err(Reason::MissingCharset),
             Charset::Missing => match document(kind) {
                 None => utf8(),
                 Some(kind) => {
@@ -175,19 +176,22 @@ impl BodyRules {
                 return Ok(BodyPlan::new(utf8(), decoder));
             }
             // A form cannot be transcoded: its escapes would stay in the other charset.
-            Charset::Other(_) if self.other == OtherCharset::Reject || is_url_encoded => {
+            Charset::Other(_) if self.other == OtherCharset::Reject || kind == TextKind::Form => {
                 return Err(Reason::UnsupportedCharset);
             }
             Charset::Other(label) => {
-                let charset = match document(kind) {
-                    Some(_) => SourceCharset::for_document(label),
-                    None => SourceCharset::for_label(label),
-                };
-                let charset = charset.ok_or(Reason::UnsupportedCharset)?;
+                let charset = SourceCharset::for_label(label).ok_or(Reason::UnsupportedCharset)?;
                 Check::Transcode { charset, content_type: in_utf8(content_type) }
             }
         };
         Ok(self.plan(check))
+    }
+
+    /// Returns which escapes are accepted in text of this type, if they are checked.
+    pub(crate) fn json_strings_of(&self, content_type: &ContentType<'_>) -> Option<JsonStrings> {
+        let is_json = text_kind(content_type) == Some(TextKind::Json)
+            || self.json_event_streams && content_type.is("text", "event-stream");
+        self.json_strings.filter(|_| is_json)
     }
 
     /// Whether a part of a form is a field, by its own type and its `filename`.
@@ -200,13 +204,22 @@ impl BodyRules {
         }
     }
 
-    /// Returns how a form field is checked. `charset` is declared by its part or by the field `_charset_`.
-    pub(crate) fn field_check(&self, charset: Charset<'_>) -> FieldCheck {
+    /// Returns how a form field is checked. `default` is declared by the field `_charset_`. Without a charset the field is in
+    /// UTF-8 (RFC 7578 §5.1.2), which browsers do not declare.
+    pub(crate) fn field_check(
+        &self,
+        content_type: Option<&ContentType<'_>>,
+        default: Charset<'_>,
+    ) -> FieldCheck {
+        let charset = match content_type.map_or(Charset::Missing, ContentType::charset) {
+            Charset::Missing => default,
+            charset => charset,
+        };
+        let is_always_utf8 = content_type.and_then(text_kind).is_some_and(TextKind::is_always_utf8);
         match charset {
-            Charset::Utf8 => FieldCheck::Text(self.decoder),
-            // RFC 7578 §5.1.2: the charset is UTF-8. Browsers do not declare it.
-            Charset::Missing if self.missing == MissingCharset::Pass => FieldCheck::Pass,
-            Charset::Missing => FieldCheck::Text(self.decoder),
+            Charset::Utf8 | Charset::Missing => FieldCheck::Text(self.decoder),
+            // The parameter has no effect.
+            Charset::Other(_) if is_always_utf8 => FieldCheck::Text(self.decoder),
             Charset::Other(_) if self.other == OtherCharset::Pass => FieldCheck::Pass,
             Charset::Other(label) if is_ascii_label(label) => {
                 in_ascii(self.decoder).map_or(FieldCheck::Reject, FieldCheck::Text)
@@ -239,7 +252,7 @@ const fn document(kind: TextKind) -> Option<DocumentKind> {
         TextKind::Xml => Some(DocumentKind::Xml),
         TextKind::Html => Some(DocumentKind::Html),
         TextKind::Css => Some(DocumentKind::Css),
-        TextKind::Charset | TextKind::Utf8 | TextKind::Json => None,
+        TextKind::Charset | TextKind::Utf8 | TextKind::Json | TextKind::Form => None,
     }
 }
 

@@ -10,10 +10,11 @@
 //!
 //! White space does not change the state. A byte is decoded as soon as all its bits are known.
 
+use kernels::base64::{LineForm, decode_groups, decode_lines, symbol};
+
 use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use crate::kernels::base64::{LineForm, decode_groups, decode_lines, symbol};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::kernels::base64::LineForm;
+use kernels::base64::LineForm;
 
 /// The maximum number of bytes in a block. It is large, so that the fixed cost of a block is small for each byte, but
 /// the block still fits in the L1 cache.
@@ -24,17 +24,12 @@ pub(super) enum Stride {
     Groups,
     /// Lines of groups of four symbols, from the start of a line.
     Lines(LineForm),
-    /// The encoded bytes that have a bit in [`Run::kept`].
-    Kept,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// The offset of the run in the encoded body.
     encoded: u64,
-    /// For [`Stride::Kept`], a bit for each encoded byte; the lowest is for the first one. A set bit is for the byte at
-    /// which a decoded byte is encoded.
-    kept: u64,
     /// The position of the run in the block.
     start: u32,
     stride: Stride,
@@ -50,14 +45,6 @@ impl Run {
             Stride::Lines(form) => {
                 index / form.decoded() * form.len() + distance_in_groups(index % form.decoded())
             }
-            Stride::Kept => {
-                let (mut kept, mut before) = (self.kept, index);
-                while before > 0 {
-                    kept &= kept.wrapping_sub(1);
-                    before -= 1;
-                }
-                kept.trailing_zeros() as usize
-            }
         }
     }
 
@@ -72,10 +59,6 @@ impl Run {
                 let groups = if groups < form.decoded() { groups } else { form.decoded() };
                 distance / form.len() * form.decoded() + groups
             }
-            Stride::Kept if distance < u64::BITS as usize => {
-                (self.kept & !(u64::MAX << distance)).count_ones() as usize
-            }
-            Stride::Kept => self.kept.count_ones() as usize,
         }
     }
 }
@@ -167,14 +150,9 @@ impl Block {
         self.bytes.len() - self.len
     }
 
-    /// Returns the number of runs that can be added.
-    pub(super) const fn room_for_runs(&self) -> usize {
-        RUNS - self.runs.len()
-    }
-
     /// Whether the block must be flushed before `bytes` more bytes in four runs are pushed.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
-        self.room() < bytes || self.room_for_runs() < 4
+        self.room() < bytes || RUNS - self.runs.len() < 4
     }
 
     /// Appends bytes that are encoded as themselves at the offset `encoded`. They must fit.
@@ -209,20 +187,6 @@ impl Block {
         }
     }
 
-    /// Appends one byte of the space for each bit of `kept`. Each byte is encoded at the position of its bit, counted
-    /// from the offset `encoded`.
-    #[inline]
-    pub(super) fn advance_kept(&mut self, kept: u64, encoded: u64) {
-        let bytes = kept.count_ones() as usize;
-        if kept & kept.wrapping_add(1) == 0 {
-            // The bits are the lowest ones, so there is nothing between the bytes.
-            self.advance(bytes, encoded, Stride::Verbatim);
-        } else {
-            self.runs.push(Run { encoded, kept, start: self.len as u32, stride: Stride::Kept });
-            self.len += bytes;
-        }
-    }
-
     /// Continues the last run or starts a new one, with bytes at the offset `encoded`.
     #[inline]
     fn begin(&mut self, encoded: u64, stride: Stride) {
@@ -232,6 +196,6 @@ impl Block {
         {
             return;
         }
-        self.runs.push(Run { encoded, kept: 0, start: self.len as u32, stride });
+        self.runs.push(Run { encoded, start: self.len as u32, stride });
     }
 }

@@ -1,7 +1,6 @@
 //! The length of the lines of an encoded body.
 
 use super::error::TransferErrorKind;
-use crate::kernels::quoted::Segment;
 
 /// The maximum length of a line in a message, without its line break (RFC 5322 §2.1.1, RFC 2045 §2.7).
 const MAX: usize = 998;
@@ -96,31 +95,6 @@ impl LineMeter {
             self.bound = usize::MAX;
             Some(TransferErrorKind::LineTooLong)
         }
-    }
-
-    /// Counts the bytes of a segment, if [`check`](Self::check) would return no error for them. If `ends_with_space`, it
-    /// must also return none for the byte after them. Otherwise returns false and counts nothing.
-    #[inline]
-    pub(super) fn take_segment(&mut self, segment: &Segment, ends_with_space: impl FnOnce() -> bool) -> bool {
-        let mut after = *self;
-        let Segment { mut ends, mut feeds, len, .. } = *segment;
-        let mut start = 0;
-        while feeds != 0 {
-            if after.room() < ends.trailing_zeros() as usize - start {
-                return false;
-            }
-            after.line_break();
-            start = feeds.trailing_zeros() as usize + 1;
-            ends &= ends - 1;
-            feeds &= feeds - 1;
-        }
-        let rest = len as usize - start;
-        if after.room() <= rest && (after.room() < rest || ends_with_space()) {
-            return false;
-        }
-        after.take(rest);
-        *self = after;
-        true
     }
 
     #[inline]

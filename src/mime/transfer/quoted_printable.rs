@@ -17,17 +17,15 @@
 
 use alloc::vec::Vec;
 
+use kernels::words;
+
 use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use crate::kernels::quoted::{self, Segment, WINDOW};
-use crate::kernels::words;
 
 /// The maximum number of bytes of pending white space. More white space is text even at the end of a line, because
 /// transports do not write longer lines.
 const MAX_PENDING: usize = 998;
-/// The maximum number of segments that the kernel decodes in one call.
-const SEGMENTS: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -52,8 +50,6 @@ pub(super) struct QuotedPrintable {
     pending: Vec<u8>,
     pending_at: u64,
     lines: LineMeter,
-    /// Bytes before this offset are not given to the kernel, which has stopped at one of them.
-    kernel_from: u64,
 }
 
 impl QuotedPrintable {
@@ -64,7 +60,6 @@ impl QuotedPrintable {
             pending: Vec::new(),
             pending_at: 0,
             lines: LineMeter::encoded(),
-            kernel_from: kernel_from_start(),
         }
     }
 
@@ -111,15 +106,8 @@ impl QuotedPrintable {
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
         let mut at = 0;
         while !block.is_full(MAX_PENDING + 8) {
-            let (here, room) = (offset + at as u64, self.lines.room());
-            if here >= self.kernel_from {
-                let taken = self.segments(&rest[at..], here, block);
-                if taken > 0 {
-                    at += taken;
-                    continue;
-                }
-                self.kernel_from = here.saturating_add(WINDOW as u64);
-            }
+            let here = offset + at as u64;
+            let room = self.lines.room();
             let limit = (rest.len() - at).min(room).min(MAX_PENDING);
             let len = words::copy_quoted_text(&rest[at..at + limit], block.space());
             let (text, after) = rest[at..].split_at(len);
@@ -164,25 +152,6 @@ impl QuotedPrintable {
             }
         }
         at
-    }
-
-    /// Decodes with the kernel. Returns the number of bytes read.
-    fn segments(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
-        let mut segments = [Segment::default(); SEGMENTS];
-        let room = SEGMENTS.min(block.room_for_runs());
-        let count = quoted::decode_segments(rest, block.space(), &mut segments[..room]);
-        let mut taken = 0;
-        for segment in &segments[..count] {
-            let end = taken + usize::from(segment.len);
-            // If the next byte is too long for the line, the error does not count white space that is still pending
-            // when the bytes are read one by one.
-            if !self.lines.take_segment(segment, || is_space(rest[end - 1])) {
-                break;
-            }
-            block.advance_kept(segment.kept, offset + taken as u64);
-            taken = end;
-        }
-        taken
     }
 
     /// Converts what is pending to text, if `byte` shows that it is text. Returns the error of an escape, a soft break or
@@ -317,8 +286,6 @@ impl QuotedPrintable {
     /// is a soft break. It has ended when there is no error.
     pub(super) fn finish(&mut self, end: u64, block: &mut Block) -> Option<WireError> {
         self.lines.line_break();
-        // The next body may have any offset.
-        self.kernel_from = kernel_from_start();
         match core::mem::replace(&mut self.state, State::Text) {
             State::Cr => Some(self.bare_cr(end - 1, block)),
             State::EscapeHex(first, _) => {
@@ -332,11 +299,6 @@ impl QuotedPrintable {
             }
         }
     }
-}
-
-/// Returns the value of [`QuotedPrintable::kernel_from`] before the first byte of a body.
-fn kernel_from_start() -> u64 {
-    if quoted::is_supported() { 0 } else { u64::MAX }
 }
 
 /// Decodes consecutive escapes while there is room for them. Returns the number of escapes.

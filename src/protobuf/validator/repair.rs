@@ -107,6 +107,23 @@ impl StringValidator {
     }
 }
 
+impl StringValidator {
+    /// Repairs a text that starts at an offset, with any policy.
+    pub(in super::super) fn rewrite_text<'t>(
+        &self,
+        text: &'t [u8],
+        offset: u64,
+    ) -> Result<Cow<'t, [u8]>, ProtobufError> {
+        match self.decoder.with_error_policy(self.policy).decode(text) {
+            Ok(Cow::Owned(repaired)) if repaired.len() as u64 > MAX_LENGTH => {
+                Err(self.error(offset, ProtobufErrorKind::InvalidLength))
+            }
+            Ok(Cow::Owned(repaired)) => Ok(Cow::Owned(repaired.into_bytes())),
+            _ => Ok(Cow::Borrowed(text)),
+        }
+    }
+}
+
 /// The output, without the lengths of the messages that contain a repaired string, and these lengths in the order of their
 /// positions.
 struct Rewriter<'m> {

@@ -7,7 +7,6 @@ use encoding_rs::{Decoder, DecoderResult, Encoder, EncoderResult};
 use super::tables::{DoubleByte, SingleByte};
 use crate::encoding::Encoding;
 use crate::error::ErrorKind;
-use crate::kernels;
 use crate::transcode::item::{EncodedSequence, Item};
 
 /// A legacy encoding of the input, and its state between two sequences.

@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::sync::OnceLock;
 
 use encoding_rs::DecoderResult;
+use kernels::ascii::AsciiCopy;
+use kernels::conversions::{Form, convert};
 
 use crate::encoding::{Encoding, pages};
-use crate::kernels::ascii::AsciiCopy;
-use crate::kernels::conversions::convert;
 
 /// The number of code units that are converted at once. The buffer is cleared for each call.
 const PIECE: usize = 256;
@@ -51,7 +51,7 @@ fn decode(
         let Units { bytes, count } = to_units(&src[read..src.len().min(read + piece)], &mut units);
         let input = units[..count].as_flattened();
         let (taken, made) =
-            convert(Encoding::Utf16Le, Encoding::Utf8, input, &mut dst[written..]).unwrap_or_default();
+            convert(Form::Utf16Le, Form::Utf8, input, &mut dst[written..]).unwrap_or_default();
         written += made;
         if taken < input.len() {
             return (read + len(&src[read..], taken / 2), written);
@@ -164,8 +164,8 @@ impl SingleByte {
                 written += same;
             }
             let rest = &src[read..src.len().min(read + piece)];
-            let (taken, made) = convert(Encoding::Utf8, Encoding::Utf16Le, rest, units.as_flattened_mut())
-                .unwrap_or_default();
+            let (taken, made) =
+                convert(Form::Utf8, Form::Utf16Le, rest, units.as_flattened_mut()).unwrap_or_default();
             let (units, room) = (&units[..made / 2], &mut dst[written..]);
             let mut count = 0;
             for (unit, out) in units.iter().zip(room) {

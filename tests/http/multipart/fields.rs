@@ -242,7 +242,9 @@ fn an_extended_file_name_is_not_empty() {
     {
         assert!(is_malformed(&format!("; name=f; filename=x; filename{extended}")), "{extended}");
         assert!(is_malformed(&format!("; name=f; FileName{extended}; filename=x")), "{extended}");
-        assert!(!is_malformed(&format!("; name=f; filename{extended}")), "{extended}");
+        // It does not make the part a file.
+        let form = form(&[(&format!("; name=f; filename{extended}"), "", b"\xFF")]);
+        assert!(check_all(&form, &BodyRules::new()).1.unwrap().utf8_error().is_some(), "{extended}");
     }
     for extended in ["*=UTF-8''a", "*=iso-8859-1'en'a'b"] {
         assert!(!is_malformed(&format!("; name=f; filename=x; filename{extended}")), "{extended}");

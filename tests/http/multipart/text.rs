@@ -4,13 +4,16 @@ use bytes::Bytes;
 use futures::executor::block_on;
 use http_body_util::BodyExt;
 use utf8_codec::http::{
-    BodyFilter, BodyRules, MissingCharset, MultipartError, OtherCharset, Utf8Body, Utf8BodyError,
+    BodyFilter, BodyRules, ContentFields, MissingCharset, MultipartError, OtherCharset, Rejection, Utf8Body,
+    Utf8BodyError,
 };
+use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 use super::{BOUNDARY, check, check_all, find, form, passes};
 use crate::support::Rng;
-use crate::support::bodies::{EndHint, Script};
+use crate::support::bodies::{EndHint, Script, drain};
+use crate::support::some_partitions;
 
 #[test]
 fn text_fields_are_checked_and_files_pass() {
@@ -21,8 +24,9 @@ fn text_fields_are_checked_and_files_pass() {
         ("; name=\"g\"; FileName=x; filename*=UTF-8''x", "Content-Type: text/plain\r\n", &file[..]),
         ("; name=\"bin\"; filename=x", "Content-Type: application/octet-stream\r\n", &file[..]),
         ("; name=\"e\"", "", b""),
-        ("; name=\"s\"; filename*=UTF-8''x", "", "no file by RFC 7578: \u{E9}".as_bytes()),
+        ("; name=\"s\"; filename*=UTF-8''", "", "no file name: \u{E9}".as_bytes()),
         ("; name=\"j\"", "content-type: application/json; charset=UTF8\r\n", "{\"é\": 1}".as_bytes()),
+        ("; name=\"x\"; filename*=UTF-8''x", "", &file[..]),
     ];
     let good = form(&parts);
     passes(&good, &BodyRules::new());
@@ -51,12 +55,101 @@ fn text_fields_are_checked_and_files_pass() {
 }
 
 #[test]
+fn the_escapes_of_a_field_in_json_are_checked() {
+    const JSON: &str = "Content-Type: application/json\r\n";
+    const LINES: &str = "Content-Type: application/x-ndjson\r\n";
+    let strings = JsonStrings::new().with_subset(&Subset::NO_NUL);
+    let rules = BodyRules::new().with_json_strings(strings);
+    let field = |fields, content| form(&[("; name=a", fields, content)]);
+    for content in [&br#"{"a":"\uD83D\uDE00 \\uD83D"}"#[..], b"1", br"\", br"\\"] {
+        passes(&field(JSON, content), &rules);
+    }
+    for (content, kind, bad, len) in [
+        (&br#"["\uD83D"]"#[..], ErrorKind::UnpairedSurrogate, &br"\uD83D"[..], 6),
+        (br#"["\n\u0000"]"#, ErrorKind::OutsideSubset, br"\u0000", 6),
+        (br#"["\u00"#, ErrorKind::IncompleteEscape, br"\u00", 4),
+        (b"[\"a\xFF", ErrorKind::InvalidLead, b"\xFF", 1),
+    ] {
+        for fields in [JSON, LINES] {
+            let form = field(fields, content);
+            let (out, error) = check_all(&form, &rules);
+            let error = error.expect("an escape that is no character");
+            let problem = Rejection::from_error(&error).unwrap().problem_json();
+            assert!(problem.contains("\"field\":\"a\""), "{problem}");
+            let error = error.utf8_error().unwrap();
+            assert_eq!((error.offset, error.kind, error.len), (find(&form, bad), kind, len), "{fields}");
+            assert_eq!(out, form[..error.offset as usize], "the text before it is forwarded");
+        }
+    }
+    // Other text, other parts, and rules without the check.
+    let bad = br#"["\uD83D"]"#;
+    for fields in ["", "Content-Type: text/plain\r\n"] {
+        passes(&field(fields, bad), &rules);
+    }
+    passes(&form(&[("; name=a; filename=b", JSON, bad)]), &rules);
+    passes(&field(JSON, bad), &BodyRules::new());
+
+    let replace = rules.clone().with_json_strings(strings.with_escape_policy(EscapePolicy::Replace));
+    let parts = [
+        ("; name=a", JSON, &br#"["\uD83D","\u00"]"#[..]),
+        ("; name=b", "", br"\uD83D"),
+        ("; name=c", JSON, br"\u0000\u"),
+    ];
+    let replaced = [
+        ("; name=a", JSON, &br#"["\uFFFD","????"]"#[..]),
+        ("; name=b", "", br"\uD83D"),
+        ("; name=c", JSON, br"\uFFFD??"),
+    ];
+    let (out, error) = check_all(&form(&parts), &replace);
+    assert!(error.is_none() && out == form(&replaced), "{error:?} {}", out.escape_ascii());
+    let mut filter = BodyFilter::form_data(BOUNDARY, &replace).unwrap();
+    filter.push(form(&parts).into());
+    while let Some(next) = filter.next() {
+        next.unwrap();
+    }
+    filter.finish();
+    assert_eq!((filter.repaired(), filter.has_changed()), (4, true));
+
+    let decided = |rules: &BodyRules| {
+        let mut fields = ContentFields::new();
+        fields.add("content-type", b"multipart/form-data; boundary=b");
+        rules.clone().with_form_data(true).decide(&fields).unwrap()
+    };
+    for (rules, changes) in [(&rules, false), (&replace, true)] {
+        assert_eq!(decided(rules).invalidates("etag", b"\"a\""), changes);
+        assert!(!decided(rules).invalidates("content-length", b"9"));
+    }
+    // A replacement does not make a delimiter.
+    let form = b"--??x\r\nContent-Disposition: form-data; name=a\r\nContent-Type: application/json\r\n\r\n--\\ux\r\n--??x--";
+    some_partitions(form, 20, |chunks| {
+        let script = Script::of(chunks, EndHint::Nothing);
+        let (_, _, error) = drain(Utf8Body::form_data(script, b"??x", &replace).unwrap());
+        let offset = find(form, b"\\ux");
+        let is_malformed = |error| matches!(error, Utf8BodyError::Multipart(MultipartError::Malformed { offset: at }) if at == offset);
+        assert!(error.is_some_and(is_malformed));
+    });
+}
+
+#[test]
 fn a_field_is_checked_if_its_charset_is_utf8() {
     let latin1: &[u8] = b"caf\xE9!";
     let field = |fields| form(&[("; name=\"x\"", fields, latin1)]);
     let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
     passes(&field("Content-Type: text/plain; charset=latin1\r\n"), &pass);
-    passes(&field(""), &BodyRules::new().with_missing_charset(MissingCharset::Pass));
+    // RFC 7578 section 5.1.2: without a charset a field is in UTF-8.
+    for missing in [MissingCharset::Utf8, MissingCharset::Pass, MissingCharset::Reject] {
+        let rules = BodyRules::new().with_missing_charset(missing);
+        for fields in ["", "Content-Type: text/html\r\n", "Content-Type: application/json\r\n"] {
+            let (_, error) = check_all(&field(fields), &rules);
+            let error = error.and_then(|error| error.utf8_error()).expect("ill-formed");
+            assert_eq!(error.offset, find(&field(fields), b"\xE9"), "{fields}");
+        }
+    }
+    // JSON has no such parameter (RFC 8259 section 11).
+    let json = "Content-Type: application/json; charset=latin1\r\n";
+    passes(&form(&[("; name=x", json, "é".as_bytes())]), &BodyRules::new());
+    let error = check_all(&field(json), &pass).1.and_then(|error| error.utf8_error()).expect("ill-formed");
+    assert_eq!(error.offset, find(&field(json), b"\xE9"));
     for fields in
         ["Content-Type: text/plain; charset=latin1\r\n", "Content-Type: text/plain; charset=a; charset=b\r\n"]
     {

@@ -2,9 +2,12 @@
 
 use core::ptr;
 
-use ngx::ffi::{ngx_http_request_t, ngx_list_part_t, ngx_list_push, ngx_list_t, ngx_palloc, ngx_table_elt_t};
+use ngx::ffi::{
+    NGX_HTTP_VAR_CHANGEABLE, ngx_http_core_main_conf_t, ngx_http_core_module, ngx_http_request_t,
+    ngx_http_variable_t, ngx_list_part_t, ngx_list_push, ngx_list_t, ngx_palloc, ngx_table_elt_t, ngx_uint_t,
+};
 
-use super::{bytes, string};
+use super::{bytes, copy, string};
 use crate::exchange::Answer;
 
 type Field<'f> = (&'f [u8], &'f [u8]);
@@ -82,7 +85,7 @@ pub(crate) unsafe fn of_response<'f>(
 /// # Safety
 ///
 /// `r` is a request, and no reference to its list is used after the call.
-pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[String]) -> Option<()> {
+pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[impl AsRef<str>]) -> Option<()> {
     if names.is_empty() {
         return Some(());
     }
@@ -90,7 +93,7 @@ pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[Stri
     unsafe {
         let list = &mut (*r).headers_in.headers;
         let is_kept = |field: &&mut ngx_table_elt_t| {
-            !names.iter().any(|name| bytes(field.key).eq_ignore_ascii_case(name.as_bytes()))
+            !names.iter().any(|name| bytes(field.key).eq_ignore_ascii_case(name.as_ref().as_bytes()))
         };
         let capacity = entries(list).count().max(1);
         let first: *mut ngx_table_elt_t = ngx_palloc((*r).pool, capacity * list.size).cast();
@@ -102,8 +105,67 @@ pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[Stri
         }
         list.part = ngx_list_part_t { elts: first.cast(), nelts: len, next: ptr::null_mut() };
         (list.last, list.nalloc) = (&raw mut list.part, capacity);
+        for name in names {
+            forget_variable(r, name.as_ref());
+        }
     }
     Some(())
+}
+
+/// Sets the length of the body of a request, in each place where nginx keeps it: as a number, in the field, and in variables.
+/// Returns `None` without memory.
+///
+/// # Safety
+///
+/// `r` is a request, and no reference to its list is used after the call.
+pub(crate) unsafe fn set_length_of_request(r: *mut ngx_http_request_t, len: i64) -> Option<()> {
+    const NAME: &str = "content-length";
+    // SAFETY: the list is valid. nginx also has a pointer to the field, which is an entry of a list that was copied.
+    unsafe {
+        let headers = &mut (*r).headers_in;
+        headers.content_length_n = len;
+        if !headers.content_length.is_null() {
+            let value = copy((*r).pool, &len.to_string())?;
+            (*headers.content_length).value = value;
+            for field in entries(&mut headers.headers) {
+                if bytes(field.key).eq_ignore_ascii_case(NAME.as_bytes()) {
+                    field.value = value;
+                }
+            }
+        }
+        forget_variable(r, NAME);
+    }
+    Some(())
+}
+
+/// Makes nginx read the variables of a field again. It caches their values, for example if the rewrite phase needs them.
+///
+/// # Safety
+///
+/// `r` is a request.
+unsafe fn forget_variable(r: *mut ngx_http_request_t, field: &str) {
+    // SAFETY: a request has a value for each variable of the configuration.
+    unsafe {
+        let core = *(*r).main_conf.add((&raw const ngx_http_core_module).read().ctx_index);
+        let variables = &(*core.cast::<ngx_http_core_main_conf_t>()).variables;
+        for (index, variable) in variables.as_slice::<ngx_http_variable_t>().iter().enumerate() {
+            // The value of one that the configuration sets cannot be read again.
+            let is_set = variable.flags & NGX_HTTP_VAR_CHANGEABLE as ngx_uint_t != 0;
+            if !is_set && is_variable_of(bytes(variable.name), field) {
+                let value = &mut *(*r).variables.add(index);
+                value.set_valid(0);
+                value.set_not_found(0);
+            }
+        }
+    }
+}
+
+/// Whether a variable has the value of a field: `$content_length` and `$http_content_length` that of `Content-Length`.
+fn is_variable_of(variable: &[u8], field: &str) -> bool {
+    let name =
+        variable.strip_prefix(b"http_").or_else(|| (variable == b"content_length").then_some(variable));
+    let field = field.bytes().map(|byte| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() });
+    name.is_some_and(|name| name.iter().copied().eq(field))
 }
 
 /// Removes fields of a response, also those that nginx would add.

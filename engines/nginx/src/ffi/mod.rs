@@ -18,7 +18,6 @@ use ngx::ffi::{
 pub(crate) const OK: ngx_int_t = NGX_OK as ngx_int_t;
 pub(crate) const ERROR: ngx_int_t = NGX_ERROR as ngx_int_t;
 pub(crate) const AGAIN: ngx_int_t = ngx::ffi::NGX_AGAIN as ngx_int_t;
-pub(crate) const DONE: ngx_int_t = ngx::ffi::NGX_DONE as ngx_int_t;
 pub(crate) const DECLINED: ngx_int_t = ngx::ffi::NGX_DECLINED as ngx_int_t;
 
 /// Calls `hook`, and `on_panic` if it panics. A panic must not unwind into nginx, because that would abort the worker.

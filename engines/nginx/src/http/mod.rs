@@ -2,8 +2,8 @@
 //!
 //! | hook | what it does |
 //! |---|---|
-//! | handler of the phase before the content | decides how the request is checked; reads the body first if it is held |
-//! | filter of request bodies | checks a body while nginx reads it, into memory, a file or the connection to the server |
+//! | handler of the phase before the content | decides how the request is checked |
+//! | filter of request bodies | checks a body while the handler of its location reads it, into memory, a file or the connection to the server; the handler receives no part of one that is held |
 //! | filter of response headers | decides how the response is checked; writes the header of an answer to a rejected message |
 //! | filter of response bodies | checks a body after decompression, and before other filters change or compress it |
 //!

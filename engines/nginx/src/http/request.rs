@@ -5,22 +5,19 @@ use utf8_codec::http::MessageKind;
 
 use super::state::{NEXT, Shared, checked, keep_answer, log_line, panicked, shared};
 use crate::exchange::Request;
-use crate::ffi::chain::{Chain, Inserted, rewrite, slices};
-use crate::ffi::fields::{of_request, remove_of_request};
-use crate::ffi::{DECLINED, DONE, ERROR, guard};
+use crate::ffi::chain::{Chain, Inserted, consume, rewrite, slices};
+use crate::ffi::fields::{of_request, remove_of_request, set_length_of_request};
+use crate::ffi::{DECLINED, ERROR, guard};
 
-/// Decides once how a request is checked. Returns whether its body is read first, or the status of a rejection.
-unsafe fn decide(r: *mut ngx_http_request_t, shared: &Shared) -> Result<bool, ngx_int_t> {
+/// Decides once how a request is checked. Returns the status of a rejection.
+unsafe fn decide(r: *mut ngx_http_request_t, shared: &Shared) -> Result<(), ngx_int_t> {
     // SAFETY: the request is that of the hook, and the fields are not used after their removal.
     unsafe {
         let has_body = (*r).headers_in.content_length_n > 0 || (*r).headers_in.chunked() != 0;
         let decision = shared.borrow_mut().0.decide(&of_request(r), has_body);
         log_line(r, shared);
         match decision {
-            Ok(plan) => {
-                remove_of_request(r, &plan.untrue).ok_or(ERROR)?;
-                Ok(plan.reads_first)
-            }
+            Ok(untrue) => remove_of_request(r, &untrue).ok_or(ERROR),
             Err(answer) => Err(keep_answer(r, answer)),
         }
     }
@@ -28,7 +25,7 @@ unsafe fn decide(r: *mut ngx_http_request_t, shared: &Shared) -> Result<bool, ng
 
 pub(super) unsafe extern "C" fn before_content(r: *mut ngx_http_request_t) -> ngx_int_t {
     let hook = || {
-        // SAFETY: the request is that of the hook. Nothing is borrowed while nginx reads the body.
+        // SAFETY: the request is that of the hook.
         unsafe {
             if r != (*r).main {
                 return DECLINED;
@@ -39,35 +36,24 @@ pub(super) unsafe extern "C" fn before_content(r: *mut ngx_http_request_t) -> ng
             if !matches!(shared.borrow().0.request, Request::New) {
                 return DECLINED;
             }
-            match decide(r, shared) {
-                Err(status) => return status,
-                Ok(false) => return DECLINED,
-                Ok(true) => {}
-            }
-            let rc = ngx_http_read_client_request_body(r, Some(after_body));
-            if rc >= NGX_HTTP_SPECIAL_RESPONSE as ngx_int_t {
-                return rc;
-            }
-            ngx_http_finalize_request(r, DONE);
-            DONE
+            decide(r, shared).err().unwrap_or(DECLINED)
         }
     };
     // SAFETY: the request is that of the hook.
     guard(hook, || unsafe { panicked(r) })
 }
 
-/// Continues with the phases of a request whose body was read.
-unsafe extern "C" fn after_body(r: *mut ngx_http_request_t) {
-    // SAFETY: the request is that of the hook.
-    unsafe {
-        (*r).write_event_handler = Some(ngx_http_core_run_phases);
-        ngx_http_core_run_phases(r);
-    }
-}
-
 pub(super) unsafe extern "C" fn body_filter(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t {
+    let on_panic = || {
+        // SAFETY: the pointers are those of the hook.
+        unsafe {
+            let status = panicked(r);
+            remove_body(r);
+            status
+        }
+    };
     // SAFETY: the pointers are those of the hook.
-    guard(|| unsafe { check(r, from) }, || unsafe { panicked(r) })
+    guard(|| unsafe { check(r, from) }, || guard(on_panic, || ERROR))
 }
 
 unsafe fn next(r: *mut ngx_http_request_t, chain: *mut ngx_chain_t) -> ngx_int_t {
@@ -88,8 +74,18 @@ unsafe fn check(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t
         }
         let mut state = shared.borrow_mut();
         let (exchange, inserted) = &mut *state;
+        if exchange.reads_first {
+            // The handler of the location reads the body, because only it knows where to: into a file, or one buffer. It has not
+            // received anything yet.
+            (*r).set_request_body_no_buffering(0);
+        }
         let check = match &mut exchange.request {
             Request::Checked(check) if !check.is_passing() => check,
+            // The location of an `error_page` reads the body of a request that was rejected by its fields.
+            Request::Rejected(_) if (*r).internal() != 0 => {
+                drop(state);
+                return discard(r, from);
+            }
             Request::Rejected(status) => {
                 (*r).set_keepalive(0);
                 return *status as ngx_int_t;
@@ -115,15 +111,17 @@ unsafe fn check(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t
         {
             return NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
         }
-        if read.has_last {
-            set_length(r, exchange.growth);
-        }
+        let growth = exchange.growth;
         drop(state);
         log_line(r, shared);
         if let Some(answer) = answer {
             // Otherwise nginx would read the rest of the body as the next request.
             (*r).set_keepalive(0);
+            remove_body(r);
             return keep_answer(r, answer);
+        }
+        if read.has_last && growth != 0 && grow(r, growth).is_none() {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
         }
         let is_changed = !outcome.is_unchanged();
         let rc = next(r, if is_changed { chain.first() } else { from });
@@ -147,14 +145,53 @@ unsafe fn release_inserted(r: *mut ngx_http_request_t, inserted: &mut Inserted) 
     }
 }
 
-/// Sets the length that nginx tells the server.
-unsafe fn set_length(r: *mut ngx_http_request_t, growth: i64) {
+/// Adds to the length of a body that was read to its end. Returns `None` without memory.
+unsafe fn grow(r: *mut ngx_http_request_t, growth: i64) -> Option<()> {
     // SAFETY: a request whose body is filtered has the structure of the body. Nothing more is read.
     unsafe {
-        if (*r).headers_in.content_length_n >= 0 {
-            (*r).headers_in.content_length_n += growth;
-        }
         // From it nginx computes the length of a body over HTTP/2.
         (*(*r).request_body).received += growth;
+        match (*r).headers_in.content_length_n {
+            // Of HTTP/2, not known yet.
+            ..0 => Some(()),
+            len => set_length_of_request(r, len + growth),
+        }
+    }
+}
+
+/// Drops a part of the body of a rejected request. At its end the body is empty.
+unsafe fn discard(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t {
+    // SAFETY: the pointers are those of the hook.
+    unsafe {
+        // The length is known at the end.
+        (*r).set_request_body_no_buffering(0);
+        let has_last = slices(from).has_last;
+        consume(from);
+        let mut chain = Chain::new((*r).pool);
+        if chain.end(has_last, false).is_none() {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR as ngx_int_t;
+        }
+        let rc = next(r, chain.first());
+        if has_last {
+            remove_body(r);
+        }
+        rc
+    }
+}
+
+/// Removes what was read of the body of a rejected request, and its length. The location of an `error_page` may pass the request
+/// to a server, which would wait for the rest.
+unsafe fn remove_body(r: *mut ngx_http_request_t) {
+    // SAFETY: a request whose body is filtered has the structure of the body. Nothing more is read.
+    unsafe {
+        let body = &mut *(*r).request_body;
+        body.bufs = core::ptr::null_mut();
+        body.temp_file = core::ptr::null_mut();
+        body.received = 0;
+        (*r).set_reading_body(0);
+        (*r).headers_in.set_chunked(0);
+        // Without memory the request fails anyway.
+        let _ = remove_of_request(r, &["transfer-encoding"]);
+        let _ = set_length_of_request(r, 0);
     }
 }

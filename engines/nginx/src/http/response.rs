@@ -92,10 +92,11 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
             }
         };
         let is_checked = !plan.check.is_passing();
-        if is_checked {
-            // nginx cuts ranges out of a body later, in the header and before this filter in the body.
+        if (*r).allow_ranges() != 0 {
+            // nginx cuts ranges out of a body later, in the header and before this filter in the body. The fields of HEAD are
+            // those of GET.
             fields.push((b"content-range", b"bytes 0-0/1"));
-            let ranged = decide(settings, response, fields.iter().copied(), content, path);
+            let ranged = decide(settings, response, fields.iter().copied(), Content::Body, path);
             if !plan.untrue.is_empty() || !ranged.is_ok_and(|plan| plan.check.is_passing()) {
                 (*r).set_allow_ranges(0);
             }

@@ -3,13 +3,14 @@
 use bytes::Bytes;
 
 use super::{FormFilter, Position, Run};
-use crate::content_type::{Charset, ContentType};
+use crate::content_type::Charset;
 use crate::error::Utf8Error;
 use crate::http::error::{MultipartError, Utf8BodyError};
 use crate::http::filter::field::{error_in, shown};
-use crate::http::filter::kind::repaired;
+use crate::http::filter::kind::{repaired, repaired_json};
 use crate::http::filter::part::{FormPart, LABEL_LIMIT, PartHeaders, PartHeadersError};
 use crate::http::rules::decision::FieldCheck;
+use crate::json::{EscapePolicy, Escapes, JsonPieces};
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextPiece;
 
@@ -46,16 +47,14 @@ impl FormFilter {
         self.part = FormPart::Untouched;
         self.position = Position::Content { matched: 2, lacks_crlf: true };
         if self.rules.is_field(fields.content_type.as_ref(), fields.file_name.as_deref()) {
+            let content_type = fields.content_type.as_ref();
             let default = self.default_charset.as_deref().map_or(Charset::Missing, Charset::for_label);
-            let charset = match fields.content_type.as_ref().map_or(Charset::Missing, ContentType::charset) {
-                Charset::Missing => default,
-                given => given,
-            };
-            match (self.rules.field_check(charset), fields.encoded) {
+            match (self.rules.field_check(content_type, default), fields.encoded) {
                 (FieldCheck::Text(_), Some(at)) => return self.fail(malformed(at)),
                 (FieldCheck::Text(decoder), None) => {
                     let name = fields.name.as_deref().and_then(shown);
-                    self.part = FormPart::field(decoder, content, name, fields.is_charset());
+                    let strings = content_type.and_then(|given| self.rules.json_strings_of(given));
+                    self.part = FormPart::field(decoder, content, name, strings, fields.is_charset());
                 }
                 (FieldCheck::Pass, _) => {}
                 (FieldCheck::Reject, _) => return self.fail(MultipartError::Charset { offset: content }),
@@ -109,38 +108,37 @@ impl FormFilter {
             }
             _ => out.copy(chunk, text),
         };
-        let FormPart::Text { decoder, start, field, label, .. } = &mut self.part else {
+        let FormPart::Text { decoder, start, field, escapes, label, .. } = &mut self.part else {
             return put(bytes, true);
         };
+        let replaces_escapes = |escapes: &Escapes| escapes.strings().escape_policy() == EscapePolicy::Replace;
         let changes = decoder.error_policy() != ErrorPolicy::Strict
-            || matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require);
-        for piece in decoder.feed(bytes) {
+            || matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require)
+            || escapes.as_deref().is_some_and(replaces_escapes);
+        let take = |piece: TextPiece<'_>| -> Option<Utf8BodyError> {
             if let TextPiece::Repaired(_, error) = piece {
                 self.made.repair = *start + error.offset;
             }
-            match piece.text() {
-                Ok(text) => {
-                    let is_borrowed = matches!(piece, TextPiece::Text(_));
-                    if changes
-                        && let Some(end) = self.search.find_across(&mut self.made.matched, text.as_bytes())
-                    {
-                        put(&text.as_bytes()[..end], is_borrowed);
-                        self.error =
-                            Some(MultipartError::Malformed { offset: self.made.repair.max(*start) }.into());
-                        return;
-                    }
-                    put(text.as_bytes(), is_borrowed);
-                    if let Some(label) = label {
-                        label.extend_from_slice(text.as_bytes());
-                        label.truncate(LABEL_LIMIT);
-                    }
-                }
-                Err(error) => {
-                    self.error = Some(in_part(*start, field.take(), error));
-                    return;
-                }
+            let text = match piece.text() {
+                Ok(text) => text.as_bytes(),
+                Err(error) => return Some(in_part(*start, field.take(), error)),
+            };
+            let is_borrowed = matches!(piece, TextPiece::Text(_));
+            if changes && let Some(end) = self.search.find_across(&mut self.made.matched, text) {
+                put(&text[..end], is_borrowed);
+                return Some(MultipartError::Malformed { offset: self.made.repair.max(*start) }.into());
             }
-        }
+            put(text, is_borrowed);
+            if let Some(label) = label {
+                label.extend_from_slice(text);
+                label.truncate(LABEL_LIMIT);
+            }
+            None
+        };
+        self.error = match escapes {
+            Some(escapes) => JsonPieces::new(decoder, escapes, bytes, false).find_map(take),
+            None => decoder.feed(bytes).find_map(take),
+        };
     }
 
     /// Ends the part. An unfinished character is an error or is repaired. The text of the field `_charset_` is stored.
@@ -153,25 +151,25 @@ impl FormFilter {
         self.matched = 0;
         let mut made = core::mem::take(&mut self.made);
         let part = core::mem::replace(&mut self.part, FormPart::Untouched);
-        let FormPart::Text { mut decoder, start, field, label, .. } = part else { return };
+        let FormPart::Text { mut decoder, start, field, mut escapes, label, .. } = part else { return };
         if let Some(label) = label {
             self.default_charset = Some(label);
         }
-        let before = decoder.counters().total();
+        let before = repaired_json(&decoder, escapes.as_deref());
         let repair = start + decoder.offset() - decoder.pending().len() as u64;
-        match decoder.finish().map(|end| end.text().map(str::to_owned)) {
-            Some(Err(error)) => {
-                self.error = Some(in_part(start, field, error));
-            }
-            Some(Ok(text)) if self.search.find_across(&mut made.matched, text.as_bytes()).is_some() => {
-                self.fail(MultipartError::Malformed { offset: repair });
-            }
-            Some(Ok(text)) => {
-                self.repaired += decoder.counters().total() - before;
-                self.out.copy(chunk, text.as_bytes());
-            }
-            None => {}
+        let mut end = Vec::new();
+        let mut take =
+            |piece: TextPiece<'_>| piece.text().map(|text| end.extend_from_slice(text.as_bytes())).err();
+        let error = match &mut escapes {
+            Some(escapes) => JsonPieces::new(&mut decoder, escapes, &[], true).find_map(take),
+            None => decoder.finish().and_then(&mut take),
+        };
+        if self.search.find_across(&mut made.matched, &end).is_some() {
+            return self.fail(MultipartError::Malformed { offset: repair });
         }
+        self.repaired += repaired_json(&decoder, escapes.as_deref()) - before;
+        self.out.copy(chunk, &end);
+        self.error = error.map(|error| in_part(start, field, error));
     }
 }
 

@@ -1,1 +1,0 @@
-//! Empty, because a manifest needs a target. See `README.md`.

@@ -1,0 +1,82 @@
+//! Finds every position of a byte, with AVX2.
+
+use core::arch::x86_64::*;
+
+use crate::arch::portable::escapes::escapes_len_with;
+use crate::arch::portable::positions::{STRETCH, find_more_with};
+use crate::functions::{BLOCK, CAPACITY, Found};
+
+/// Implements [`find_all`](crate::functions::Functions).
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(crate) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
+    let all = _mm256_set1_epi8(byte.cast_signed());
+    let equal_bits = |block: &[u8; BLOCK]| {
+        let half = |start: usize| {
+            debug_assert!(start + 32 <= BLOCK);
+            // SAFETY: a half of a block has the size of a vector.
+            let half = unsafe { _mm256_loadu_si256(block.as_ptr().add(start).cast()) };
+            u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(half, all)).cast_unsigned())
+        };
+        half(0) | half(32) << 32
+    };
+    // Two blocks at a time, so that the room is tested half as often.
+    let (mut count, mut start, mut rest) = (0, 0, bytes);
+    while start < STRETCH
+        && let Some(room) =
+            positions.get_mut(count..).and_then(|room| room.first_chunk_mut::<{ 2 * BLOCK }>())
+        && let Some((first, after)) = rest.split_first_chunk()
+        && let Some((second, after)) = after.split_first_chunk()
+    {
+        let len = write_positions(equal_bits(first), start as u16, room);
+        let room = &mut room[len..];
+        count += len + write_positions(equal_bits(second), (start + BLOCK) as u16, room);
+        rest = after;
+        start += 2 * BLOCK;
+    }
+    find_more_with(Found { count, searched: start }, rest, positions, equal_bits, |bits, start, room| {
+        write_positions(bits, start, room)
+    })
+}
+
+/// The number of positions that are written without a test of the count. Each position costs six operations, and most
+/// blocks of lines of 60 bytes and more have no second one.
+const FEW: usize = 1;
+/// The number of positions that are written after the first test.
+const MORE: usize = 3;
+
+/// Writes `start` plus the index of each set bit. Returns the number of set bits. There is room for 64 positions.
+#[inline(always)]
+fn write_positions(mut bits: u64, start: u16, room: &mut [u16]) -> usize {
+    let count = bits.count_ones() as usize;
+    let mut next = |position: &mut u16| {
+        *position = start + bits.trailing_zeros() as u16;
+        bits &= bits.wrapping_sub(1);
+    };
+    // Excess positions are overwritten later or not used.
+    room[..FEW].iter_mut().for_each(&mut next);
+    if count > FEW {
+        room[FEW..MORE].iter_mut().for_each(&mut next);
+        if count > MORE {
+            room[MORE..count].iter_mut().for_each(next);
+        }
+    }
+    count
+}
+
+/// Implements [`escapes_len`](crate::functions::Functions).
+#[target_feature(enable = "avx2,bmi1")]
+pub(crate) fn escapes_len(text: &[u8]) -> usize {
+    escapes_len_with(text, |block, bits, range| {
+        let all = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
+        let half = |start: usize| {
+            debug_assert!(start + 32 <= BLOCK);
+            // SAFETY: a half of a block has the size of a vector.
+            let x = unsafe { _mm256_loadu_si256(block.as_ptr().add(start).cast()) };
+            let number = _mm256_sub_epi8(_mm256_or_si256(x, all(bits)), all(*range.start()));
+            let is_less =
+                _mm256_cmpeq_epi8(_mm256_min_epu8(number, all(range.end() - range.start())), number);
+            u64::from(_mm256_movemask_epi8(is_less).cast_unsigned())
+        };
+        half(0) | half(32) << 32
+    })
+}

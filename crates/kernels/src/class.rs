@@ -1,0 +1,171 @@
+//! Classes of characters, as the data that the kernels search with.
+
+/// A set of values of the low 6 bits of a byte, as a bit for each value.
+type Set = u64;
+
+/// The sequences of which the first bytes are in three sets.
+#[derive(Clone, Copy)]
+struct Product([Set; 3]);
+
+/// A set of ASCII bytes, and of lead bytes together with the two bytes after them: a union of [`Class::PRODUCTS`]
+/// products. For sequences of 2 bytes the third set has all values. Two products are replaced by one that contains both
+/// if there are more, so the class may contain more sequences than were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Class {
+    /// A bit for each byte `00..=3F`, `40..=7F` and `C0..=FF`, and for each second byte of a sequence of 2 bytes.
+    words: [u64; 4],
+    /// For the lead byte and the two bytes after it: which products have the byte.
+    tables: [Table; 3],
+}
+
+/// A bit for each product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C, align(16))]
+pub(crate) struct Table {
+    /// By the low 6 bits of a byte.
+    pub(crate) entries: [u8; 64],
+    /// By the low 4 bits and by the high 4 bits of a byte: the products that have such a byte, of which bits 6 and 7 are not
+    /// compared.
+    #[cfg_attr(not(utf8_codec_vectors = "x86_64"), allow(dead_code, reason = "only AVX2"))]
+    pub(crate) halves: [[u8; 16]; 2],
+}
+
+impl Class {
+    /// The maximum number of products.
+    pub(crate) const PRODUCTS: usize = 6;
+
+    /// The class without characters.
+    pub const EMPTY: Self =
+        Self { words: [0; 4], tables: [Table { entries: [0; 64], halves: [[0; 16]; 2] }; 3] };
+
+    /// Adds a range of ASCII bytes.
+    pub const fn with_ascii(mut self, first: u8, last: u8) -> Self {
+        let mut byte = first;
+        while byte <= last {
+            self.words[(byte >> 6) as usize] |= 1 << (byte & 63);
+            byte += 1;
+        }
+        self
+    }
+
+    /// Adds a range of lead bytes, from `C0`, with any bytes after them.
+    #[cfg(feature = "transcode")]
+    pub const fn with_leads(self, first: u8, last: u8) -> Self {
+        self.with_sequences([Set::MAX >> (63 - (last - first)) << (first & 63), Set::MAX, Set::MAX])
+    }
+
+    /// Adds all sequences with a lead byte, a second and a third byte of these sets.
+    pub const fn with_sequences(mut self, sets: [Set; 3]) -> Self {
+        let product = Product(sets);
+        let (mut best, mut least, mut bit) = (0, u64::MAX, 0);
+        while bit < Self::PRODUCTS {
+            let growth = self.product(bit).growth(&product);
+            if growth < least {
+                (best, least) = (bit, growth);
+            }
+            bit += 1;
+        }
+        self.words[2] |= sets[0];
+        if sets[0] as u32 != 0 {
+            self.words[3] |= sets[1];
+        }
+        let mut table = 0;
+        while table < 3 {
+            let (mut value, set) = (0, sets[table]);
+            while value < 64 {
+                if set >> value & 1 != 0 {
+                    self.tables[table].entries[value] |= 1 << best;
+                    self.tables[table].halves[0][value & 15] |= 1 << best;
+                    let mut high = value >> 4;
+                    while high < 16 {
+                        self.tables[table].halves[1][high] |= 1 << best;
+                        high += 4;
+                    }
+                }
+                value += 1;
+            }
+            table += 1;
+        }
+        self
+    }
+
+    const fn product(&self, bit: usize) -> Product {
+        let (mut sets, mut table) = ([0; 3], 0);
+        while table < 3 {
+            let mut value = 0;
+            while value < 64 {
+                sets[table] |= ((self.tables[table].entries[value] >> bit & 1) as Set) << value;
+                value += 1;
+            }
+            table += 1;
+        }
+        Product(sets)
+    }
+
+    /// Returns the union of both classes, or a class that contains it.
+    pub const fn or(mut self, other: &Self) -> Self {
+        self.words[0] |= other.words[0];
+        self.words[1] |= other.words[1];
+        let mut bit = 0;
+        while bit < Self::PRODUCTS {
+            let product = other.product(bit);
+            if product.size() != 0 {
+                self = self.with_sequences(product.0);
+            }
+            bit += 1;
+        }
+        self
+    }
+
+    /// Whether an ASCII byte or a lead byte is in the class.
+    #[inline]
+    pub(crate) const fn has(&self, byte: u8) -> bool {
+        match byte >> 6 {
+            2 => false,
+            quarter => self.words[(quarter - quarter / 3) as usize] >> (byte & 63) & 1 != 0,
+        }
+    }
+
+    /// Whether the first character of text is in the class. The byte after a lead byte must be a continuation byte; of the
+    /// one after it only the low 6 bits are compared. Bytes that are missing are in every set.
+    #[inline]
+    pub fn begins(&self, text: &[u8]) -> bool {
+        let Some(&first) = text.first() else { return false };
+        if first.is_ascii() {
+            return self.has(first);
+        }
+        let entry = |at: usize| match text.get(at) {
+            Some(byte) => self.tables[at].entries[usize::from(byte & 63)],
+            None => u8::MAX,
+        };
+        let is_sequence = first >= 0xC0 && text.get(1).is_none_or(|byte| byte & 0xC0 == 0x80);
+        is_sequence && entry(0) & entry(1) & entry(2) != 0
+    }
+
+    /// Four words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the lead bytes, and the second bytes of
+    /// sequences of 2 bytes.
+    #[cfg(utf8_codec_vectors = "x86_64")]
+    pub(crate) const fn words(&self) -> [u64; 4] {
+        self.words
+    }
+
+    /// The tables for a lead byte and the two bytes after it.
+    #[cfg(utf8_codec_vectors = "x86_64")]
+    pub(crate) const fn tables(&self) -> &[Table; 3] {
+        &self.tables
+    }
+}
+
+impl Product {
+    const fn size(&self) -> u64 {
+        let [a, b, c] = self.0;
+        a.count_ones() as u64 * b.count_ones() as u64 * c.count_ones() as u64
+    }
+
+    /// Returns how many sequences the smallest product that contains two others has and none of them has.
+    const fn growth(&self, other: &Self) -> u64 {
+        let ([a, b, c], [d, e, f]) = (self.0, other.0);
+        let (union, both) = (Self([a | d, b | e, c | f]), Self([a & d, b & e, c & f]));
+        union.size() + both.size() - self.size() - other.size()
+    }
+}

@@ -1,0 +1,156 @@
+//! Operations on a few bytes in general registers, for loops that would spend more time in the call of a kernel than in
+//! the kernel. The code uses no vectors and is inlined into the caller.
+
+/// The length of the window of [`ascii_len`] and [`pairs_len`].
+pub const STEP: usize = 16;
+/// The length of the window of [`long_ascii_len`].
+pub const STRETCH: usize = 32;
+
+/// Bit 7 of each byte.
+const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
+
+/// Returns the number of ASCII bytes at the start.
+#[inline(always)]
+pub const fn ascii_len(window: &[u8; STEP]) -> usize {
+    (u128::from_le_bytes(*window) & HIGH).trailing_zeros() as usize / 8
+}
+
+/// Returns the number of ASCII bytes at the start. There is no branch on it, because it would be mispredicted.
+#[inline(always)]
+pub fn long_ascii_len(stretch: &[u8; STRETCH]) -> usize {
+    let (words, _) = stretch.as_chunks::<8>();
+    let mut len = STRETCH;
+    for (i, &word) in words.iter().enumerate().rev() {
+        let bits = u64::from_le_bytes(word) & HIGH as u64;
+        let of_word = 8 * i + bits.trailing_zeros() as usize / 8;
+        len = if bits != 0 { of_word } else { len };
+    }
+    len
+}
+
+/// Returns the number of bytes of the well-formed 2-byte sequences at the start.
+#[inline(always)]
+pub const fn pairs_len(window: &[u8; STEP]) -> usize {
+    /// The bits that all of these sequences have in common.
+    const MASK: u128 = every_pair([0xE0, 0xC0]);
+    const PAIR: u128 = every_pair([0xC0, 0x80]);
+    /// The bits of which one is set in every lead byte except `C0` and `C1`. The sum with them has bit 5 set if one is.
+    const NOT_OVERLONG: u128 = every_pair([0x1E, 0]);
+    const BIT_5: u128 = every_pair([0x20, 0]);
+    let window = u128::from_le_bytes(*window);
+    let others = window & MASK ^ PAIR;
+    let overlong = !((window & NOT_OVERLONG) + NOT_OVERLONG) & BIT_5;
+    (others | overlong).trailing_zeros() as usize / 16 * 2
+}
+
+const fn every_pair(pair: [u8; 2]) -> u128 {
+    u128::MAX / 0xFFFF * u16::from_le_bytes(pair) as u128
+}
+
+/// Copies text of a quoted-printable body (RFC 2045 §6.7) up to the first byte that is not encoded as itself (rules 2 and
+/// 3), or up to `=`. Returns the length of this text. `out` has space for all of `text`. Bytes after the copied ones may be overwritten.
+#[cfg(feature = "base64")]
+#[inline]
+pub fn copy_quoted_text(text: &[u8], out: &mut [u8]) -> usize {
+    let out = &mut out[..text.len()];
+    let (words, rest) = text.as_chunks::<8>();
+    let (copies, rest_of_copy) = out.as_chunks_mut::<8>();
+    for (i, (word, copy)) in words.iter().zip(copies).enumerate() {
+        *copy = *word;
+        let stops = stops(u64::from_le_bytes(*word));
+        if stops != 0 {
+            return i * 8 + stops.trailing_zeros() as usize / 8;
+        }
+    }
+    rest_of_copy.copy_from_slice(rest);
+    let last = rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    // The bytes of `last` after the rest are zero. A zero is not text, so the result is at most the length of the rest.
+    words.len() * 8 + stops(last).trailing_zeros() as usize / 8
+}
+
+/// Bit 7 of each byte that is `=`, and of each byte other than tab and `20..=7E`.
+#[cfg(feature = "base64")]
+#[inline]
+const fn stops(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * ONES;
+    // Bit 7 is set before each subtraction, so that none borrows from the next byte. The bit is cleared where the low 7
+    // bits are less than what is subtracted.
+    let low = word & !HIGH;
+    let is_control = !((low | HIGH) - 0x20 * ONES);
+    let differs_from_tab = ((low ^ (0x09 * ONES)) | HIGH) - ONES;
+    let is_delete = !(((low ^ (0x7F * ONES)) | HIGH) - ONES);
+    let is_equals_sign = !(((low ^ (0x3D * ONES)) | HIGH) - ONES);
+    (word | is_control & differs_from_tab | is_delete | is_equals_sign) & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::UTF_8;
+
+    #[test]
+    fn pairs_are_as_long_as_the_well_formed_sequences_of_two_bytes() {
+        for at in (0..STEP).step_by(2) {
+            for pair in 0..=u16::MAX {
+                let mut window = [*b"\xC2\x80", *b"\xDF\xBF"].as_flattened().repeat(STEP / 4);
+                window[at..at + 2].copy_from_slice(&pair.to_le_bytes());
+                let (sequence, kind) = UTF_8.walk(&window[at..at + 2]);
+                let is_pair = kind.is_none() && sequence == 2;
+                let window = window.first_chunk().expect("a window");
+                assert_eq!(pairs_len(window), if is_pair { STEP } else { at }, "{pair:04X} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn ascii_ends_before_the_first_other_byte() {
+        for at in 0..=STRETCH {
+            for byte in [0x80, 0xC2, 0xFF] {
+                let mut stretch = [0x7F; STRETCH];
+                stretch[at..].iter_mut().step_by(3).for_each(|other| *other = byte);
+                assert_eq!(long_ascii_len(&stretch), at);
+                assert_eq!(ascii_len(stretch.first_chunk().expect("a window")), at.min(STEP));
+            }
+        }
+    }
+
+    #[cfg(feature = "base64")]
+    fn is_text(byte: u8) -> bool {
+        byte != b'=' && matches!(byte, b'\t' | b' '..=b'~')
+    }
+
+    #[cfg(feature = "base64")]
+    #[test]
+    fn quoted_text_ends_at_every_other_byte_at_every_position_of_every_length() {
+        for len in 0..=20 {
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    let mut text = [b'a'; 20];
+                    text[at] = byte;
+                    let mut out = [0; 24];
+                    let expected = if is_text(byte) { len } else { at };
+                    assert_eq!(
+                        copy_quoted_text(&text[..len], &mut out),
+                        expected,
+                        "{byte:02X} at {at} of {len}"
+                    );
+                    assert_eq!(out[..expected], text[..expected]);
+                    assert!(out[len..].iter().all(|&byte| byte == 0));
+                }
+            }
+        }
+    }
+
+    #[cfg(feature = "base64")]
+    #[test]
+    fn every_pair_of_bytes_in_a_word_of_quoted_text() {
+        for first in 0..=u8::MAX {
+            for second in 0..=u8::MAX {
+                let word = [b'a', first, second, b'a', second, b'a', b'a', first];
+                let expected = word.map(|byte| if is_text(byte) { 0 } else { 0x80 });
+                assert_eq!(stops(u64::from_le_bytes(word)), u64::from_le_bytes(expected), "{word:02X?}");
+            }
+        }
+    }
+}
