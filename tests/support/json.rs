@@ -85,6 +85,9 @@ pub fn decode(
                 at += len;
                 continue;
             }
+            (4.., _) if is_second_half(&items[at..]) => {
+                (Some(ErrorKind::UnpairedSurrogate), if policy == EscapePolicy::Strict { 4 } else { len })
+            }
             (len, None) => (Some(ErrorKind::IncompleteEscape), len),
             (_, Some(high @ 0xD800..=0xDBFF)) => match unit(&items[at + 6..]).1 {
                 Some(low @ 0xDC00..=0xDFFF) => {
@@ -93,7 +96,6 @@ pub fn decode(
                 }
                 _ => (Some(ErrorKind::UnpairedSurrogate), 6),
             },
-            (_, Some(0xDC00..=0xDFFF)) => (Some(ErrorKind::UnpairedSurrogate), 6),
             (_, Some(code_point)) => (outside(code_point, subset), 6),
         };
         let escape = items[at..at + len].iter().map(|item| match item {
@@ -102,7 +104,7 @@ pub fn decode(
         });
         match (kind, policy) {
             (None, _) | (Some(_), EscapePolicy::Keep) => text.extend(escape),
-            (Some(ErrorKind::IncompleteEscape), EscapePolicy::Replace) => text.extend(escape.map(|_| b'?')),
+            (Some(_), EscapePolicy::Replace) if len < 6 => text.extend(escape.map(|_| b'?')),
             (Some(_), EscapePolicy::Replace) => text.extend_from_slice(r"\uFFFD".repeat(len / 6).as_bytes()),
             _ => {}
         }
@@ -112,6 +114,12 @@ pub fn decode(
     (String::from_utf8(text).expect("well-formed text"), errors)
 }
 
+/// Whether the first digits are those of the second half of a pair.
+fn is_second_half(items: &[Item]) -> bool {
+    let [_, _, Item::Byte(first, _), Item::Byte(second, _), ..] = items else { return false };
+    b"dD".contains(first) && b"cdefCDEF".contains(second)
+}
+
 fn outside(code_point: u32, subset: Option<&Subset>) -> Option<ErrorKind> {
     let is_outside = subset.is_some_and(|subset| !subset.contains(code_point));
     is_outside.then_some(ErrorKind::OutsideSubset)
@@ -119,7 +127,7 @@ fn outside(code_point: u32, subset: Option<&Subset>) -> Option<ErrorKind> {
 
 /// Returns `parts` random parts of JSON, most of them escapes, good and bad. `has_bytes` also adds ill-formed bytes.
 pub fn dirty(rng: &mut Rng, parts: usize, has_bytes: bool) -> Vec<u8> {
-    const GOOD: [&[u8]; 14] = [
+    const GOOD: [&[u8]; 15] = [
         br"\uD83D\uDE00",
         br"\uD83D",
         br"\uDE00",
@@ -127,6 +135,7 @@ pub fn dirty(rng: &mut Rng, parts: usize, has_bytes: bool) -> Vec<u8> {
         br"\u",
         br"\u1",
         br"\ud8",
+        br"\uDc",
         b"\\",
         br"\\",
         b"u",
