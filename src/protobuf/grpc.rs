@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::edit::{Edit, Edits};
 use super::error::{ProtobufError, ProtobufErrorKind};
-use super::validator::StringValidator;
+use super::validator::{MAX_LENGTH, StringValidator};
 use crate::policy::Counters;
 #[cfg(feature = "http-rules")]
 use crate::text::TextDecoder;
@@ -133,6 +133,11 @@ impl GrpcValidator {
                 }
                 State::Prefix { read, is_compressed, len } => {
                     let (read, len) = (read + 1, len << 8 | u32::from(chunk[at]));
+                    // The first of the 4 bytes shows that the length is above 2^31 - 1.
+                    if read == 2 && u64::from(len) << 24 > MAX_LENGTH {
+                        edits.pass_up_to(at);
+                        return Err(self.message.error(self.offset, ProtobufErrorKind::InvalidLength));
+                    }
                     at += 1;
                     let offset = self.offset + 1;
                     self.message.restart(offset, offset + u64::from(len));
