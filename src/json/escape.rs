@@ -67,16 +67,12 @@ impl Unit {
     /// Returns the result for a `\u` that does not have four digits yet.
     #[cold]
     fn escape(self, bytes: &[u8], is_whole: bool) -> Escape {
-        let is_second_half = bytes.len() >= SECOND_HALF_LEN && may_start_second_half(bytes);
+        let is_second_half = bytes.get(..SECOND_HALF_LEN).is_some_and(may_start_second_half);
         match self {
-            Self::Wrong(len) if is_second_half && len >= SECOND_HALF_LEN => {
-                let len = if is_whole { len } else { SECOND_HALF_LEN };
-                Escape::Wrong(ErrorKind::UnpairedSurrogate, len)
-            }
-            Self::Wrong(len) => Escape::Wrong(ErrorKind::IncompleteEscape, len),
-            Self::Unfinished if is_second_half && !is_whole => {
+            Self::Wrong(SECOND_HALF_LEN..) | Self::Unfinished if is_second_half && !is_whole => {
                 Escape::Wrong(ErrorKind::UnpairedSurrogate, SECOND_HALF_LEN)
             }
+            Self::Wrong(len) => Escape::Wrong(ErrorKind::IncompleteEscape, len),
             _ => Escape::Unfinished,
         }
     }

@@ -28,7 +28,7 @@
 //!
 //! - [`UnpairedSurrogate`](crate::ErrorKind::UnpairedSurrogate): half of a surrogate pair without the other half next to
 //!   it, in 6 bytes. A second half without a first is known at its second digit: under
-//!   [`EscapePolicy::Strict`] the error has these 4 bytes (`\uDC`), under the others all digits that it has,
+//!   [`EscapePolicy::Strict`] the error has these 4 bytes (`\uDC`), whatever follows,
 //! - [`OutsideSubset`](crate::ErrorKind::OutsideSubset): a character outside the
 //!   [subset](JsonStrings::with_subset), in 6 or, for a pair, 12 bytes,
 //! - [`IncompleteEscape`](crate::ErrorKind::IncompleteEscape): `\u` without four digits, and the digits that it has.

@@ -116,7 +116,7 @@ impl Escapes {
         self.wrong += 1;
         let text = match self.strings.escape_policy() {
             EscapePolicy::Strict => return TextPiece::IllFormed(error),
-            EscapePolicy::Replace if escape.len() < 6 => {
+            EscapePolicy::Replace if kind == ErrorKind::IncompleteEscape => {
                 short("?????".get(..escape.len()).unwrap_or_default().as_bytes())
             }
             EscapePolicy::Replace => {

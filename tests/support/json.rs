@@ -85,8 +85,8 @@ pub fn decode(
                 at += len;
                 continue;
             }
-            (4.., _) if is_second_half(&items[at..]) => {
-                (Some(ErrorKind::UnpairedSurrogate), if policy == EscapePolicy::Strict { 4 } else { len })
+            (4.., _) if policy == EscapePolicy::Strict && is_second_half(&items[at..]) => {
+                (Some(ErrorKind::UnpairedSurrogate), 4)
             }
             (len, None) => (Some(ErrorKind::IncompleteEscape), len),
             (_, Some(high @ 0xD800..=0xDBFF)) => match unit(&items[at + 6..]).1 {
@@ -96,6 +96,7 @@ pub fn decode(
                 }
                 _ => (Some(ErrorKind::UnpairedSurrogate), 6),
             },
+            (_, Some(0xDC00..=0xDFFF)) => (Some(ErrorKind::UnpairedSurrogate), 6),
             (_, Some(code_point)) => (outside(code_point, subset), 6),
         };
         let escape = items[at..at + len].iter().map(|item| match item {
@@ -104,7 +105,7 @@ pub fn decode(
         });
         match (kind, policy) {
             (None, _) | (Some(_), EscapePolicy::Keep) => text.extend(escape),
-            (Some(_), EscapePolicy::Replace) if len < 6 => text.extend(escape.map(|_| b'?')),
+            (Some(ErrorKind::IncompleteEscape), EscapePolicy::Replace) => text.extend(escape.map(|_| b'?')),
             (Some(_), EscapePolicy::Replace) => text.extend_from_slice(r"\uFFFD".repeat(len / 6).as_bytes()),
             _ => {}
         }
