@@ -196,19 +196,27 @@ impl GrpcValidator {
         if self.counters().total() == before {
             return Ok(Cow::Borrowed(body));
         }
-        let mut out = Vec::with_capacity(body.len());
-        let mut rest = body;
-        while let Some((&[flag, ref len @ ..], messages)) = rest.split_first_chunk::<5>() {
-            let (message, after) = messages.split_at(u32::from_be_bytes(*len) as usize);
-            let offset = (body.len() - messages.len()) as u64;
-            let repaired = match flag {
-                0 => self.message.rewrite(message, offset)?.into(),
-                _ => Cow::Borrowed(message),
+        // The output is allocated once: the lengths are measured first.
+        let (mut lengths, mut len, mut offset) = (Vec::new(), 0, 0);
+        for (flag, message) in Messages(body) {
+            offset += PREFIX as u64;
+            len += PREFIX;
+            len += match flag {
+                0 => self.message.measure(message, offset, &mut lengths)?,
+                _ => message.len(),
             };
-            out.push(flag);
-            out.extend_from_slice(&(repaired.len() as u32).to_be_bytes());
-            out.extend_from_slice(&repaired);
-            rest = after;
+            offset += message.len() as u64;
+        }
+        let (mut out, mut lengths) = (Vec::with_capacity(len), lengths.iter());
+        for (flag, message) in Messages(body) {
+            let start = out.len() + PREFIX;
+            out.extend_from_slice(&[flag, 0, 0, 0, 0]);
+            match flag {
+                0 => self.message.write(message, &mut lengths, &mut out),
+                _ => out.extend_from_slice(message),
+            }
+            let len = (out.len() - start) as u32;
+            out[start - 4..start].copy_from_slice(&len.to_be_bytes());
         }
         Ok(out.into())
     }
@@ -237,6 +245,23 @@ impl GrpcValidator {
     #[cfg(feature = "http-rules")]
     pub(crate) const fn is_complete(&self) -> bool {
         matches!(self.state, State::Prefix { read: 0, .. })
+    }
+}
+
+/// The length of the flag and the length before a message.
+const PREFIX: usize = 5;
+
+/// The messages of a valid body, with their flags.
+struct Messages<'b>(&'b [u8]);
+
+impl<'b> Iterator for Messages<'b> {
+    type Item = (u8, &'b [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[flag, ref len @ ..], messages) = self.0.split_first_chunk::<PREFIX>()?;
+        let (message, rest) = messages.split_at_checked(u32::from_be_bytes(*len) as usize)?;
+        self.0 = rest;
+        Some((flag, message))
     }
 }
 
