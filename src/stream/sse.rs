@@ -105,16 +105,23 @@ impl<S> SseStream<S> {
         &self.codec
     }
 
-    inner_accessors!(inner: S, "inner stream", "A chunk that is taken from it directly is missing in the events.");
+    inner_accessors!(
+        inner: S,
+        "inner stream",
+        "A chunk that is taken from it directly is missing in the events.",
+        "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
+    );
 
     /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the events.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
 
-    /// Returns the inner stream and the codec. Bytes that were read but not returned are lost.
-    pub fn into_parts(self) -> (S, SseCodec) {
-        (self.inner, self.codec)
+    /// Returns the inner stream, the codec, and the bytes that were read and not decoded: those after the last complete line,
+    /// or after the event that was returned last. An event that is not complete is lost, so do not read events from these
+    /// bytes with another codec.
+    pub fn into_parts(self) -> (S, SseCodec, Bytes) {
+        (self.inner, self.codec, self.buffer.freeze())
     }
 }
 
