@@ -14,7 +14,8 @@ pin_project! {
     /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
     /// `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
     /// `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
-    /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers.
+    /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers. `AsyncWrite` is passed through to the inner
+    /// stream unchanged, as by `BufReader`.
     ///
     /// It reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     ///
