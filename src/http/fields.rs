@@ -25,7 +25,9 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 ///
 /// The value must be well-formed UTF-8, and so must the text of an extended value, such as the `filename*` of
 /// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a charset,
-/// so these are checked too. The URIs of `Link` (RFC 8288 §3) are not.
+/// so these are checked too. The URIs of `Link` (RFC 8288 §3) are not. Neither is `grpc-message`, whose readers "MUST NOT error
+/// or throw away the message" (gRPC over HTTP/2, "Status-Message"): without its field the client would lose the status of the
+/// call.
 ///
 /// # Errors
 ///
@@ -40,6 +42,9 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 /// assert_eq!((error.offset, error.len), (32, 1));
 /// ```
 pub fn check_field(name: &str, value: &[u8]) -> Result<(), Utf8Error> {
+    if name.eq_ignore_ascii_case("grpc-message") {
+        return Ok(());
+    }
     let mut decoder = Utf8Decoder::new();
     decoder.validate(value).and_then(|()| decoder.finish())?;
     match EXTENDED.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)) {
