@@ -88,7 +88,7 @@ fn a_charset_has_every_name_that_is_parsed() {
             let word = ["Subject: =?".as_bytes(), name.as_bytes(), b"?Q?=FF=FD?=\r\n\r\n"].concat();
             assert!(!validate_with(&checked, &word).is_ok(), "{name}");
         }
-        assert!(validate(&message(wrong.unwrap_or(text))).is_ok(), "{name}");
+        assert!(validate(message(wrong.unwrap_or(text))).is_ok(), "{name}");
     }
     // Without a byte order, and what is no encoding at all.
     for name in ["utf16", "ucs2le", "utf-32le", "UCS4", "klingon"] {
