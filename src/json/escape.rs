@@ -35,12 +35,13 @@ pub(super) fn read(bytes: &[u8], subset: Option<&Subset>, is_whole: bool) -> Esc
         [_, _, ..] => return Escape::Whole(1),
         _ => return Escape::Unfinished,
     };
+    let next = bytes.get(6..).unwrap_or_default();
     let (code_point, len) = match first {
-        0xD800..=0xDBFF => match unit(bytes.get(6..).unwrap_or_default()) {
+        0xD800..=0xDBFF => match unit(next) {
             Unit::Value(second @ 0xDC00..=0xDFFF) => {
                 (0x1_0000 + ((first & 0x3FF) << 10 | second & 0x3FF), MAX_LEN)
             }
-            Unit::Unfinished if may_start_second_half(&bytes[6..]) => return Escape::Unfinished,
+            Unit::Unfinished if may_start_second_half(next) => return Escape::Unfinished,
             _ => return Escape::Wrong(ErrorKind::UnpairedSurrogate, 6),
         },
         0xDC00..=0xDFFF => {

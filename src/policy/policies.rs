@@ -125,12 +125,12 @@ impl Policies {
     pub(crate) fn put_within_subset(&mut self, text: &str, put: &mut impl FnMut(&str)) {
         let mut rest = text;
         while let Some((at, character)) = self.subset.and_then(|subset| subset.first_outside(rest)) {
-            let (inside, outside) = rest.split_at(at);
-            let (outside, after) = outside.split_at(character.len_utf8());
-            put(inside);
+            let after = at + character.len_utf8();
+            let outside = rest.get(at..after).unwrap_or_default();
+            put(rest.get(..at).unwrap_or_default());
             let error = Utf8Error::new(0, ErrorKind::OutsideSubset, outside.len() as u8);
             put(&self.replace(error, outside.as_bytes()).unwrap_or(ShortStr::EMPTY));
-            rest = after;
+            rest = rest.get(after..).unwrap_or_default();
         }
         put(rest);
     }
