@@ -116,7 +116,7 @@ async fn demonstrate(url: &str) -> Result<(), Box<dyn Error>> {
                 Err(SseStreamError::Inner(error)) => return Err(error.into()),
             }
         }
-        (_, codec) = events.into_parts();
+        (_, codec, _) = events.into_parts();
         tokio::time::sleep(codec.retry().unwrap_or(Duration::from_secs(3))).await;
     }
     assert_eq!(answer, TOKENS.concat());

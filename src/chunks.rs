@@ -44,6 +44,16 @@ impl TextChunks {
         &self.decoder
     }
 
+    /// Returns the bytes that were not returned as text: those of an unfinished character, and the rest of the chunk.
+    #[cfg(feature = "stream")]
+    pub(crate) fn into_rest(self) -> Bytes {
+        if self.decoder.pending().is_empty() {
+            self.rest
+        } else {
+            [self.decoder.pending(), &self.rest].concat().into()
+        }
+    }
+
     /// Same as `next`, but also returns `None` after `pieces` pieces without text. Decrements `pieces` for each of
     /// them.
     pub(crate) fn next_within(&mut self, pieces: &mut usize) -> Option<Result<ByteString, Utf8Error>> {

@@ -161,8 +161,28 @@ impl<S> Utf8Stream<S> {
         inner: S,
         "inner stream",
         "A chunk that is taken from it directly is missing in the text.",
-        "The rest of the current chunk is lost."
+        "The rest of the current chunk is lost: see [`into_parts`](Self::into_parts)."
     );
+
+    /// Returns the inner stream, the decoder, and the bytes that were read and not returned as text, for a protocol that
+    /// switches to binary data: those of an unfinished character, and the rest of the current chunk.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use futures::{StreamExt, stream};
+    /// use utf8_codec::stream::Utf8StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// let mut text = stream::iter([Bytes::from_static(b"gr\xC3"), Bytes::from_static(b"\xBCn\xFF\0")]).utf8();
+    /// assert_eq!(text.next().await.unwrap().unwrap(), "gr");
+    /// assert_eq!(text.next().await.unwrap().unwrap(), "\u{FC}");
+    /// let (_, decoder, rest) = text.into_parts();
+    /// assert_eq!((&rest[..], decoder.offset()), (&b"n\xFF\0"[..], 4));
+    /// # });
+    /// ```
+    pub fn into_parts(self) -> (S, TextDecoder, Bytes) {
+        (self.inner, *self.chunks.decoder(), self.chunks.into_rest())
+    }
 
     /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the text.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {

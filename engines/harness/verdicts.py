@@ -38,7 +38,7 @@ UPGRADES = {"streaming": {"websocket": "pass"}, "buffered": {"mode": "buffered",
 # JSON with an escape that is not accepted, and the kind, offset and length of the error.
 JSON_ERRORS = [
     (b'["\\uD83D"]', "UnpairedSurrogate", 2, 6),
-    (b'["\\n\\uDE00x"]', "UnpairedSurrogate", 4, 6),
+    (b'["\\n\\uDE00x"]', "UnpairedSurrogate", 4, 4),
     (b'["\\u00', "IncompleteEscape", 2, 4),
     ('["é\\u0000"]'.encode(), "OutsideSubset", 4, 6),
 ]

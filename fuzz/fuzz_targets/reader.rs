@@ -67,7 +67,9 @@ fn naive_lines(text: &str, max: usize, ends: bool) -> (Vec<Option<String>>, &str
     let (mut lines, mut partial) = (Vec::new(), "");
     for line in text.split_inclusive('\n') {
         let content = line.strip_suffix('\n').unwrap_or(line);
-        let content = content.strip_suffix('\r').unwrap_or(content);
+        // A CR at the end of the input belongs to the line. Before an error an LF may follow it.
+        let is_last = ends && !line.ends_with('\n');
+        let content = content.strip_suffix('\r').filter(|_| !is_last).unwrap_or(content);
         if content.len() > max {
             lines.push(None);
         } else if ends || line.ends_with('\n') {

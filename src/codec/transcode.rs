@@ -17,6 +17,11 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder, UnmappablePolicy}
 /// written is converted to the encoding of the peer. [`into_lines`](Self::into_lines) converts this codec into a codec
 /// for lines.
 ///
+/// All texts that are written are one stream. In ISO-2022-JP a text therefore starts in the character set that the one before
+/// it ended in: a peer that returned to ASCII between them would write two escape sequences in a row, which decoders reject
+/// (Encoding Standard §12.2). The stream returns to ASCII at the next ASCII character, such as a line break. A line of
+/// [`TranscodeLinesCodec`](super::TranscodeLinesCodec) starts and ends in ASCII.
+///
 /// An unfinished sequence, code unit or surrogate pair at the end of a read stays in the buffer: at most 7 bytes.
 /// `Framed::into_parts` therefore returns every byte that was not decoded.
 ///
@@ -164,8 +169,9 @@ impl TranscodeCodec {
         Ok((!text.is_empty()).then(|| text.into()))
     }
 
-    /// Appends a text in the encoding for writing. Returns the counters of the characters that a policy replaced.
-    pub(super) fn write(&self, text: &str, dst: &mut BytesMut) -> Result<Counters, CodecError> {
+    /// Appends a text in the encoding for writing. `ends` returns to ASCII after it. Returns the transcoder after the text,
+    /// for [`wrote`](Self::wrote), with the counters of the characters that a policy replaced.
+    pub(super) fn write(&self, text: &str, dst: &mut BytesMut, ends: bool) -> Result<Transcoder, CodecError> {
         let text = text.as_bytes();
         let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
         loop {
@@ -178,11 +184,12 @@ impl TranscodeCodec {
             read += progress.read;
             match progress.status {
                 Status::InputEmpty => {
-                    // ISO-2022-JP returns to ASCII, so that each text can be read alone.
-                    let mut end = [0; Transcoder::MIN_OUTPUT];
-                    let progress = writing.finish_into_slice(&mut end);
-                    dst.extend_from_slice(&end[..progress.written]);
-                    return Ok(writing.counters());
+                    if ends {
+                        let mut end = [0; Transcoder::MIN_OUTPUT];
+                        let progress = writing.finish_into_slice(&mut end);
+                        dst.extend_from_slice(&end[..progress.written]);
+                    }
+                    return Ok(writing);
                 }
                 Status::OutputFull => {}
                 Status::IllFormed(error) => {
@@ -193,6 +200,13 @@ impl TranscodeCodec {
                 }
             }
         }
+    }
+}
+
+impl TranscodeCodec {
+    /// Called after the text that [`write`](Self::write) appended stays in the output.
+    pub(super) const fn wrote(&mut self, written: &Transcoder) {
+        self.writing = self.writing.after(written);
     }
 }
 
@@ -227,6 +241,8 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
     type Error = CodecError;
 
     fn encode(&mut self, text: T, dst: &mut BytesMut) -> Result<(), CodecError> {
-        self.write(text.as_ref(), dst).map(drop)
+        let written = self.write(text.as_ref(), dst, false)?;
+        self.wrote(&written);
+        Ok(())
     }
 }

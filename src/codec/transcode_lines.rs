@@ -308,9 +308,9 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
             return Err(CodecError::EmbeddedTerminator { position });
         }
         let start = dst.len();
-        let replaced = self.codec.write(line, dst)?;
+        let written = self.codec.write(line, dst, true)?;
         let units = Units::of(self.codec.written());
-        if replaced.total() > 0
+        if written.counters().total() > 0
             && let Some(left) = units.embedded(self.ending, &dst[start..])
         {
             // A replacement is or contains a terminator. At the end of the output it is that of the last character, and
@@ -321,6 +321,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
             let position = if left == 0 { last } else { self.codec.first_replaced(line) };
             return Err(CodecError::EmbeddedTerminator { position: position.unwrap_or_default() });
         }
+        self.codec.wrote(&written);
         if self.ending == LineEnding::CrLf {
             units.write(b'\r', dst);
         }

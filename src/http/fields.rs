@@ -26,10 +26,8 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 /// The value must be well-formed UTF-8, and so must the text of an extended value, such as the `filename*` of
 /// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a charset,
 /// so these are checked too. Sections such as `filename*0*` and `filename*1*` are joined (RFC 2231 §3). The URIs of `Link`
-/// (RFC 8288 §3) are not checked.
-///
-/// `grpc-message` may have any value: a reader of gRPC does not fail on it, so that the status beside it is not lost ("gRPC
-/// over HTTP/2", Responses).
+/// (RFC 8288 §3) are not checked. Neither is `grpc-message`, whose readers "MUST NOT error or throw away the message" (gRPC over
+/// HTTP/2, "Status-Message"): without its field the client would lose the status of the call.
 ///
 /// # Errors
 ///

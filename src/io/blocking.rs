@@ -85,9 +85,8 @@ impl<R: Read> Utf8Reader<R> {
 
 impl<R> Utf8Reader<R> {
     /// Returns the lines of the text. A line longer than `max` bytes is an error. The limit applies to the text after a
-    /// policy was applied to it. As with [`BufRead::lines`], a line
-    /// ends with LF or CRLF, and the terminator is not returned. The last line needs no terminator. Unlike there, a CR at
-    /// the end of the input is not returned either.
+    /// policy was applied to it. As with [`BufRead::lines`], a line ends with LF or CRLF, and the terminator is not returned.
+    /// The last line needs no terminator, and a CR at the end of the input belongs to it.
     ///
     /// ```
     /// use utf8_codec::io::Utf8Reader;

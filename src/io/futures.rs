@@ -39,4 +39,4 @@ macro_rules! impl_read {
     };
 }
 
-impl_async_traits!(poll_close);
+impl_async_traits!(poll_close {});

@@ -59,14 +59,23 @@ impl<R> BoundedLines<R> {
         "The [`partial`](Self::partial) line is lost."
     );
 
-    /// Returns the line without its terminator.
+    /// Returns the line without its terminator, LF or CRLF. A CR at the end of the input is no terminator.
     fn take_line(&mut self) -> io::Result<String> {
         let mut line = core::mem::take(&mut self.line);
-        for end in *b"\n\r" {
-            line.pop_if(|last| *last == end);
+        if line.pop_if(|last| *last == b'\n').is_some() {
+            line.pop_if(|last| *last == b'\r');
         }
         self.lines = self.lines.wrapping_add(1);
         String::from_utf8(line).map_err(|_| not_text())
+    }
+}
+
+impl<R> BoundedLines<R> {
+    #[cold]
+    fn too_long(&mut self) -> io::Error {
+        self.line.clear();
+        self.lines = self.lines.wrapping_add(1);
+        LineTooLong { number: self.lines, limit: self.max }.into()
     }
 }
 
@@ -90,16 +99,18 @@ impl<R: BufRead> BoundedLines<R> {
             let room = self.max.saturating_add(1).saturating_sub(self.line.len()).max(1);
             if self.reader.by_ref().take(room as u64).read_until(b'\n', &mut self.line)? == 0 {
                 self.state = State::Done;
-                return if self.line.is_empty() { Ok(None) } else { self.take_line().map(Some) };
+                return match self.line.len() {
+                    0 => Ok(None),
+                    len if len > self.max => Err(self.too_long()),
+                    _ => self.take_line().map(Some),
+                };
             }
             if self.line.ends_with(b"\n") {
                 return self.take_line().map(Some);
             }
             if self.line.len() - usize::from(self.line.ends_with(b"\r")) > self.max {
-                self.line.clear();
-                self.lines = self.lines.wrapping_add(1);
                 self.state = State::Discard;
-                return Err(LineTooLong { number: self.lines, limit: self.max }.into());
+                return Err(self.too_long());
             }
         }
     }

@@ -38,9 +38,10 @@ pinned_accessor!(
 );
 
 /// Implements the traits whose methods are the same in tokio and in futures-io, except for the name of the method that
-/// ends a writer. `read` reads into a slice. `impl_read` implements `AsyncRead` with `poll_text`.
+/// ends a writer and for `is_write_vectored`, which only tokio has. `read` reads into a slice. `impl_read` implements
+/// `AsyncRead` with `poll_text`.
 macro_rules! impl_async_traits {
-    ($poll_end:ident) => {
+    ($poll_end:ident { $($is_write_vectored:tt)* }) => {
         /// Reads from `inner` into the buffer of `text`.
         fn fill<R: AsyncRead>(
             text: &mut impl ReadState,
@@ -68,9 +69,9 @@ macro_rules! impl_async_traits {
             Poll::Ready(Ok(()))
         }
 
-        impl_async_traits!(reader: Utf8Reader);
+        impl_async_traits!(reader: Utf8Reader, $poll_end { $($is_write_vectored)* });
         #[cfg(feature = "transcode")]
-        impl_async_traits!(reader: TranscodeReader);
+        impl_async_traits!(reader: TranscodeReader, $poll_end { $($is_write_vectored)* });
 
         impl_async_traits!(Utf8Writer, $poll_end);
         #[cfg(feature = "transcode")]
@@ -100,7 +101,7 @@ macro_rules! impl_async_traits {
             }
         }
     };
-    (reader: $reader:ident) => {
+    (reader: $reader:ident, $poll_end:ident { $($is_write_vectored:tt)* }) => {
         impl_read!($reader);
 
         impl<R: AsyncRead> AsyncBufRead for $reader<R> {
@@ -116,6 +117,31 @@ macro_rules! impl_async_traits {
             fn consume(self: Pin<&mut Self>, bytes: usize) {
                 self.project().text.consume(bytes);
             }
+        }
+
+        /// Writes to the inner stream, unchanged.
+        impl<W: AsyncWrite> AsyncWrite for $reader<W> {
+            fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+                self.project().inner.poll_write(cx, buf)
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bufs: &[io::IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                self.project().inner.poll_write_vectored(cx, bufs)
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.project().inner.poll_flush(cx)
+            }
+
+            fn $poll_end(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.project().inner.$poll_end(cx)
+            }
+
+            $($is_write_vectored)*
         }
     };
 }

@@ -14,7 +14,8 @@ pin_project! {
     /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
     /// `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
     /// `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
-    /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers.
+    /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers. `AsyncWrite` is passed through to the inner
+    /// stream unchanged, as by `BufReader`.
     ///
     /// It reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     ///
@@ -86,8 +87,32 @@ impl<R> Utf8Reader<R> {
         inner: R,
         "inner reader",
         "Bytes that are read from it directly are missing in the text.",
-        "Bytes that were read from it but not returned are lost."
+        "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
     );
+
+    /// Returns the inner reader, and the bytes that were read from it and not returned, for a protocol that switches to
+    /// binary data. An error in them was not reported, unless a call has returned it. If a part of a replacement was
+    /// returned, the rest of it is in the place of its bytes.
+    ///
+    /// ```
+    /// use std::io::{BufRead, Read};
+    /// use utf8_codec::io::Utf8Reader;
+    ///
+    /// let socket = (&b"SWITCH\n\xFF\xC3"[..]).chain(&b"\0rest"[..]);
+    /// let mut reader = Utf8Reader::new(socket);
+    /// let mut line = String::new();
+    /// reader.read_line(&mut line)?;
+    /// let (socket, read) = reader.into_parts();
+    /// let mut binary = Vec::new();
+    /// read.as_slice().chain(socket).read_to_end(&mut binary)?;
+    /// assert_eq!(binary, b"\xFF\xC3\0rest");
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub fn into_parts(self) -> (R, Vec<u8>) {
+        let Reading { decoder, input, short, .. } = self.text;
+        let bytes = [short.left(), decoder.pending(), input.as_slice()].concat();
+        (self.inner, bytes)
+    }
 }
 
 /// The state of a reader, for the traits of every runtime.

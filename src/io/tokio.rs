@@ -38,4 +38,8 @@ macro_rules! impl_read {
     };
 }
 
-impl_async_traits!(poll_shutdown);
+impl_async_traits!(poll_shutdown {
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+});

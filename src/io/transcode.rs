@@ -14,7 +14,8 @@ pin_project! {
     ///
     /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
     /// `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
-    /// `copy()` work as on any reader. It has a buffer, so neither it nor the inner reader needs a `BufReader`.
+    /// `copy()` work as on any reader. It has a buffer, so neither it nor the inner reader needs a `BufReader`. `AsyncWrite` is
+    /// passed through to the inner stream unchanged.
     ///
     /// ```
     /// use std::io::BufRead;

@@ -107,8 +107,8 @@ pub(super) struct Writing {
 #[derive(Clone, Copy, Debug)]
 struct Repair {
     text: ShortStr,
-    /// The bytes of the caller that the repair covers: at most 3 of the sequence, and the next one.
-    bytes: [u8; 4],
+    /// The bytes of the caller that the repair covers: a sequence or a character outside a subset, and the next byte.
+    bytes: [u8; 5],
     len: u8,
     /// The decoder after these bytes.
     after: TextDecoder,
@@ -116,7 +116,7 @@ struct Repair {
 
 impl Repair {
     fn new(text: ShortStr, covered: &[u8], after: TextDecoder) -> Option<Self> {
-        let mut bytes = [0; 4];
+        let mut bytes = [0; 5];
         bytes.get_mut(..covered.len())?.copy_from_slice(covered);
         Some(Self { text, bytes, len: covered.len() as u8, after })
     }

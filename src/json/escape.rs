@@ -18,28 +18,36 @@ pub(super) enum Escape {
     Unfinished,
 }
 
-/// Reads the escape at the start of `bytes`, which start with a backslash. It is known after [`MAX_LEN`] bytes.
+/// The second half of a pair is known at its second digit: `\uDC`.
+const SECOND_HALF_LEN: usize = 4;
+
+/// Reads the escape at the start of `bytes`, which start with a backslash. It is known after [`MAX_LEN`] bytes, and an error
+/// after the first byte that no escape has there. Only if `is_whole` is set, all digits of a second half belong to its error,
+/// for a policy that replaces them.
 #[inline]
-pub(super) fn read(bytes: &[u8], subset: Option<&Subset>) -> Escape {
+pub(super) fn read(bytes: &[u8], subset: Option<&Subset>, is_whole: bool) -> Escape {
     let first = match bytes {
         [_, b'u', ..] => match unit(bytes) {
             Unit::Value(first) => first,
-            Unit::Wrong(len) => return Escape::Wrong(ErrorKind::IncompleteEscape, len),
-            Unit::Unfinished => return Escape::Unfinished,
+            incomplete => return incomplete.escape(bytes, is_whole),
         },
         [_, b'\\', ..] => return Escape::Whole(2),
         [_, _, ..] => return Escape::Whole(1),
         _ => return Escape::Unfinished,
     };
+    let next = bytes.get(6..).unwrap_or_default();
     let (code_point, len) = match first {
-        0xD800..=0xDBFF => match unit(bytes.get(6..).unwrap_or_default()) {
+        0xD800..=0xDBFF => match unit(next) {
             Unit::Value(second @ 0xDC00..=0xDFFF) => {
                 (0x1_0000 + ((first & 0x3FF) << 10 | second & 0x3FF), MAX_LEN)
             }
-            Unit::Unfinished => return Escape::Unfinished,
-            Unit::Value(_) | Unit::Wrong(_) => return Escape::Wrong(ErrorKind::UnpairedSurrogate, 6),
+            Unit::Unfinished if may_start_second_half(next) => return Escape::Unfinished,
+            _ => return Escape::Wrong(ErrorKind::UnpairedSurrogate, 6),
         },
-        0xDC00..=0xDFFF => return Escape::Wrong(ErrorKind::UnpairedSurrogate, 6),
+        0xDC00..=0xDFFF => {
+            let len = if is_whole { 6 } else { SECOND_HALF_LEN };
+            return Escape::Wrong(ErrorKind::UnpairedSurrogate, len);
+        }
         _ => (first, 6),
     };
     match subset {
@@ -54,6 +62,27 @@ enum Unit {
     /// The length of the part before the byte that cannot be part of it.
     Wrong(usize),
     Unfinished,
+}
+
+impl Unit {
+    /// Returns the result for a `\u` that does not have four digits yet.
+    #[cold]
+    fn escape(self, bytes: &[u8], is_whole: bool) -> Escape {
+        let is_second_half = bytes.get(..SECOND_HALF_LEN).is_some_and(may_start_second_half);
+        match self {
+            Self::Wrong(SECOND_HALF_LEN..) | Self::Unfinished if is_second_half && !is_whole => {
+                Escape::Wrong(ErrorKind::UnpairedSurrogate, SECOND_HALF_LEN)
+            }
+            Self::Wrong(len) => Escape::Wrong(ErrorKind::IncompleteEscape, len),
+            _ => Escape::Unfinished,
+        }
+    }
+}
+
+/// Whether the digits of a `\u` that is not complete can be those of the second half of a pair.
+fn may_start_second_half(bytes: &[u8]) -> bool {
+    bytes.get(2).is_none_or(|digit| matches!(digit, b'd' | b'D'))
+        && bytes.get(3).is_none_or(|digit| matches!(digit, b'c'..=b'f' | b'C'..=b'F'))
 }
 
 #[inline]

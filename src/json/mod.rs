@@ -27,12 +27,14 @@
 //! an even place of a run of backslashes, followed by `u` and four hexadecimal digits. The errors are
 //!
 //! - [`UnpairedSurrogate`](crate::ErrorKind::UnpairedSurrogate): half of a surrogate pair without the other half next to
-//!   it,
+//!   it, in 6 bytes. A second half without a first is known at its second digit: under
+//!   [`EscapePolicy::Strict`] the error has these 4 bytes (`\uDC`), whatever follows,
 //! - [`OutsideSubset`](crate::ErrorKind::OutsideSubset): a character outside the
 //!   [subset](JsonStrings::with_subset), in 6 or, for a pair, 12 bytes,
 //! - [`IncompleteEscape`](crate::ErrorKind::IncompleteEscape): `\u` without four digits, and the digits that it has.
 //!
-//! The offset of the error is that of the backslash, and [`is_escaped`](crate::Utf8Error::is_escaped) is true. The grammar
+//! The first byte that no accepted escape has there is reported by the call that receives it: the `0` of `\uD83D\u0`, the
+//! second `D` of `\uDD`. The offset of the error is that of the backslash, and [`is_escaped`](crate::Utf8Error::is_escaped) is true. The grammar
 //! of JSON is not checked, so the same decoder reads JSON texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and
 //! event streams with data in JSON. `\b`, `\f` and the other escapes of two bytes are always accepted.
 //!

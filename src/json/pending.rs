@@ -74,7 +74,7 @@ impl Escapes {
     /// Reads the escape at the start of `bytes`.
     #[inline]
     pub(super) fn read(&self, bytes: &[u8]) -> Escape {
-        escape::read(bytes, self.strings.subset())
+        escape::read(bytes, self.strings.subset(), self.strings.escape_policy() != EscapePolicy::Strict)
     }
 
     /// Returns the length of the start of a text whose escapes all are accepted, as far as that is known without reading each.
@@ -127,7 +127,7 @@ impl Escapes {
         let text = match self.strings.escape_policy() {
             EscapePolicy::Strict => return TextPiece::IllFormed(error),
             EscapePolicy::Replace if kind == ErrorKind::IncompleteEscape => {
-                short("??????".get(..escape.len()).unwrap_or_default().as_bytes())
+                short("?????".get(..escape.len()).unwrap_or_default().as_bytes())
             }
             EscapePolicy::Replace => {
                 short(r"\uFFFD\uFFFD".get(..escape.len()).unwrap_or_default().as_bytes())

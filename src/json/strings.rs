@@ -61,7 +61,7 @@ choices! {
         #[default]
         Strict = "strict",
         /// Six bytes become `\uFFFD`, and the twelve bytes of a pair `\uFFFD\uFFFD`. Each byte of a `\u` without four digits
-        /// becomes `?`, because no escape is as short.
+        /// becomes `?`, because no escape is as short. An error is returned when the escape is complete.
         Replace = "replace",
         /// The escape is left as it is, and is reported.
         Keep = "keep",

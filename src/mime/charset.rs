@@ -25,10 +25,14 @@ impl CharsetText {
         Box::new(Self { transcoder: Transcoder::new(charset, Encoding::Utf8), pending: [0; 7] })
     }
 
-    /// Returns the decoder for a label of the Encoding Standard. UTF-16 has none: its text in mail may have a BOM of the
-    /// other byte order.
+    /// Returns the decoder for a label of the Encoding Standard, or for another name of an encoding. UTF-16 and UTF-32 have
+    /// none: their text in mail may have a BOM of the other byte order.
     pub(super) fn for_label(label: &[u8]) -> Option<Box<Self>> {
-        if labels::is_wide(label) { None } else { Encoding::for_label(label).map(Self::new) }
+        // What a label means on the web comes first: `latin1` is windows-1252 there, as in mail readers.
+        let named = || from_utf8(label).ok()?.trim_ascii().parse().ok();
+        let encoding = Encoding::for_label(label).or_else(named)?;
+        let is_wide = labels::is_wide(label) || is_wide(encoding);
+        (!is_wide).then(|| Self::new(encoding))
     }
 
     /// Returns a decoder of the same charset for another text.
@@ -88,6 +92,10 @@ impl CharsetText {
         let mut room = [0; ROOM];
         while !report(self.transcoder.finish_into_slice(&mut room), &room, &wire, each) {}
     }
+}
+
+const fn is_wide(encoding: Encoding) -> bool {
+    matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be)
 }
 
 /// Calls `each` with the text and the error of a step. Returns whether it was the last one.

@@ -152,7 +152,8 @@ impl MessageValidator {
     }
 
     /// Sets whether text in other charsets is checked: bodies, encoded words and percent-encoded parameters with a label of
-    /// [`Encoding::for_label`](crate::transcode::Encoding::for_label), except UTF-16. Such a part is [`PartKind::Text`], and
+    /// [`Encoding::for_label`](crate::transcode::Encoding::for_label) or another name that [`Encoding`](crate::transcode::Encoding) parses, such as `MS949`
+    /// or `ibm850`, except UTF-16 and UTF-32. Such a part is [`PartKind::Text`], and
     /// its offsets are those of the bytes in its charset. Without this setting it is [`PartKind::OtherText`]. Call it before
     /// the first byte.
     #[cfg(feature = "transcode")]

@@ -121,6 +121,21 @@ impl Policies {
         self.on_error.repair(bytes)
     }
 
+    /// Calls `put` with the parts of well-formed text, and with the replacement of each character outside the subset.
+    #[cfg(feature = "protobuf")]
+    pub(crate) fn put_within_subset(&mut self, text: &str, put: &mut impl FnMut(&str)) {
+        let mut rest = text;
+        while let Some((at, character)) = self.subset.and_then(|subset| subset.first_outside(rest)) {
+            let after = at + character.len_utf8();
+            let outside = rest.get(at..after).unwrap_or_default();
+            put(rest.get(..at).unwrap_or_default());
+            let error = Utf8Error::new(0, ErrorKind::OutsideSubset, outside.len() as u8);
+            put(&self.replace(error, outside.as_bytes()).unwrap_or(ShortStr::EMPTY));
+            rest = rest.get(after..).unwrap_or_default();
+        }
+        put(rest);
+    }
+
     /// Whether the error is one of the continuation bytes of a surrogate, which has three bytes.
     fn continues_surrogate(&mut self, error: Utf8Error) -> bool {
         if error.kind == ErrorKind::Surrogate && error.len == 1 {

@@ -56,10 +56,15 @@ pub(super) const MAX_LENGTH: usize = 64 << 20;
 
 const MAX_NESTING: usize = 100;
 
+/// The maximum number of an extension of a message with `message_set_wire_format`.
+const MAX_SET_NUMBER: u32 = i32::MAX as u32;
+
 /// What a field inherits from its file.
 #[derive(Clone, Copy)]
 struct Features {
     verifies: bool,
+    /// Whether Java verifies the strings, if others do not.
+    java_verifies: bool,
     is_delimited: bool,
 }
 
@@ -72,7 +77,20 @@ impl Features {
                 (4, Value::Varint(value)) => self.verifies = value == 2,
                 // `message_encoding`: LENGTH_PREFIXED is 1, DELIMITED is 2.
                 (5, Value::Varint(value)) => self.is_delimited = value == 2,
+                // `pb.java`, an extension.
+                (1001, Value::Bytes(java)) => self.apply_java(java)?,
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies a `pb.JavaFeatures`.
+    fn apply_java(&mut self, features: Slice<'_>) -> Result<(), Malformed> {
+        for field in features.fields() {
+            // `utf8_validation`: DEFAULT is 1, VERIFY is 2.
+            if let (2, Value::Varint(value)) = field? {
+                self.java_verifies = value == 2;
             }
         }
         Ok(())
@@ -141,9 +159,10 @@ impl<'b> Collector<'b> {
         }
         // EDITION_PROTO3 is 999, EDITION_2023 is 1000. Older compilers write only `syntax`.
         let verifies = syntax == "proto3" || edition >= 999;
-        let mut features = Features { verifies, is_delimited: false };
+        let mut features = Features { verifies, java_verifies: false, is_delimited: false };
         for field in file.fields() {
             if let (8, Value::Bytes(options)) = field? {
+                features.java_verifies |= is_set(options, 27)?; // `java_string_check_utf8`
                 features.apply_options(options, 50)?;
             }
         }
@@ -185,7 +204,8 @@ impl<'b> Collector<'b> {
                 (6, Value::Bytes(descriptor)) => {
                     self.fields.push(Field { descriptor, features, message: None });
                 }
-                (7, Value::Bytes(options)) if is_map_entry(options)? => {
+                // `map_entry`.
+                (7, Value::Bytes(options)) if is_set(options, 7)? => {
                     self.entries.insert(id);
                 }
                 _ => {}
@@ -264,7 +284,7 @@ impl Field<'_> {
         }
         let kind = match kind {
             0 => return Err(malformed(descriptor)),
-            9 if features.verifies => FieldKind::String,
+            9 if features.verifies || features.java_verifies => FieldKind::String,
             9 => FieldKind::UnverifiedString,
             10 => FieldKind::Group(resolve(tables, descriptor, type_name)?),
             11 => match resolve(tables, descriptor, type_name)? {
@@ -286,6 +306,10 @@ impl Field<'_> {
         match u32::try_from(number) {
             Ok(number @ 1..=super::MAX_FIELD_NUMBER) => {
                 Ok((message, (number, kind, name(descriptor)?.into())))
+            }
+            // An extension of a `MessageSet`, which is not a field on the wire.
+            Ok(number @ ..=MAX_SET_NUMBER) if number > 0 && self.message.is_none() => {
+                Ok((message, (number, FieldKind::Skipped, name(descriptor)?.into())))
             }
             _ => Err(malformed(descriptor)),
         }
@@ -315,13 +339,14 @@ fn name<'b>(descriptor: Slice<'b>) -> Result<&'b str, SchemaError> {
     if is_identifier && !name.is_empty() { Ok(name) } else { Err(malformed(descriptor)) }
 }
 
-/// Whether the `MessageOptions` are those of the entries of a map.
-fn is_map_entry(options: Slice<'_>) -> Result<bool, Malformed> {
-    let mut is_entry = false;
+/// Whether the field `number` of the options, a `bool`, is set.
+fn is_set(options: Slice<'_>, number: u32) -> Result<bool, Malformed> {
+    let mut is_set = false;
     for field in options.fields() {
-        if let (7, Value::Varint(value)) = field? {
-            is_entry = value != 0;
+        match field? {
+            (found, Value::Varint(value)) if found == number => is_set = value != 0,
+            _ => {}
         }
     }
-    Ok(is_entry)
+    Ok(is_set)
 }

@@ -17,9 +17,9 @@ pub enum ProtobufErrorKind {
     InvalidTag,
     /// A field that the schema knows as a string or message has another wire type.
     WireType,
-    /// A length is above 2^31 - 1, or a field does not end inside its message.
+    /// A length, also that of a message of gRPC, is above 2^31 - 1, or a field does not end inside its message.
     InvalidLength,
-    /// A varint of more than 10 bytes.
+    /// A varint of more than 10 bytes, or above 2^64 - 1.
     VarintTooLong,
     /// A group ends that did not start, or a message ends inside a group.
     UnpairedGroup,
@@ -104,8 +104,8 @@ impl ProtobufError {
         Self { offset, kind, len, path: path.numbers().collect(), names: path.to_string().into() }
     }
 
-    /// Returns the numbers of the fields from the outermost message to the field with the error. If the error is in a tag,
-    /// they end with the message around it.
+    /// Returns the numbers of the fields from the outermost message to the field with the error. If a tag is not that of a
+    /// field, as that of an unpaired group, they end with the message or group around it.
     pub fn path(&self) -> &[u32] {
         &self.path
     }

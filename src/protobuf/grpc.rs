@@ -9,7 +9,7 @@ use core::fmt;
 
 use super::edit::{Edit, Edits};
 use super::error::{ProtobufError, ProtobufErrorKind};
-use super::validator::StringValidator;
+use super::validator::{MAX_LENGTH, StringValidator};
 use crate::policy::Counters;
 #[cfg(feature = "http-rules")]
 use crate::text::TextDecoder;
@@ -175,6 +175,11 @@ impl GrpcValidator {
                 }
                 State::Prefix { read, flag, len } => {
                     let (read, len) = (read + 1, len << 8 | u32::from(chunk[at]));
+                    // The first of the 4 bytes shows that the length is above 2^31 - 1.
+                    if read == 2 && u64::from(len) << 24 > MAX_LENGTH {
+                        edits.pass_up_to(at);
+                        return Err(self.message.error(self.offset, ProtobufErrorKind::InvalidLength));
+                    }
                     at += 1;
                     let offset = self.offset + 1;
                     self.message.restart(offset, offset + u64::from(len));
@@ -258,20 +263,32 @@ impl GrpcValidator {
         if self.counters().total() == before {
             return Ok(Cow::Borrowed(body));
         }
-        let mut out = Vec::with_capacity(body.len());
-        let mut rest = body;
-        while let Some((&[flag, ref len @ ..], messages)) = rest.split_first_chunk::<5>() {
-            let (message, after) = messages.split_at(u32::from_be_bytes(*len) as usize);
-            let offset = (body.len() - messages.len()) as u64;
-            let repaired = match self.content(flag) {
-                Content::Message => self.message.rewrite(message, offset)?.into(),
-                Content::Text => self.message.rewrite_text(message, offset)?,
-                Content::Skipped => Cow::Borrowed(message),
+        // The output is allocated once: the lengths are measured first.
+        let mut lengths = Vec::new();
+        let mut len = 0;
+        let mut offset = 0;
+        for (flag, message) in Messages(body) {
+            offset += PREFIX as u64;
+            len += PREFIX;
+            len += match self.content(flag) {
+                Content::Message => self.message.measure(message, offset, &mut lengths)?,
+                Content::Text => self.message.rewrite_text(message, offset)?.len(),
+                Content::Skipped => message.len(),
             };
-            out.push(flag);
-            out.extend_from_slice(&(repaired.len() as u32).to_be_bytes());
-            out.extend_from_slice(&repaired);
-            rest = after;
+            offset += message.len() as u64;
+        }
+        let mut out = Vec::with_capacity(len);
+        let mut lengths = lengths.iter();
+        for (flag, message) in Messages(body) {
+            let start = out.len() + PREFIX;
+            out.extend_from_slice(&[flag, 0, 0, 0, 0]);
+            match self.content(flag) {
+                Content::Message => self.message.write(message, &mut lengths, &mut out),
+                Content::Text => out.extend_from_slice(&self.message.rewrite_text(message, 0)?),
+                Content::Skipped => out.extend_from_slice(message),
+            }
+            let len = (out.len() - start) as u32;
+            out[start - 4..start].copy_from_slice(&len.to_be_bytes());
         }
         Ok(out.into())
     }
@@ -316,6 +333,23 @@ enum Content {
     Text,
     /// It is not checked.
     Skipped,
+}
+
+/// The length of the flag and the length before a message.
+const PREFIX: usize = 5;
+
+/// The messages of a valid body, with their flags.
+struct Messages<'b>(&'b [u8]);
+
+impl<'b> Iterator for Messages<'b> {
+    type Item = (u8, &'b [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[flag, ref len @ ..], messages) = self.0.split_first_chunk::<PREFIX>()?;
+        let (message, rest) = messages.split_at_checked(u32::from_be_bytes(*len) as usize)?;
+        self.0 = rest;
+        Some((flag, message))
+    }
 }
 
 impl fmt::Debug for GrpcValidator {

@@ -42,7 +42,8 @@
 //! | field | checked |
 //! |---|---|
 //! | `string` of proto3, and of editions with `utf8_validation = VERIFY`, which is their default | yes |
-//! | `string` of proto2, and of editions with `utf8_validation = NONE` | [`UnverifiedStrings`] |
+//! | `string` of a file with `java_string_check_utf8`, and of editions with `features.(pb.java).utf8_validation = VERIFY`, which readers in Java reject | yes |
+//! | other `string` of proto2, and of editions with `utf8_validation = NONE` | [`UnverifiedStrings`] |
 //! | a field of a `oneof`, an element of a repeated field, a key or value of a map, an extension | as any other |
 //! | each occurrence of a field that occurs again, of which a reader keeps the last one or merges all | yes |
 //! | `bytes`, numbers, packed fields, fields that the schema does not know | no |
@@ -54,18 +55,19 @@
 //! # Errors
 //!
 //! [`ProtobufError`] has the offset, the kind and the path of the field. A message that cannot be parsed is an error under
-//! every policy. A reader may accept some of these messages: C++ and Python skip a field with another wire type.
+//! every policy, at the first byte that shows it. A reader may accept some of these messages: C++ and Python skip a field with
+//! another wire type, and drop the bits of a varint above the 64th, which prost and Go reject.
 //!
 //! # Limits
 //!
-//! A message is nested in at most 100 others, and a field is at most 2 GiB long. A descriptor set has at most 64 MiB,
+//! A message is nested in at most 100 others, and a message or field is at most 2 GiB long. A descriptor set has at most 64 MiB,
 //! and so have all full names in it.
 //!
 //! # Cost
 //!
 //! A string that is whole in its chunk is validated in place; other bytes of fields are not read. The state is 24 bytes for
 //! each level and the bytes of one unfinished character. Nothing is allocated but the levels and the path of an error.
-//! A repair of a whole message reads it twice, and holds its output twice and 24 bytes for each message around an error.
+//! A repair of a whole message reads it three times, and holds its output and at most 24 bytes for each message around an error.
 //!
 //! # Feature
 //!

@@ -56,8 +56,8 @@ pub struct StringValidator {
     failed: Option<ProtobufError>,
 }
 
-/// What happens to the strings whose encoding readers do not verify: those of proto2, and those with
-/// `utf8_validation = NONE`.
+/// What happens to the strings whose encoding no reader verifies: those of proto2, and those with
+/// `utf8_validation = NONE`, unless an option of their file or field says that Java verifies them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UnverifiedStrings {
@@ -86,7 +86,7 @@ enum State {
 const MAX_NESTING: usize = 100;
 
 /// The maximum length of a message: 2 GiB ("Encoding", "Size").
-const MAX_LENGTH: u64 = i32::MAX as u64;
+pub(super) const MAX_LENGTH: u64 = i32::MAX as u64;
 
 impl StringValidator {
     /// Creates a strict validator for messages of a type, given by its full name: `package.Message`.
@@ -288,12 +288,23 @@ impl StringValidator {
         position: &mut usize,
         edits: &mut Edits<'_, F>,
     ) -> Result<(), Stop> {
-        // The byte before `at` shows an error of a tag, a varint or a length.
+        // The byte before the position shows an error of a tag, a varint or a length.
         macro_rules! fail {
-            ($kind:ident) => {{
+            ($kind:expr) => {{
                 *position -= 1;
-                return Err(Stop::Malformed(ProtobufErrorKind::$kind));
+                return Err(Stop::Malformed($kind));
             }};
+        }
+        // Evaluates to the next varint, or continues if the chunk ends inside it.
+        macro_rules! varint {
+            ($bytes:expr, $ends_message:expr, $wrong:expr) => {
+                match self.varint.read($bytes, position, $wrong) {
+                    Ok(Some(value)) => value,
+                    Ok(None) if $ends_message => fail!(ProtobufErrorKind::InvalidLength),
+                    Ok(None) => continue,
+                    Err(kind) => fail!(kind),
+                }
+            };
         }
         loop {
             // Between fields, errors are not in one.
@@ -306,6 +317,7 @@ impl StringValidator {
             let left = end.wrapping_sub(base.wrapping_add(at as u64));
             let limit =
                 at + usize::try_from(left).map_or(chunk.len() - at, |left| left.min(chunk.len() - at));
+            let ends_here = left <= (chunk.len() - at) as u64;
             match self.state {
                 State::Tag if left == 0 && !self.varint.is_begun() => match self.frames.pop() {
                     None => return Ok(()),
@@ -317,15 +329,19 @@ impl StringValidator {
                 },
                 _ if at == chunk.len() => return Ok(()),
                 State::Tag => {
-                    let tag = match self.varint.read(&chunk[..limit], position) {
-                        Some(tag) => tag,
-                        None if self.varint.is_too_long() => fail!(VarintTooLong),
-                        None if left <= (chunk.len() - at) as u64 => fail!(InvalidLength),
-                        None => continue,
-                    };
-                    let Ok(number @ 1..=super::MAX_FIELD_NUMBER) = u32::try_from(tag >> 3) else {
-                        fail!(InvalidTag)
-                    };
+                    let group = self.frames.last().filter(|top| top.is_group).map(|top| top.field);
+                    let tag = varint!(&chunk[..limit], ends_here, |tag, bits, _| wrong_tag(tag, bits, group));
+                    let number = (tag >> 3) as u32;
+                    if number == 0 {
+                        fail!(ProtobufErrorKind::InvalidTag);
+                    }
+                    if tag & 7 == 4 {
+                        if group != Some(number) {
+                            fail!(ProtobufErrorKind::UnpairedGroup);
+                        }
+                        self.frames.pop();
+                        continue;
+                    }
                     self.field = number;
                     let kind = self.tables.kind(message, number);
                     self.state = match (tag & 7, kind) {
@@ -342,20 +358,12 @@ impl StringValidator {
                                 _ => MessageId::UNKNOWN,
                             };
                             if self.frames.len() == MAX_NESTING {
-                                fail!(TooDeep);
+                                fail!(ProtobufErrorKind::TooDeep);
                             }
                             self.frames.push(Frame { end, message, field: number, is_group: true });
                             State::Tag
                         }
-                        (4, _) => match self.frames.pop() {
-                            Some(frame) if frame.is_group && frame.field == number => State::Tag,
-                            frame => {
-                                self.frames.extend(frame);
-                                fail!(UnpairedGroup);
-                            }
-                        },
-                        (6 | 7, _) => fail!(InvalidTag),
-                        _ => fail!(WireType),
+                        _ => fail!(ProtobufErrorKind::WireType),
                     };
                     let needed = match self.state {
                         State::Tag => 0,
@@ -363,35 +371,28 @@ impl StringValidator {
                         _ => 1,
                     };
                     if needed > end.wrapping_sub(base.wrapping_add(*position as u64)) {
-                        fail!(InvalidLength);
+                        fail!(ProtobufErrorKind::InvalidLength);
                     }
                     if let State::Skip(len) = self.state {
                         self.skip(len, chunk, position);
                     }
                 }
-                State::Varint => match self.varint.read(&chunk[..limit], position) {
-                    Some(_) => self.state = State::Tag,
-                    None if self.varint.is_too_long() => fail!(VarintTooLong),
-                    None if left <= (chunk.len() - at) as u64 => fail!(InvalidLength),
-                    None => {}
-                },
+                State::Varint => {
+                    varint!(&chunk[..limit], ends_here, |_, _, _| None);
+                    self.state = State::Tag;
+                }
                 State::Length(kind) => {
-                    let len = match self.varint.read(&chunk[..limit], position) {
-                        Some(len) => len,
-                        None if self.varint.is_too_long() => fail!(VarintTooLong),
-                        None if left <= (chunk.len() - at) as u64 => fail!(InvalidLength),
-                        None => continue,
-                    };
+                    let len = varint!(&chunk[..limit], ends_here, |len, _, at| {
+                        let left = end.wrapping_sub(base.wrapping_add(at as u64));
+                        (len > left.min(MAX_LENGTH)).then_some(ProtobufErrorKind::InvalidLength)
+                    });
                     let at = *position;
                     let offset = base.wrapping_add(at as u64);
-                    if len > MAX_LENGTH || len > end.wrapping_sub(offset) {
-                        fail!(InvalidLength);
-                    }
                     self.state = match kind {
                         _ if len == 0 && !matches!(kind, FieldKind::Message(_)) => State::Tag,
                         FieldKind::Message(message) => {
                             if self.frames.len() == MAX_NESTING {
-                                fail!(TooDeep);
+                                fail!(ProtobufErrorKind::TooDeep);
                             }
                             let end = offset + len;
                             self.frames.push(Frame { end, message, field: self.field, is_group: false });
@@ -471,6 +472,21 @@ impl StringValidator {
             None => edits.hold(start + part.len() - held..start + part.len()),
         }
         Ok(())
+    }
+}
+
+/// Returns why a tag that starts with these bits is an error, if it is. `group` is the field of the group that may end.
+#[inline(always)]
+fn wrong_tag(tag: u64, bits: u32, group: Option<u32>) -> Option<ProtobufErrorKind> {
+    match tag & 7 {
+        6 | 7 => Some(ProtobufErrorKind::InvalidTag),
+        4 => {
+            let is_start = |field: u32| (u64::from(field << 3 | 4) ^ tag).trailing_zeros() >= bits;
+            (!group.is_some_and(is_start)).then_some(ProtobufErrorKind::UnpairedGroup)
+        }
+        // The field number would be above 2^29 - 1.
+        _ if tag > u64::from(u32::MAX) => Some(ProtobufErrorKind::InvalidTag),
+        _ => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! A varint in chunks.
 
+use super::error::ProtobufErrorKind;
+
 /// A varint that is not complete yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Varint {
@@ -7,40 +9,37 @@ pub(super) struct Varint {
     len: u8,
 }
 
-impl Varint {
-    /// Reads a varint from the position. Returns `None` if it is not complete: all bytes were read, or 10 of them.
-    #[inline(always)]
-    pub(super) fn read(&mut self, bytes: &[u8], position: &mut usize) -> Option<u64> {
-        match bytes.get(*position..) {
-            Some(&[byte @ ..0x80, ..]) if self.len == 0 => {
-                *position += 1;
-                Some(u64::from(byte))
-            }
-            Some(&[low, high @ ..0x80, ..]) if self.len == 0 => {
-                *position += 2;
-                Some(u64::from(low & 0x7F) | u64::from(high) << 7)
-            }
-            _ => self.read_on(bytes, position),
-        }
-    }
+/// The maximum length of a varint. The last byte of one has only the highest bit of the value.
+pub(super) const MAX_LEN: u8 = 10;
 
-    fn read_on(&mut self, bytes: &[u8], position: &mut usize) -> Option<u64> {
-        for &byte in &bytes[*position..] {
+impl Varint {
+    /// Reads a varint from the position. Returns `None` if it is not complete: all bytes were read.
+    ///
+    /// After each byte, `wrong` gets the bits so far, their number, and the position after the byte. An error is at the byte
+    /// before the position.
+    #[inline(always)]
+    pub(super) fn read(
+        &mut self,
+        bytes: &[u8],
+        position: &mut usize,
+        wrong: impl Fn(u64, u32, usize) -> Option<ProtobufErrorKind>,
+    ) -> Result<Option<u64>, ProtobufErrorKind> {
+        for &byte in bytes.get(*position..).unwrap_or_default() {
             *position += 1;
             self.value |= u64::from(byte & 0x7F) << (7 * self.len);
             self.len += 1;
-            if byte < 0x80 {
-                return Some(core::mem::take(self).value);
+            // As in prost and in Go, where C++ ignores the bits above the 64th.
+            if self.len == MAX_LEN && byte > 1 {
+                return Err(ProtobufErrorKind::VarintTooLong);
             }
-            if self.is_too_long() {
-                return None;
+            if let Some(kind) = wrong(self.value, 7 * u32::from(self.len), *position) {
+                return Err(kind);
+            }
+            if byte < 0x80 {
+                return Ok(Some(core::mem::take(self).value));
             }
         }
-        None
-    }
-
-    pub(super) const fn is_too_long(&self) -> bool {
-        self.len == 10
+        Ok(None)
     }
 
     /// Whether a byte was read and another one must follow.

@@ -1,5 +1,7 @@
 //! The fields of a complete serialized message: of a descriptor set, or of one that was validated.
 
+use super::varint::MAX_LEN;
+
 /// A slice of the message, and its position in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slice<'b> {
@@ -45,8 +47,16 @@ impl<'b> Slice<'b> {
     }
 
     pub(super) fn varint(&mut self) -> Result<u64, Malformed> {
-        let len = self.bytes.iter().take(10).position(|byte| *byte < 0x80).ok_or(Malformed(self.position))?;
-        let bytes = self.take(len as u64 + 1)?.bytes;
+        let len = self
+            .bytes
+            .iter()
+            .take(MAX_LEN.into())
+            .position(|byte| *byte < 0x80)
+            .ok_or(Malformed(self.position))?;
+        let Self { bytes, position } = self.take(len as u64 + 1)?;
+        if bytes.len() == usize::from(MAX_LEN) && !bytes.ends_with(&[1]) && !bytes.ends_with(&[0]) {
+            return Err(Malformed(position));
+        }
         Ok(bytes.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7F)))
     }
 }
@@ -74,7 +84,7 @@ impl<'b> Fields<'b> {
             _ => return Err(Malformed(start)),
         };
         match u32::try_from(tag >> 3) {
-            Ok(number @ 1..) => Ok((number, value)),
+            Ok(number @ 1..=super::MAX_FIELD_NUMBER) => Ok((number, value)),
             _ => Err(Malformed(start)),
         }
     }

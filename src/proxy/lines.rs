@@ -198,7 +198,8 @@ impl LineFilter {
         self.rejected.map_or(Ok(()), Err)
     }
 
-    /// Ends the stream. A last line without a terminator is forwarded if it is well-formed.
+    /// Ends the stream. A last line without a terminator is forwarded if it is well-formed. The filter can then be used for
+    /// another stream; the numbers of its lines and its offset continue.
     ///
     /// # Errors
     ///
@@ -406,8 +407,9 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         if !self.line.skipped && self.line.held.len() > self.max_length {
             self.reject(LineError::TooLong(self.max_length));
         }
+        let is_line = self.line.skipped || !self.line.held.is_empty();
         self.insert_held();
-        self.line.next(1);
+        self.line.next(u64::from(is_line));
         self.line.after_cr = false;
     }
 

@@ -192,6 +192,7 @@ impl Pump {
         W: AsyncWrite + Unpin,
     {
         let (read, ill_formed) = (self.flow.read, self.flow.ill_formed);
+        let mut discarded = 0;
         loop {
             self.state = match self.state {
                 State::Read => ready!(self.poll_read(cx, from, observer, may_read)),
@@ -206,7 +207,7 @@ impl Pump {
                 }
                 State::Shutdown => ready!(self.poll_shutdown(cx, to)),
                 State::Discard => {
-                    self.state = ready!(self.poll_discard(cx, from));
+                    (self.state, discarded) = ready!(self.poll_discard(cx, from));
                     break;
                 }
                 State::Done => return Poll::Pending,
@@ -214,7 +215,7 @@ impl Pump {
         }
         let cost =
             (self.flow.read - read) as usize + (self.flow.ill_formed - ill_formed) as usize * ERROR_COST;
-        Poll::Ready(cost.max(MIN_COST))
+        Poll::Ready((cost + discarded).max(MIN_COST))
     }
 
     /// Reads into a buffer. The buffer returns to the pool if there is nothing to read.
@@ -430,13 +431,18 @@ impl Pump {
         })
     }
 
-    fn poll_discard<R: AsyncRead + Unpin>(&mut self, cx: &mut Context<'_>, from: &mut R) -> Poll<State> {
+    /// Returns the next state, and the number of bytes that were read.
+    fn poll_discard<R: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &mut R,
+    ) -> Poll<(State, usize)> {
         Poll::Ready(match ready!(self.poll_into_buffer(cx, from)) {
-            Ok(0) => State::Done,
-            Ok(_) => State::Discard,
+            Ok(0) => (State::Done, 0),
+            Ok(read) => (State::Discard, read),
             Err(_) => {
                 self.broken = true;
-                State::Done
+                (State::Done, 0)
             }
         })
     }

@@ -51,7 +51,8 @@ pin_project! {
     ///
     /// Returns [`SseStreamError::Event`] for an error of the codec. The stream continues with the next event. Returns
     /// [`SseStreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after the
-    /// error, reading continues.
+    /// error, reading continues. If it ends after the error, the event that was cut off is discarded with its ID, also with
+    /// [`SseCodec::with_dispatch_at_end`].
     ///
     /// # Cancel safety
     ///
@@ -78,6 +79,8 @@ enum State {
     /// The buffer may hold an event or an error.
     Decode,
     Read,
+    /// Same as `Read`, but the inner stream has failed and has yielded nothing since.
+    Failed,
     /// The inner stream has ended, and the buffer may hold more events or errors.
     End,
     Done,
@@ -102,16 +105,23 @@ impl<S> SseStream<S> {
         &self.codec
     }
 
-    inner_accessors!(inner: S, "inner stream", "A chunk that is taken from it directly is missing in the events.");
+    inner_accessors!(
+        inner: S,
+        "inner stream",
+        "A chunk that is taken from it directly is missing in the events.",
+        "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
+    );
 
     /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the events.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
 
-    /// Returns the inner stream and the codec. Bytes that were read but not returned are lost.
-    pub fn into_parts(self) -> (S, SseCodec) {
-        (self.inner, self.codec)
+    /// Returns the inner stream, the codec, and the bytes that were read and not decoded: those after the last complete line,
+    /// or after the event that was returned last. An event that is not complete is lost, so do not read events from these
+    /// bytes with another codec.
+    pub fn into_parts(self) -> (S, SseCodec, Bytes) {
+        (self.inner, self.codec, self.buffer.freeze())
     }
 }
 
@@ -156,15 +166,21 @@ where
                     Ok(Some(event)) => return Poll::Ready(Some(Ok(event))),
                     Err(error) => return Poll::Ready(Some(Err(SseStreamError::Event(error)))),
                 },
-                State::Read => match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
-                    None => *this.state = State::End,
-                    Some(Err(error)) => return Poll::Ready(Some(Err(SseStreamError::Inner(error)))),
-                    Some(Ok(chunk)) => {
-                        read = chunk.len();
-                        append(this.buffer, chunk);
-                        *this.state = State::Decode;
+                State::Read | State::Failed => {
+                    match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
+                        None if *this.state == State::Failed => *this.state = State::Done,
+                        None => *this.state = State::End,
+                        Some(Err(error)) => {
+                            *this.state = State::Failed;
+                            return Poll::Ready(Some(Err(SseStreamError::Inner(error))));
+                        }
+                        Some(Ok(chunk)) => {
+                            read = chunk.len();
+                            append(this.buffer, chunk);
+                            *this.state = State::Decode;
+                        }
                     }
-                },
+                }
                 State::End => {
                     let event = this.codec.decode_eof(this.buffer).transpose();
                     if event.is_none() {

@@ -3,7 +3,11 @@
 use super::pieces::{TextPiece, TextPieces, repair};
 use crate::boundary::floor_boundary;
 use crate::decoder::Utf8Decoder;
+#[cfg(feature = "protobuf")]
+use crate::decoder::{Piece, from_utf8};
 use crate::error::{ErrorKind, Utf8Error};
+#[cfg(feature = "protobuf")]
+use crate::policy::ShortStr;
 use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
 use crate::subset::Subset;
 
@@ -180,6 +184,35 @@ impl TextDecoder {
     #[cfg(any(feature = "http-rules", feature = "protobuf"))]
     pub(crate) const fn has_subset(&self) -> bool {
         self.policies.subset.is_some()
+    }
+
+    /// Whether a whole string is ill-formed or has a character outside the subset.
+    #[cfg(feature = "protobuf")]
+    pub(crate) fn has_error(&self, text: &[u8]) -> bool {
+        let is_inside =
+            |text: &str| self.policies.subset.is_none_or(|subset| subset.first_outside(text).is_none());
+        !from_utf8(text).is_ok_and(is_inside)
+    }
+
+    /// Repairs a whole string that was decoded before: its errors are neither counted nor reported again. Calls `put` with
+    /// each part of the text. The policy for the BOM is not applied.
+    #[cfg(feature = "protobuf")]
+    pub(crate) fn repair_again(&self, text: &[u8], put: &mut impl FnMut(&str)) {
+        let (mut decoder, mut policies) = (Utf8Decoder::new(), self.policies);
+        let mut pieces = decoder.feed(text);
+        while let Some(piece) = pieces.next() {
+            match piece {
+                Piece::Text(text) => policies.put_within_subset(text, put),
+                Piece::Seam(character) => policies.put_within_subset(character.encode_utf8(&mut [0; 4]), put),
+                Piece::IllFormed(error) => {
+                    put(&policies.replace(error, pieces.rejected()).unwrap_or(ShortStr::EMPTY))
+                }
+            }
+        }
+        let end = decoder;
+        if let Err(error) = decoder.finish() {
+            put(&policies.replace(error, end.pending()).unwrap_or(ShortStr::EMPTY));
+        }
     }
 
     /// Whether the BOM policy is still to be applied.

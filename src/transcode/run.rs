@@ -283,11 +283,7 @@ impl Conversion {
     fn repair(&mut self, kind: ErrorKind, bytes: &[u8], room: &mut Room<'_>) -> Taken {
         let error = self.error(kind, bytes.len());
         match self.policies.repair(error, bytes) {
-            Err(error) => {
-                // The text after an error is another text.
-                self.is_after_high = false;
-                Taken::Error(error, bytes.len())
-            }
+            Err(error) => Taken::Error(error, bytes.len()),
             Ok(text) => {
                 self.is_after_high &= text.is_empty();
                 self.repair = Replacement::new(text);

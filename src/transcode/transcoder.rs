@@ -256,6 +256,13 @@ impl Transcoder {
         missing.map_or(Ok(()), Err)
     }
 
+    /// Continues the output of another transcoder with the same target. Everything else is that of this one.
+    #[cfg(feature = "codec")]
+    pub(crate) const fn after(mut self, before: &Self) -> Self {
+        self.conversion.target = before.conversion.target;
+        self
+    }
+
     /// Discards the bytes of an unfinished sequence as if they had not been fed. The caller still has them.
     #[cfg(feature = "codec")]
     pub(crate) fn give_back(&mut self) {

@@ -25,6 +25,8 @@ pub struct DotUnstuffer {
     offset: u64,
     state: State,
     bare: Option<u64>,
+    /// Whether the data has ended. `bare` is that of the data before.
+    has_ended: bool,
 }
 
 /// What the last bytes were.
@@ -44,7 +46,7 @@ enum State {
 impl DotUnstuffer {
     /// Creates an unstuffer at the start of the data.
     pub const fn new() -> Self {
-        Self { offset: 0, state: State::LineStart, bare: None }
+        Self { offset: 0, state: State::LineStart, bare: None, has_ended: false }
     }
 
     /// Removes the added dots from the next chunk. Calls `f` with each part of it that is text, never empty, and its offset
@@ -53,12 +55,15 @@ impl DotUnstuffer {
     /// At the end of the data, returns the number of bytes of the chunk up to it. The unstuffer can then be used for the
     /// next data; its offset continues. If the connection closes earlier, the data was cut off.
     pub fn feed_with(&mut self, chunk: &[u8], mut f: impl FnMut(u64, &[u8])) -> Option<usize> {
+        if !chunk.is_empty() && core::mem::take(&mut self.has_ended) {
+            self.bare = None;
+        }
         // The position after a dot at the start of a line.
         let mut after_dot: Option<usize> = match (self.state, chunk) {
             (_, []) => return None,
             (State::LineStart, [b'.', ..]) => Some(1),
             (State::Dot, _) => Some(0),
-            (State::DotCr, [b'\n', ..]) => return Some(self.take(&chunk[..1], State::LineStart, None)),
+            (State::DotCr, [b'\n', ..]) => return self.end(&chunk[..1], None),
             (State::DotCr, _) => {
                 f(self.offset.wrapping_sub(1), b"\r");
                 None
@@ -79,7 +84,7 @@ impl DotUnstuffer {
                 start = after;
                 match chunk[after..] {
                     [b'\r', b'\n', ..] => {
-                        return Some(self.take(&chunk[..after + 2], State::LineStart, bare_lf));
+                        return self.end(&chunk[..after + 2], bare_lf);
                     }
                     [b'\r'] => {
                         start = chunk.len();
@@ -106,9 +111,15 @@ impl DotUnstuffer {
         None
     }
 
-    /// Records the state after these bytes. Returns their number. `bare_lf` is the first LF among them that is not part of
-    /// a line break.
-    fn take(&mut self, bytes: &[u8], state: State, bare_lf: Option<usize>) -> usize {
+    /// Ends the data after these bytes. Returns their number.
+    fn end(&mut self, bytes: &[u8], bare_lf: Option<usize>) -> Option<usize> {
+        self.take(bytes, State::LineStart, bare_lf);
+        self.has_ended = true;
+        Some(bytes.len())
+    }
+
+    /// Records the state after these bytes. `bare_lf` is the first LF among them that is not part of a line break.
+    fn take(&mut self, bytes: &[u8], state: State, bare_lf: Option<usize>) {
         if self.bare.is_none() {
             let is_bare = |next: Option<&u8>| next.is_some_and(|&next| next != b'\n');
             let mut positions = Positions::START;
@@ -123,11 +134,11 @@ impl DotUnstuffer {
         }
         self.offset = self.offset.wrapping_add(bytes.len() as u64);
         self.state = state;
-        bytes.len()
     }
 
-    /// Returns the offset of the first CR without an LF after it or LF without a CR before it. A server that forwards the
-    /// text should reject the message.
+    /// Returns the offset of the first CR without an LF after it or LF without a CR before it, in the data that is being read
+    /// or that has just ended: the first byte of the next data resets it. A server that forwards the text should reject the
+    /// message.
     pub const fn first_bare_break(&self) -> Option<u64> {
         self.bare
     }

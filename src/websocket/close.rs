@@ -93,3 +93,8 @@ impl fmt::Debug for CloseFrame {
 pub(super) const fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
+
+/// Whether a code that may be sent has this first byte.
+pub(super) const fn may_start(first: u8) -> bool {
+    matches!(first, 0x03 | 0x0B..=0x13)
+}

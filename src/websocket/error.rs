@@ -11,8 +11,8 @@ use crate::error::Utf8Error;
 #[non_exhaustive]
 pub struct FrameError {
     /// The offset on the wire, counted from the first frame, of the byte that no frame has there. For ill-formed text
-    /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a limit it is the
-    /// second byte of the header, for a truncated stream its length.
+    /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a close code it is the
+    /// first byte of the code, for a limit the second byte of the header, for a truncated stream its length.
     pub offset: u64,
     /// The offset in the message: the number of bytes of its payload before the error. It is 0 between messages.
     pub message_offset: u64,
@@ -44,8 +44,9 @@ pub enum FrameErrorKind {
     UnfinishedMessage,
     /// A close frame with 1 byte: a code has 2.
     CloseWithoutCode,
-    /// The code of a close frame is one that is not sent (RFC 6455 §7.4).
-    CloseCode(u16),
+    /// The code of a close frame is one that is not sent (RFC 6455 §7.4). `None` if it has a first byte that starts no code
+    /// which is sent: the second byte is not awaited then.
+    CloseCode(Option<u16>),
     /// The reason of a close frame is ill-formed. The offset of this error is that in the reason.
     Reason(Utf8Error),
     /// The text of a message is ill-formed. The offset of this error is that in the message.
@@ -91,7 +92,8 @@ impl fmt::Display for FrameErrorKind {
             Self::UnexpectedContinuation => "continuation outside a message",
             Self::UnfinishedMessage => "new message inside a message",
             Self::CloseWithoutCode => "close frame of 1 byte",
-            Self::CloseCode(code) => return write!(f, "invalid close code {code}"),
+            Self::CloseCode(Some(code)) => return write!(f, "invalid close code {code}"),
+            Self::CloseCode(None) => "invalid first byte of a close code",
             Self::Reason(error) => return write!(f, "close reason: {error}"),
             Self::Text(error) => return error.fmt(f),
             Self::FrameTooLong(limit) => return write!(f, "frame longer than {limit} bytes"),

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::close::may_be_sent;
+use super::close::{may_be_sent, may_start};
 use super::error::{FrameError, FrameErrorKind};
 use super::header::{Context, FrameHeader, MAX_CONTROL, MAX_HEADER, Opcode, Sender};
 use crate::decoder::Utf8Decoder;
@@ -301,8 +301,10 @@ impl Frames {
         *before = len;
         let is_whole = len as u64 == header.len;
         let judged = match bytes[..len] {
-            [high, low, ..] if !may_be_sent(u16::from_be_bytes([high, low])) => {
-                Err((0, FrameErrorKind::CloseCode(u16::from_be_bytes([high, low]))))
+            [first, ..] if !may_start(first) => Err((0, FrameErrorKind::CloseCode(None))),
+            [first, second, ..] if !may_be_sent(u16::from_be_bytes([first, second])) => {
+                let code = u16::from_be_bytes([first, second]);
+                Err((0, FrameErrorKind::CloseCode(Some(code))))
             }
             ref payload => reason
                 .validate(payload.get(read..).unwrap_or_default())

@@ -23,6 +23,9 @@ impl CompressionPolicy {
     /// Edits the value of a field `Sec-WebSocket-Extensions`, in the request and in the response. Returns `None` if nothing
     /// is left of it: remove the field. If the message has several fields, edit each.
     ///
+    /// An element with a quoted string that has no end is removed with the rest of the value: recipients differ in where it
+    /// ends.
+    ///
     /// ```
     /// use utf8_codec::websocket::CompressionPolicy;
     ///
@@ -33,8 +36,7 @@ impl CompressionPolicy {
     /// ```
     pub fn edit(self, extensions: &str) -> Option<String> {
         let mut kept = String::new();
-        for extension in elements(extensions).filter(|extension| self == Self::Pass && is_deflate(extension))
-        {
+        for extension in self.passed(extensions) {
             if !kept.is_empty() {
                 kept.push_str(", ");
             }
@@ -45,7 +47,13 @@ impl CompressionPolicy {
 
     /// Whether compressed messages pass, if `extensions` is the value that the server returned in the handshake.
     pub fn passes(self, extensions: &str) -> bool {
-        self == Self::Pass && elements(extensions).any(is_deflate)
+        self.passed(extensions).next().is_some()
+    }
+
+    /// Returns the elements that pass.
+    fn passed(self, extensions: &str) -> impl Iterator<Item = &str> {
+        let is_passed = move |extension: &&str| self == Self::Pass && is_deflate(extension);
+        elements(extensions).filter(is_passed).filter(|extension| !has_open_quote(extension))
     }
 }
 
@@ -54,18 +62,38 @@ fn is_deflate(extension: &str) -> bool {
     name.trim_ascii().eq_ignore_ascii_case(DEFLATE)
 }
 
-/// Splits a list at its commas that are not inside a quoted string.
-fn elements(list: &str) -> impl Iterator<Item = &str> {
-    let (mut is_quoted, mut is_escaped) = (false, false);
-    list.split(move |character| {
-        let escaped = core::mem::take(&mut is_escaped);
+/// The position in a list with quoted strings (RFC 9110 §5.6.4).
+#[derive(Clone, Copy, Debug, Default)]
+struct Quotes {
+    is_quoted: bool,
+    is_escaped: bool,
+}
+
+impl Quotes {
+    /// Moves after a character.
+    fn advance(&mut self, character: char) {
+        let is_escaped = core::mem::take(&mut self.is_escaped);
         match character {
-            '\\' if is_quoted => is_escaped = !escaped,
-            '"' if !escaped => is_quoted = !is_quoted,
-            ',' => return !is_quoted,
+            '\\' if self.is_quoted => self.is_escaped = !is_escaped,
+            '"' if !is_escaped => self.is_quoted = !self.is_quoted,
             _ => {}
         }
-        false
+    }
+}
+
+/// Whether an element ends inside a quoted string.
+fn has_open_quote(extension: &str) -> bool {
+    let mut quotes = Quotes::default();
+    extension.chars().for_each(|character| quotes.advance(character));
+    quotes.is_quoted
+}
+
+/// Splits a list at its commas that are not inside a quoted string.
+fn elements(list: &str) -> impl Iterator<Item = &str> {
+    let mut quotes = Quotes::default();
+    list.split(move |character| {
+        quotes.advance(character);
+        character == ',' && !quotes.is_quoted
     })
     .map(str::trim_ascii)
 }
@@ -84,6 +112,10 @@ mod tests {
             ("permessage-deflate-2, x-webkit-deflate-frame", None),
             ("", None),
             (",, ,", None),
+            ("permessage-deflate, x; a=\"b, permessage-deflate", Some("permessage-deflate")),
+            ("permessage-deflate; a=b\", x-mux", None),
+            ("permessage-deflate; a=\"b\\\", x-mux", None),
+            ("x; a=\"b\", permessage-deflate", Some("permessage-deflate")),
         ] {
             assert_eq!(CompressionPolicy::Pass.edit(value).as_deref(), kept, "{value}");
             assert_eq!(CompressionPolicy::Pass.passes(value), kept.is_some(), "{value}");

@@ -32,7 +32,7 @@
 //!
 //! A header is an error at its first byte that no frame has there: reserved bits and opcodes, the mask, the length, a
 //! fragmented or long control frame, a continuation without a message. Text is an error at its first byte that is part of
-//! no character, even if the rest of the frame has not arrived. So is the reason of a close frame. An error ends the
+//! no character, even if the rest of the frame has not arrived. So are the code and the reason of a close frame. An error ends the
 //! connection, and [`FrameError::close_code`] is the code: 1002, 1007 or 1009.
 //!
 //! # Limits

@@ -107,9 +107,9 @@ impl FrameReader {
 
     /// Reads the next chunk. The mask is removed in the chunk, and text and data are borrowed from it.
     ///
-    /// The chunk is read as the iterator advances. Advance it to its end: what is left of the chunk is lost with it. After
-    /// an error all further items are the same error.
-    #[must_use = "the chunk is only read as the iterator advances"]
+    /// The chunk is read as the iterator advances, and the rest of it when the iterator is dropped: the events of that rest
+    /// are lost. An error is the last item, and the only item of every later call, also if it was in that rest.
+    #[must_use = "the events of the chunk are lost if the iterator is dropped"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c mut [u8]) -> Events<'r, 'c> {
         Events { reader: self, rest: chunk, data: None, text: &[], is_whole: false, is_over: false }
     }
@@ -319,3 +319,10 @@ impl<'c> Iterator for Events<'_, 'c> {
 }
 
 impl FusedIterator for Events<'_, '_> {}
+
+impl Drop for Events<'_, '_> {
+    /// Reads the rest of the chunk, so that the next one continues the stream.
+    fn drop(&mut self) {
+        while self.next().is_some() {}
+    }
+}

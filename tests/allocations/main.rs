@@ -18,6 +18,8 @@ mod bodies;
 mod bounds;
 #[cfg(feature = "proxy")]
 mod filter;
+#[cfg(feature = "protobuf")]
+mod repair;
 #[cfg(feature = "alloc")]
 mod text;
 

@@ -9,7 +9,7 @@ use utf8_codec::transcode::{Encoding, Switches};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
 
 use crate::support::encodings::{OWN, encoded};
-use crate::support::every_partition;
+use crate::support::{Rng, every_partition};
 
 type Reported = (u64, ErrorKind, Vec<u8>);
 
@@ -231,4 +231,82 @@ async fn utf8_reader_reads_the_output_of_a_transcode_codec() {
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::UnpairedSurrogate, 2));
         assert_eq!(error.to_string(), "ill-formed UTF-16BE at byte 4 (UnpairedSurrogate, 2 bytes)");
     }
+}
+
+#[test]
+fn texts_are_read_as_they_were_written_in_any_grouping() {
+    // Of each encoding at least one of these scripts.
+    const WORDS: [&str; 12] = [
+        "",
+        "a",
+        "\n",
+        "\u{4E9C}",
+        "\u{3042}",
+        "\u{FF71}",
+        "\u{A5}",
+        "\u{E9}",
+        "\u{431}",
+        "\u{3B1}",
+        "\u{5D0}",
+        "\u{1F4A9}",
+    ];
+    let mut rng = Rng::new(2022);
+    for &encoding in Encoding::ALL {
+        // Characters that the encoders of the Encoding Standard write as another one (§12).
+        let changed = match encoding.name() {
+            "euc-jp" | "shift_jis" => "\u{A5}",
+            "iso-2022-jp" => "\u{FF71}",
+            _ => "-",
+        };
+        let words: Vec<_> = WORDS.into_iter().filter(|word| *word != changed).collect();
+        let (mut texts, mut longest) = (0, 0);
+        for _ in 0..100 {
+            let (mut codec, mut wire) = (TranscodeCodec::new(encoding), BytesMut::new());
+            let (mut expected, mut lines) = (String::new(), String::new());
+            let (mut line_codec, mut line_wire) =
+                (TranscodeCodec::new(encoding).into_lines(), BytesMut::new());
+            for _ in 0..8 {
+                let text: String = (0..rng.below(4)).map(|_| rng.pick(&words)).collect();
+                let before = wire.len();
+                // A text with a character that the encoding does not have is not written, and changes nothing.
+                match codec.encode(&text, &mut wire) {
+                    Ok(()) => expected.push_str(&text),
+                    Err(_) => assert_eq!(wire.len(), before),
+                }
+                if line_codec.encode(&text, &mut line_wire).is_ok() {
+                    lines.push_str(&text);
+                    lines.push('\n');
+                }
+                texts += 1;
+            }
+            longest = longest.max(expected.len());
+            let (mut decoded, mut reader) = (String::new(), TranscodeCodec::new(encoding));
+            while let Some(text) = reader.decode_eof(&mut wire).expect("what was written") {
+                decoded.push_str(&text);
+            }
+            assert_eq!(decoded, expected, "{encoding}");
+            let (mut decoded, mut reader) = (String::new(), TranscodeCodec::new(encoding).into_lines());
+            while let Some(line) = reader.decode_eof(&mut line_wire).expect("what was written") {
+                decoded.push_str(&line);
+                decoded.push('\n');
+            }
+            assert_eq!(decoded, lines, "{encoding}");
+        }
+        assert!(texts == 800 && longest > 1, "{encoding}");
+    }
+}
+
+#[cfg(feature = "encoding_rs")]
+#[test]
+fn a_stream_of_texts_has_no_escape_sequence_after_another() {
+    let (mut codec, mut wire) = (TranscodeCodec::new(Encoding::Iso2022Jp), BytesMut::new());
+    for text in ["\u{4E9C}", "", "\u{3042}", "a"] {
+        codec.encode(text, &mut wire).unwrap();
+    }
+    assert_eq!(wire, &b"\x1B$B\x30\x21\x24\x22\x1B(Ba"[..]);
+    // A rejected line leaves the state as it was.
+    let (mut lines, mut wire) = (codec.into_lines(), BytesMut::new());
+    assert!(lines.encode("\u{4E9C}\n", &mut wire).is_err() && wire.is_empty());
+    lines.encode("\u{4E9C}", &mut wire).unwrap();
+    assert_eq!(wire, &b"\x1B$B\x30\x21\x1B(B\n"[..]);
 }

@@ -368,3 +368,50 @@ async fn no_text_is_lost_when_select_drops_a_read_at_any_await_point() {
         assert_eq!(got, ["eins", "zw\u{F6}lf", "\u{1F980}"]);
     }
 }
+
+#[test]
+fn writes_pass_through_to_the_inner_stream() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    block_on(async {
+        let (near, mut far) = tokio::io::duplex(64);
+        let mut reader = Utf8Reader::new(near);
+        assert!(tokio::io::AsyncWrite::is_write_vectored(&reader));
+        reader.write_all(b"\xFF\0").await.unwrap();
+        let written = reader.write_vectored(&[io::IoSlice::new(b"a"), io::IoSlice::new(b"b")]).await.unwrap();
+        assert_eq!(written, 2);
+        reader.shutdown().await.unwrap();
+        let mut read = Vec::new();
+        far.read_to_end(&mut read).await.unwrap();
+        assert_eq!(read, b"\xFF\0ab");
+    });
+    block_on(async {
+        use futures::io::AsyncWriteExt;
+
+        let mut reader = Utf8Reader::new(futures::io::AllowStdIo::new(io::Cursor::new(Vec::new())));
+        AsyncWriteExt::write_all(&mut reader, b"\xFF").await.unwrap();
+        AsyncWriteExt::close(&mut reader).await.unwrap();
+        assert_eq!(reader.into_inner().into_inner().into_inner(), b"\xFF");
+    });
+}
+
+/// A line, then binary data: for every partition no byte is lost, neither of those that were read nor of the others.
+#[test]
+fn the_parts_have_every_byte_that_was_not_returned() {
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt};
+
+    let input = b"gr\xC3\xBC\n\xFF\xC3\xA9\xE2\x82";
+    crate::support::every_partition(input, |chunks| {
+        block_on(async {
+            let mut socket = tokio_test::io::Builder::new();
+            chunks.iter().for_each(|chunk| _ = socket.read(chunk));
+            let mut reader = Utf8Reader::new(socket.build());
+            let mut line = String::new();
+            reader.read_line(&mut line).await.unwrap();
+            assert_eq!(line, "gr\u{FC}\n");
+            let (mut inner, mut rest) = reader.into_parts();
+            inner.read_to_end(&mut rest).await.unwrap();
+            assert_eq!(rest, input[5..], "{chunks:02X?}");
+        });
+    });
+}

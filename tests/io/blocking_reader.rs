@@ -295,16 +295,17 @@ fn collect<R: BufRead>(lines: BoundedLines<R>, max: usize) -> Lines {
 #[test]
 fn a_line_above_the_limit_is_reported_once_for_every_partition() {
     let ok = |line: &str| Ok(line.to_owned());
-    let cases: [(&[u8], usize, Lines); 12] = [
+    let cases: [(&[u8], usize, Lines); 13] = [
         (b"abc\nd", 3, vec![ok("abc"), ok("d")]),
-        (b"abc\r\nd\r", 3, vec![ok("abc"), ok("d")]),
+        (b"abc\r\nd\r", 3, vec![ok("abc"), ok("d\r")]),
+        (b"abc\r\nabc\r", 3, vec![ok("abc"), Err(2)]),
         (b"abcd\nd\n", 3, vec![Err(1), ok("d")]),
         (b"ab\ncdefg\nh", 3, vec![ok("ab"), Err(2), ok("h")]),
         (b"abc\rd\ne", 3, vec![Err(1), ok("e")]),
         (b"abc\r\r\n", 3, vec![Err(1)]),
         (b"abcdef", 3, vec![Err(1)]),
         (b"abcdef\n", 0, vec![Err(1)]),
-        (b"\n\r\n\r", 0, vec![ok(""), ok(""), ok("")]),
+        (b"\n\r\n\r", 0, vec![ok(""), ok(""), Err(3)]),
         (b"", 0, vec![]),
         ("\u{20AC}\n\u{20AC}".as_bytes(), 2, vec![Err(1), Err(2)]),
         ("\u{20AC}\n\u{1F980}".as_bytes(), 4, vec![ok("\u{20AC}"), ok("\u{1F980}")]),

@@ -62,6 +62,43 @@ const MAIL: &[u8] = b"Subject: =?gb2312?B?xOO6ww==?= =?shift_jis?Q?=83e=FD?=\r\n
     --b--\r\n";
 
 #[test]
+fn a_charset_has_every_name_that_is_parsed() {
+    // The name, the bytes of text, its number of characters, and bytes that are an error.
+    for (name, text, characters, wrong) in [
+        ("MS949", &b"\xB0\xA1"[..], 1, Some(&b"\xFF"[..])),
+        ("cp949", b"\xB0\xA1", 1, Some(b"\xFF")),
+        ("cp936", b"\xB0\xA1", 1, Some(b"\xFF")),
+        ("windows-936", b"\xB0\xA1", 1, Some(b"\xFF")),
+        ("CP950", b"\xA4\xA4", 1, Some(b"\xFF")),
+        ("cp932", b"\x82\xA0", 1, Some(b"\xFD")),
+        ("ibm850", b"T\x82cnica", 7, None),
+        ("cp-850", b"T\x82cnica", 7, None),
+        ("cp437", b"\x82", 1, None),
+    ] {
+        let message = |text: &[u8]| {
+            [format!("Content-Type: text/plain; charset={name}\r\n\r\n").as_bytes(), text].concat()
+        };
+        let checked = MessageValidator::new().with_other_charsets(true);
+        let verdict = validate_with(&checked, &message(text));
+        let part = &verdict.parts[0];
+        assert_eq!((part.kind, part.characters), (PartKind::Text, Some(characters)), "{name}");
+        assert!(verdict.is_ok(), "{name}");
+        if let Some(wrong) = wrong {
+            assert!(!validate_with(&checked, &message(wrong)).is_ok(), "{name}");
+            let word = ["Subject: =?".as_bytes(), name.as_bytes(), b"?Q?=FF=FD?=\r\n\r\n"].concat();
+            assert!(!validate_with(&checked, &word).is_ok(), "{name}");
+        }
+        assert!(validate(message(wrong.unwrap_or(text))).is_ok(), "{name}");
+    }
+    // Without a byte order, and what is no encoding at all.
+    for name in ["utf16", "ucs2le", "utf-32le", "UCS4", "klingon"] {
+        let message = format!("Content-Type: text/plain; charset={name}\r\n\r\nx");
+        let verdict = validate_with(&MessageValidator::new().with_other_charsets(true), message.as_bytes());
+        assert_eq!(verdict.parts[0].kind, PartKind::OtherText, "{name}");
+    }
+}
+
+#[test]
 fn other_charsets_are_checked_on_request() {
     assert!(validate(MAIL).is_ok());
     let verdict = validate_with(&MessageValidator::new().with_other_charsets(true), MAIL);

@@ -66,6 +66,9 @@ fn the_length_of_a_message_is_its_end() {
         (b"\0\0\0\0\x02\x0A\x01", Some((6, InvalidLength))), // a string after the end
         (b"\0\0\0\0\x02\x12\x80", Some((6, InvalidLength))), // an unfinished length
         (b"\0\0\0\0\x01\x23", Some((6, UnpairedGroup))),
+        (b"\0\x7F\xFF\xFF\xFF\x68\0", Some((7, Truncated))), // 2^31 - 1
+        (b"\0\x80", Some((1, InvalidLength))),
+        (b"\0\xFF\xFF\xFF\xFF\x68\0", Some((1, InvalidLength))),
         (b"\0\0\0\0\x03\x0A\x01\xFF", Some((7, Text(ErrorKind::InvalidLead)))),
         (b"\0\0\0\0\x03\x0A\x01", Some((7, Truncated))),
         (b"\0\0\0\0\x03", Some((5, Truncated))),

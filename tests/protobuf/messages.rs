@@ -111,6 +111,10 @@ fn varints_have_at_most_ten_bytes() {
         (padded(0x8A, 8, 0), Some((10, ProtobufErrorKind::Truncated))), // the tag of `s` in 10 bytes, without its length
         (padded(0x8A, 9, 0), Some((9, ProtobufErrorKind::VarintTooLong))),
         (padded(0x10, 9, 1), None), // a value of field 2
+        (padded(0x10, 9, 2), Some((10, ProtobufErrorKind::VarintTooLong))), // 2^64
+        (padded(0x10, 9, 0x7F), Some((10, ProtobufErrorKind::VarintTooLong))),
+        (padded(0x8A, 8, 2), Some((9, ProtobufErrorKind::VarintTooLong))),
+        (padded(0x0A, 9, 2), Some((10, ProtobufErrorKind::VarintTooLong))), // a length
         (padded(0x10, 10, 1), Some((10, ProtobufErrorKind::VarintTooLong))),
         (b"\x0A\xFF\xFF\xFF\xFF\x07".to_vec(), Some((6, ProtobufErrorKind::Truncated))), // 2^31 - 1
         (b"\x0A\x80\x80\x80\x80\x08".to_vec(), Some((5, ProtobufErrorKind::InvalidLength))), // 2^31
@@ -118,6 +122,34 @@ fn varints_have_at_most_ten_bytes() {
         (b"\x80\x80\x80\x80\x10\0".to_vec(), Some((4, ProtobufErrorKind::InvalidTag))),
     ] {
         assert_eq!(validate(&input).map(|error| (error.offset, error.kind)), expected, "{input:02X?}");
+    }
+}
+
+#[test]
+fn a_message_is_an_error_at_the_first_byte_that_shows_it() {
+    use ProtobufErrorKind::*;
+    let in_group = b"\x83\x01"; // field 16
+    for (start, shown, kind, path) in [
+        (&b""[..], 0x86, InvalidTag, &[][..]), // wire type 6, the first of several bytes
+        (b"", 0xFF, InvalidTag, &[]),
+        (b"", 0x8C, UnpairedGroup, &[]), // the end of a group where none is open
+        (b"", 0x0C, UnpairedGroup, &[]),
+        (in_group, 0x8C, UnpairedGroup, &[16]), // another field
+        (in_group, 0x0C, UnpairedGroup, &[16]),
+        (b"\x83\x01\x84", 0x02, UnpairedGroup, &[16]),
+        (b"\x83\x01\x84", 0x81, Truncated, &[16]), // field 16 in more bytes than needed
+        (b"\x88\x80\x80\x80", 0x90, InvalidTag, &[]), // field 2^29, with more bytes to come
+        (b"\x0A\x80\x80\x80\x80", 0x88, InvalidLength, &[1]), // 2^31, with more bytes to come
+        (b"\x1A\x05\x0A", 0x84, InvalidLength, &[3, 1]), // 3 bytes are left of the message
+    ] {
+        let m = descriptor("M", &[field("s", 1, STRING, ""), field("m", 3, MESSAGE, ".M")]);
+        let schema = schema_of(&file("proto3", "", &[m]));
+        every_partition(&[start, &[shown]].concat(), |chunks| {
+            let error = outcome(StringValidator::new(&schema, "M").unwrap(), chunks).2.unwrap();
+            assert_eq!((error.kind, error.path()), (kind, path), "{chunks:02X?}");
+            let shows = start.len() + usize::from(kind == Truncated);
+            assert_eq!(error.offset, shows as u64, "{chunks:02X?}");
+        });
     }
 }
 

@@ -103,6 +103,70 @@ fn extensions_are_fields_of_the_message_that_they_extend() {
 }
 
 #[test]
+fn an_extension_of_a_message_set_may_have_a_number_above_those_of_fields() {
+    let of = |number: u32, is_extension: bool| {
+        let mut extension = field("e", number, MESSAGE, ".p.M");
+        let mut set = descriptor("Set", &[]);
+        bytes(&mut set, 7, [1 << 3, 1]); // `message_set_wire_format`
+        let m = descriptor("M", &[field("s", 1, STRING, "")]);
+        let mut proto = match is_extension {
+            true => file("proto2", "p", &[m, set]),
+            false => file("proto2", "p", &[m, descriptor("Set", &[extension.clone()])]),
+        };
+        if is_extension {
+            bytes(&mut extension, 2, ".p.Set");
+            bytes(&mut proto, 7, extension);
+        }
+        Schema::from_descriptor_set(&message([(1, &proto[..])])).map(drop)
+    };
+    for number in [1 << 29, (1 << 31) - 1] {
+        assert_eq!(of(number, true), Ok(()), "{number}");
+        assert!(matches!(of(number, false), Err(SchemaError::Malformed { .. })), "{number}");
+    }
+    assert!(matches!(of(1 << 31, true), Err(SchemaError::Malformed { .. })));
+    assert!(matches!(of(0, true), Err(SchemaError::Malformed { .. })));
+}
+
+#[test]
+fn strings_that_java_verifies_are_checked() {
+    let java = |options: u32, value: u64| {
+        let mut set = Vec::new();
+        number(&mut set, 2, value);
+        let set = message([(1001, &set[..])]);
+        message([(options, &set[..])])
+    };
+    let (s, m) = (field("s", 1, STRING, ""), |s: &[u8]| descriptor("M", &[s.to_vec()]));
+    // proto2 with `java_string_check_utf8`.
+    for (value, expected) in [(0, false), (1, true)] {
+        let mut proto = file("proto2", "", &[m(&s)]);
+        let mut options = Vec::new();
+        number(&mut options, 27, value);
+        bytes(&mut proto, 8, options);
+        assert_eq!(is_checked(&schema_of(&proto), "M", 1), expected, "{value}");
+    }
+    // An edition with NONE for all, and with DEFAULT (1) or VERIFY (2) for Java.
+    for (file_value, field_value, expected) in [
+        (None, None, false),
+        (Some(1), None, false),
+        (Some(2), None, true),
+        (None, Some(2), true),
+        (Some(2), Some(1), false),
+    ] {
+        let mut s = s.clone();
+        if let Some(value) = field_value {
+            bytes(&mut s, 8, java(21, value));
+        }
+        let mut proto = file("editions", "", &[m(&s)]);
+        number(&mut proto, 14, 1000);
+        bytes(&mut proto, 8, features(50, 4, 3));
+        if let Some(value) = file_value {
+            bytes(&mut proto, 8, java(50, value));
+        }
+        assert_eq!(is_checked(&schema_of(&proto), "M", 1), expected, "{file_value:?} {field_value:?}");
+    }
+}
+
+#[test]
 fn methods_are_found_by_their_path() {
     let mut proto = file("proto3", "p", &[descriptor("A", &[]), descriptor("B", &[])]);
     let method = message([(1, &b"Do"[..]), (2, b".p.A"), (3, b".p.B")]);

@@ -343,3 +343,31 @@ fn a_rejected_line_is_an_error_with_its_number_and_reason() {
     assert_eq!(too_long.to_string(), "line 3: longer than 80 bytes");
     assert!(too_long.source().is_none());
 }
+
+#[test]
+fn the_numbers_of_lines_continue_in_the_next_stream() {
+    // The first stream, and the number of the first line of the next one.
+    for (first, number) in [
+        (&b""[..], 1),
+        (b"a\n", 2),
+        (b"a", 2),
+        (b"a\nb", 3),
+        (b"\xFF\n", 2),
+        (b"\xFF", 2),
+        (b"a\n\xC3", 3),
+        (b"a\r", 2),
+    ] {
+        for &ending in &[LineEnding::LfOrCrLf, LineEnding::Any] {
+            let mut filter = LineFilter::new().with_line_ending(ending);
+            filter.feed_with(first, |_| {}).unwrap();
+            filter.finish_with(|_| {}).unwrap();
+            let mut rejected = Vec::new();
+            let _ = filter.feed_with(b"\xFF\n", |edit| {
+                if let Edit::LineRejected(line) = edit {
+                    rejected.push(line.line);
+                }
+            });
+            assert_eq!(rejected, [number], "{first:?} {ending}");
+        }
+    }
+}

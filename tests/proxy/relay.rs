@@ -336,6 +336,56 @@ impl AsyncWrite for Chunks {
     }
 }
 
+/// A peer that sends one ill-formed byte, then as many bytes as there is room for, and counts them.
+#[derive(Default)]
+struct Endless {
+    read: usize,
+}
+
+impl AsyncRead for Endless {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.read += to.remaining();
+        to.initialize_unfilled().fill(0xFF);
+        to.set_filled(to.capacity());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Endless {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(from.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn one_poll_discards_a_bounded_number_of_bytes() {
+    for policy in [RejectionPolicy::Reset, RejectionPolicy::Close] {
+        let (mut client, (mut server, _open)) = (Endless::default(), duplex(64));
+        let relay = Relay::new().with_rejection_policy(policy);
+        let mut relayed = Box::pin(relay.run(&mut client, &mut server, |_, _| {}));
+        let mut context = Context::from_waker(core::task::Waker::noop());
+        for _ in 0..3 {
+            assert!(relayed.as_mut().poll(&mut context).is_pending());
+        }
+        drop(relayed);
+        // The work of a poll, and the read that exceeds it.
+        assert!(client.read <= 3 * (256 * 1024 + BIG), "{policy:?}: {} bytes", client.read);
+        assert!(client.read >= 3 * 256 * 1024, "{policy:?}: {} bytes", client.read);
+    }
+}
+
 /// An observer that replies to every rejected line.
 struct Replying;
 

@@ -64,7 +64,7 @@ fn a_new_connection_continues_with_the_id_and_the_time() {
     let first = iter([Bytes::from_static(b"id: 1\nretry: 9\ndata: a\n\nid: 2\ndata: cut")]);
     let mut events = SseStream::new(first);
     assert_eq!(block_on(events.by_ref().count()), 1);
-    let (_, codec) = events.into_parts();
+    let (_, codec, _) = events.into_parts();
     assert_eq!((codec.last_event_id(), codec.retry()), (Some("1"), Some(Duration::from_millis(9))));
     let second = iter([Bytes::from_static(b"\xEF\xBB\xBFdata: b\n\n")]);
     let got: Vec<_> = block_on(SseStream::with_codec(second, codec).map(Result::unwrap).collect());
@@ -93,4 +93,33 @@ fn an_error_in_an_event_is_invalid_data() {
     let error = io::Error::from(error);
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     assert_eq!(utf8_codec::Utf8Error::find(&error).unwrap().offset, 6);
+}
+
+#[test]
+fn an_event_that_a_failed_connection_cut_is_not_returned() {
+    let cut = || Ok(Bytes::from_static(b"id: 1\ndata: a\n\nid: 2\ndata: cut"));
+    let failure = || Err(io::Error::from(io::ErrorKind::ConnectionReset));
+    let rest = || Ok(Bytes::from_static(b" off\n"));
+    for (inner, expected, id) in [
+        (vec![cut(), failure()], vec!["a", "!"], "1"),
+        (vec![cut(), failure(), failure()], vec!["a", "!", "!"], "1"),
+        (vec![cut(), failure(), rest()], vec!["a", "!", "cut off"], "2"),
+        (vec![cut(), rest()], vec!["a", "cut off"], "2"),
+    ] {
+        let mut events = SseStream::with_codec(iter(inner), SseCodec::new().with_dispatch_at_end(true));
+        let data = |item: Result<Event, _>| item.map_or("!".to_owned(), |event| event.data.to_string());
+        let got: Vec<_> = block_on(events.by_ref().map(data).collect());
+        assert_eq!(got, expected);
+        assert!(events.is_terminated());
+        assert_eq!(events.codec().last_event_id(), Some(id));
+    }
+}
+
+#[test]
+fn bytes_after_the_last_event_are_not_lost() {
+    let mut events =
+        SseStream::new(iter([Bytes::from_static(b"data: a\n\n\xFF\0bin"), Bytes::from_static(b"ary")]));
+    assert_eq!(block_on(events.next()).unwrap().unwrap().data, "a");
+    let (inner, _, read) = events.into_parts();
+    assert_eq!([&read[..], &block_on(inner.collect::<Vec<_>>()).concat()].concat(), b"\xFF\0binary");
 }

@@ -317,3 +317,26 @@ fn bodies_of_http_libraries_are_streams_of_text() {
     let body = BodyExt::boxed(StreamBody::new(frames));
     assert_eq!(text_of(body.into_data_stream()).now_or_never().unwrap().unwrap().as_bytes(), CRAB);
 }
+
+/// For every partition no byte is lost, neither of those that were read nor of the others.
+#[test]
+fn the_parts_have_every_byte_that_was_not_returned() {
+    let input = b"gr\xC3\xBC\n\xFF\xC3\xA9\xE2\x82";
+    every_partition(input, |chunks| {
+        let inner =
+            stream::iter(chunks.iter().map(|chunk| Bytes::copy_from_slice(chunk)).collect::<Vec<_>>());
+        let (mut text, mut read) = (inner.utf8(), String::new());
+        while !read.contains('\n') {
+            read.push_str(&futures::executor::block_on(text.next()).unwrap().unwrap());
+        }
+        let (inner, decoder, rest) = text.into_parts();
+        let rest = [&rest[..], &futures::executor::block_on(inner.collect::<Vec<_>>()).concat()].concat();
+        assert_eq!([read.as_bytes(), &rest].concat(), input, "{chunks:02X?}");
+        assert!(decoder.pending().is_empty() || rest.starts_with(decoder.pending()));
+    });
+    // The first byte of a character was read.
+    let mut text = stream::iter([Bytes::from_static(b"a\xC3")]).chain(stream::pending()).utf8();
+    assert_eq!(futures::executor::block_on(text.next()).unwrap().unwrap(), "a");
+    assert!(text.next().now_or_never().is_none());
+    assert_eq!(text.into_parts().2, b"\xC3"[..]);
+}

@@ -12,11 +12,15 @@ struct Counting;
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
     static HELD: Cell<isize> = const { Cell::new(0) };
+    static MOST_HELD: Cell<isize> = const { Cell::new(0) };
 }
 
 /// Adds to the bytes that this thread holds. While a thread ends, its counter has already been dropped.
 fn hold(bytes: isize) {
-    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + bytes);
+        let _ = MOST_HELD.try_with(|most| most.set(most.get().max(held.get())));
+    });
 }
 
 // SAFETY: every call is forwarded to `System`, which upholds the contract. The default `realloc` calls `alloc` and
@@ -68,6 +72,14 @@ pub fn count(run: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     run();
     ALLOCATIONS.get() - before
+}
+
+/// Returns the largest number of bytes that this thread holds at once during `run`, without those that it held before.
+pub fn most_held_by(run: impl FnOnce()) -> usize {
+    let before = HELD.get();
+    MOST_HELD.set(before);
+    run();
+    usize::try_from(MOST_HELD.get() - before).expect("not less than before")
 }
 
 /// Returns the number of bytes that this thread has allocated and not freed.

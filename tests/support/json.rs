@@ -85,6 +85,9 @@ pub fn decode(
                 at += len;
                 continue;
             }
+            (4.., _) if policy == EscapePolicy::Strict && is_second_half(&items[at..]) => {
+                (Some(ErrorKind::UnpairedSurrogate), 4)
+            }
             (len, None) => (Some(ErrorKind::IncompleteEscape), len),
             (_, Some(high @ 0xD800..=0xDBFF)) => match unit(&items[at + 6..]).1 {
                 Some(low @ 0xDC00..=0xDFFF) => {
@@ -112,6 +115,12 @@ pub fn decode(
     (String::from_utf8(text).expect("well-formed text"), errors)
 }
 
+/// Whether the first digits are those of the second half of a pair.
+fn is_second_half(items: &[Item]) -> bool {
+    let [_, _, Item::Byte(first, _), Item::Byte(second, _), ..] = items else { return false };
+    b"dD".contains(first) && b"cdefCDEF".contains(second)
+}
+
 fn outside(code_point: u32, subset: Option<&Subset>) -> Option<ErrorKind> {
     let is_outside = subset.is_some_and(|subset| !subset.contains(code_point));
     is_outside.then_some(ErrorKind::OutsideSubset)
@@ -119,7 +128,7 @@ fn outside(code_point: u32, subset: Option<&Subset>) -> Option<ErrorKind> {
 
 /// Returns `parts` random parts of JSON, most of them escapes, good and bad. `has_bytes` also adds ill-formed bytes.
 pub fn dirty(rng: &mut Rng, parts: usize, has_bytes: bool) -> Vec<u8> {
-    const GOOD: [&[u8]; 14] = [
+    const GOOD: [&[u8]; 15] = [
         br"\uD83D\uDE00",
         br"\uD83D",
         br"\uDE00",
@@ -127,6 +136,7 @@ pub fn dirty(rng: &mut Rng, parts: usize, has_bytes: bool) -> Vec<u8> {
         br"\u",
         br"\u1",
         br"\ud8",
+        br"\uDc",
         b"\\",
         br"\\",
         b"u",

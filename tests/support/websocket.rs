@@ -147,11 +147,18 @@ pub fn read(bytes: &[u8], rules: Rules) -> Read {
         let is_whole = (end - start) as u64 == header.len;
         let payload: Vec<u8> = (start..end).map(|i| bytes[i] ^ header.key[(i - start) % 4]).collect();
         if is_control {
+            let is_sent = |code: u16| matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
+            if header.first == 0x88
+                && let Some(&first) = payload.first()
+                && !(0..=0xFF).any(|second| is_sent(u16::from_be_bytes([first, second])))
+            {
+                read.error = Some((start as u64, in_message, FrameErrorKind::CloseCode(None)));
+                break;
+            }
             if header.first == 0x88 && payload.len() >= 2 {
                 let code = u16::from_be_bytes([payload[0], payload[1]]);
-                if code < 1000 || (1004..=1006).contains(&code) || (1015..3000).contains(&code) || code > 4999
-                {
-                    read.error = Some((start as u64, in_message, FrameErrorKind::CloseCode(code)));
+                if !is_sent(code) {
+                    read.error = Some((start as u64, in_message, FrameErrorKind::CloseCode(Some(code))));
                     break;
                 }
                 if let Some(error) = first_error(&payload[2..], is_whole) {

@@ -241,6 +241,42 @@ fn each_error_has_its_offset_length_and_words() {
     assert_eq!(decoder.counters().of(ErrorKind::IncompleteEscape), 1);
 }
 
+/// Returns the length of the start of `input` at whose last byte an error is returned, and the error.
+fn first_error(input: &[u8]) -> (usize, Error) {
+    let mut decoder = JsonDecoder::new();
+    for at in 0..input.len() {
+        if let Some(error) = decoder.feed(&input[at..=at]).find_map(|piece| piece.text().err()) {
+            return (at + 1, json::error(error));
+        }
+    }
+    let error = decoder.finish().find_map(|piece| piece.text().err()).expect("an error");
+    (input.len() + 1, json::error(error))
+}
+
+#[test]
+fn an_escape_is_reported_by_the_call_that_receives_the_byte_that_breaks_it() {
+    use ErrorKind::{IncompleteEscape, UnpairedSurrogate};
+    for (input, len, kind, error_len) in [
+        (&br"\uD83D\uDE00\uDC"[..], 16, UnpairedSurrogate, 4),
+        (br"\uD83Dx", 7, UnpairedSurrogate, 6),
+        (br"\uD83D\n", 8, UnpairedSurrogate, 6),
+        (br"\uD83D\u0", 9, UnpairedSurrogate, 6),
+        (br"\uD83D\uD8", 10, UnpairedSurrogate, 6),
+        (br"\uD83D\uDbFF", 10, UnpairedSurrogate, 6),
+        (br"\uD83D\uDEx", 11, UnpairedSurrogate, 6),
+        (br"\uD83D\uD", 10, UnpairedSurrogate, 6),
+        (br"\udc", 4, UnpairedSurrogate, 4),
+        (br"\uDFFF", 4, UnpairedSurrogate, 4),
+        (br"\uDg", 4, IncompleteEscape, 3),
+        (br"\u12x", 5, IncompleteEscape, 4),
+        (br"\u123", 6, IncompleteEscape, 5),
+    ] {
+        let text = String::from_utf8_lossy(input);
+        let offset = if kind == UnpairedSurrogate && len == 16 { 12 } else { 0 };
+        assert_eq!(first_error(input), (len, (offset, kind, error_len, true)), "{text}");
+    }
+}
+
 #[test]
 fn the_name_of_each_policy_is_parsed() {
     for &policy in EscapePolicy::ALL {

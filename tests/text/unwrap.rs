@@ -102,6 +102,23 @@ fn dots_are_removed_for_every_partition() {
 }
 
 #[test]
+fn a_bare_break_is_one_of_its_own_data() {
+    let wire = b"a\rb\r\n.\r\nc\r\n.\r\nd\ne\r\n.\r\nf\n";
+    partitions(wire, |chunks| {
+        let (mut dots, mut found) = (DotUnstuffer::new(), Vec::new());
+        for chunk in chunks {
+            let mut rest = *chunk;
+            while let Some(taken) = dots.feed_with(rest, |_, _| {}) {
+                found.push(dots.first_bare_break());
+                rest = &rest[taken..];
+            }
+        }
+        assert_eq!(found, [Some(1), None, Some(15)], "{chunks:?}");
+        assert_eq!(dots.first_bare_break(), Some(23), "{chunks:?}");
+    });
+}
+
+#[test]
 fn the_text_of_a_syslog_message_is_found() {
     let find = |message: &[u8]| syslog_msg(message).map(|msg| (msg.has_bom, msg.text));
     // RFC 5424 section 6.5, and messages without parts that may be absent.

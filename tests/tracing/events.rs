@@ -143,3 +143,26 @@ fn a_repair_that_waits_for_the_inner_writer_is_one_event() {
         assert_eq!(offsets, ["1", "3", "6", "7"], "{log}");
     }
 }
+
+#[test]
+fn a_character_outside_a_subset_that_waits_for_the_inner_writer_is_one_event() {
+    use tokio::io::AsyncWrite;
+
+    static BMP: Subset = Subset::BMP;
+    let input = "a\u{1F980}b\u{1F980}\u{1F980}".as_bytes();
+    let log = log_of(tracing_subscriber::filter::LevelFilter::DEBUG, || {
+        let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_subset(&BMP);
+        let mut writer = Utf8Writer::with_decoder(Slow { pending: 3, written: Vec::new() }, decoder);
+        let mut poll = Context::from_waker(Waker::noop());
+        let mut rest = input;
+        while !rest.is_empty() {
+            match Pin::new(&mut writer).poll_write(&mut poll, rest) {
+                Poll::Ready(taken) => rest = &rest[taken.unwrap()..],
+                Poll::Pending => {}
+            }
+        }
+        while Pin::new(&mut writer).poll_shutdown(&mut poll).is_pending() {}
+        assert_eq!(writer.get_ref().written, "a\u{FFFD}b\u{FFFD}\u{FFFD}".as_bytes());
+    });
+    assert_eq!(log.lines().count(), 3, "{log}");
+}

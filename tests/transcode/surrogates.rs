@@ -51,6 +51,14 @@ fn skip_does_not_join_two_surrogates() {
                 let counts = [ErrorKind::OutsideSubset, ErrorKind::Unmappable].map(|kind| counters.of(kind));
                 assert_eq!(counts, [1, 1], "{source} to {target}");
             });
+            // Nor do they make one for a caller that continues after the error.
+            let strict = transcoder.with_subset(&NO_A);
+            some_partitions(&input, 20, |chunks| {
+                let (out, errors) = by_feed(strict, chunks);
+                let kinds: Vec<_> = errors.iter().map(|&(_, kind, _)| kind).collect();
+                assert_eq!(kinds, [ErrorKind::OutsideSubset, ErrorKind::Unmappable], "{source} to {target}");
+                assert_eq!(out, skipped, "{source} to {target}");
+            });
             // Without anything between them, they are a pair.
             some_partitions(&adjacent, 20, |chunks| {
                 assert_eq!(by_feed(skip, chunks), (joined.to_vec(), vec![]), "{source} to {target}");

@@ -107,7 +107,9 @@ fn every_close_code_has_the_verdict_of_the_model() {
     let rules = Rules::new(Sender::Server);
     for code in 0..=u16::MAX {
         let stream = frame(0x88, &code.to_be_bytes(), None);
-        assert_eq!(error_of(&stream, rules), read(&stream, rules).error, "{code}");
+        for end in [3, 4] {
+            assert_eq!(error_of(&stream[..end], rules), read(&stream[..end], rules).error, "{code}");
+        }
     }
 }
 
@@ -140,6 +142,8 @@ fn an_error_has_its_close_code_and_no_payload() {
             "frame error at byte 4: close reason: ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)",
         ),
         (frame(0x83, b"secret", None), 1002, "frame error at byte 0: reserved opcode"),
+        (frame(0x88, b"\x03\xEDsecret", None), 1002, "frame error at byte 2: invalid close code 1005"),
+        (b"\x88\x0Es".to_vec(), 1002, "frame error at byte 2: invalid first byte of a close code"),
         (
             b"\x82\x7F\0\0\0\0\x7F\0\0\0".to_vec(),
             1009,

@@ -170,3 +170,27 @@ fn a_stream_ends_between_messages_and_another_can_start() {
     let events: Vec<_> = reader.feed(&mut text).collect();
     assert_eq!(events, [Ok(Event::Text("x")), Ok(Event::End(Opcode::Text))]);
 }
+
+#[test]
+fn what_an_iterator_that_is_dropped_has_not_returned_is_read() {
+    let mut reader = FrameReader::new(Sender::Server);
+    assert_eq!(reader.feed(&mut frame(0x81, b"ab", None)).next(), Some(Ok(Event::Text("ab"))));
+    let error = reader.feed(&mut frame(0x81, b"x\xFF", None)).find_map(Result::err);
+    assert_eq!(error.map(|error| (error.offset, error.message_offset)), Some((7, 1)));
+
+    let mut rng = Rng::new(1003);
+    for round in 0..300 {
+        let sender = rng.pick(&SENDERS);
+        let stream = conversation(&mut rng, sender, 1 + round % 5, 12);
+        let mut all = FrameReader::new(sender);
+        let mut some = FrameReader::new(sender);
+        for chunk in stream.chunks(1 + rng.below(20)) {
+            all.feed(&mut chunk.to_vec()).for_each(drop);
+            some.feed(&mut chunk.to_vec()).take(rng.below(3)).for_each(drop);
+            assert_eq!((some.offset(), some.is_closed()), (all.offset(), all.is_closed()));
+        }
+        let error = some.feed(&mut []).next().and_then(Result::err);
+        assert_eq!(error, all.feed(&mut []).next().and_then(Result::err), "the only item after an error");
+        assert_eq!(some.finish(), all.finish());
+    }
+}

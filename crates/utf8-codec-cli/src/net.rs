@@ -8,12 +8,16 @@ use core::time::Duration;
 use std::io;
 use std::path::Path;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::{TcpListener, TcpStream, lookup_host};
+use tokio::time::sleep;
 
 use crate::address::Address;
 use crate::sockets;
 use crate::unix_socket::{self, FileId, PassedSocket, PassedSockets, UnixListener, UnixStream};
+
+/// The pause between two questions whether a peer has left.
+const LEFT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A bound listener. Dropping a listener on a Unix socket removes the socket file.
 #[derive(Debug)]
@@ -176,6 +180,29 @@ impl Socket {
     pub(super) fn reset(&self) {
         if let Self::Tcp(stream) = self {
             sockets::reset(stream);
+        }
+    }
+
+    /// Waits until the peer has left: until it has reset the connection, or for `grace` after it has ended its stream,
+    /// because a peer that has only shut down its write half still waits for a response.
+    pub(super) async fn left(&self, grace: Duration) {
+        loop {
+            // An end that follows unread bytes is no event that can be waited for without reading them.
+            sleep(LEFT_INTERVAL).await;
+            match self.readiness().await {
+                Ok(ready) if !ready.is_read_closed() => {}
+                Ok(ready) if !ready.is_write_closed() => return sleep(grace).await,
+                _ => return,
+            }
+        }
+    }
+
+    /// Returns at once: a socket to which nothing was written is writable.
+    async fn readiness(&self) -> io::Result<Ready> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        match self {
+            Self::Tcp(stream) => stream.ready(interest).await,
+            Self::Unix(stream) => stream.ready(interest).await,
         }
     }
 

@@ -82,7 +82,8 @@ pub(super) struct Args {
     /// How long the other direction continues after a rejection, so that pending responses are delivered
     #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
     linger: Duration,
-    /// Timeout for connecting to the server, divided among its addresses; 0 is no limit
+    /// Timeout for connecting to the server, divided among its addresses; 0 is no limit. A second after the client ended its
+    /// stream the connection is given up
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
     /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 is no limit
@@ -287,6 +288,10 @@ impl Args {
     }
 }
 
+/// How long a connection to the server may still take after the client has ended its stream. Most take less, and the client
+/// may have left.
+const LEFT_GRACE: Duration = Duration::from_secs(1);
+
 /// State that all connections share.
 #[derive(Debug)]
 struct FilterProxy {
@@ -316,6 +321,7 @@ impl FilterProxy {
         // Boxed, so that its memory is freed before the relay starts.
         let connected = tokio::select! {
             connected = Box::pin(self.connect(header)) => connected,
+            () = Box::pin(client.left(LEFT_GRACE)) => Err(io::Error::other("the client left")),
             () = self.cut.cancelled() => return client.reset(),
         };
         let mut upstream = match connected {

@@ -156,7 +156,7 @@ impl SseCodec {
     /// Ends the last event at the end of the stream, without an empty line. The last line needs no terminator either.
     /// By default, as the standard requires, such an event is discarded, because it may be incomplete. Some servers
     /// do not write the last empty line. A client that reconnects after a lost connection should not set it: an event that
-    /// was cut off would be returned, and its ID would take effect.
+    /// was cut off would be returned, and its ID would take effect. `SseStream` discards it if the inner stream failed.
     ///
     /// ```
     /// # use bytes::BytesMut;

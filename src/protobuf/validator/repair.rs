@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use core::slice;
 
 use super::super::error::{ProtobufError, ProtobufErrorKind};
 use super::super::tables::{FieldKind, MessageId, Tables};
@@ -16,32 +17,45 @@ struct Open {
     id: MessageId,
     /// The position of its length in the input, and of its content. `None` if it is a group.
     length: Option<(usize, usize)>,
-    /// The index of its length in the output, and the number of bytes of all lengths before it, once it has a repaired
-    /// string.
-    written: Option<(usize, usize)>,
+    /// Set once it has a repaired string.
+    changed: Option<Changed>,
 }
 
-/// A length that is inserted into the output: first that of the input, and at the end of the message that of the output.
-struct Length {
-    /// Where it is inserted.
-    at: usize,
-    len: usize,
+/// What [`Pass::Measure`] knows at the start of a message that changes.
+struct Changed {
+    /// The index of its length.
+    index: usize,
+    /// The number of bytes of the output before its content, without lengths of messages that are open.
+    start: u64,
+}
+
+/// The length of a message or string in the output.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Length {
+    len: u32,
     /// The number of bytes of its varint.
-    width: usize,
+    width: u8,
 }
 
 impl Length {
-    /// Changes the length. If it does not change, its varint keeps its bytes.
-    fn set(&mut self, len: usize) {
-        if len != self.len {
-            (self.len, self.width) = (len, (len | 1).ilog2() as usize / 7 + 1);
-        }
+    /// Creates a length of the input, with its width there.
+    const fn of_input(len: usize, width: usize) -> Self {
+        Self { len: len as u32, width: width as u8 }
     }
 
-    fn write_to(&self, out: &mut Vec<u8>) {
+    /// Changes the length. If it does not change, its varint keeps its bytes.
+    fn set(&mut self, len: u64) -> Result<(), Malformed> {
+        let len = u32::try_from(len).ok().filter(|len| u64::from(*len) <= MAX_LENGTH).ok_or(Malformed(0))?;
+        if len != self.len {
+            *self = Self { len, width: ((len | 1).ilog2() / 7 + 1) as u8 };
+        }
+        Ok(())
+    }
+
+    fn write_to(self, out: &mut Vec<u8>) {
         let last = self.width - 1;
-        // The varint may have more bits than a `usize`.
-        let byte = |index| (self.len as u64 >> (7 * index)) as u8 | 0x80;
+        // The varint may have more bits than the length.
+        let byte = |index: u8| (u64::from(self.len) >> (7 * index)) as u8 | 0x80;
         out.extend((0..last).map(byte));
         out.push(byte(last) & 0x7F);
     }
@@ -81,29 +95,39 @@ impl StringValidator {
         if self.counters().total() == before {
             return Ok(Cow::Borrowed(message));
         }
-        self.rewrite(message, 0).map(Cow::Owned)
+        let mut lengths = Vec::new();
+        let len = self.measure(message, 0, &mut lengths)?;
+        let mut out = Vec::with_capacity(len);
+        self.write(message, &mut lengths.iter(), &mut out);
+        Ok(out.into())
     }
 
-    /// Writes a valid message, which starts at an offset, with repaired strings.
-    pub(in super::super) fn rewrite(&self, message: &[u8], offset: u64) -> Result<Vec<u8>, ProtobufError> {
-        let mut rewriter = Rewriter {
-            tables: &self.tables,
-            decoder: self.decoder.with_error_policy(self.policy),
-            checks_unverified: self.unverified == UnverifiedStrings::Check,
-            input: message,
-            copied: 0,
-            out: Vec::with_capacity(message.len()),
-            lengths: Vec::new(),
-            widths: 0,
-            open: Vec::new(),
-            changed: 0,
-        };
-        let malformed = |at| self.error(offset + at as u64, ProtobufErrorKind::InvalidLength);
-        rewriter.fields(self.root).map_err(|Malformed(at)| malformed(at))?;
-        if (rewriter.out.len() + rewriter.widths) as u64 > MAX_LENGTH {
-            return Err(malformed(0));
+    /// Appends the lengths of the messages around a repaired string, in a valid message that starts at an offset. Returns
+    /// the length of the repaired message.
+    pub(in super::super) fn measure(
+        &self,
+        message: &[u8],
+        offset: u64,
+        lengths: &mut Vec<Length>,
+    ) -> Result<usize, ProtobufError> {
+        let malformed = |Malformed(at)| self.error(offset + at as u64, ProtobufErrorKind::InvalidLength);
+        let mut rewriter = Rewriter::new(self, message, Pass::Measure(lengths));
+        rewriter.fields(self.root).map_err(malformed)?;
+        if rewriter.len > MAX_LENGTH {
+            return Err(malformed(Malformed(0)));
         }
-        Ok(rewriter.with_lengths())
+        Ok(rewriter.len as usize)
+    }
+
+    /// Writes a valid message with repaired strings, and with the lengths that [`measure`](Self::measure) appended.
+    pub(in super::super) fn write(
+        &self,
+        message: &[u8],
+        lengths: &mut slice::Iter<'_, Length>,
+        out: &mut Vec<u8>,
+    ) {
+        // It was parsed before.
+        let _ = Rewriter::new(self, message, Pass::Write(lengths, out)).fields(self.root);
     }
 }
 
@@ -124,25 +148,43 @@ impl StringValidator {
     }
 }
 
-/// The output, without the lengths of the messages that contain a repaired string, and these lengths in the order of their
-/// positions.
-struct Rewriter<'m> {
+/// The message is read twice, because the length of a message precedes its content: the output is allocated once.
+enum Pass<'p, 'l> {
+    Measure(&'p mut Vec<Length>),
+    Write(&'p mut slice::Iter<'l, Length>, &'p mut Vec<u8>),
+}
+
+/// Reads a message with ill-formed strings.
+struct Rewriter<'m, 'p, 'l> {
     tables: &'m Tables,
     decoder: TextDecoder,
     checks_unverified: bool,
     input: &'m [u8],
     /// Where the input starts that was not copied.
     copied: usize,
-    out: Vec<u8>,
-    lengths: Vec<Length>,
-    /// The number of bytes of all lengths whose message has ended.
-    widths: usize,
+    pass: Pass<'p, 'l>,
+    /// The length of the output, while it is measured without the lengths of messages that are open.
+    len: u64,
     open: Vec<Open>,
     /// How many of these messages and groups have a repaired string.
     changed: usize,
 }
 
-impl Rewriter<'_> {
+impl<'m, 'p, 'l> Rewriter<'m, 'p, 'l> {
+    fn new(validator: &'m StringValidator, input: &'m [u8], pass: Pass<'p, 'l>) -> Self {
+        Self {
+            tables: &validator.tables,
+            decoder: validator.decoder.with_error_policy(validator.policy),
+            checks_unverified: validator.unverified == UnverifiedStrings::Check,
+            input,
+            copied: 0,
+            pass,
+            len: 0,
+            open: Vec::new(),
+            changed: 0,
+        }
+    }
+
     fn fields(&mut self, root: MessageId) -> Result<(), Malformed> {
         let mut rest = Slice { bytes: self.input, position: 0 };
         loop {
@@ -153,7 +195,7 @@ impl Rewriter<'_> {
                     self.copy(end, end);
                     return Ok(());
                 }
-                self.close();
+                self.close()?;
                 continue;
             }
             let tag = rest.varint()?;
@@ -164,9 +206,9 @@ impl Rewriter<'_> {
                 (5, _) => drop(rest.take(4)?),
                 (3, kind) => {
                     let id = if let FieldKind::Group(id) = kind { id } else { MessageId::UNKNOWN };
-                    self.open.push(Open { end, id, length: None, written: None });
+                    self.open.push(Open { end, id, length: None, changed: None });
                 }
-                (4, _) => self.close(),
+                (4, _) => self.close()?,
                 (_, kind) => {
                     let len = rest.varint()?;
                     let start = rest.position;
@@ -174,18 +216,15 @@ impl Rewriter<'_> {
                         FieldKind::Message(id) => {
                             let (end, length) =
                                 (start.saturating_add(len as usize), Some((after_tag, start)));
-                            self.open.push(Open { end, id, length, written: None });
+                            self.open.push(Open { end, id, length, changed: None });
                         }
                         FieldKind::UnverifiedString if !self.checks_unverified => drop(rest.take(len)?),
                         FieldKind::String | FieldKind::UnverifiedString => {
                             let text = rest.take(len)?.bytes;
-                            if let Ok(Cow::Owned(repaired)) = self.decoder.decode(text) {
+                            if self.decoder.has_error(text) {
                                 self.open_lengths();
                                 self.copy(after_tag, rest.position);
-                                let mut length = Length { at: 0, len: text.len(), width: start - after_tag };
-                                length.set(repaired.len());
-                                length.write_to(&mut self.out);
-                                self.out.extend_from_slice(repaired.as_bytes());
+                                self.string(text, start - after_tag)?;
                             }
                         }
                         FieldKind::Skipped | FieldKind::Group(_) => drop(rest.take(len)?),
@@ -195,43 +234,78 @@ impl Rewriter<'_> {
         }
     }
 
+    /// Adds bytes to the output.
+    fn put(&mut self, bytes: &[u8]) {
+        self.len += bytes.len() as u64;
+        if let Pass::Write(_, out) = &mut self.pass {
+            out.extend_from_slice(bytes);
+        }
+    }
+
     /// Copies the input up to a position, and continues at another.
     fn copy(&mut self, end: usize, next: usize) {
-        self.out.extend_from_slice(&self.input[self.copied..end]);
+        let input = self.input;
+        self.put(&input[self.copied..end]);
         self.copied = next;
     }
 
-    /// Leaves the lengths of all messages that contain the next byte to the end of each.
+    /// Adds a length to the output.
+    fn put_length(&mut self, length: Length) {
+        self.len += u64::from(length.width);
+        if let Pass::Write(_, out) = &mut self.pass {
+            length.write_to(out);
+        }
+    }
+
+    /// Adds a string that is repaired, and its length, which has a width in the input.
+    fn string(&mut self, text: &[u8], width: usize) -> Result<(), Malformed> {
+        let mut repaired = 0;
+        self.decoder.repair_again(text, &mut |part| repaired += part.len() as u64);
+        let mut length = Length::of_input(text.len(), width);
+        length.set(repaired)?;
+        self.put_length(length);
+        let decoder = self.decoder;
+        match &mut self.pass {
+            Pass::Write(_, out) => {
+                decoder.repair_again(text, &mut |part| out.extend_from_slice(part.as_bytes()));
+            }
+            Pass::Measure(_) => {}
+        }
+        self.len += repaired;
+        Ok(())
+    }
+
+    /// Starts the messages that contain the next byte: their lengths change.
     fn open_lengths(&mut self) {
         for index in self.changed..self.open.len() {
             let Open { end, length: Some((at, start)), .. } = self.open[index] else { continue };
             self.copy(at, start);
-            self.open[index].written = Some((self.lengths.len(), self.widths));
-            self.lengths.push(Length { at: self.out.len(), len: end - start, width: start - at });
+            match &mut self.pass {
+                Pass::Measure(lengths) => {
+                    self.open[index].changed = Some(Changed { index: lengths.len(), start: self.len });
+                    lengths.push(Length::of_input(end - start, start - at));
+                }
+                Pass::Write(lengths, _) => {
+                    if let Some(&length) = lengths.next() {
+                        self.put_length(length);
+                    }
+                }
+            }
         }
         self.changed = self.open.len();
     }
 
     /// Ends the innermost message or group.
-    fn close(&mut self) {
-        let Some(Open { end, written, .. }) = self.open.pop() else { return };
+    fn close(&mut self) -> Result<(), Malformed> {
+        let Some(Open { end, changed, .. }) = self.open.pop() else { return Ok(()) };
         self.changed = self.changed.min(self.open.len());
-        let Some((index, widths_before)) = written else { return };
+        let Some(Changed { index, start }) = changed else { return Ok(()) };
         self.copy(end, end);
-        let length = &mut self.lengths[index];
-        length.set(self.out.len() - length.at + self.widths - widths_before);
-        self.widths += length.width;
-    }
-
-    fn with_lengths(self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.out.len() + self.widths);
-        let mut start = 0;
-        for length in &self.lengths {
-            out.extend_from_slice(&self.out[start..length.at]);
-            length.write_to(&mut out);
-            start = length.at;
+        let content = self.len - start;
+        if let Pass::Measure(lengths) = &mut self.pass {
+            lengths[index].set(content)?;
+            self.len += u64::from(lengths[index].width);
         }
-        out.extend_from_slice(&self.out[start..]);
-        out
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::super::error::Frame;
 use super::super::tables::FieldKind;
+use super::super::varint::MAX_LEN;
 use super::{MAX_NESTING, State, StringValidator, UnverifiedStrings};
 use crate::decoder::from_utf8;
 
@@ -26,9 +27,13 @@ impl StringValidator {
                 let after = match (tag & 7, self.tables.kind(message, number)) {
                     _ if number == 0 => return at,
                     (0, FieldKind::Skipped) => {
-                        let value = inside[start..].iter().take(10);
+                        let value = inside[start..].iter().take(MAX_LEN.into());
                         let Some(last) = value.copied().position(|byte| byte < 0x80) else { return at };
-                        start + last + 1
+                        let after = start + last + 1;
+                        if last + 1 == usize::from(MAX_LEN) && inside[after - 1] > 1 {
+                            return at;
+                        }
+                        after
                     }
                     (1, FieldKind::Skipped) => start + 8,
                     (5, FieldKind::Skipped) => start + 4,

@@ -187,20 +187,25 @@ impl Walk<'_> {
             if self.at == self.bytes.len() {
                 return if self.path.is_empty() { Ok(()) } else { Err((self.at, Truncated)) };
             }
-            let tag = self.varint(end)?;
+            let tag = self.varint(end, &|tag, bits, _| match (tag & 7, group) {
+                (6 | 7, _) => Some(InvalidTag),
+                (4, Some(number)) if u128::from(number << 3 | 4) % (1 << bits) == u128::from(tag) => None,
+                (4, _) => Some(UnpairedGroup),
+                _ => (tag >> 3 >= 1 << 29).then_some(InvalidTag),
+            })?;
             let last = self.at - 1;
-            let number = u32::try_from(tag >> 3).ok().filter(|number| (1..1 << 29).contains(number));
-            let number = number.ok_or((last, InvalidTag))?;
+            let number = (tag >> 3) as u32;
+            if number == 0 {
+                return Err((last, InvalidTag));
+            }
             let field =
                 index.and_then(|index| self.model.messages[index].iter().find(|field| field.0 == number));
             let kind = field.map_or(Kind::Bytes, |field| field.1);
-            if tag & 7 == 4 && group == Some(number) {
-                return Ok(());
+            if tag & 7 == 4 {
+                return if group == Some(number) { Ok(()) } else { Err((last, UnpairedGroup)) };
             }
             self.path.push(number);
             let needed = match (tag & 7, kind) {
-                (6 | 7, _) => return Err((last, InvalidTag)),
-                (4, _) => return Err((last, UnpairedGroup)),
                 (2, Kind::Group(_)) => return Err((last, WireType)),
                 (0 | 1 | 5, Kind::String | Kind::Message(_) | Kind::Group(_))
                 | (3, Kind::String | Kind::Message(_)) => {
@@ -215,7 +220,7 @@ impl Walk<'_> {
                 return Err((last, InvalidLength));
             }
             match (tag & 7, kind) {
-                (0, _) => drop(self.varint(end)?),
+                (0, _) => drop(self.varint(end, &|_, _, _| None)?),
                 (1 | 5, _) => self.skip(needed)?,
                 (3, kind) => {
                     if self.path.len() > LEVELS {
@@ -228,11 +233,10 @@ impl Walk<'_> {
                     )?;
                 }
                 (_, kind) => {
-                    let len = self.varint(end)?;
+                    let len = self.varint(end, &|len, _, at| {
+                        (len > i32::MAX as u64 || len as usize > end - at).then_some(InvalidLength)
+                    })?;
                     let last = self.at - 1;
-                    if len > i32::MAX as u64 || len as usize > end - self.at {
-                        return Err((last, InvalidLength));
-                    }
                     match kind {
                         Kind::Message(_) if self.path.len() > LEVELS => return Err((last, TooDeep)),
                         Kind::Message(inner) => self.message(Some(inner), self.at + len as usize, None)?,
@@ -245,20 +249,30 @@ impl Walk<'_> {
         }
     }
 
-    fn varint(&mut self, end: usize) -> Result<u64, Malformed> {
-        let mut value = 0;
-        for index in 0..10 {
+    /// Reads a varint. `wrong` gets the bits after each byte, their number, and the position after it.
+    fn varint(
+        &mut self,
+        end: usize,
+        wrong: &dyn Fn(u64, u32, usize) -> Option<ProtobufErrorKind>,
+    ) -> Result<u64, Malformed> {
+        let mut value = 0_u128;
+        for bits in (7..=70).step_by(7) {
             if self.at == end {
                 return Err((end - 1, ProtobufErrorKind::InvalidLength));
             }
             let byte = *self.bytes.get(self.at).ok_or((self.at, ProtobufErrorKind::Truncated))?;
+            value |= u128::from(byte & 0x7F) << (bits - 7);
+            let value = u64::try_from(value).ok().filter(|_| bits < 70 || byte < 0x80);
+            let Some(value) = value else { return Err((self.at, ProtobufErrorKind::VarintTooLong)) };
+            if let Some(kind) = wrong(value, bits, self.at + 1) {
+                return Err((self.at, kind));
+            }
             self.at += 1;
-            value |= u64::from(byte & 0x7F) << (7 * index);
             if byte < 0x80 {
                 return Ok(value);
             }
         }
-        Err((self.at - 1, ProtobufErrorKind::VarintTooLong))
+        unreachable!("the tenth byte ends it")
     }
 
     fn skip(&mut self, len: usize) -> Result<(), Malformed> {

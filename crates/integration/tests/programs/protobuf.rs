@@ -75,8 +75,8 @@ fn python_accepts_what_the_validator_accepts_or_repairs() {
     assert_eq!(theirs.lines().count(), ours.len());
     let mut agreed = 0;
     for ((ours, bytes), theirs) in ours.iter().zip(theirs.lines()) {
-        // Python skips a field with another wire type.
-        if *ours != Some(ProtobufErrorKind::WireType) {
+        // Python skips a field with another wire type, and may drop the bits of a varint above the 64th.
+        if !matches!(ours, Some(ProtobufErrorKind::WireType | ProtobufErrorKind::VarintTooLong)) {
             assert_eq!(ours.map_or("ok", |_| "error"), theirs, "{ours:?} {bytes:02X?}");
             agreed += 1;
         }

@@ -92,6 +92,34 @@ fn a_connection_waits_while_the_queue_of_the_server_is_full() {
 }
 
 #[test]
+fn a_client_that_leaves_while_the_server_hangs_frees_its_slot() {
+    let directory = Directory::new();
+    let far = directory.path("far");
+    let listener = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&socket2::SockAddr::unix(&far).unwrap()).unwrap();
+    listener.listen(0).unwrap();
+    let _queued = UnixStream::connect(&far).unwrap();
+    // Without a limit for the time to connect.
+    let options = ["--connect-timeout", "0", "--max-connections", "1", "--upstream", &address(&far)];
+    let (proxy, admin) = Server::start_with_admin(&[&["proxy"], &options[..]].concat());
+    let leave: [&dyn Fn(std::net::TcpStream); 3] =
+        [&|client| drop(client), &|mut client| client.write_all(b"x").unwrap(), &|client| {
+            socket2::SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap()
+        }];
+    for (left, leave) in (1..).zip(leave) {
+        let client = proxy.connect();
+        wait_for_metric(&admin, "utf8_codec_connections_open 1");
+        leave(client);
+        wait_for_metric(&admin, &format!("utf8_codec_connections_total{{end=\"unreachable\"}} {left}"));
+    }
+    // A client that stays waits on.
+    let _client = proxy.connect();
+    wait_for_metric(&admin, "utf8_codec_connections_open 1");
+    thread::sleep(Duration::from_millis(1500));
+    wait_for_metric(&admin, "utf8_codec_connections_open 1");
+}
+
+#[test]
 fn an_ill_formed_request_over_a_unix_socket_ends_the_connection() {
     let directory = Directory::new();
     let near = directory.path("near");
