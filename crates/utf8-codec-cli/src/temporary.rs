@@ -21,16 +21,16 @@ pub(super) struct Temporary {
 
 impl Temporary {
     /// Creates the file in the directory of the target, because a rename cannot cross file systems. Its mode is 0600
-    /// from the start. Its name does not contain the name of the target, which may already have the maximum length.
-    pub(super) fn in_directory(directory: Directory) -> io::Result<Self> {
-        let directory = Arc::new(directory);
+    /// from the start, if it is private. Its name does not contain the name of the target, which may already have the
+    /// maximum length.
+    pub(super) fn in_directory(directory: Arc<Directory>, is_private: bool) -> io::Result<Self> {
         let mut removed_on_signal = removed_on_signal()?;
         loop {
             let name = OsString::from(format!(
                 ".utf8-codec.{:016x}.part",
                 RandomState::new().build_hasher().finish()
             ));
-            match directory.create(&name) {
+            match directory.create(&name, is_private) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
                     let file = created?;

@@ -82,6 +82,48 @@ fn the_mode_of_a_new_file_respects_the_umask() {
     }
 }
 
+/// A default access control list takes the place of the umask.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_new_file_has_the_permissions_that_open_gives() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    use rustix::io::Errno;
+
+    // Version 2: a tag, permissions and an identifier for the owner, user 1000, the group, the mask and others.
+    let entries =
+        [(1, 7, u32::MAX), (2, 6, 1000), (4, 0, u32::MAX), (0x10, 6, u32::MAX), (0x20, 0, u32::MAX)];
+    let list = entries.iter().flat_map(|&(tag, mode, id): &(u16, u16, u32)| {
+        [&tag.to_le_bytes()[..], &mode.to_le_bytes(), &id.to_le_bytes()].concat()
+    });
+    let list: Vec<u8> = 2_u32.to_le_bytes().into_iter().chain(list).collect();
+    let directory = Directory::new();
+    match setxattr(directory.root(), "system.posix_acl_default", &list, XattrFlags::empty()) {
+        // The file system has none.
+        Err(Errno::NOTSUP) => return,
+        set => set.expect("an attribute"),
+    }
+    convert("new", &directory.path("out"));
+    directory.write("other", "new");
+    let list_of = |name: &str| {
+        let mut value = vec![0; 256];
+        let len = getxattr(directory.path(name), "system.posix_acl_access", &mut value[..]).expect("a list");
+        value.truncate(len);
+        value
+    };
+    assert_eq!((mode(&directory.path("out")), mode(&directory.path("other"))), (0o660, 0o660));
+    assert_eq!(list_of("out"), list_of("other"));
+    assert_eq!(directory.names(), ["other", "out"]);
+}
+
+#[test]
+fn a_file_with_other_hard_links_is_not_replaced() {
+    let directory = Directory::new();
+    let file = directory.write("file", "old");
+    fs::hard_link(&file, directory.path("link")).expect("a link");
+    is_rejected(&directory, &file, "it has 2 hard links, and the others would keep the old content");
+    assert_eq!((directory.read("file"), directory.read("link")), (b"old".to_vec(), b"old".to_vec()));
+}
+
 #[test]
 fn mode_and_symbolic_link_are_kept() {
     let directory = Directory::new();
