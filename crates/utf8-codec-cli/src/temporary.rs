@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockRea
 use std::{io, process, thread};
 
 use crate::directory::Directory;
-use crate::outcome::{CommandStatus, print_error};
+use crate::outcome::print_error;
 
 /// A temporary file. It is removed on drop, unless it was renamed.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ fn lock_temporaries() -> MutexGuard<'static, Vec<TemporaryName>> {
 }
 
 /// Locks the list of temporary files. The first call starts a thread that on SIGINT, SIGTERM or SIGHUP (elsewhere than
-/// on Unix: Ctrl-C) removes these files and exits.
+/// on Unix: Ctrl-C) removes these files and ends the process.
 fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<TemporaryName>>> {
     static STARTED: Mutex<bool> = Mutex::new(false);
 
@@ -111,9 +111,9 @@ fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<TemporaryName>>> {
     Ok(lock_temporaries())
 }
 
-/// Removes the temporary files and exits. The locks are held until the process ends, so that no new file is created and
-/// none is exchanged.
-fn interrupted() -> ! {
+/// Removes the temporary files and ends the process with `end`. The locks are held until then, so that no new file is
+/// created and none is exchanged.
+fn interrupted(end: impl FnOnce()) {
     let _exchanges = EXCHANGES.write().unwrap_or_else(PoisonError::into_inner);
     let temporaries = lock_temporaries();
     for (directory, name) in temporaries.iter() {
@@ -121,7 +121,7 @@ fn interrupted() -> ! {
         let _ = directory.remove(name);
     }
     print_error("interrupted");
-    process::exit(CommandStatus::Trouble as i32);
+    end();
 }
 
 /// Starts the thread that waits for signals. The main thread cannot do this, because it may be blocked on input.
@@ -129,13 +129,18 @@ fn interrupted() -> ! {
 fn start_signal_thread() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
 
     let ignored = ignored_signals();
     let wanted = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
     let mut signals = Signals::new(wanted)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if signals.forever().next().is_some() {
-            interrupted();
+        if let Some(signal) = signals.forever().next() {
+            // As without a handler, so that a shell also ends the script that called the program.
+            interrupted(|| {
+                let _ = emulate_default_handler(signal);
+                process::exit(128 + signal);
+            });
         }
     })?;
     Ok(())
@@ -150,12 +155,16 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// The exit status after Ctrl-C, as in a shell on Unix.
+#[cfg(not(unix))]
+const CTRL_C: i32 = 130;
+
 #[cfg(not(unix))]
 fn start_signal_thread() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-            interrupted();
+            interrupted(|| process::exit(CTRL_C));
         }
     })?;
     Ok(())
