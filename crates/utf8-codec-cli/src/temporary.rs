@@ -1,11 +1,14 @@
-//! Temporary files with a name. They are removed on drop, and when a signal ends the program.
+//! Temporary files. Those with a name are removed on drop, and when a signal ends the program.
 
 use core::hash::{BuildHasher, Hasher};
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-use std::{io, process, thread};
+use std::{env, io, process, thread};
+
+use tempfile::SpooledTempFile;
 
 use crate::directory::Directory;
 use crate::outcome::print_error;
@@ -77,6 +80,53 @@ impl Drop for Temporary {
             let _ = self.directory.remove(&self.name);
             self.forget();
         }
+    }
+}
+
+/// Content that is read again: in memory and, if it is longer than 1 MiB, in an unnamed file in the directory for
+/// temporary files.
+#[derive(Debug)]
+pub(super) struct Scratch(SpooledTempFile);
+
+/// The length of a [`Scratch`] in memory. Few texts are longer, so that a system without such a directory is enough.
+const IN_MEMORY: usize = 1 << 20;
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        Self(SpooledTempFile::new(IN_MEMORY))
+    }
+
+    /// Copies an input.
+    pub(super) fn of(input: &mut dyn Read) -> io::Result<Self> {
+        let mut copy = Self::new();
+        io::copy(input, &mut copy)?;
+        copy.rewind()?;
+        Ok(copy)
+    }
+}
+
+impl Write for Scratch {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(|error| {
+            let directory = env::temp_dir();
+            io::Error::new(error.kind(), format!("a temporary file in {}: {error}", directory.display()))
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Read for Scratch {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Seek for Scratch {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
     }
 }
 

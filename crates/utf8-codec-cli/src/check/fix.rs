@@ -7,8 +7,8 @@
 mod plan;
 
 use std::ffi::OsString;
-use std::io::{self, BufReader, Seek, Write};
-use std::path::Path;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use utf8_codec::transcode::Encoding;
@@ -26,6 +26,7 @@ use crate::files::Opened;
 use crate::fingerprint::Fingerprinted;
 use crate::identity::{Expected, check_unchanged};
 use crate::replacement::Replacement;
+use crate::temporary::Scratch;
 use crate::walk::Input;
 use plan::{Failed, FixSource, Plan, policy_of, source_of};
 
@@ -243,7 +244,7 @@ impl FixArgs {
         }
     }
 
-    /// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
+    /// Shows the diff of a fix.
     fn preview(
         &self,
         path: &Path,
@@ -251,17 +252,18 @@ impl FixArgs {
         plan: Plan<'_>,
         show: &mut dyn FnMut(Vec<u8>),
     ) -> Result<(), Failed> {
-        let (mut old, mut new) = (&opened.file, tempfile::tempfile()?);
-        plan.apply(&mut old, &mut |bytes| new.write_all(bytes))?;
-        old.rewind()?;
+        let mut file = &opened.file;
+        let mut new = Scratch::new();
+        plan.apply(&mut file, &mut |bytes| new.write_all(bytes))?;
+        file.rewind()?;
         new.rewind()?;
-        let decoded;
         let mut lines = DiffLines::Same;
         let mut encoding = None;
+        let mut old: Box<dyn Read> = Box::new(file);
         if let FixSource::Other(charset) = plan.source {
             if self.diff {
-                decoded = plan.decoded(&mut old)?;
-                (old, encoding) = (&decoded, Some(charset));
+                old = Box::new(plan.decoded(&mut file)?);
+                encoding = Some(charset);
             } else if charset.unit_len() > 1 {
                 lines = DiffLines::Replaced;
             }

@@ -46,13 +46,14 @@ use crate::files::Opened;
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::progress::{Counted, Progress, Stdout};
+use crate::temporary::Scratch;
 use crate::walk::{Input, WalkArgs, spawn};
 use binary::Start;
 pub(super) use decide::decide;
 pub(super) use detect::DetectArgs;
 use diagnostic::Summary;
 use fix::FixArgs;
-use mojibake::{Survey, spool};
+use mojibake::Survey;
 use order::Turn;
 use receiver::{Event, Receiver, unreadable};
 use report::{Format, Reporter, Totals};
@@ -390,12 +391,14 @@ fn content_of(
         };
         return Ok((checks.clone(), content));
     }
-    let mut file = match opened.transpose()? {
-        Some(file) if file.metadata()?.is_file() => file,
-        Some(mut file) => Arc::new(spool(&mut file)?),
-        None => Arc::new(spool(&mut input.read()?)?),
+    let mut copy = match opened.transpose()? {
+        Some(mut file) if file.metadata()?.is_file() => {
+            return Ok((checks.surveyed(&mut file)?, Box::new(file)));
+        }
+        Some(mut file) => Scratch::of(&mut file)?,
+        None => Scratch::of(&mut input.read()?)?,
     };
-    Ok((checks.surveyed(&mut file)?, Box::new(file)))
+    Ok((checks.surveyed(&mut copy)?, Box::new(copy)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,6 +1,5 @@
 //! How one file is fixed.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
 use utf8_codec::declared::DocumentKind;
@@ -17,6 +16,7 @@ use crate::check::mojibake::{self, Survey, first_len, long_segments};
 use crate::check::report::counted;
 use crate::check::rules::Rule;
 use crate::files::read;
+use crate::temporary::Scratch;
 
 /// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.
 const BUFFER: usize = 256 * 1024;
@@ -155,9 +155,9 @@ impl Plan<'_> {
         escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
 
-    /// Returns the text of the old content in an unnamed file.
-    pub(super) fn decoded(self, input: &mut dyn Read) -> Result<File, Failed> {
-        let (mut out, mut text, mut buffer) = (tempfile::tempfile()?, String::new(), vec![0; BUFFER]);
+    /// Returns the text of the old content.
+    pub(super) fn decoded(self, input: &mut dyn Read) -> Result<Scratch, Failed> {
+        let (mut out, mut text, mut buffer) = (Scratch::new(), String::new(), vec![0; BUFFER]);
         let mut transcoder = None;
         loop {
             let len = read(&mut &mut *input, &mut buffer)?;
