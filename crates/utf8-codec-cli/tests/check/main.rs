@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(missing_docs)]
 
+mod action;
 mod cases;
 mod config;
 mod declarations;
