@@ -6,17 +6,14 @@ use std::path::Path;
 use std::thread;
 
 use serde_json::json;
-use utf8_codec::BomPolicy;
 use utf8_codec::declared::DocumentKind;
 use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::diagnostic::{FileStatus, Summary};
-use super::mojibake::Survey;
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path, github_value};
 use super::repository::Repository;
-use super::rules::Rule;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
 use super::{binary, decide, declaration};
@@ -148,19 +145,8 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
         Detection::NotUtf8 { .. } => decide::candidates(&start, is_all),
         _ => Vec::new(),
     };
-    let checks = Checks {
-        encoding: detector.detection().encoding().unwrap_or(Encoding::Utf8).into(),
-        bom: BomPolicy::Keep,
-        bom_by_content: false,
-        kind,
-        bom_rule: Rule::Bom,
-        rules: Vec::new(),
-        survey: Survey::default(),
-        max_errors: None,
-        is_verdict: false,
-        wants_context: false,
-        wants_counts: true,
-    };
+    let encoding = detector.detection().encoding().unwrap_or(Encoding::Utf8);
+    let checks = Checks { kind, wants_counts: true, ..Checks::new(encoding.into()) };
     // After the end, a terminal would wait for more input.
     let mut rest = Tee { input, detector: &mut detector }.take(if is_all { 0 } else { u64::MAX });
     let summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;

@@ -129,17 +129,11 @@ impl Args {
         let inputs = self.walk.collect()?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let common = Checks {
-            encoding: self.settings.encoding(),
-            bom: BomPolicy::Keep,
-            bom_by_content: false,
-            kind: None,
-            bom_rule: Rule::Bom,
-            rules: Vec::new(),
-            survey: Survey::default(),
             max_errors: self.max_errors(),
             is_verdict: self.is_verdict(),
             wants_context: self.format.has_context() && !self.quiet,
             wants_counts: self.stats,
+            ..Checks::new(self.settings.encoding())
         };
         let settings = self.settings.clone().load(&inputs, common)?;
         let is_read =

@@ -70,6 +70,23 @@ pub(super) struct Checks {
 }
 
 impl Checks {
+    /// Checks only the encoding.
+    pub(super) fn new(encoding: NamedEncoding) -> Self {
+        Self {
+            encoding,
+            bom: BomPolicy::Keep,
+            bom_by_content: false,
+            kind: None,
+            bom_rule: Rule::Bom,
+            rules: Vec::new(),
+            survey: Survey::default(),
+            max_errors: None,
+            is_verdict: false,
+            wants_context: false,
+            wants_counts: false,
+        }
+    }
+
     /// Returns the settings with the survey of a file, if a rule needs one.
     pub(super) fn surveyed<F: Read + Seek>(&self, file: &mut F) -> io::Result<Self> {
         let mut checks = self.clone();
