@@ -75,6 +75,9 @@ impl DetectArgs {
             return Err("--format gitlab is for errors: `utf8-codec check` has it".into());
         }
         let inputs = self.walk.collect()?;
+        if inputs.is_empty() {
+            print_error("warning: no file was read");
+        }
         let mut out = BufWriter::new(io::stdout());
         if self.format == Format::Sarif {
             let rules = [rule("encoding", "none", "The encoding of a file", "Informational, not an error.")];

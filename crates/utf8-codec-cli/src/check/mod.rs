@@ -60,7 +60,7 @@ use report::{Format, Reporter, Totals};
 use rules::Rule;
 use scan::{Checks, HISTORY, scan, scan_part};
 use scanned::Scanned;
-use settings::{Settings, SettingsArgs};
+use settings::{Settings, SettingsArgs, Warning};
 use split::{FilePart, PART, PartReader, Queue, Work};
 use times::Times;
 
@@ -137,7 +137,7 @@ impl Args {
         };
         let settings = self.settings.clone().load(&inputs, common)?;
         let is_read =
-            |input: &Input| (input.is_named && !self.walk.force_exclude()) || !settings.exclude(&input.path);
+            |input: &Input| (input.is_named && !self.walk.force_exclude()) || !settings.exclude(input);
         let inputs: Vec<Input> = inputs.into_iter().filter(is_read).collect();
         let progress = self.progress(&inputs);
         let mut reporter = Reporter::new(Stdout::new(progress.clone()), self.format);
@@ -215,6 +215,12 @@ impl Args {
         progress.finish();
         times.keep_order();
         let mut reporter = turn.into_receiver().map_err(cannot_write)?.into_reporter();
+        // A hook may name only files that are excluded.
+        if reporter.totals.is_empty() && !self.walk.force_exclude() {
+            let warning = Warning { file: ".".into(), message: "no file was checked".to_owned() };
+            print_error(&format!("warning: {}", warning.message));
+            reporter.warning(&warning).map_err(cannot_write)?;
+        }
         for warning in settings.into_warnings() {
             print_error(&format!("warning: {}: {}", warning.file.display(), warning.message));
             reporter.warning(&warning).map_err(cannot_write)?;

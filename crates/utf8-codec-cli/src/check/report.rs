@@ -98,6 +98,11 @@ impl Totals {
         }
     }
 
+    /// Whether no file was checked or failed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files + self.unreadable == 0
+    }
+
     /// Returns what was checked. An empty stdin is named, because a caller that forgets the path, or a pipe whose first
     /// command fails, also has no errors.
     fn checked(&self) -> String {

@@ -104,9 +104,9 @@ impl Settings {
         self.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the configuration excludes a file.
-    pub(super) fn exclude(&self, path: &Path) -> bool {
-        self.configs.exclude(path)
+    /// Whether the configuration excludes an input.
+    pub(super) fn exclude(&self, input: &Input) -> bool {
+        self.configs.exclude(&input.path, input.is_unread())
     }
 
     /// Returns the settings of a file, or why its `.editorconfig` could not be read.
