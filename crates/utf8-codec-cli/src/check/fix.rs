@@ -187,6 +187,7 @@ impl FixArgs {
             survey,
             removes_marks,
             replaces_escapes,
+            has_comments: checks.has_comments,
         })
     }
 

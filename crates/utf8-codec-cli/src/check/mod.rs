@@ -273,7 +273,9 @@ impl Args {
         let is_utf_8 = || {
             settings.of(&input.path).is_ok_and(|it| {
                 let needs_bom = it.bom_by_content && it.bom == BomPolicy::Require;
-                it.encoding == Encoding::Utf8.into() && !needs_bom
+                // A comment in JSON may have many lines.
+                let has_comments = it.has_comments && it.rules.contains(&Rule::JsonEscapes);
+                it.encoding == Encoding::Utf8.into() && !needs_bom && !has_comments
             })
         };
         if !is_large || !is_utf_8() {

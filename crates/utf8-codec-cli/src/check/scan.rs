@@ -55,6 +55,8 @@ pub(super) struct Checks {
     pub(super) bom_by_content: bool,
     /// The kind of the file by its extension, for declarations of an encoding.
     pub(super) kind: Option<DocumentKind>,
+    /// Whether the file is JSON with comments, for its escapes.
+    pub(super) has_comments: bool,
     /// The rule under which a BOM error is reported.
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
@@ -77,6 +79,7 @@ impl Checks {
             bom: BomPolicy::Keep,
             bom_by_content: false,
             kind: None,
+            has_comments: false,
             bom_rule: Rule::Bom,
             rules: Vec::new(),
             survey: Survey::default(),
@@ -131,7 +134,10 @@ pub(super) fn scan_part(
         checks,
         part,
         is_line_start: true,
-        escapes: checks.rules.contains(&Rule::JsonEscapes).then(|| Escapes::new(&checks.rules)),
+        escapes: checks
+            .rules
+            .contains(&Rule::JsonEscapes)
+            .then(|| Escapes::new(&checks.rules, checks.has_comments)),
         report,
         buffer,
         base: from,

@@ -14,7 +14,7 @@ use utf8_codec::transcode::Encoding;
 
 use super::config::{Config, Configs, Options};
 use super::declaration::kind_of;
-use super::escapes::is_json;
+use super::escapes::{has_comments, is_json};
 use super::rules::Rule;
 use super::scan::Checks;
 use crate::args::bom_policy;
@@ -27,10 +27,9 @@ use crate::walk::Input;
 /// after a BOM.
 const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
 
-/// Extensions of files that must not start with a BOM. RFC 8259 §8.1 forbids it in JSON. In scripts the kernel does not
+/// Extensions of files that must not start with a BOM, beside those in JSON (RFC 8259 §8.1). In scripts the kernel does not
 /// find `#!` after a BOM, `cmd.exe` takes it for a part of the first command, and PHP sends it before the headers.
-const BOM_FORBIDDEN: [&str; 11] =
-    ["bash", "bat", "cmd", "fish", "geojson", "json", "ksh", "php", "sh", "webmanifest", "zsh"];
+const BOM_FORBIDDEN: [&str; 8] = ["bash", "bat", "cmd", "fish", "ksh", "php", "sh", "zsh"];
 
 /// The options that determine what is an error.
 #[derive(Clone, Debug, clap::Args)]
@@ -146,6 +145,7 @@ impl Settings {
             checks.bom_by_content = false;
         }
         checks.kind = kind_of(path);
+        checks.has_comments = has_comments(path);
         (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
         if checks.encoding.encoding() != Encoding::Utf8 {
             // Rules only support UTF-8.
@@ -161,7 +161,7 @@ fn by_type(path: &Path) -> BomPolicy {
     let is_in = |list: &[&str]| list.iter().any(|known| extension == *known);
     if is_in(&BOM_REQUIRED) {
         BomPolicy::Require
-    } else if is_in(&BOM_FORBIDDEN) {
+    } else if is_in(&BOM_FORBIDDEN) || is_json(path) {
         BomPolicy::Reject
     } else {
         BomPolicy::Keep
@@ -219,6 +219,8 @@ mod tests {
         for (path, policy) in [
             ("a/x.PS1", BomPolicy::Require),
             ("x.json", BomPolicy::Reject),
+            ("x.sarif", BomPolicy::Reject),
+            ("x.jsonc", BomPolicy::Reject),
             ("x.sh", BomPolicy::Reject),
             ("X.CMD", BomPolicy::Reject),
             ("x.rs", BomPolicy::Keep),

@@ -36,6 +36,8 @@ pub(super) struct Plan<'c> {
     pub(super) removes_marks: bool,
     /// Whether halves of surrogate pairs are replaced in the escapes of JSON.
     pub(super) replaces_escapes: bool,
+    /// Whether the file is JSON with comments.
+    pub(super) has_comments: bool,
 }
 
 /// How the old content is decoded.
@@ -115,7 +117,7 @@ impl Plan<'_> {
             }
             write(bytes)
         };
-        let mut escapes = self.replaces_escapes.then(|| Escapes::new(&[]));
+        let mut escapes = self.replaces_escapes.then(|| Escapes::new(&[], self.has_comments));
         let write_escaped = &mut |bytes: &[u8]| match &mut escapes {
             Some(escapes) => escapes.fix(Some(bytes), write),
             None => write(bytes),
