@@ -11,6 +11,7 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::diagnostic::{FileStatus, Summary};
+use super::iso2022::Iso2022Counter;
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path, github_value};
 use super::repository::Repository;
@@ -119,17 +120,26 @@ impl DetectArgs {
     }
 }
 
-/// A reader that also feeds the bytes to a detector.
+/// A reader that also feeds the bytes to a detector, and to a counter until one is above `7F`.
 struct Tee<'t> {
     input: &'t mut dyn Read,
     detector: &'t mut Detector,
+    counter: &'t mut Option<Iso2022Counter>,
 }
 
 impl Read for Tee<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.detector.push(&buffer[..read]);
+        count(self.counter, &buffer[..read]);
         Ok(read)
+    }
+}
+
+fn count(counter: &mut Option<Iso2022Counter>, bytes: &[u8]) {
+    match counter {
+        Some(counter) if bytes.is_ascii() => counter.feed(bytes),
+        _ => *counter = None,
     }
 }
 
@@ -139,6 +149,8 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     let mut start = Vec::new();
     (&mut *input).take(PREFIX).read_to_end(&mut start)?;
     detector.push(&start);
+    let mut counter = Some(Iso2022Counter::default());
+    count(&mut counter, &start);
     let is_all = (start.len() as u64) < PREFIX;
     if is_all {
         detector.finish();
@@ -151,9 +163,14 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     let encoding = detector.detection().encoding().unwrap_or(Encoding::Utf8);
     let checks = Checks { kind, wants_counts: true, ..Checks::new(encoding.into()) };
     // After the end, a terminal would wait for more input.
-    let mut rest = Tee { input, detector: &mut detector }.take(if is_all { 0 } else { u64::MAX });
-    let summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
-    Ok(Report { detection: detector.finish(), summary, controls, candidates })
+    let tee = Tee { input, detector: &mut detector, counter: &mut counter };
+    let mut rest = tee.take(if is_all { 0 } else { u64::MAX });
+    let mut summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
+    let detection = detector.finish();
+    if let (Detection::Iso2022 { .. }, Some(counter)) = (detection, counter) {
+        (summary.characters, summary.longest_line) = (counter.characters(), counter.longest_line());
+    }
+    Ok(Report { detection, summary, controls, candidates })
 }
 
 struct Receiver<'i> {
