@@ -76,6 +76,13 @@ impl FixArgs {
         self.diff
     }
 
+    /// Returns the path under which `--backup` keeps a file.
+    pub(super) fn backup_of(&self, path: &Path) -> Option<PathBuf> {
+        let mut path = path.as_os_str().to_owned();
+        path.push(self.backup.as_ref()?);
+        Some(path.into())
+    }
+
     /// Checks a file and fixes it, then calls `report` for each remaining error. A dry run instead calls `show` with
     /// the diff, and does not change the file.
     pub(super) fn run(

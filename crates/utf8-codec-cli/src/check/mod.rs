@@ -87,10 +87,10 @@ pub(super) struct Args {
     max_errors: Option<usize>,
     #[command(flatten)]
     fix: FixArgs,
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    #[arg(long, value_name = "FORMAT", default_value = "human", conflicts_with_all = ["diff", "dry_run"])]
     format: Format,
-    /// Count bytes, lines and characters, and measure the longest line
-    #[arg(long)]
+    /// Count bytes, lines and characters, and measure the longest line, in the formats human, short and json
+    #[arg(long, conflicts_with_all = ["diff", "dry_run"])]
     stats: bool,
     /// When to use colors; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -127,6 +127,9 @@ enum ProgressWhen {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
+        if self.stats && !self.format.has_stats() {
+            return Err("--stats has the formats human, short and json".into());
+        }
         let inputs = self.walk.collect()?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let common = Checks {
@@ -147,7 +150,7 @@ impl Args {
         reporter.has_color = self.has_color();
         reporter.max_errors = self.max_errors();
         reporter.begin().map_err(cannot_write)?;
-        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix));
+        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix, self.quiet));
         let queue = Queue::new(inputs.len());
         // The surveys of files that are split, and the files of which nothing more is read.
         let (surveys, decided) = (Mutex::new(HashMap::new()), Mutex::new(HashSet::new()));
@@ -252,10 +255,13 @@ impl Args {
         if inputs.iter().any(|input| input.is_stdin) {
             return Err("--fix cannot rewrite stdin; `utf8-codec convert` writes its result to stdout");
         }
+        // An earlier fix kept them.
+        let backups: HashSet<_> = inputs.iter().filter_map(|input| self.fix.backup_of(&input.path)).collect();
+        let inputs = inputs.into_iter().filter(|input| input.is_named || !backups.contains(&input.path));
         // By the canonical path, because two threads that fix one file would disturb each other.
         let mut seen = HashSet::new();
         let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ok(inputs.into_iter().filter(|input| seen.insert(canonical(&input.path))).collect())
+        Ok(inputs.filter(|input| seen.insert(canonical(&input.path))).collect())
     }
 
     /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file itself.

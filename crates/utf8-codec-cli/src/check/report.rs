@@ -43,6 +43,11 @@ impl Format {
     pub(super) fn has_context(self) -> bool {
         matches!(self, Self::Human | Self::Sarif | Self::Gitlab)
     }
+
+    /// Whether a report may have statistics.
+    pub(super) fn has_stats(self) -> bool {
+        matches!(self, Self::Human | Self::Short | Self::Json)
+    }
 }
 
 /// The totals over all files.
@@ -277,6 +282,7 @@ impl<W: Write> Reporter<W> {
             Format::Json if self.has_stats => {
                 write_object(&mut self.out, &json::stats_object(&self.totals))?;
             }
+            Format::Short if self.has_stats => self.stats()?,
             Format::Json | Format::Short | Format::Github => {}
         }
         self.out.flush()

@@ -146,7 +146,9 @@ impl Settings {
         }
         checks.kind = kind_of(path);
         checks.has_comments = has_comments(path);
-        (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
+        // What a reader strips is allowed, and a fix of something else keeps it.
+        checks.bom = if policy == BomPolicy::Strip { BomPolicy::Keep } else { policy };
+        checks.encoding = self.args.encoding.or(encoding).unwrap_or(expected);
         if checks.encoding.encoding() != Encoding::Utf8 {
             // Rules only support UTF-8.
             checks.rules.clear();
