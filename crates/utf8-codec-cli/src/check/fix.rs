@@ -16,9 +16,11 @@ use utf8_codec::{BomPolicy, ErrorPolicy};
 
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
+use super::kept::PATCH;
 use super::mojibake::Survey;
 use super::rules::Rule;
 use super::scan::{Checks, scan};
+use super::settings::Settings;
 use super::times::Times;
 use super::words::{Doubt, Guess};
 use crate::charset::From;
@@ -89,6 +91,7 @@ impl FixArgs {
         &self,
         input: &Input,
         checks: &Checks,
+        settings: &Settings,
         times: &Times,
         report: &mut dyn FnMut(Diagnostic),
         show: &mut dyn FnMut(Vec<u8>),
@@ -101,6 +104,11 @@ impl FixArgs {
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
+        checks.kept = match (checks.kept, summary.is_patch) {
+            (None, true) => Some(PATCH.to_owned()),
+            (None, false) => settings.other_charset(&input.path),
+            (kept, _) => kept,
+        };
         if checks.needs_survey()
             && let Ok(plan) = self.plan(&summary, &checks)
             && plan.old_charset().is_some()
@@ -145,7 +153,7 @@ impl FixArgs {
                 new = Some(replacement);
             }
             Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),
-            Err(Failed::Declared(reason)) => {
+            Err(Failed::Kept(reason)) => {
                 summary.fixed = Fixed::Not(reason);
                 summary.has_no_command = true;
             }
@@ -161,6 +169,9 @@ impl FixArgs {
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
     fn plan<'c>(&self, summary: &Summary, checks: &'c Checks) -> Result<Plan<'c>, Failed> {
+        if let Some(reason) = &checks.kept {
+            return Err(Failed::Kept(reason.clone()));
+        }
         if checks.encoding != Encoding::Utf8.into() {
             return Err(Failed::NoFix(format!("it should be {}, and --fix writes UTF-8", checks.encoding)));
         }

@@ -9,8 +9,10 @@ mod diagnostic;
 mod diff;
 mod escapes;
 mod fix;
+mod gitattributes;
 mod invisible;
 mod iso2022;
+mod kept;
 mod legacy;
 mod mojibake;
 mod order;
@@ -140,9 +142,7 @@ impl Args {
             ..Checks::new(self.settings.encoding())
         };
         let settings = self.settings.clone().load(&inputs, common)?;
-        let is_read =
-            |input: &Input| (input.is_named && !self.walk.force_exclude()) || !settings.exclude(input);
-        let inputs: Vec<Input> = inputs.into_iter().filter(is_read).collect();
+        let inputs: Vec<Input> = inputs.into_iter().filter(|input| self.is_read(input, &settings)).collect();
         let progress = self.progress(&inputs);
         let mut reporter = Reporter::new(Stdout::new(progress.clone()), self.format);
         reporter.is_quiet = self.quiet || self.fix.is_dry_run();
@@ -192,7 +192,9 @@ impl Args {
                         let checks = settings.of(&input.path).map_err(io::Error::other);
                         let scanned = checks.and_then(|checks| {
                             let checks = Checks { survey, ..checks };
-                            check_part(part, opened, &checks, &progress, &mut push)
+                            let mut scanned = check_part(part, opened, &checks, &progress, &mut push)?;
+                            settings.withhold_command(&input.path, &mut scanned.summary);
+                            Ok(scanned)
                         });
                         if self.is_verdict() && scanned.as_ref().is_ok_and(|it| it.summary.errors > 0) {
                             lock(&decided).insert(file);
@@ -235,6 +237,18 @@ impl Args {
             Totals { errors: 1.., .. } => CommandStatus::IllFormed,
             _ => CommandStatus::Success,
         })
+    }
+
+    /// Whether an input is read. Warns of rules that its name switches off, if it is named.
+    fn is_read(&self, input: &Input, settings: &Settings) -> bool {
+        let path = &input.path;
+        if input.is_named && !self.walk.force_exclude() {
+            settings.warn_of_name(path);
+            return true;
+        }
+        // A named file that is no text would be checked.
+        let is_excluded = settings.exclude(input) || input.is_named && settings.is_binary(path);
+        !is_excluded
     }
 
     fn max_errors(&self) -> Option<NonZeroUsize> {
@@ -281,8 +295,8 @@ impl Args {
             settings.of(&input.path).is_ok_and(|it| {
                 let needs_bom = it.bom_by_content && it.bom == BomPolicy::Require;
                 // A comment in JSON may have many lines.
-                let has_comments = it.has_comments && it.rules.contains(&Rule::JsonEscapes);
-                it.encoding == Encoding::Utf8.into() && !needs_bom && !has_comments
+                let is_binary = it.is_text == Some(false) && !input.is_named;
+                it.encoding == Encoding::Utf8.into() && !needs_bom && !it.has_comments && !is_binary
             })
         };
         if !is_large || !is_utf_8() {
@@ -326,7 +340,7 @@ impl Args {
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                let summary = self.fix.run(input, &checks, times, report, show);
+                let summary = self.fix.run(input, &checks, settings, times, report, show);
                 // A fix reads the file several times.
                 progress.advance(if progress.is_on() { len_of(input).unwrap_or(0) } else { 0 });
                 summary
@@ -334,12 +348,13 @@ impl Args {
             false => {
                 content_of(input, opened, &checks).and_then(|(checks, content)| {
                     let mut content = Counted::new(content, progress);
-                    let summary = scan(&mut content, &checks, !is_named, report);
+                    let mut summary = scan(&mut content, &checks, !is_named, report)?;
+                    settings.withhold_command(path, &mut summary);
                     if progress.is_on() {
                         // The rest of a binary file is not read.
                         content.skip_to(len_of(input).unwrap_or(0));
                     }
-                    summary
+                    Ok(summary)
                 })
             }
         };

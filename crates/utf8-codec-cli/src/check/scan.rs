@@ -17,6 +17,7 @@ use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Problem, Summary};
 use super::escapes::{Escapes, Violation};
 use super::invisible::MARK;
+use super::kept::starts_patch;
 use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
 use super::scanned::Scanned;
@@ -57,6 +58,10 @@ pub(super) struct Checks {
     pub(super) kind: Option<DocumentKind>,
     /// Whether the file is JSON with comments, for its escapes.
     pub(super) has_comments: bool,
+    /// Whether the file is text, if this does not depend on what it contains.
+    pub(super) is_text: Option<bool>,
+    /// Why `--fix` does not change the file.
+    pub(super) kept: Option<String>,
     /// The rule under which a BOM error is reported.
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
@@ -80,6 +85,8 @@ impl Checks {
             bom_by_content: false,
             kind: None,
             has_comments: false,
+            is_text: None,
+            kept: None,
             bom_rule: Rule::Bom,
             rules: Vec::new(),
             survey: Survey::default(),
@@ -255,8 +262,11 @@ impl Scan<'_> {
 
     /// Examines the start of the file. Returns whether the file is skipped because it is binary.
     fn is_binary(&mut self, skip_binary: bool) -> bool {
-        self.evidence.start(&self.buffer[..self.filled], self.checks.kind);
-        skip_binary && self.evidence.is_binary()
+        let start = &self.buffer[..self.filled];
+        self.evidence.start(start, self.checks.kind);
+        self.summary.is_patch = starts_patch(start);
+        self.summary.has_no_command = self.summary.is_patch || self.checks.kept.is_some();
+        skip_binary && !self.checks.is_text.unwrap_or(!self.evidence.is_binary())
     }
 
     /// Creates the decoder of the part. Checks the BOM if it is the first part.

@@ -231,6 +231,30 @@ fn no_file_is_a_warning() {
     assert_eq!(stderr(&output), "utf8-codec: warning: no file was read\n");
 }
 
+/// `--rule` has an effect, or a warning.
+#[test]
+fn a_rule_that_is_switched_off_is_a_warning() {
+    let directory = Directory::new();
+    directory.write("utf8-codec.toml", "[[files]]\nglob = 'wide*'\nencoding = 'utf-16le'\n");
+    for name in ["wide1", "wide2", "wide3"] {
+        directory.write(name, b"\x2E\x20");
+    }
+    directory.write("text", "text");
+    let output = check(&directory, &["--rule", "bidi", "."]);
+    let reason = "--rule bidi is not checked, because it only supports UTF-8, and the encoding is utf-16le";
+    let expected = format!("utf8-codec: warning: ./wide1: {reason} (and 2 other files)\n");
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), expected));
+    // The rules of the configuration are those of the file in UTF-8.
+    directory
+        .write("utf8-codec.toml", "rules = ['bidi']\n[[files]]\nglob = 'wide*'\nencoding = 'utf-16le'\n");
+    assert_eq!(stderr(&check(&directory, &["."])), "");
+    directory.write("a.json", "{}");
+    let output = check(&directory, &["--rule", "json-escapes", "a.json", "text"]);
+    let reason = "--rule json-escapes is not checked, because its name is not that of JSON";
+    assert_eq!(stderr(&output), format!("utf8-codec: warning: text: {reason}\n"));
+    assert_eq!(stderr(&check(&directory, &["--rule", "json-escapes", "--force-exclude", "text"])), "");
+}
+
 #[test]
 fn standard_input_has_the_settings_of_its_name() {
     let directory = Directory::new();

@@ -8,6 +8,7 @@ mod config;
 mod declarations;
 mod files;
 mod formats;
+mod gitattributes;
 mod mojibake;
 
 #[path = "../support/mod.rs"]

@@ -54,8 +54,9 @@ pub(super) enum Failed {
     Io(io::Error),
     /// There is no fix, or it would be a guess.
     NoFix(String),
-    /// The declaration is not that of the text, or one of the old encoding would remain, as after the command in the hint.
-    Declared(String),
+    /// The file must not be converted, as by the command in the hint: its declaration is not that of the text, one of the
+    /// old encoding would remain, or its encoding is that of its readers.
+    Kept(String),
 }
 
 impl From<io::Error> for Failed {
@@ -137,11 +138,11 @@ impl Plan<'_> {
             if self.is_declared && charset == Encoding::Latin1.into() && has_controls() {
                 let reason = "it declares ISO 8859-1, in which the bytes 80 to 9F are control characters: \
                               name the encoding with --from, latin1 or windows-1252";
-                return Err(Failed::Declared(reason.to_owned()));
+                return Err(Failed::Kept(reason.to_owned()));
             }
             transcoder.feed_into(&buffer[..filled], &mut text).map_err(ill_formed)?;
             if core::mem::take(&mut is_start) {
-                self.declare(&mut text).map_err(Failed::Declared)?;
+                self.declare(&mut text).map_err(Failed::Kept)?;
                 if self.removes_marks && self.bom == BomPolicy::Keep && text.starts_with(MARK) {
                     write_escaped(bom)?;
                     text.drain(..bom.len());
