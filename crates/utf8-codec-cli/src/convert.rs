@@ -40,12 +40,13 @@ const BOM_HELP: &str = concat!(
 /// have; the text before it is on stdout, and its offset is on stderr. 2: a file could not be read or written.
 ///
 /// An output file is replaced when the conversion is complete. If the conversion fails or is interrupted by a signal,
-/// the file does not change. Pipes and devices are written to while the input is read.
+/// the file does not change. A file with other hard links is not replaced. Pipes and devices are written to while the input
+/// is read.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("bom", |bom| bom.help(BOM_HELP)))]
 pub(super) struct Args {
-    /// The encoding of the input. `auto`: UTF-8, UTF-16 and UTF-32, and what the input declares. Any other input is an
-    /// error with a list of candidates, the most plausible one first
+    /// The encoding of the input. `auto`: UTF-8, UTF-16 and UTF-32, and what the input, .gitattributes or .editorconfig
+    /// declares. Any other input is an error with a list of candidates, the most plausible one first
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
     from: From,
     /// The encoding of the output

@@ -58,10 +58,11 @@ impl Directory {
         Ok(fs::accessat(&self.0, name, Access::WRITE_OK, AtFlags::empty())?)
     }
 
-    /// Creates a file with mode 0600. Fails if the name exists.
-    pub(super) fn create(&self, name: &OsStr) -> io::Result<File> {
+    /// Creates a file with mode 0600, or if it is not private with that of any new file. Fails if the name exists.
+    pub(super) fn create(&self, name: &OsStr, is_private: bool) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+        let mode = if is_private { 0o600 } else { 0o666 };
+        Ok(fs::openat(&self.0, name, flags, Mode::from_raw_mode(mode))?.into())
     }
 
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {

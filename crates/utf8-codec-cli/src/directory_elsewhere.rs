@@ -33,7 +33,7 @@ impl Directory {
         OpenOptions::new().write(true).open(self.0.join(name)).map(drop)
     }
 
-    pub(super) fn create(&self, name: &OsStr) -> io::Result<File> {
+    pub(super) fn create(&self, name: &OsStr, _: bool) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).create_new(true).open(self.0.join(name))
     }
 

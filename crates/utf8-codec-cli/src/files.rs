@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal, Read, StdinLock, Write};
-use std::path::{Path, PathBuf};
+use std::path::{self, Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -87,6 +87,23 @@ pub(super) fn too_long() -> io::Error {
 /// Returns the directory of a path, `.` if it has none.
 pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Returns the absolute path with symbolic links and `..` resolved, as far as it exists. The rest is appended, so that a
+/// name for stdin may be in a directory that does not exist.
+pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let absolute = path::absolute(path)?;
+    for existing in absolute.ancestors() {
+        let Ok(mut real) = fs::canonicalize(existing) else { continue };
+        for part in absolute.strip_prefix(existing).unwrap_or(Path::new("")).components() {
+            match part {
+                Component::ParentDir => drop(real.pop()),
+                part => real.push(part),
+            }
+        }
+        return Ok(real);
+    }
+    Ok(absolute)
 }
 
 /// Reads some bytes. Returns 0 at the end. Retries if a signal interrupts the read.

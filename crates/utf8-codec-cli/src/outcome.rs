@@ -14,8 +14,7 @@ pub(super) enum CommandStatus {
     Success,
     /// Exit status 1: the input is ill-formed, violates a rule, or is in an unknown encoding.
     IllFormed,
-    /// Exit status 2: some files could not be read or written, or the command was interrupted. The reasons are on
-    /// stderr.
+    /// Exit status 2: some files could not be read or written. The reasons are on stderr.
     Trouble,
 }
 

@@ -9,9 +9,10 @@
 //! file is compared immediately before the rename.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Seek, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::attributes::keep_attributes;
 use crate::destination::{Destination, resolve};
@@ -33,6 +34,8 @@ pub(super) struct Replacement {
     target: OsString,
     /// The metadata of the original file, if it exists.
     replaced: Option<Metadata>,
+    /// The permissions of a new file in the directory, if it does not exist.
+    new_permissions: Option<Permissions>,
 }
 
 /// A step of a replacement, after which the tests change files.
@@ -50,21 +53,15 @@ enum Step {
 
 impl Replacement {
     /// Creates the temporary file. The last component of `path` must not be a symbolic link.
+    ///
+    /// Fails for a file with other hard links, because these would keep the old content.
     pub(super) fn of(path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         Self::in_directory(Directory::open(directory_of(&path))?, path, replaced)
     }
 
     /// Prepares the replacement of a file by content that is made from its old content. Symbolic links on the command
-    /// line are followed and do not change.
-    ///
-    /// Fails for a file with other hard links, because these would keep the old content.
+    /// line are followed and do not change. Fails as [`of`](Self::of).
     pub(super) fn of_input(input: &Input, old: &Opened) -> io::Result<Self> {
-        let links = hard_links(&old.metadata);
-        if links > 1 {
-            return Err(io::Error::other(format!(
-                "it has {links} hard links, and the others would keep the old content"
-            )));
-        }
         let (directory, path) = match input.directory() {
             Some(directory) => (directory?, input.path.clone()),
             None => match resolve(&input.path)? {
@@ -80,6 +77,12 @@ impl Replacement {
     fn in_directory(directory: Directory, path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         let target = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_owned();
         if let Some(replaced) = &replaced {
+            let links = hard_links(replaced);
+            if links > 1 {
+                return Err(io::Error::other(format!(
+                    "it has {links} hard links, and the others would keep the old content"
+                )));
+            }
             // The superuser can open a read-only file for writing, so the next check does not detect it.
             if replaced.permissions().readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
@@ -87,11 +90,16 @@ impl Replacement {
             // A rename only needs permission to write to the directory.
             directory.check_writable(&target)?;
         }
-        let temporary = Temporary::in_directory(directory)?;
+        let directory = Arc::new(directory);
+        let new_permissions = match replaced {
+            Some(_) => None,
+            None => Some(permissions_in(&directory)?),
+        };
+        let temporary = Temporary::in_directory(directory, true)?;
         if let Some(replaced) = &replaced {
             keep_owner(temporary.file(), replaced)?;
         }
-        Ok(Self { temporary, path, target, replaced })
+        Ok(Self { temporary, path, target, replaced, new_permissions })
     }
 
     /// Whether this replaces the file with this metadata. If so, the metadata is from now on that of the original file.
@@ -233,7 +241,7 @@ impl Replacement {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
             Err(_) => {
                 let mut old = self.directory().open_file(self.target.as_ref())?;
-                let mut copy = self.directory().create(name)?;
+                let mut copy = self.directory().create(name, true)?;
                 let copied = io::copy(&mut old, &mut copy)
                     .and_then(|_| keep_attributes(&old, &copy))
                     .and_then(|()| copy.set_permissions(old.metadata()?.permissions()))
@@ -278,7 +286,11 @@ impl Replacement {
                 Err(_) => {}
             }
         }
-        set_mode(file, self.replaced.as_ref())?;
+        // After `keep_owner`, because a change of owner resets the set-user-ID bit.
+        let permissions = self.replaced.as_ref().map(Metadata::permissions);
+        if let Some(permissions) = permissions.or_else(|| self.new_permissions.clone()) {
+            file.set_permissions(permissions)?;
+        }
         file.sync_all()?;
         file.metadata()
     }
@@ -312,30 +324,11 @@ fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets the mode to that of the replaced file, or to 0666 minus the umask for a new file. Called after `keep_owner`,
-/// because a change of owner resets the set-user-ID bit.
-#[cfg(unix)]
-fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-
-    use rustix::fs::Mode;
-
-    let permissions = match replaced {
-        Some(replaced) => replaced.permissions(),
-        None => {
-            // The umask can only be read by setting it.
-            let mask = rustix::process::umask(Mode::empty());
-            rustix::process::umask(mask);
-            #[allow(clippy::useless_conversion, reason = "macOS has 16 bits")]
-            fs::Permissions::from_mode(0o666 & !u32::from(mask.as_raw_mode()))
-        }
-    };
-    file.set_permissions(permissions)
-}
-
-#[cfg(not(unix))]
-fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
-    replaced.map_or(Ok(()), |replaced| file.set_permissions(replaced.permissions()))
+/// Returns the permissions of a new file in a directory. They depend on the umask or, instead, on the default access control
+/// list of the directory, so the system is asked, with a file that never has content.
+fn permissions_in(directory: &Arc<Directory>) -> io::Result<Permissions> {
+    let probe = Temporary::in_directory(Arc::clone(directory), false)?;
+    Ok(probe.file().metadata()?.permissions())
 }
 
 #[cfg(all(test, unix))]

@@ -1,14 +1,17 @@
-//! Temporary files with a name. They are removed on drop, and when a signal ends the program.
+//! Temporary files. Those with a name are removed on drop, and when a signal ends the program.
 
 use core::hash::{BuildHasher, Hasher};
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-use std::{io, process, thread};
+use std::{env, io, process, thread};
+
+use tempfile::SpooledTempFile;
 
 use crate::directory::Directory;
-use crate::outcome::{CommandStatus, print_error};
+use crate::outcome::print_error;
 
 /// A temporary file. It is removed on drop, unless it was renamed.
 #[derive(Debug)]
@@ -21,16 +24,16 @@ pub(super) struct Temporary {
 
 impl Temporary {
     /// Creates the file in the directory of the target, because a rename cannot cross file systems. Its mode is 0600
-    /// from the start. Its name does not contain the name of the target, which may already have the maximum length.
-    pub(super) fn in_directory(directory: Directory) -> io::Result<Self> {
-        let directory = Arc::new(directory);
+    /// from the start, if it is private. Its name does not contain the name of the target, which may already have the
+    /// maximum length.
+    pub(super) fn in_directory(directory: Arc<Directory>, is_private: bool) -> io::Result<Self> {
         let mut removed_on_signal = removed_on_signal()?;
         loop {
             let name = OsString::from(format!(
                 ".utf8-codec.{:016x}.part",
                 RandomState::new().build_hasher().finish()
             ));
-            match directory.create(&name) {
+            match directory.create(&name, is_private) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
                     let file = created?;
@@ -80,6 +83,53 @@ impl Drop for Temporary {
     }
 }
 
+/// Content that is read again: in memory and, if it is longer than 1 MiB, in an unnamed file in the directory for
+/// temporary files.
+#[derive(Debug)]
+pub(super) struct Scratch(SpooledTempFile);
+
+/// The length of a [`Scratch`] in memory. Few texts are longer, so that a system without such a directory is enough.
+const IN_MEMORY: usize = 1 << 20;
+
+impl Scratch {
+    pub(super) fn new() -> Self {
+        Self(SpooledTempFile::new(IN_MEMORY))
+    }
+
+    /// Copies an input.
+    pub(super) fn of(input: &mut dyn Read) -> io::Result<Self> {
+        let mut copy = Self::new();
+        io::copy(input, &mut copy)?;
+        copy.rewind()?;
+        Ok(copy)
+    }
+}
+
+impl Write for Scratch {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(|error| {
+            let directory = env::temp_dir();
+            io::Error::new(error.kind(), format!("a temporary file in {}: {error}", directory.display()))
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Read for Scratch {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Seek for Scratch {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
 /// The name of a temporary file in its directory.
 type TemporaryName = (Arc<Directory>, OsString);
 
@@ -99,7 +149,7 @@ fn lock_temporaries() -> MutexGuard<'static, Vec<TemporaryName>> {
 }
 
 /// Locks the list of temporary files. The first call starts a thread that on SIGINT, SIGTERM or SIGHUP (elsewhere than
-/// on Unix: Ctrl-C) removes these files and exits.
+/// on Unix: Ctrl-C) removes these files and ends the process.
 fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<TemporaryName>>> {
     static STARTED: Mutex<bool> = Mutex::new(false);
 
@@ -111,9 +161,9 @@ fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<TemporaryName>>> {
     Ok(lock_temporaries())
 }
 
-/// Removes the temporary files and exits. The locks are held until the process ends, so that no new file is created and
-/// none is exchanged.
-fn interrupted() -> ! {
+/// Removes the temporary files and ends the process with `end`. The locks are held until then, so that no new file is
+/// created and none is exchanged.
+fn interrupted(end: impl FnOnce()) {
     let _exchanges = EXCHANGES.write().unwrap_or_else(PoisonError::into_inner);
     let temporaries = lock_temporaries();
     for (directory, name) in temporaries.iter() {
@@ -121,7 +171,7 @@ fn interrupted() -> ! {
         let _ = directory.remove(name);
     }
     print_error("interrupted");
-    process::exit(CommandStatus::Trouble as i32);
+    end();
 }
 
 /// Starts the thread that waits for signals. The main thread cannot do this, because it may be blocked on input.
@@ -129,13 +179,18 @@ fn interrupted() -> ! {
 fn start_signal_thread() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
 
     let ignored = ignored_signals();
     let wanted = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
     let mut signals = Signals::new(wanted)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        if signals.forever().next().is_some() {
-            interrupted();
+        if let Some(signal) = signals.forever().next() {
+            // As without a handler, so that a shell also ends the script that called the program.
+            interrupted(|| {
+                let _ = emulate_default_handler(signal);
+                process::exit(128 + signal);
+            });
         }
     })?;
     Ok(())
@@ -150,12 +205,16 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// The exit status after Ctrl-C, as in a shell on Unix.
+#[cfg(not(unix))]
+const CTRL_C: i32 = 130;
+
 #[cfg(not(unix))]
 fn start_signal_thread() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-            interrupted();
+            interrupted(|| process::exit(CTRL_C));
         }
     })?;
     Ok(())

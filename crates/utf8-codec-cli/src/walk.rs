@@ -50,6 +50,9 @@ pub(super) struct WalkArgs {
     jobs: Option<NonZeroUsize>,
 }
 
+/// Directories and files that belong to version control, whose content is no text of a user.
+const VERSION_CONTROL: [&str; 7] = [".bzr", ".git", ".hg", ".jj", ".pijul", ".sl", ".svn"];
+
 /// The maximum number of threads. More would not read faster, and each takes memory.
 const MAX_JOBS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
@@ -103,6 +106,11 @@ impl Input {
             }
             error => Self::unreadable(root, error),
         }
+    }
+
+    /// Whether this is a directory that could not be read, or that has a file which excludes others and could not be read.
+    pub(super) fn is_unread(&self) -> bool {
+        self.error.is_some()
     }
 
     /// Returns the error if the path could not be read during the walk.
@@ -211,7 +219,11 @@ impl WalkArgs {
             walk.filter_entry(move |entry| {
                 let (no_ignore, exclude, found) = &filter;
                 let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-                if entry.depth() > 0 && exclude.matches(entry.path(), is_directory) {
+                let is_skipped = || {
+                    VERSION_CONTROL.iter().any(|name| entry.file_name() == *name)
+                        || exclude.matches(entry.path(), is_directory)
+                };
+                if entry.depth() > 0 && is_skipped() {
                     return false;
                 }
                 let is_searched = is_directory && !no_ignore;

@@ -16,7 +16,7 @@ use utf8_codec::BomPolicy;
 use super::rules::Rule;
 use crate::charset::NamedEncoding;
 use crate::exclude::Exclude;
-use crate::files::{directory_of, open_regular, read_config};
+use crate::files::{directory_of, open_regular, read_config, resolved};
 
 /// The name of a configuration file.
 const NAME: &str = "utf8-codec.toml";
@@ -160,7 +160,8 @@ impl Config {
     }
 }
 
-/// Finds the configuration file of each directory: the nearest one in it or in a parent directory.
+/// Finds the configuration file of each directory: the nearest one in it or in a parent directory. What is in a directory
+/// that another one excludes is not read.
 #[derive(Debug, Default)]
 pub(super) struct Configs {
     /// The only configuration file, if it was given on the command line.
@@ -182,8 +183,7 @@ impl Configs {
         if self.directories.contains_key(directory) {
             return Ok(());
         }
-        // A directory that does not exist has no files to read.
-        let Ok(canonical) = fs::canonicalize(directory) else { return Ok(()) };
+        let Ok(canonical) = resolved(directory) else { return Ok(()) };
         let config = match &self.only {
             Some(only) => Some(Arc::clone(only)),
             None => self.find(&canonical)?,
@@ -196,29 +196,22 @@ impl Configs {
         if let Some(known) = self.found.get(directory) {
             return Ok(known.clone());
         }
-        let file = directory.join(NAME);
-        if fs::symlink_metadata(&file).is_err_and(|error| is_without_files(&error)) {
-            return Ok(None);
-        }
-        let config = match fs::metadata(&file) {
-            Ok(metadata) if metadata.is_file() => {
-                let opened = open_regular(&file).map(|opened| opened.file);
-                Some(Arc::new(Config::read(&file, opened, directory)?))
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(format!("cannot read {}: {error}", file.display()));
-            }
-            _ => directory.parent().map_or(Ok(None), |parent| self.find(parent))?,
+        let above = directory.parent().map_or(Ok(None), |parent| self.find(parent));
+        let is_excluded = |config: &Arc<Config>| config.exclude.matches_resolved(directory, true);
+        let own = match &above {
+            Ok(Some(config)) if is_excluded(config) => None,
+            _ => read_own(directory)?,
         };
+        let config = if own.is_some() { own } else { above? };
         self.found.insert(directory.to_owned(), config.clone());
         Ok(config)
     }
 
-    /// Whether a file whose directory was loaded is not read.
-    pub(super) fn exclude(&self, path: &Path) -> bool {
+    /// Whether a file or a directory, whose own directory was loaded, is not read.
+    pub(super) fn exclude(&self, path: &Path, is_directory: bool) -> bool {
         match (self.directories.get(directory_of(path)), path.file_name()) {
             (Some((directory, Some(config))), Some(name)) => {
-                config.exclude.matches(&directory.join(name), false)
+                config.exclude.matches_resolved(&directory.join(name), is_directory)
             }
             _ => false,
         }
@@ -230,6 +223,24 @@ impl Configs {
             Some((directory, Some(config))) => config.options_for(directory, path),
             _ => Options::default(),
         }
+    }
+}
+
+/// Reads the configuration file in a directory, if it has one.
+fn read_own(directory: &Path) -> Result<Option<Arc<Config>>, String> {
+    let file = directory.join(NAME);
+    if fs::symlink_metadata(&file).is_err_and(|error| is_without_files(&error)) {
+        return Ok(None);
+    }
+    match fs::metadata(&file) {
+        Ok(metadata) if metadata.is_file() => {
+            let opened = open_regular(&file).map(|opened| opened.file);
+            Ok(Some(Arc::new(Config::read(&file, opened, directory)?)))
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(format!("cannot read {}: {error}", file.display()))
+        }
+        _ => Ok(None),
     }
 }
 

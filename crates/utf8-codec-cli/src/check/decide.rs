@@ -8,6 +8,7 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorKind, ErrorPolicy, from_utf8};
 
 use super::declaration::{self, Declared};
+use super::settings::charset_outside;
 use super::wide::Wide;
 use crate::charset::NamedEncoding;
 use crate::escape;
@@ -37,6 +38,9 @@ pub(crate) fn decide(path: &Path, start: &[u8], is_all: bool) -> Result<NamedEnc
     }
     let declared = Declared::of(declaration::kind_of(path), start);
     if let Some(charset) = declared.as_ref().and_then(Declared::charset) {
+        return Ok(charset);
+    }
+    if let Some(charset) = charset_outside(path) {
         return Ok(charset);
     }
     let mut message = "the encoding is not known: name it with --from".to_owned();

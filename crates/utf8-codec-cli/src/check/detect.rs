@@ -6,17 +6,15 @@ use std::path::Path;
 use std::thread;
 
 use serde_json::json;
-use utf8_codec::BomPolicy;
 use utf8_codec::declared::DocumentKind;
 use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::diagnostic::{FileStatus, Summary};
-use super::mojibake::Survey;
+use super::iso2022::Iso2022Counter;
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path, github_value};
 use super::repository::Repository;
-use super::rules::Rule;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
 use super::{binary, decide, declaration};
@@ -78,6 +76,9 @@ impl DetectArgs {
             return Err("--format gitlab is for errors: `utf8-codec check` has it".into());
         }
         let inputs = self.walk.collect()?;
+        if inputs.is_empty() {
+            print_error("warning: no file was read");
+        }
         let mut out = BufWriter::new(io::stdout());
         if self.format == Format::Sarif {
             let rules = [rule("encoding", "none", "The encoding of a file", "Informational, not an error.")];
@@ -119,17 +120,26 @@ impl DetectArgs {
     }
 }
 
-/// A reader that also feeds the bytes to a detector.
+/// A reader that also feeds the bytes to a detector, and to a counter until one is above `7F`.
 struct Tee<'t> {
     input: &'t mut dyn Read,
     detector: &'t mut Detector,
+    counter: &'t mut Option<Iso2022Counter>,
 }
 
 impl Read for Tee<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.detector.push(&buffer[..read]);
+        count(self.counter, &buffer[..read]);
         Ok(read)
+    }
+}
+
+fn count(counter: &mut Option<Iso2022Counter>, bytes: &[u8]) {
+    match counter {
+        Some(counter) if bytes.is_ascii() => counter.feed(bytes),
+        _ => *counter = None,
     }
 }
 
@@ -139,6 +149,8 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     let mut start = Vec::new();
     (&mut *input).take(PREFIX).read_to_end(&mut start)?;
     detector.push(&start);
+    let mut counter = Some(Iso2022Counter::default());
+    count(&mut counter, &start);
     let is_all = (start.len() as u64) < PREFIX;
     if is_all {
         detector.finish();
@@ -148,23 +160,17 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
         Detection::NotUtf8 { .. } => decide::candidates(&start, is_all),
         _ => Vec::new(),
     };
-    let checks = Checks {
-        encoding: detector.detection().encoding().unwrap_or(Encoding::Utf8).into(),
-        bom: BomPolicy::Keep,
-        bom_by_content: false,
-        kind,
-        bom_rule: Rule::Bom,
-        rules: Vec::new(),
-        survey: Survey::default(),
-        max_errors: None,
-        is_verdict: false,
-        wants_context: false,
-        wants_counts: true,
-    };
+    let encoding = detector.detection().encoding().unwrap_or(Encoding::Utf8);
+    let checks = Checks { kind, wants_counts: true, ..Checks::new(encoding.into()) };
     // After the end, a terminal would wait for more input.
-    let mut rest = Tee { input, detector: &mut detector }.take(if is_all { 0 } else { u64::MAX });
-    let summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
-    Ok(Report { detection: detector.finish(), summary, controls, candidates })
+    let tee = Tee { input, detector: &mut detector, counter: &mut counter };
+    let mut rest = tee.take(if is_all { 0 } else { u64::MAX });
+    let mut summary = scan(&mut start.chain(&mut rest), &checks, skip_binary, &mut |_| {})?;
+    let detection = detector.finish();
+    if let (Detection::Iso2022 { .. }, Some(counter)) = (detection, counter) {
+        (summary.characters, summary.longest_line) = (counter.characters(), counter.longest_line());
+    }
+    Ok(Report { detection, summary, controls, candidates })
 }
 
 struct Receiver<'i> {

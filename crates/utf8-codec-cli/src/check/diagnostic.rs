@@ -82,6 +82,8 @@ pub(super) struct Summary {
     /// Whether much of the file is UTF-8, although it declares another encoding.
     pub(super) is_mixed: bool,
     pub(super) fixed: Fixed,
+    /// Whether its start is that of a patch.
+    pub(super) is_patch: bool,
     /// Whether the command that converts the file would damage it.
     pub(super) has_no_command: bool,
 }

@@ -7,8 +7,8 @@
 mod plan;
 
 use std::ffi::OsString;
-use std::io::{self, BufReader, Seek, Write};
-use std::path::Path;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use utf8_codec::transcode::Encoding;
@@ -16,9 +16,11 @@ use utf8_codec::{BomPolicy, ErrorPolicy};
 
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
+use super::kept::PATCH;
 use super::mojibake::Survey;
 use super::rules::Rule;
 use super::scan::{Checks, scan};
+use super::settings::Settings;
 use super::times::Times;
 use super::words::{Doubt, Guess};
 use crate::charset::From;
@@ -26,6 +28,7 @@ use crate::files::Opened;
 use crate::fingerprint::Fingerprinted;
 use crate::identity::{Expected, check_unchanged};
 use crate::replacement::Replacement;
+use crate::temporary::Scratch;
 use crate::walk::Input;
 use plan::{Failed, FixSource, Plan, policy_of, source_of};
 
@@ -75,12 +78,20 @@ impl FixArgs {
         self.diff
     }
 
+    /// Returns the path under which `--backup` keeps a file.
+    pub(super) fn backup_of(&self, path: &Path) -> Option<PathBuf> {
+        let mut path = path.as_os_str().to_owned();
+        path.push(self.backup.as_ref()?);
+        Some(path.into())
+    }
+
     /// Checks a file and fixes it, then calls `report` for each remaining error. A dry run instead calls `show` with
     /// the diff, and does not change the file.
     pub(super) fn run(
         &self,
         input: &Input,
         checks: &Checks,
+        settings: &Settings,
         times: &Times,
         report: &mut dyn FnMut(Diagnostic),
         show: &mut dyn FnMut(Vec<u8>),
@@ -93,6 +104,11 @@ impl FixArgs {
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
+        checks.kept = match (checks.kept, summary.is_patch) {
+            (None, true) => Some(PATCH.to_owned()),
+            (None, false) => settings.other_charset(&input.path),
+            (kept, _) => kept,
+        };
         if checks.needs_survey()
             && let Ok(plan) = self.plan(&summary, &checks)
             && plan.old_charset().is_some()
@@ -137,7 +153,7 @@ impl FixArgs {
                 new = Some(replacement);
             }
             Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),
-            Err(Failed::Declared(reason)) => {
+            Err(Failed::Kept(reason)) => {
                 summary.fixed = Fixed::Not(reason);
                 summary.has_no_command = true;
             }
@@ -153,6 +169,9 @@ impl FixArgs {
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
     fn plan<'c>(&self, summary: &Summary, checks: &'c Checks) -> Result<Plan<'c>, Failed> {
+        if let Some(reason) = &checks.kept {
+            return Err(Failed::Kept(reason.clone()));
+        }
         if checks.encoding != Encoding::Utf8.into() {
             return Err(Failed::NoFix(format!("it should be {}, and --fix writes UTF-8", checks.encoding)));
         }
@@ -186,6 +205,7 @@ impl FixArgs {
             survey,
             removes_marks,
             replaces_escapes,
+            has_comments: checks.has_comments,
         })
     }
 
@@ -243,7 +263,7 @@ impl FixArgs {
         }
     }
 
-    /// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
+    /// Shows the diff of a fix.
     fn preview(
         &self,
         path: &Path,
@@ -251,17 +271,18 @@ impl FixArgs {
         plan: Plan<'_>,
         show: &mut dyn FnMut(Vec<u8>),
     ) -> Result<(), Failed> {
-        let (mut old, mut new) = (&opened.file, tempfile::tempfile()?);
-        plan.apply(&mut old, &mut |bytes| new.write_all(bytes))?;
-        old.rewind()?;
+        let mut file = &opened.file;
+        let mut new = Scratch::new();
+        plan.apply(&mut file, &mut |bytes| new.write_all(bytes))?;
+        file.rewind()?;
         new.rewind()?;
-        let decoded;
         let mut lines = DiffLines::Same;
         let mut encoding = None;
+        let mut old: Box<dyn Read> = Box::new(file);
         if let FixSource::Other(charset) = plan.source {
             if self.diff {
-                decoded = plan.decoded(&mut old)?;
-                (old, encoding) = (&decoded, Some(charset));
+                old = Box::new(plan.decoded(&mut file)?);
+                encoding = Some(charset);
             } else if charset.unit_len() > 1 {
                 lines = DiffLines::Replaced;
             }

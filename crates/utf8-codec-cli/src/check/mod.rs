@@ -9,7 +9,10 @@ mod diagnostic;
 mod diff;
 mod escapes;
 mod fix;
+mod gitattributes;
 mod invisible;
+mod iso2022;
+mod kept;
 mod legacy;
 mod mojibake;
 mod order;
@@ -46,20 +49,21 @@ use crate::files::Opened;
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::progress::{Counted, Progress, Stdout};
+use crate::temporary::Scratch;
 use crate::walk::{Input, WalkArgs, spawn};
 use binary::Start;
 pub(super) use decide::decide;
 pub(super) use detect::DetectArgs;
 use diagnostic::Summary;
 use fix::FixArgs;
-use mojibake::{Survey, spool};
+use mojibake::Survey;
 use order::Turn;
 use receiver::{Event, Receiver, unreadable};
 use report::{Format, Reporter, Totals};
 use rules::Rule;
 use scan::{Checks, HISTORY, scan, scan_part};
 use scanned::Scanned;
-use settings::{Settings, SettingsArgs};
+use settings::{Settings, SettingsArgs, Warning};
 use split::{FilePart, PART, PartReader, Queue, Work};
 use times::Times;
 
@@ -85,10 +89,10 @@ pub(super) struct Args {
     max_errors: Option<usize>,
     #[command(flatten)]
     fix: FixArgs,
-    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    #[arg(long, value_name = "FORMAT", default_value = "human", conflicts_with_all = ["diff", "dry_run"])]
     format: Format,
-    /// Count bytes, lines and characters, and measure the longest line
-    #[arg(long)]
+    /// Count bytes, lines and characters, and measure the longest line, in the formats human, short and json
+    #[arg(long, conflicts_with_all = ["diff", "dry_run"])]
     stats: bool,
     /// When to use colors; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -125,25 +129,20 @@ enum ProgressWhen {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
+        if self.stats && !self.format.has_stats() {
+            return Err("--stats has the formats human, short and json".into());
+        }
         let inputs = self.walk.collect()?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let common = Checks {
-            encoding: self.settings.encoding(),
-            bom: BomPolicy::Keep,
-            bom_by_content: false,
-            kind: None,
-            bom_rule: Rule::Bom,
-            rules: Vec::new(),
-            survey: Survey::default(),
             max_errors: self.max_errors(),
             is_verdict: self.is_verdict(),
             wants_context: self.format.has_context() && !self.quiet,
             wants_counts: self.stats,
+            ..Checks::new(self.settings.encoding())
         };
         let settings = self.settings.clone().load(&inputs, common)?;
-        let is_read =
-            |input: &Input| (input.is_named && !self.walk.force_exclude()) || !settings.exclude(&input.path);
-        let inputs: Vec<Input> = inputs.into_iter().filter(is_read).collect();
+        let inputs: Vec<Input> = inputs.into_iter().filter(|input| self.is_read(input, &settings)).collect();
         let progress = self.progress(&inputs);
         let mut reporter = Reporter::new(Stdout::new(progress.clone()), self.format);
         reporter.is_quiet = self.quiet || self.fix.is_dry_run();
@@ -151,7 +150,7 @@ impl Args {
         reporter.has_color = self.has_color();
         reporter.max_errors = self.max_errors();
         reporter.begin().map_err(cannot_write)?;
-        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix));
+        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix, self.quiet));
         let queue = Queue::new(inputs.len());
         // The surveys of files that are split, and the files of which nothing more is read.
         let (surveys, decided) = (Mutex::new(HashMap::new()), Mutex::new(HashSet::new()));
@@ -193,7 +192,9 @@ impl Args {
                         let checks = settings.of(&input.path).map_err(io::Error::other);
                         let scanned = checks.and_then(|checks| {
                             let checks = Checks { survey, ..checks };
-                            check_part(part, opened, &checks, &progress, &mut push)
+                            let mut scanned = check_part(part, opened, &checks, &progress, &mut push)?;
+                            settings.withhold_command(&input.path, &mut scanned.summary);
+                            Ok(scanned)
                         });
                         if self.is_verdict() && scanned.as_ref().is_ok_and(|it| it.summary.errors > 0) {
                             lock(&decided).insert(file);
@@ -220,6 +221,12 @@ impl Args {
         progress.finish();
         times.keep_order();
         let mut reporter = turn.into_receiver().map_err(cannot_write)?.into_reporter();
+        // A hook may name only files that are excluded.
+        if reporter.totals.is_empty() && !self.walk.force_exclude() {
+            let warning = Warning { file: ".".into(), message: "no file was checked".to_owned() };
+            print_error(&format!("warning: {}", warning.message));
+            reporter.warning(&warning).map_err(cannot_write)?;
+        }
         for warning in settings.into_warnings() {
             print_error(&format!("warning: {}: {}", warning.file.display(), warning.message));
             reporter.warning(&warning).map_err(cannot_write)?;
@@ -230,6 +237,18 @@ impl Args {
             Totals { errors: 1.., .. } => CommandStatus::IllFormed,
             _ => CommandStatus::Success,
         })
+    }
+
+    /// Whether an input is read. Warns of rules that its name switches off, if it is named.
+    fn is_read(&self, input: &Input, settings: &Settings) -> bool {
+        let path = &input.path;
+        if input.is_named && !self.walk.force_exclude() {
+            settings.warn_of_name(path);
+            return true;
+        }
+        // A named file that is no text would be checked.
+        let is_excluded = settings.exclude(input) || input.is_named && settings.is_binary(path);
+        !is_excluded
     }
 
     fn max_errors(&self) -> Option<NonZeroUsize> {
@@ -250,10 +269,13 @@ impl Args {
         if inputs.iter().any(|input| input.is_stdin) {
             return Err("--fix cannot rewrite stdin; `utf8-codec convert` writes its result to stdout");
         }
+        // An earlier fix kept them.
+        let backups: HashSet<_> = inputs.iter().filter_map(|input| self.fix.backup_of(&input.path)).collect();
+        let inputs = inputs.into_iter().filter(|input| input.is_named || !backups.contains(&input.path));
         // By the canonical path, because two threads that fix one file would disturb each other.
         let mut seen = HashSet::new();
         let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        Ok(inputs.into_iter().filter(|input| seen.insert(canonical(&input.path))).collect())
+        Ok(inputs.filter(|input| seen.insert(canonical(&input.path))).collect())
     }
 
     /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file itself.
@@ -272,7 +294,9 @@ impl Args {
         let is_utf_8 = || {
             settings.of(&input.path).is_ok_and(|it| {
                 let needs_bom = it.bom_by_content && it.bom == BomPolicy::Require;
-                it.encoding == Encoding::Utf8.into() && !needs_bom
+                // A comment in JSON may have many lines.
+                let is_binary = it.is_text == Some(false) && !input.is_named;
+                it.encoding == Encoding::Utf8.into() && !needs_bom && !it.has_comments && !is_binary
             })
         };
         if !is_large || !is_utf_8() {
@@ -316,7 +340,7 @@ impl Args {
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                let summary = self.fix.run(input, &checks, times, report, show);
+                let summary = self.fix.run(input, &checks, settings, times, report, show);
                 // A fix reads the file several times.
                 progress.advance(if progress.is_on() { len_of(input).unwrap_or(0) } else { 0 });
                 summary
@@ -324,12 +348,13 @@ impl Args {
             false => {
                 content_of(input, opened, &checks).and_then(|(checks, content)| {
                     let mut content = Counted::new(content, progress);
-                    let summary = scan(&mut content, &checks, !is_named, report);
+                    let mut summary = scan(&mut content, &checks, !is_named, report)?;
+                    settings.withhold_command(path, &mut summary);
                     if progress.is_on() {
                         // The rest of a binary file is not read.
                         content.skip_to(len_of(input).unwrap_or(0));
                     }
-                    summary
+                    Ok(summary)
                 })
             }
         };
@@ -390,12 +415,14 @@ fn content_of(
         };
         return Ok((checks.clone(), content));
     }
-    let mut file = match opened.transpose()? {
-        Some(file) if file.metadata()?.is_file() => file,
-        Some(mut file) => Arc::new(spool(&mut file)?),
-        None => Arc::new(spool(&mut input.read()?)?),
+    let mut copy = match opened.transpose()? {
+        Some(mut file) if file.metadata()?.is_file() => {
+            return Ok((checks.surveyed(&mut file)?, Box::new(file)));
+        }
+        Some(mut file) => Scratch::of(&mut file)?,
+        None => Scratch::of(&mut input.read()?)?,
     };
-    Ok((checks.surveyed(&mut file)?, Box::new(file)))
+    Ok((checks.surveyed(&mut copy)?, Box::new(copy)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

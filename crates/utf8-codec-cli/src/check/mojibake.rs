@@ -20,7 +20,7 @@ use round::{Evidence, Found, find_once, undo_once};
 use segments::is_long;
 pub(super) use segments::{first_len, is_inside, long_segments};
 use survey::MAX_ROUNDS;
-pub(super) use survey::{Survey, spool};
+pub(super) use survey::Survey;
 
 /// Returns the runs of a text that were encoded twice, in its order. `is_line_start` is whether the text is at the start
 /// of a line.

@@ -41,6 +41,8 @@ pub(super) struct Receiver<'i> {
     is_dry_run: bool,
     /// Whether the diff is for people.
     is_diff: bool,
+    /// Whether there is no diff either.
+    is_quiet: bool,
 }
 
 impl<'i> Receiver<'i> {
@@ -49,9 +51,10 @@ impl<'i> Receiver<'i> {
         reporter: Reporter<Stdout>,
         progress: &'i Progress,
         fix: &FixArgs,
+        is_quiet: bool,
     ) -> Self {
         let (is_dry_run, is_diff) = (fix.is_dry_run(), fix.is_diff());
-        Self { inputs, reporter, progress, split: None, reported: 0, is_dry_run, is_diff }
+        Self { inputs, reporter, progress, split: None, reported: 0, is_dry_run, is_diff, is_quiet }
     }
 
     pub(super) fn into_reporter(self) -> Reporter<Stdout> {
@@ -106,6 +109,7 @@ impl Receive<Event> for Receiver<'_> {
                 let summary = joined.map(Scanned::finish).unwrap_or_else(|error| unreadable(&error));
                 self.receive(file, Event::End(summary))
             }
+            Event::Diff(_) if self.is_quiet => Ok(()),
             Event::Diff(diff) => {
                 let is_escaped = self.is_diff || self.reporter.out.is_terminal();
                 self.reporter.diff(&diff, is_escaped)
@@ -120,7 +124,7 @@ impl Receive<Event> for Receiver<'_> {
                         self.print_error(&format!("cannot fix {}: {reason}", path.display()))?;
                     }
                     // A dry run writes no report, so the reason is printed on stderr.
-                    Fixed::Not(reason) if self.is_dry_run => {
+                    Fixed::Not(reason) if self.is_dry_run && !self.is_quiet => {
                         self.print_error(&format!("{} is not fixed: {reason}", path.display()))?;
                     }
                     _ => {}

@@ -43,6 +43,11 @@ impl Format {
     pub(super) fn has_context(self) -> bool {
         matches!(self, Self::Human | Self::Sarif | Self::Gitlab)
     }
+
+    /// Whether a report may have statistics.
+    pub(super) fn has_stats(self) -> bool {
+        matches!(self, Self::Human | Self::Short | Self::Json)
+    }
 }
 
 /// The totals over all files.
@@ -96,6 +101,11 @@ impl Totals {
             FileStatus::Binary => self.binary += 1,
             FileStatus::Unreadable(_) => self.unreadable += 1,
         }
+    }
+
+    /// Whether no file was checked or failed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files + self.unreadable == 0
     }
 
     /// Returns what was checked. An empty stdin is named, because a caller that forgets the path, or a pipe whose first
@@ -272,6 +282,7 @@ impl<W: Write> Reporter<W> {
             Format::Json if self.has_stats => {
                 write_object(&mut self.out, &json::stats_object(&self.totals))?;
             }
+            Format::Short if self.has_stats => self.stats()?,
             Format::Json | Format::Short | Format::Github => {}
         }
         self.out.flush()

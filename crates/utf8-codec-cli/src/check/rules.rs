@@ -56,6 +56,11 @@ impl Rule {
         }
     }
 
+    /// Whether the rule is checked in UTF-8 only.
+    pub(super) fn needs_utf_8(self) -> bool {
+        !matches!(self, Self::Bom | Self::Editorconfig)
+    }
+
     /// Whether the rule depends on the words around a character, so that text is not split inside a word.
     pub(super) fn needs_words(self) -> bool {
         matches!(self, Self::Mojibake | Self::Invisible)

@@ -17,6 +17,7 @@ use super::declaration;
 use super::diagnostic::{Diagnostic, FileStatus, Problem, Summary};
 use super::escapes::{Escapes, Violation};
 use super::invisible::MARK;
+use super::kept::starts_patch;
 use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
 use super::scanned::Scanned;
@@ -55,6 +56,12 @@ pub(super) struct Checks {
     pub(super) bom_by_content: bool,
     /// The kind of the file by its extension, for declarations of an encoding.
     pub(super) kind: Option<DocumentKind>,
+    /// Whether the file is JSON with comments, for its escapes.
+    pub(super) has_comments: bool,
+    /// Whether the file is text, if this does not depend on what it contains.
+    pub(super) is_text: Option<bool>,
+    /// Why `--fix` does not change the file.
+    pub(super) kept: Option<String>,
     /// The rule under which a BOM error is reported.
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
@@ -70,6 +77,26 @@ pub(super) struct Checks {
 }
 
 impl Checks {
+    /// Checks only the encoding.
+    pub(super) fn new(encoding: NamedEncoding) -> Self {
+        Self {
+            encoding,
+            bom: BomPolicy::Keep,
+            bom_by_content: false,
+            kind: None,
+            has_comments: false,
+            is_text: None,
+            kept: None,
+            bom_rule: Rule::Bom,
+            rules: Vec::new(),
+            survey: Survey::default(),
+            max_errors: None,
+            is_verdict: false,
+            wants_context: false,
+            wants_counts: false,
+        }
+    }
+
     /// Returns the settings with the survey of a file, if a rule needs one.
     pub(super) fn surveyed<F: Read + Seek>(&self, file: &mut F) -> io::Result<Self> {
         let mut checks = self.clone();
@@ -114,7 +141,10 @@ pub(super) fn scan_part(
         checks,
         part,
         is_line_start: true,
-        escapes: checks.rules.contains(&Rule::JsonEscapes).then(|| Escapes::new(&checks.rules)),
+        escapes: checks
+            .rules
+            .contains(&Rule::JsonEscapes)
+            .then(|| Escapes::new(&checks.rules, checks.has_comments)),
         report,
         buffer,
         base: from,
@@ -232,8 +262,11 @@ impl Scan<'_> {
 
     /// Examines the start of the file. Returns whether the file is skipped because it is binary.
     fn is_binary(&mut self, skip_binary: bool) -> bool {
-        self.evidence.start(&self.buffer[..self.filled], self.checks.kind);
-        skip_binary && self.evidence.is_binary()
+        let start = &self.buffer[..self.filled];
+        self.evidence.start(start, self.checks.kind);
+        self.summary.is_patch = starts_patch(start);
+        self.summary.has_no_command = self.summary.is_patch || self.checks.kept.is_some();
+        skip_binary && !self.checks.is_text.unwrap_or(!self.evidence.is_binary())
     }
 
     /// Creates the decoder of the part. Checks the BOM if it is the first part.

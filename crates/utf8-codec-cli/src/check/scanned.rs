@@ -39,6 +39,7 @@ impl Scanned {
         summary.bytes += more.bytes;
         summary.characters += more.characters;
         summary.errors += more.errors;
+        summary.has_no_command |= more.has_no_command;
         for &(name, count) in &more.kinds {
             summary.add(name, count);
         }

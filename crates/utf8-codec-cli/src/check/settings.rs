@@ -1,7 +1,7 @@
-//! The settings of each file: from the command line, from `utf8-codec.toml`, from `.editorconfig` and from the type of
-//! the file, in this order of precedence.
+//! The settings of each file: from the command line, from `utf8-codec.toml`, from `.gitattributes`, from `.editorconfig`
+//! and from the type of the file, in this order of precedence.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,15 @@ use utf8_codec::transcode::Encoding;
 
 use super::config::{Config, Configs, Options};
 use super::declaration::kind_of;
-use super::escapes::is_json;
+use super::diagnostic::{ILL_FORMED, Summary};
+use super::escapes::{has_comments, is_json};
+use super::gitattributes::{GitAttributes, GitText};
+use super::kept::{PATCH, is_patch};
 use super::rules::Rule;
 use super::scan::Checks;
 use crate::args::bom_policy;
 use crate::charset::NamedEncoding;
-use crate::files::{directory_of, open_regular, read_config};
+use crate::files::{directory_of, is_standard, open_regular, read_config};
 use crate::walk::Input;
 
 /// Extensions of files that need a BOM if they contain characters beyond ASCII: Windows PowerShell decodes scripts without
@@ -27,10 +30,9 @@ use crate::walk::Input;
 /// after a BOM.
 const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
 
-/// Extensions of files that must not start with a BOM. RFC 8259 §8.1 forbids it in JSON. In scripts the kernel does not
+/// Extensions of files that must not start with a BOM, beside those in JSON (RFC 8259 §8.1). In scripts the kernel does not
 /// find `#!` after a BOM, `cmd.exe` takes it for a part of the first command, and PHP sends it before the headers.
-const BOM_FORBIDDEN: [&str; 11] =
-    ["bash", "bat", "cmd", "fish", "geojson", "json", "ksh", "php", "sh", "webmanifest", "zsh"];
+const BOM_FORBIDDEN: [&str; 8] = ["bash", "bat", "cmd", "fish", "ksh", "php", "sh", "zsh"];
 
 /// The options that determine what is an error.
 #[derive(Clone, Debug, clap::Args)]
@@ -57,13 +59,15 @@ pub(super) struct SettingsArgs {
 pub(super) struct Settings {
     args: SettingsArgs,
     configs: Configs,
+    git: GitAttributes,
     /// The settings that are the same for all files, and defaults for the others.
     common: Checks,
-    warnings: Mutex<BTreeSet<Warning>>,
+    /// The files of each warning.
+    warnings: Mutex<BTreeMap<String, BTreeSet<PathBuf>>>,
 }
 
 /// A setting that has no effect, and its file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug)]
 pub(super) struct Warning {
     pub(super) file: PathBuf,
     pub(super) message: String,
@@ -77,7 +81,7 @@ impl SettingsArgs {
     /// Reads the configuration files for all inputs.
     pub(super) fn load(self, inputs: &[Input], common: Checks) -> Result<Settings, String> {
         if self.encoding() != Encoding::Utf8.into()
-            && let Some(rule) = self.rules.iter().find(|rule| !matches!(rule, Rule::Bom | Rule::Editorconfig))
+            && let Some(rule) = self.rules.iter().find(|rule| rule.needs_utf_8())
         {
             return Err(format!(
                 "--rule {} only supports UTF-8, and --encoding is another encoding",
@@ -91,25 +95,81 @@ impl SettingsArgs {
             }
             None => Configs::default(),
         };
-        if !self.no_config {
-            inputs.iter().try_for_each(|input| configs.load(directory_of(&input.path)))?;
+        let mut git = GitAttributes::default();
+        let mut last = None;
+        for input in inputs {
+            let directory = directory_of(&input.path);
+            // The files of a directory are listed one after the other.
+            if last.replace(directory.as_os_str()) == Some(directory.as_os_str()) {
+                continue;
+            }
+            if !self.no_config {
+                configs.load(directory)?;
+            }
+            git.load(directory);
         }
-        Ok(Settings { args: self, configs, common, warnings: Mutex::default() })
+        Ok(Settings { args: self, configs, git, common, warnings: Mutex::default() })
     }
 }
 
 impl Settings {
     /// Returns the warnings about the files whose settings were used, in a fixed order.
-    pub(super) fn into_warnings(self) -> BTreeSet<Warning> {
-        self.warnings.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn into_warnings(self) -> Vec<Warning> {
+        let warnings = self.warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
+        warnings
+            .into_iter()
+            .filter_map(|(mut message, mut files)| {
+                let file = files.pop_first()?;
+                match files.len() {
+                    0 => {}
+                    1 => message.push_str(" (and 1 other file)"),
+                    more => message.push_str(&format!(" (and {more} other files)")),
+                }
+                Some(Warning { file, message })
+            })
+            .collect()
     }
 
-    /// Whether the configuration excludes a file.
-    pub(super) fn exclude(&self, path: &Path) -> bool {
-        self.configs.exclude(path)
+    fn warn(&self, file: &Path, message: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.entry(message).or_default().insert(file.to_owned());
     }
 
-    /// Returns the settings of a file, or why its `.editorconfig` could not be read.
+    /// Whether the configuration excludes an input.
+    pub(super) fn exclude(&self, input: &Input) -> bool {
+        self.configs.exclude(&input.path, input.is_unread())
+    }
+
+    /// Whether `.gitattributes` says that a file is no text.
+    pub(super) fn is_binary(&self, path: &Path) -> bool {
+        matches!(self.git.of(path), Ok(Some(GitText::Binary)))
+    }
+
+    /// Warns if the name of a file switches off a rule of the command line.
+    pub(super) fn warn_of_name(&self, path: &Path) {
+        if self.args.rules.contains(&Rule::JsonEscapes) && !is_json(path) {
+            let message = "--rule json-escapes is not checked, because its name is not that of JSON";
+            self.warn(path, message.to_owned());
+        }
+    }
+
+    /// Withholds the command that converts an ill-formed file, if it must not be converted.
+    pub(super) fn withhold_command(&self, path: &Path, summary: &mut Summary) {
+        summary.has_no_command |= summary.has(ILL_FORMED) && self.other_charset(path).is_some();
+    }
+
+    /// Returns why a file must not be converted, if its `.editorconfig` names another encoding, in which editors would read
+    /// the new content.
+    pub(super) fn other_charset(&self, path: &Path) -> Option<String> {
+        match charset_of(path, &mut |_, _| {}) {
+            Ok(charset) => charset.and_then(other_encoding).map(|encoding| {
+                format!("its charset in .editorconfig is {encoding}, which --fix does not change")
+            }),
+            Err(error) => Some(error),
+        }
+    }
+
+    /// Returns the settings of a file, or why its `.gitattributes` or its `.editorconfig` could not be read.
     pub(super) fn of(&self, path: &Path) -> Result<Checks, String> {
         let Options { rules, encoding, bom } = self.configs.options_for(path);
         let mut checks = self.common.clone();
@@ -126,29 +186,61 @@ impl Settings {
             checks.bom_by_content = true;
         }
         if checks.rules.contains(&Rule::Editorconfig)
-            && let Some(charset) = charset_of(path, &mut |warning| {
-                let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-                warnings.insert(warning);
-            })?
+            && let Some(charset) = charset_of(path, &mut |file, message| self.warn(file, message))?
         {
             checks.bom_rule = Rule::Editorconfig;
             checks.bom_by_content = false;
-            (expected, policy) = match charset {
-                EditorConfigCharset::Utf8 => (Encoding::Utf8.into(), BomPolicy::Reject),
-                EditorConfigCharset::Utf8Bom => (Encoding::Utf8.into(), BomPolicy::Require),
-                EditorConfigCharset::Utf16Le => (Encoding::Utf16Le.into(), BomPolicy::Keep),
-                EditorConfigCharset::Utf16Be => (Encoding::Utf16Be.into(), BomPolicy::Keep),
-                EditorConfigCharset::Latin1 => (Encoding::Latin1.into(), BomPolicy::Keep),
+            expected = other_encoding(charset).unwrap_or(expected);
+            policy = match charset {
+                EditorConfigCharset::Utf8 => BomPolicy::Reject,
+                EditorConfigCharset::Utf8Bom => BomPolicy::Require,
+                _ => BomPolicy::Keep,
             };
         }
         if let Some(bom) = self.args.bom.or(bom) {
             (checks.bom_rule, policy) = (Rule::Bom, bom);
             checks.bom_by_content = false;
         }
+        if is_patch(path) {
+            checks.kept = Some(PATCH.to_owned());
+        }
+        let explicit = self.args.encoding.or(encoding);
+        match self.git.of(path)? {
+            None => {}
+            Some(GitText::Binary) => {
+                checks.is_text = Some(false);
+                checks.kept = Some("it is no text, as .gitattributes says".to_owned());
+            }
+            Some(GitText::Encoded { label, encoding, bom }) => {
+                checks.is_text = Some(true);
+                checks.kept = Some(format!("git converts it to {label} itself, as .gitattributes says"));
+                if explicit.is_none() {
+                    checks.bom_rule = Rule::Bom;
+                    checks.bom_by_content = false;
+                    (expected, policy) = (encoding, bom);
+                }
+            }
+            Some(GitText::Unknown(label)) => {
+                checks.is_text = Some(false);
+                checks.kept = Some(format!("its working-tree-encoding {label} is not known"));
+                self.warn(path, format!("the working-tree-encoding {label} is not known"));
+            }
+        }
         checks.kind = kind_of(path);
-        (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
+        checks.has_comments = checks.rules.contains(&Rule::JsonEscapes) && has_comments(path);
+        // What a reader strips is allowed, and a fix of something else keeps it.
+        checks.bom = if policy == BomPolicy::Strip { BomPolicy::Keep } else { policy };
+        checks.encoding = explicit.unwrap_or(expected);
         if checks.encoding.encoding() != Encoding::Utf8 {
-            // Rules only support UTF-8.
+            let switched_off = |rule: &&Rule| rule.needs_utf_8() && self.args.rules.contains(rule);
+            if let Some(rule) = checks.rules.iter().find(switched_off) {
+                let message = format!(
+                    "--rule {} is not checked, because it only supports UTF-8, and the encoding is {}",
+                    rule.name(),
+                    checks.encoding
+                );
+                self.warn(path, message);
+            }
             checks.rules.clear();
         }
         Ok(checks)
@@ -161,16 +253,42 @@ fn by_type(path: &Path) -> BomPolicy {
     let is_in = |list: &[&str]| list.iter().any(|known| extension == *known);
     if is_in(&BOM_REQUIRED) {
         BomPolicy::Require
-    } else if is_in(&BOM_FORBIDDEN) {
+    } else if is_in(&BOM_FORBIDDEN) || is_json(path) {
         BomPolicy::Reject
     } else {
         BomPolicy::Keep
     }
 }
 
+/// Returns the encoding of a file that is not UTF-8, if `.gitattributes` or `.editorconfig` declares one.
+pub(super) fn charset_outside(path: &Path) -> Option<NamedEncoding> {
+    if is_standard(path) {
+        return None;
+    }
+    let mut git = GitAttributes::default();
+    git.load(directory_of(path));
+    match git.of(path) {
+        Ok(Some(GitText::Encoded { encoding, .. })) => Some(encoding),
+        _ => charset_of(path, &mut |_, _| {}).ok().flatten().and_then(other_encoding),
+    }
+}
+
+/// Returns the encoding of a charset other than UTF-8.
+fn other_encoding(charset: EditorConfigCharset) -> Option<NamedEncoding> {
+    match charset {
+        EditorConfigCharset::Utf8 | EditorConfigCharset::Utf8Bom => None,
+        EditorConfigCharset::Utf16Le => Some(Encoding::Utf16Le.into()),
+        EditorConfigCharset::Utf16Be => Some(Encoding::Utf16Be.into()),
+        EditorConfigCharset::Latin1 => Some(Encoding::Latin1.into()),
+    }
+}
+
 /// Returns the `charset` of `.editorconfig` for a file. An unknown value is ignored, as the EditorConfig specification
 /// requires, and passed to `warn`.
-fn charset_of(path: &Path, warn: &mut dyn FnMut(Warning)) -> Result<Option<EditorConfigCharset>, String> {
+fn charset_of(
+    path: &Path,
+    warn: &mut dyn FnMut(&Path, String),
+) -> Result<Option<EditorConfigCharset>, String> {
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let mut files = Vec::new();
     for directory in path.ancestors().skip(1) {
@@ -202,8 +320,7 @@ fn charset_of(path: &Path, warn: &mut dyn FnMut(Warning)) -> Result<Option<Edito
         Err(unknown) => {
             let value = unknown.into_option().filter(|value| !value.eq_ignore_ascii_case("unset"));
             if let (Some(value), Some(file)) = (value, source) {
-                let message = format!("unknown charset {value}: its files are checked as utf-8");
-                warn(Warning { file, message });
+                warn(&file, format!("unknown charset {value}: its files are checked as utf-8"));
             }
             Ok(None)
         }
@@ -219,6 +336,8 @@ mod tests {
         for (path, policy) in [
             ("a/x.PS1", BomPolicy::Require),
             ("x.json", BomPolicy::Reject),
+            ("x.sarif", BomPolicy::Reject),
+            ("x.jsonc", BomPolicy::Reject),
             ("x.sh", BomPolicy::Reject),
             ("X.CMD", BomPolicy::Reject),
             ("x.rs", BomPolicy::Keep),

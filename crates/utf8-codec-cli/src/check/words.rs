@@ -126,6 +126,10 @@ pub(super) enum Doubt {
     Controls,
 }
 
+/// The encoding in which CESU-8 is decoded. It joins the halves of a pair, too, and has sequences of four bytes: programs that
+/// know no better append them to the same file.
+const CESU_8: Encoding = Encoding::Wtf8;
+
 /// The probable encoding of a file with errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Guess {
@@ -174,7 +178,7 @@ impl Guess {
             }
             Self::Wide { wide, .. } => auto.then(|| wide.encoding.into()),
             Self::Declared(declared) => declared.charset(),
-            Self::Cesu8 => Some(Encoding::Cesu8.into()),
+            Self::Cesu8 => Some(CESU_8.into()),
             // `C0 80` becomes a NUL, and the file would be binary.
             Self::Java | Self::Binary | Self::Cut | Self::Windows1252 | Self::Latin1 => None,
         }
@@ -209,7 +213,7 @@ impl Guess {
                 let file = file.filter(|_| declared.charset().is_some())?;
                 Some(format!("check --fix {file}"))
             }
-            Self::Cesu8 => convert("--from cesu-8"),
+            Self::Cesu8 => convert(&format!("--from {CESU_8}")),
             Self::Java => convert("--from modified-utf-8 --switch lenient-java"),
             Self::Windows1252 => convert("--on-error windows-1252"),
             Self::Latin1 => convert("--on-error latin1"),

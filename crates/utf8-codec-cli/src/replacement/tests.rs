@@ -1,6 +1,6 @@
 //! What others do to a file while it is replaced, at each step.
 
-use std::fs::{OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

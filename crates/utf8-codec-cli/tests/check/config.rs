@@ -173,9 +173,86 @@ fn excluded_files_are_not_read() {
     let named = ["--exclude", "*.js", "a.min.js", "vendor/v.txt", "a.txt"];
     assert_eq!(files(&named), ["a.min.js", "vendor/v.txt", "a.txt"]);
     assert_eq!(files(&[&["--force-exclude"], &named[..]].concat()), ["a.txt"]);
+    // `..` is resolved.
+    assert_eq!(files(&["--force-exclude", "--exclude", "/sub/", "vendor/../sub/a.min.js"]), [""; 0]);
+    let output = run(
+        program(&["check", "--format", "short", "--exclude", "/sub/", "../sub/a.min.js", "../sub/vendor"])
+            .current_dir(directory.path("vendor")),
+        b"",
+    );
+    assert_eq!(stdout(&output).lines().count(), 2, "{}{}", stdout(&output), stderr(&output));
     let invalid = check(&directory, &["--exclude", "[z-a]", "."]);
     assert_eq!(invalid.status.code(), Some(2));
     assert!(stderr(&invalid).starts_with("utf8-codec: --exclude: "), "{}", stderr(&invalid));
+}
+
+/// A directory that is excluded is not looked at: neither its configuration nor its permissions are errors.
+#[test]
+fn an_excluded_directory_needs_no_valid_configuration_and_no_permissions() {
+    let directory = Directory::new();
+    directory.write("utf8-codec.toml", "exclude = ['/vendor/']\n");
+    directory.write("vendor/sub/utf8-codec.toml", "rules = ['no rule']\n");
+    directory.write("vendor/sub/text", b"\xFF");
+    directory.write("vendor/other/utf8-codec.toml", "");
+    directory.write("vendor/other/text", b"\xFF");
+    directory.write("good", "good");
+    assert_eq!(errors(&directory, &["."]), [""; 0]);
+    assert_eq!(errors(&directory, &["--force-exclude", "good", "vendor/sub/text"]), [""; 0]);
+    // The others apply.
+    directory.write("src/utf8-codec.toml", "rules = ['no rule']\n");
+    directory.write("src/text", "text");
+    assert_eq!(check(&directory, &["."]).status.code(), Some(2));
+    fs::remove_dir_all(directory.path("src")).expect("a directory");
+    fs::set_permissions(directory.path("vendor"), fs::Permissions::from_mode(0o000)).expect("permissions");
+    let output = check(&directory, &["."]);
+    fs::set_permissions(directory.path("vendor"), fs::Permissions::from_mode(0o755)).expect("permissions");
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
+
+#[test]
+fn no_file_is_a_warning() {
+    let directory = Directory::new();
+    directory.write("src/text", b"\xFF");
+    for (args, shown) in [
+        (&["--exclude", "/src/", "."][..], "utf8-codec: warning: no file was checked\n"),
+        (&["--exclude", "/src/", "--quiet", "."], "utf8-codec: warning: no file was checked\n"),
+        // A hook names files that are excluded.
+        (&["--exclude", "/src/", "--force-exclude", "src/text"], ""),
+    ] {
+        let output = check(&directory, args);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), shown), "{args:?}");
+    }
+    let output = run(
+        program(&["check", "--format", "github", "--exclude", "*", "."]).current_dir(directory.root()),
+        b"",
+    );
+    assert_eq!(stdout(&output), "::warning file=.::no file was checked\n");
+    let output = run(program(&["detect", "--exclude", "*", "."]).current_dir(directory.root()), b"");
+    assert_eq!(stderr(&output), "utf8-codec: warning: no file was read\n");
+}
+
+/// `--rule` has an effect, or a warning.
+#[test]
+fn a_rule_that_is_switched_off_is_a_warning() {
+    let directory = Directory::new();
+    directory.write("utf8-codec.toml", "[[files]]\nglob = 'wide*'\nencoding = 'utf-16le'\n");
+    for name in ["wide1", "wide2", "wide3"] {
+        directory.write(name, b"\x2E\x20");
+    }
+    directory.write("text", "text");
+    let output = check(&directory, &["--rule", "bidi", "."]);
+    let reason = "--rule bidi is not checked, because it only supports UTF-8, and the encoding is utf-16le";
+    let expected = format!("utf8-codec: warning: ./wide1: {reason} (and 2 other files)\n");
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), expected));
+    // The rules of the configuration are those of the file in UTF-8.
+    directory
+        .write("utf8-codec.toml", "rules = ['bidi']\n[[files]]\nglob = 'wide*'\nencoding = 'utf-16le'\n");
+    assert_eq!(stderr(&check(&directory, &["."])), "");
+    directory.write("a.json", "{}");
+    let output = check(&directory, &["--rule", "json-escapes", "a.json", "text"]);
+    let reason = "--rule json-escapes is not checked, because its name is not that of JSON";
+    assert_eq!(stderr(&output), format!("utf8-codec: warning: text: {reason}\n"));
+    assert_eq!(stderr(&check(&directory, &["--rule", "json-escapes", "--force-exclude", "text"])), "");
 }
 
 #[test]
@@ -192,6 +269,10 @@ fn standard_input_has_the_settings_of_its_name() {
     assert_eq!(report(&["sub/a.txt"], text).split(": ").next(), Some("sub/a.txt:1:1"));
     assert_eq!(report(&["a.txt", "-"], text), "");
     assert_eq!(report(&["sub/a.bin", "--force-exclude"], text), "");
+    // The directory does not exist.
+    assert_eq!(report(&["sub/new/a.txt"], text).split(": ").next(), Some("sub/new/a.txt:1:1"));
+    assert_eq!(report(&["sub/new/../a.txt"], text).split(": ").next(), Some("sub/new/../a.txt:1:1"));
+    assert_eq!(report(&["new/a.txt"], text), "");
     assert_eq!(report(&["a.json", "--rule", "bom"], b"\xEF\xBB\xBF{}"), "a.json:1:1: there is a BOM\n");
     let unused = check(&directory, &["--stdin-filename", "a.txt", "sub"]);
     assert_eq!(unused.status.code(), Some(2));

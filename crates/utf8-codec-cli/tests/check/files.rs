@@ -260,6 +260,16 @@ fn ignored_hidden_and_binary_files_in_directories_are_skipped() {
     };
     assert_eq!(files(&["."]), ["./a/c.rs", "./b.txt"]);
     assert_eq!(files(&[".", "--hidden"]), ["./.hidden", "./a/c.rs", "./b.txt"]);
+    // What belongs to version control is not entered.
+    for name in [".git", "a/.svn", ".hg", ".jj"] {
+        directory.write(&format!("{name}/COMMIT_EDITMSG"), b"\xFF");
+    }
+    directory.write("module/.git", b"gitdir: ../\xFF\n");
+    assert_eq!(
+        files(&[".", "--hidden", "--no-ignore"]),
+        ["./.hidden", "./a/c.rs", "./b.txt", "./target/out"]
+    );
+    assert_eq!(files(&[".git/COMMIT_EDITMSG"]), [".git/COMMIT_EDITMSG"]);
     assert_eq!(files(&[".", "--no-ignore", "--jobs", "2"]), ["./a/c.rs", "./b.txt", "./target/out"]);
     assert_eq!(files(&[".", "--type", "rust"]), ["./a/c.rs"]);
     // A file on the command line is read even if it is ignored, hidden or binary.

@@ -299,7 +299,7 @@ fn detect_reports_the_encoding_of_files() {
             "signed: utf-8 with BOM, 6 characters, longest line 6; high confidence: a BOM, well-formed, 1 multi-byte sequence",
             "utf-16: utf-16le with BOM, 2 characters, longest line 2; high confidence: a BOM, well-formed",
             "latin1: unknown, 9 characters, longest line 9; not utf-8 at byte 3: MissingContinuation; probably ISO 8859-1 text, or UTF-8 with some of it; candidates: windows-1252, iso-8859-2, windows-1250",
-            "iso-2022: iso-2022-jp, 8 characters, longest line 8; high confidence: its escape sequences",
+            "iso-2022: iso-2022-jp, 1 character, longest line 1; high confidence: its escape sequences",
             "controls: ascii, 6 characters, longest line 6; medium confidence: well-formed, but 4 control characters",
         ]
     );

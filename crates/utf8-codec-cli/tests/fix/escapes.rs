@@ -56,6 +56,47 @@ fn only_files_of_json_are_checked() {
 }
 
 #[test]
+fn every_file_of_json_is_checked() {
+    for extension in
+        ["avsc", "code-workspace", "gltf", "jsonld", "SARIF", "tfstate", "topojson", "webmanifest"]
+    {
+        let directory = Directory::new();
+        let name = format!("a.{extension}");
+        directory.write(&name, r#"{"a":"\uD83D"}"#);
+        let (code, report) = check(&directory, &["--format", "short", &name]);
+        assert_eq!(
+            (code, report),
+            (Some(1), format!("{name}:1:7: half of a surrogate pair is no character\n"))
+        );
+    }
+}
+
+/// A comment has no escapes. What looks like one in a string has.
+#[test]
+fn comments_have_no_escapes() {
+    let text = concat!(
+        "// C:\\users\n{ /* C:\\users\n \\uD83D **/ \"a\": \"// \\uD83D\\\" /* \\uD83D\", // \\uD83D\n",
+        "\"é\": \"\\uD83D\" / \"//\", // é\n\"open: \\uD83D\n// \\u\n/*/ \\u */\"\\uD83D\"}"
+    );
+    let fixed = concat!(
+        "// C:\\users\n{ /* C:\\users\n \\uD83D **/ \"a\": \"// \\uFFFD\\\" /* \\uFFFD\", // \\uD83D\n",
+        "\"é\": \"\\uFFFD\" / \"//\", // é\n\"open: \\uFFFD\n// \\u\n/*/ \\u */\"\\uFFFD\"}"
+    );
+    let directory = Directory::new();
+    for name in ["a.jsonc", "a.code-workspace"] {
+        directory.write(name, text);
+        let (code, report) = check(&directory, &["--format", "short", name]);
+        assert_eq!((code, report.lines().count()), (Some(1), 5), "{report}");
+        assert_eq!(check(&directory, &["--part", "8", "--format", "short", name]).1, report);
+        assert_eq!(check(&directory, &["--fix", name]).0, Some(0));
+        assert_eq!(String::from_utf8(directory.read(name)).expect("UTF-8"), fixed);
+    }
+    // JSON has no comments.
+    directory.write("a.json", "// C:\\users\n");
+    assert_eq!(check(&directory, &["a.json"]).0, Some(1));
+}
+
+#[test]
 fn an_escape_is_found_wherever_a_long_line_is_split() {
     let directory = Directory::new();
     for len in 262_100..262_120 {

@@ -6,6 +6,7 @@ mod cases;
 mod escapes;
 mod files;
 mod mojibake;
+mod options;
 mod races;
 
 #[path = "../support/mod.rs"]

@@ -1,6 +1,5 @@
 //! How one file is fixed.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
 use utf8_codec::declared::DocumentKind;
@@ -17,6 +16,7 @@ use crate::check::mojibake::{self, Survey, first_len, long_segments};
 use crate::check::report::counted;
 use crate::check::rules::Rule;
 use crate::files::read;
+use crate::temporary::Scratch;
 
 /// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.
 const BUFFER: usize = 256 * 1024;
@@ -36,6 +36,8 @@ pub(super) struct Plan<'c> {
     pub(super) removes_marks: bool,
     /// Whether halves of surrogate pairs are replaced in the escapes of JSON.
     pub(super) replaces_escapes: bool,
+    /// Whether the file is JSON with comments.
+    pub(super) has_comments: bool,
 }
 
 /// How the old content is decoded.
@@ -52,8 +54,9 @@ pub(super) enum Failed {
     Io(io::Error),
     /// There is no fix, or it would be a guess.
     NoFix(String),
-    /// The declaration is not that of the text, or one of the old encoding would remain, as after the command in the hint.
-    Declared(String),
+    /// The file must not be converted, as by the command in the hint: its declaration is not that of the text, one of the
+    /// old encoding would remain, or its encoding is that of its readers.
+    Kept(String),
 }
 
 impl From<io::Error> for Failed {
@@ -115,7 +118,7 @@ impl Plan<'_> {
             }
             write(bytes)
         };
-        let mut escapes = self.replaces_escapes.then(|| Escapes::new(&[]));
+        let mut escapes = self.replaces_escapes.then(|| Escapes::new(&[], self.has_comments));
         let write_escaped = &mut |bytes: &[u8]| match &mut escapes {
             Some(escapes) => escapes.fix(Some(bytes), write),
             None => write(bytes),
@@ -135,11 +138,11 @@ impl Plan<'_> {
             if self.is_declared && charset == Encoding::Latin1.into() && has_controls() {
                 let reason = "it declares ISO 8859-1, in which the bytes 80 to 9F are control characters: \
                               name the encoding with --from, latin1 or windows-1252";
-                return Err(Failed::Declared(reason.to_owned()));
+                return Err(Failed::Kept(reason.to_owned()));
             }
             transcoder.feed_into(&buffer[..filled], &mut text).map_err(ill_formed)?;
             if core::mem::take(&mut is_start) {
-                self.declare(&mut text).map_err(Failed::Declared)?;
+                self.declare(&mut text).map_err(Failed::Kept)?;
                 if self.removes_marks && self.bom == BomPolicy::Keep && text.starts_with(MARK) {
                     write_escaped(bom)?;
                     text.drain(..bom.len());
@@ -155,9 +158,9 @@ impl Plan<'_> {
         escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
 
-    /// Returns the text of the old content in an unnamed file.
-    pub(super) fn decoded(self, input: &mut dyn Read) -> Result<File, Failed> {
-        let (mut out, mut text, mut buffer) = (tempfile::tempfile()?, String::new(), vec![0; BUFFER]);
+    /// Returns the text of the old content.
+    pub(super) fn decoded(self, input: &mut dyn Read) -> Result<Scratch, Failed> {
+        let (mut out, mut text, mut buffer) = (Scratch::new(), String::new(), vec![0; BUFFER]);
         let mut transcoder = None;
         loop {
             let len = read(&mut &mut *input, &mut buffer)?;

@@ -1,6 +1,5 @@
 //! The evidence in a whole file that it was encoded twice.
 
-use std::fs::File;
 use std::io::{self, Read, Seek};
 
 use super::round::{Evidence, undo_once};
@@ -88,14 +87,6 @@ impl Survey {
         }
         text
     }
-}
-
-/// Copies an input that can be read only once, such as a pipe, to an unnamed file.
-pub(crate) fn spool(input: &mut dyn Read) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    io::copy(input, &mut file)?;
-    file.rewind()?;
-    Ok(file)
 }
 
 /// Calls `each` with the segments of a file. Ill-formed sequences separate segments.

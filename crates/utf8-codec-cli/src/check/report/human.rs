@@ -92,7 +92,6 @@ impl<W: Write> Reporter<W> {
 
     pub(super) fn human_totals(&mut self) -> io::Result<()> {
         let Totals { files, bad_files, binary, unreadable, errors, fixed, fixed_files, .. } = self.totals;
-        let Totals { bytes, lines, characters, longest_line, .. } = self.totals;
         let (green, red, end) = (self.style("32").0, self.style("31").0, self.style("0").1);
         let mut line = format!("{} checked: ", self.totals.checked());
         match errors {
@@ -114,13 +113,15 @@ impl<W: Write> Reporter<W> {
             line.push_str(&format!(", {} could not be read", counted(unreadable, "path")));
         }
         writeln!(self.out, "{line}")?;
-        if self.has_stats {
-            writeln!(
-                self.out,
-                "bytes         {bytes}\nlines         {lines}\ncharacters    {characters}\nlongest line  {longest_line} characters"
-            )?;
-        }
-        Ok(())
+        if self.has_stats { self.stats() } else { Ok(()) }
+    }
+
+    pub(super) fn stats(&mut self) -> io::Result<()> {
+        let Totals { bytes, lines, characters, longest_line, .. } = self.totals;
+        writeln!(
+            self.out,
+            "bytes         {bytes}\nlines         {lines}\ncharacters    {characters}\nlongest line  {longest_line} characters"
+        )
     }
 }
 

@@ -70,6 +70,10 @@ fn entry(path: &Path, name: &str, message: &str, identity: &str, line: u64) -> V
     })
 }
 
+/// The maximum number of texts of a file that are counted, in 2 MiB. The identities of the errors after them have the offset
+/// and change with it.
+const MAX_COUNTED: usize = 64 * 1024;
+
 /// The identities of the errors of one file at a time. By them services recognize an error after the file has changed
 /// elsewhere.
 #[derive(Debug, Default)]
@@ -90,6 +94,9 @@ impl Identities {
         let name = diagnostic.problem.name().as_bytes();
         let parts = [name, path.as_os_str().as_encoded_bytes(), line.trim_ascii()];
         let hash = parts.join(&0).into_iter().fold(0xCBF2_9CE4_8422_2325, fnv);
+        if self.seen.len() >= MAX_COUNTED && !self.seen.contains_key(&hash) {
+            return format!("{hash:016x}@{}", diagnostic.location.offset);
+        }
         let number = self.seen.entry(hash).or_insert(0);
         *number += 1;
         format!("{hash:016x}:{number}")
@@ -99,4 +106,52 @@ impl Identities {
 /// A step of FNV-1a. The hashes of std may change between versions.
 fn fnv(hash: u64, byte: u8) -> u64 {
     (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use utf8_codec::ErrorKind;
+    use utf8_codec::locate::{Columns, Location};
+
+    use super::*;
+    use crate::check::diagnostic::{Context, Problem};
+
+    /// The memory does not depend on the number of errors.
+    #[test]
+    fn identities_are_different_and_limited() {
+        let mut identities = Identities::default();
+        let mut of = |number: usize, offset: u64| {
+            let context = Context {
+                line: number.to_string().into(),
+                at: 0,
+                covered: 1,
+                is_cut: (false, false),
+                row: Vec::new(),
+                row_offset: 0,
+            };
+            let mut location = Location::default();
+            location.offset = offset;
+            let diagnostic = Diagnostic {
+                problem: Problem::IllFormed(ErrorKind::InvalidLead),
+                location,
+                len: 1,
+                width: Columns::of(" "),
+                message: String::new(),
+                context: Some(context),
+            };
+            identities.of(Path::new("file"), &diagnostic)
+        };
+        let number = MAX_COUNTED + 1000;
+        let first: Vec<String> = (0..number).map(|number| of(number, number as u64)).collect();
+        let again: Vec<String> = (0..number).map(|number| of(number, 2 * number as u64)).collect();
+        // Before a text is one too many, the identity does not depend on the offset.
+        assert_eq!(of(0, 7), first[0].replace(":1", ":3"));
+        let last = number - 1;
+        assert!(first[last].ends_with(&format!("@{last}")), "{}", first[last]);
+        let all: HashSet<_> = first.iter().chain(&again).collect();
+        assert_eq!(all.len(), 2 * number);
+        assert_eq!(identities.seen.len(), MAX_COUNTED);
+    }
 }

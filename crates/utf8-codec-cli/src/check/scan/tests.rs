@@ -19,17 +19,10 @@ impl Read for Chunks<'_> {
 #[test]
 fn the_report_does_not_depend_on_where_reads_end() {
     let checks = Checks {
-        encoding: Encoding::Utf8.into(),
-        bom: BomPolicy::Keep,
-        bom_by_content: false,
-        kind: None,
-        bom_rule: Rule::Bom,
         rules: vec![Rule::Control],
-        survey: Survey::default(),
-        max_errors: None,
-        is_verdict: false,
         wants_context: true,
         wants_counts: true,
+        ..Checks::new(Encoding::Utf8.into())
     };
     let run = |chunks: Vec<&[u8]>| {
         let mut found = Vec::new();
