@@ -51,18 +51,5 @@ impl Error for ClosedPipe {}
 /// Prints one line on stderr.
 pub(super) fn print_error(message: &str) {
     // If this fails, the failure cannot be reported.
-    let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(message));
-}
-
-/// Escapes control characters, invisible characters and commands of CI services, which a file name or an argument may
-/// contain. The message is then one line and does not affect the terminal.
-fn one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut line, character| {
-        match character {
-            _ if escape::is_hidden(character) => line.extend(character.escape_default()),
-            _ if escape::starts_command(&line, character) => line.extend(character.escape_unicode()),
-            _ => line.push(character),
-        }
-        line
-    })
+    let _ = writeln!(io::stderr(), "utf8-codec: {}", escape::message(message));
 }

@@ -16,11 +16,11 @@ use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use super::repository::Repository;
 use super::sarif::{MAX_RESULTS, Notifications, rules, sarif_end, sarif_result, sarif_start};
 use super::settings::Warning;
-use crate::escape;
+use crate::escape::{self, github_value};
 use crate::files::{name_of, write_object};
 use crate::walk::Input;
 use services::Identities;
-pub(super) use services::{github_path, github_value};
+pub(super) use services::github_path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -160,7 +160,7 @@ impl<W: Write> Reporter<W> {
     fn element(&mut self, value: &Value) -> io::Result<()> {
         let comma = if self.results > 0 { "," } else { "" };
         self.results += 1;
-        write!(self.out, "{comma}\n{value}")
+        write!(self.out, "{comma}\n{}", escape::json(value))
     }
 
     pub(super) fn diagnostic(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
@@ -253,7 +253,7 @@ impl<W: Write> Reporter<W> {
             return self.out.write_all(diff);
         }
         for line in diff.split_inclusive(|&byte| byte == b'\n') {
-            writeln!(self.out, "{}", escape::bytes(line.strip_suffix(b"\n").unwrap_or(line)))?;
+            writeln!(self.out, "{}", escape::line(line.strip_suffix(b"\n").unwrap_or(line)))?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::diagnostic::{Diagnostic, ILL_FORMED};
 use super::rules::Rule;
+use crate::escape;
 
 /// The maximum number of results in a run. GitHub rejects a log with more.
 pub(super) const MAX_RESULTS: u64 = 25_000;
@@ -129,7 +130,7 @@ pub(super) fn sarif_end(
     if !list.is_empty() {
         invocation["toolExecutionNotifications"] = list.into();
     }
-    writeln!(out, "],\"invocations\":[{invocation}]}}]}}")
+    writeln!(out, "],\"invocations\":[{}]}}]}}", escape::json(&invocation))
 }
 
 /// Returns the result for an error. The path is one for annotations.

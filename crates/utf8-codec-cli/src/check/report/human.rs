@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Reporter, Totals, counted};
 use crate::check::diagnostic::{Context, Diagnostic, Fixed, ILL_FORMED, Summary};
 use crate::check::words::Guess;
-use crate::escape;
+use crate::escape::{self, push, push_bytes, push_of_error};
 use crate::files::name_of;
 use crate::walk::Input;
 
@@ -129,10 +129,13 @@ fn excerpt(context: &Context) -> (String, String) {
     let (before, rest) = context.line.split_at(context.at.min(context.line.len()));
     let (covered, after) = rest.split_at(context.covered.min(rest.len()));
     let dots = |is_cut: bool| if is_cut { "..." } else { "" };
-    let before = format!("{}{}", dots(context.is_cut.0), escape::bytes(before));
-    let covered = escape::error_bytes(covered);
-    let shown = format!("{before}{covered}{}{}", escape::bytes(after), dots(context.is_cut.1));
-    let (indent, width) = (before.chars().count(), covered.chars().count().max(1));
+    let mut shown = dots(context.is_cut.0).to_owned();
+    push_bytes(&mut shown, before, push);
+    let indent = shown.chars().count();
+    push_bytes(&mut shown, covered, push_of_error);
+    let width = (shown.chars().count() - indent).max(1);
+    push_bytes(&mut shown, after, push);
+    shown.push_str(dots(context.is_cut.1));
     (shown, format!("{:indent$}{}", "", "^".repeat(width)))
 }
 
