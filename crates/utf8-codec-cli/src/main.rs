@@ -27,6 +27,7 @@ mod metrics;
 mod net;
 mod outcome;
 mod output;
+mod process;
 mod progress;
 mod proxy;
 mod proxy_protocol;
