@@ -50,7 +50,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind as ClapErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
-use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
+use outcome::{ClosedPipe, CommandResult, CommandStatus, Logged, cannot_write, print_error};
 
 /// Check, convert and filter text, so that no ill-formed UTF-8 passes
 #[derive(Debug, Parser)]
@@ -102,7 +102,7 @@ fn main() -> ExitCode {
         .unwrap_or_else(|error| {
             if error.is::<ClosedPipe>() {
                 end_by_closed_pipe();
-            } else {
+            } else if !error.is::<Logged>() {
                 print_error(&error.to_string());
             }
             CommandStatus::Trouble

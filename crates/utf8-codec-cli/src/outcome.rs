@@ -25,7 +25,8 @@ impl From<CommandStatus> for ExitCode {
     }
 }
 
-/// The result of a command. An `Err` means exit status 2. It is printed as one line on stderr, except [`ClosedPipe`].
+/// The result of a command. An `Err` means exit status 2. It is printed as one line on stderr, except [`ClosedPipe`]
+/// and [`Logged`].
 pub(super) type CommandResult = Result<CommandStatus, Box<dyn Error>>;
 
 /// Converts an error of writing to stdout.
@@ -47,6 +48,18 @@ impl fmt::Display for ClosedPipe {
 }
 
 impl Error for ClosedPipe {}
+
+/// An error that was already written to the log. The program ends without a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Logged;
+
+impl fmt::Display for Logged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the error is in the log")
+    }
+}
+
+impl Error for Logged {}
 
 /// Prints one line on stderr.
 pub(super) fn print_error(message: &str) {

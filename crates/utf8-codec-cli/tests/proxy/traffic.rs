@@ -402,6 +402,30 @@ fn a_failure_to_start_is_reported_in_one_line() {
 }
 
 #[test]
+fn a_failure_to_start_is_an_object_in_a_log_of_objects() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (args, level, what) in [
+        (&["serve", "--listen", &address][..], None, "cannot listen on"),
+        (&["proxy", "--listen", "127.0.0.1:0", "--answer", "no"], None, "--answer needs --framing lines"),
+        (&["serve", "--listen", "127.0.0.1:0"], Some("=="), "RUST_LOG: "),
+    ] {
+        let mut command = program(&[args, &["--log", "json"]].concat());
+        level.map(|level| command.env("RUST_LOG", level));
+        let Output { status, stdout, stderr } = run(&mut command, b"");
+        assert_eq!((status.code(), stdout.is_empty()), (Some(2), true), "{args:?}");
+        let error: Value = serde_json::from_slice(&stderr).expect("one object");
+        assert_eq!(error["level"], "ERROR");
+        assert!(error["message"].as_str().unwrap().contains(what), "{error}");
+        // In the other format it is a line for people.
+        let mut command = program(args);
+        level.map(|level| command.env("RUST_LOG", level));
+        let stderr = String::from_utf8(run(&mut command, b"").stderr).unwrap();
+        assert!(stderr.starts_with("utf8-codec: ") && stderr.contains(what), "{stderr}");
+    }
+}
+
+#[test]
 fn help_and_version_go_to_stdout() {
     for args in [&["--help"][..], &["proxy", "--help"], &["serve", "-h"], &["--version"]] {
         let Output { status, stdout, stderr } = run(&mut program(args), b"");
