@@ -96,6 +96,10 @@ fn main() -> ExitCode {
         Err(error) if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) => {
             error.print().map(|()| CommandStatus::Success).map_err(cannot_write)
         }
+        // A call without a subcommand is a question, but not a success. The help is on stderr.
+        Err(error) if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.print().map(|()| CommandStatus::Trouble).map_err(cannot_write)
+        }
         Err(error) => Err(usage(&error).into()),
     };
     outcome
@@ -120,9 +124,6 @@ fn end_by_closed_pipe() {
 
 /// Returns the first paragraph of clap's message and its tips as one line. The other paragraphs repeat the usage.
 fn usage(error: &clap::Error) -> String {
-    if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "a subcommand is missing: try `utf8-codec --help`".to_owned();
-    }
     let message = error.render().to_string();
     let mut lines = message.lines().map(str::trim);
     let paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();

@@ -385,7 +385,13 @@ fn every_invalid_option_is_reported_in_one_line() {
     fails(&["serve", "--max-line", "long"], "--max-line");
     fails(&["check", "--format", "xml"], "possible values: human, short, json, sarif, github");
     fails(&["frobnicate"], "frobnicate");
-    fails(&[], "subcommand");
+}
+
+#[test]
+fn without_a_subcommand_the_help_is_printed() {
+    let Output { status, stdout, stderr } = run(&mut program(&[]), b"");
+    assert_eq!((status.code(), stdout.is_empty()), (Some(2), true));
+    assert_eq!(stderr, run(&mut program(&["-h"]), b"").stdout);
 }
 
 #[test]
