@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if the README.md of a package, as a registry shows it, has a relative link to a file that is not in the package.
+"""Fails if cargo warns about a package, or if its README.md, as a registry shows it, has a relative link to a file that is not
+in the package.
 
 A registry shows no line that starts with `# ` in a code block as hidden, so there must be none either.
 """
@@ -25,6 +26,15 @@ def errors(folder):
                 yield f"has a hidden line: {line}"
 
 
+def warnings():
+    """What cargo says when it creates both packages, such as targets without their file."""
+    command = ["cargo", "package", "--workspace", "--exclude", "integration", "--no-verify", "--allow-dirty"]
+    packed = subprocess.run(command, cwd=ROOT, text=True, stderr=subprocess.PIPE)
+    said = packed.stderr.split("\n")
+    return [line for line in said if line.startswith("warning")] if packed.returncode == 0 else said
+
+
 found = [f"{folder / 'README.md'} {error}" for folder in (ROOT, ROOT / "crates/utf8-codec-cli") for error in errors(folder)]
+found += warnings()
 print("\n".join(found), end="\n" if found else "")
 sys.exit(bool(found))

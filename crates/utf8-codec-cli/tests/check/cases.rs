@@ -34,7 +34,7 @@ fn annotated(format: &str, report: &str) -> Vec<String> {
 // pre-commit 2896, git-hooks.nix 303, avoid-ai-writing 300
 #[test]
 fn the_hooks_check_files_whose_names_look_like_options() {
-    let hooks = include_str!("../../../../.pre-commit-hooks.yaml");
+    let hooks = include_str!("../linked/.pre-commit-hooks.yaml");
     let values = |key: &str| -> Vec<&str> {
         hooks.lines().filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": ")).collect()
     };
