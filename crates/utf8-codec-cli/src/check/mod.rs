@@ -38,6 +38,7 @@ use std::thread;
 
 use anstream::AutoStream;
 use clap::ValueEnum;
+use terminal_size::terminal_size_of;
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
@@ -80,7 +81,8 @@ pub(super) struct Args {
     walk: WalkArgs,
     #[command(flatten)]
     settings: SettingsArgs,
-    /// Report at most N errors per file, and count the others; 0 is all [default: 100 in the format human, otherwise 0]
+    /// Report at most N errors of each rule per file, and count the others; 0 is all. Without it human shows 3, and short,
+    /// github, gitlab and sarif have one result for a file whose encoding explains its errors
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>)]
     max_errors: Option<usize>,
     #[command(flatten)]
@@ -106,8 +108,8 @@ pub(super) struct Args {
     verbosity: Verbosity,
 }
 
-/// The default number of errors of a file in a report for people.
-const MAX_SHOWN: usize = 100;
+/// The width of a report that is not for a terminal, as in rustc.
+const COLUMNS: usize = 140;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
@@ -149,9 +151,12 @@ impl Args {
         reporter.is_quiet = self.quiet || self.fix.is_dry_run();
         reporter.has_stats = self.stats;
         reporter.has_color = self.has_color();
+        reporter.columns = terminal_size_of(io::stdout()).map_or(COLUMNS, |(width, _)| width.0.into());
         reporter.max_errors = self.max_errors();
+        reporter.joins_errors =
+            self.max_errors.is_none() && !matches!(self.format, Format::Human | Format::Json);
         reporter.begin().map_err(cannot_write)?;
-        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix));
+        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &settings, &self.fix));
         let queue = Queue::new(inputs.len());
         // The surveys of files that are split, and the files of which nothing more is read.
         let (surveys, decided) = (Mutex::new(HashMap::new()), Mutex::new(HashSet::new()));
@@ -233,8 +238,7 @@ impl Args {
     }
 
     fn max_errors(&self) -> Option<NonZeroUsize> {
-        let default = if self.format == Format::Human { MAX_SHOWN } else { 0 };
-        NonZeroUsize::new(self.max_errors.unwrap_or(default))
+        NonZeroUsize::new(self.max_errors.unwrap_or(self.format.max_errors()))
     }
 
     /// Whether only the exit status is wanted. A fix needs all errors.
@@ -324,7 +328,13 @@ impl Args {
             false => {
                 content_of(input, opened, &checks).and_then(|(checks, content)| {
                     let mut content = Counted::new(content, progress);
-                    let summary = scan(&mut content, &checks, !is_named, report);
+                    let mut summary = scan(&mut content, &checks, !is_named, report);
+                    if let Ok(summary) = &mut summary
+                        && !self.quiet
+                        && self.format.has_fixable()
+                    {
+                        self.fix.count_fixable(input, settings, summary);
+                    }
                     if progress.is_on() {
                         // The rest of a binary file is not read.
                         content.skip_to(len_of(input).unwrap_or(0));

@@ -32,10 +32,10 @@ pub(super) fn issue(path: &Path, diagnostic: &Diagnostic, identity: &str) -> Val
     entry(path, diagnostic.problem.name(), &diagnostic.message, identity, diagnostic.location.line + 1)
 }
 
-/// Returns the issue for a file that could not be read or written.
-pub(super) fn failure(path: &Path, message: &str) -> Value {
-    let identity = format!("failed:{}", path.display());
-    entry(path, "failed", message, &identity, 1)
+/// Returns an issue about a file as a whole: it could not be read or written, or has more errors.
+pub(super) fn about_file(path: &Path, name: &str, message: &str) -> Value {
+    let identity = format!("{name}:{}", path.display());
+    entry(path, name, message, &identity, 1)
 }
 
 fn entry(path: &Path, name: &str, message: &str, identity: &str, line: u64) -> Value {
