@@ -8,6 +8,7 @@ mod detect;
 mod diagnostic;
 mod diff;
 mod escapes;
+mod explain;
 mod fix;
 mod invisible;
 mod legacy;
@@ -31,7 +32,7 @@ use core::cell::RefCell;
 use core::num::NonZeroUsize;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Seek};
+use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
@@ -52,6 +53,7 @@ use binary::Start;
 pub(super) use decide::decide;
 pub(super) use detect::DetectArgs;
 use diagnostic::Summary;
+use explain::Topic;
 use fix::FixArgs;
 use mojibake::{Survey, spool};
 use order::Turn;
@@ -89,6 +91,9 @@ pub(super) struct Args {
     fix: FixArgs,
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
+    /// Print what a rule is about, why, and what to do about its errors; `ill-formed` is for bytes that are not UTF-8
+    #[arg(long, value_name = "RULE", hide_possible_values = true, value_parser = Topic::parser())]
+    explain: Option<Topic>,
     /// Count bytes, lines and characters, and measure the longest line
     #[arg(long)]
     stats: bool,
@@ -127,6 +132,10 @@ enum ProgressWhen {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
+        if let Some(topic) = self.explain {
+            let written = write!(io::stdout(), "{}", topic.text());
+            return written.map(|()| CommandStatus::Success).map_err(cannot_write);
+        }
         let inputs = self.walk.collect()?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let common = Checks {

@@ -244,3 +244,24 @@ fn the_number_of_fixable_errors_is_the_one_that_is_fixed() {
     // The command would be refused.
     assert!(!report.contains("check --fix false.xml"), "{report}");
 }
+
+#[test]
+fn every_rule_is_explained() {
+    let directory = Directory::new();
+    let sarif: Value =
+        serde_json::from_str(&stdout(&check(&directory, &["--format", "sarif", "."]))).expect("JSON");
+    for rule in sarif["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules") {
+        let name = rule["id"].as_str().expect("a name");
+        let output = check(&directory, &["--explain", name]);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+        let text = stdout(&output);
+        assert!(text.starts_with(&format!("{name}: ")), "{text}");
+        let help = rule["help"]["text"].as_str().expect("a help");
+        assert!(text.replace('\n', " ").contains(help), "{text}");
+        let is_page = |line: &str| line.starts_with("https://");
+        assert!(text.lines().all(|line| line.chars().count() <= 80 || is_page(line)), "{text}");
+    }
+    let unknown = check(&directory, &["--explain", "nonsense"]);
+    assert_eq!((unknown.status.code(), stdout(&unknown)), (Some(2), String::new()));
+    assert!(stderr(&unknown).contains("possible values: ill-formed, mojibake, "), "{}", stderr(&unknown));
+}
