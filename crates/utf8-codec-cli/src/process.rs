@@ -73,8 +73,8 @@ fn open_descriptors() -> Option<usize> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1))
 }
 
+/// Returns the limit, or `None` if there is none.
 fn max_descriptors() -> Option<f64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
-    let soft = value_of(&limits, "Max open files")?.split_whitespace().next()?;
-    if soft == "unlimited" { Some(f64::INFINITY) } else { soft.parse().ok() }
+    value_of(&limits, "Max open files")?.split_whitespace().next()?.parse().ok()
 }
