@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the packages, and what releases them.
 
-Fails if the README.md of a package, as a registry shows it, has a relative link to a file that is not in the package. A registry
-shows no line that starts with `# ` in a code block as hidden, so there must be none either.
+Fails if cargo warns about a package, or if its README.md, as a registry shows it, has a relative link to a file that is not in the
+package. A registry shows no line that starts with `# ` in a code block as hidden, so there must be none either.
 
 Fails if the jobs of release.yml publish in another order than crates, wheels, page, or if a wheel is written to a folder that the
 next steps cannot read or write. Packs a program with the script of release.yml, and runs it with that of action.yml.
@@ -82,8 +82,17 @@ def of_scripts():
                 yield f"{ON_MACOS[1]} runs {done.stdout} for {arguments!r}: {done.stderr}"
 
 
+def warnings():
+    """What cargo says when it creates the packages, such as targets without their file."""
+    command = ["cargo", "package", "--workspace", "--exclude", "integration", "--no-verify", "--allow-dirty"]
+    packed = subprocess.run(command, cwd=ROOT, text=True, stderr=subprocess.PIPE)
+    said = packed.stderr.split("\n")
+    return [line for line in said if line.startswith("warning")] if packed.returncode == 0 else said
+
+
 found = [f"{folder / 'README.md'} {error}" for folder in PACKAGES for error in of_readme(folder)]
 found += [f"release.yml: {error}" for error in of_workflow((ROOT / ".github/workflows/release.yml").read_text())]
 found += of_scripts()
+found += warnings()
 print("\n".join(found), end="\n" if found else "")
 sys.exit(bool(found))

@@ -1,19 +1,23 @@
 """Tests the installed program in typical use: `try_check.py PROGRAM SCHEMA WHEELS BIN`.
 
 SARIF is validated against the schema of the standard, the completions and manual pages are loaded, the hooks install the wheel
-in the directory WHEELS and run in a repository, with the prek and the pre-commit in the directory BIN, and the progress bar is
-drawn only on a terminal.
+in the directory WHEELS and run in a repository, with the prek and the pre-commit in the directory BIN, the wheel runs as a module
+of Python, excerpts are not wider than the terminal, and the progress bar is drawn only on a terminal.
 """
 
+import fcntl
 import json
 import os
 import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+import unicodedata
 from pathlib import Path
 
 import jsonschema
@@ -33,14 +37,16 @@ def try_sarif(directory):
     validator = jsonschema.validators.validator_for(content)(content)
     assert list(validator.iter_errors({"version": "2.0.0", "runs": [{}]})), "the schema accepts anything"
     for command, status, results in [
-        (["check", "--exclude", "many.txt", "--rule", "bidi", "--rule", "mojibake", "."], 1, 7),
+        (["check", "--exclude", "many.txt", "--rule", "bidi", "--rule", "mojibake", "."], 1, 4),
         (["check", "--bom", "require", "good.txt"], 1, 1),
         (["check", "--encoding", "utf-16le", "wide"], 1, 1),
         (["check", "good.txt"], 0, 0),
-        (["check", os.path.join(directory, "bad.txt")], 1, 2),
+        (["check", os.path.join(directory, "bad.txt")], 1, 1),
+        (["check", "--max-errors", "0", "bad.txt"], 1, 2),
         (["detect", "--exclude", "many.txt", "."], 1, 4),
         (["check", "good.txt", "absent"], 2, 0),
-        (["check", "many.txt"], 1, 25_000),
+        (["check", "many.txt"], 1, 1),
+        (["check", "--max-errors", "0", "many.txt"], 1, 25_000),
         (["detect", "good.txt", "absent"], 2, 1),
     ]:
         log = json.loads(run([program, *command, "--format", "sarif"], directory, status))
@@ -105,6 +111,38 @@ def try_hooks(directory):
         os.rename(os.path.join(directory, "new.txt"), os.path.join(directory, "old.txt"))
 
 
+def try_module(directory):
+    """`python -m utf8_codec`, with arguments, standard input and the exit status of the program."""
+    python = os.path.join(directory, "venv", "bin", "python")
+    subprocess.run([sys.executable, "-m", "venv", os.path.join(directory, "venv")], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links", wheels, "utf8-codec"], check=True)
+    for text, status in ((b"caf\xc3\xa9\n", 0), (b"caf\xe9\n", 1)):
+        result = subprocess.run([python, "-m", "utf8_codec", "check", "--format", "short", "-"], input=text, capture_output=True)
+        assert result.returncode == status and bool(result.stdout) == bool(status), result
+
+
+def try_width(directory):
+    """On a terminal of 80 columns, an excerpt has at most 80, and its carets are under the error."""
+    text = "日本語の文章がここに書かれています。" * 4
+    Path(directory, "long.txt").write_bytes(f"{text} caf".encode() + b"\xe9" + text.encode() + b"\n")
+    primary, secondary = pty.openpty()
+    fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    child = subprocess.Popen([program, "check", "--color", "never", "long.txt"], cwd=directory, stdout=secondary)
+    os.close(secondary)
+    shown = b""
+    try:
+        while chunk := os.read(primary, 65536):
+            shown += chunk
+    except OSError:  # EIO: the program has ended.
+        pass
+    assert child.wait() == 1
+    lines = shown.decode().splitlines()
+    columns = lambda text: sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+    excerpt, carets = next((line, lines[number + 1]) for number, line in enumerate(lines) if line.startswith("1 | "))
+    assert 76 < columns(excerpt) <= 80, excerpt
+    assert columns(excerpt[: excerpt.index("\\xE9")]) == carets.index("^"), shown
+
+
 def try_progress(directory):
     """The progress bar counts bytes, and is drawn on stderr after a second if that is a terminal, whatever stdout is."""
     Path(directory, "a.txt").write_bytes(b"\xff\n" * 20)
@@ -116,7 +154,7 @@ def try_progress(directory):
             primary, secondary = pty.openpty()
             streams = {fd: secondary if fd in terminals else subprocess.PIPE for fd in (1, 2)}
             child = subprocess.Popen(
-                [program, "check", "--format", "short", *files], cwd=directory, stdin=subprocess.DEVNULL,
+                [program, "check", "--format", "short", "--max-errors", "0", *files], cwd=directory, stdin=subprocess.DEVNULL,
                 stdout=streams[1], stderr=streams[2], env={**os.environ, "TERM": "xterm-256color"},
             )
             os.close(secondary)
@@ -158,7 +196,7 @@ with tempfile.TemporaryDirectory() as directory:
     try_sarif(directory)
     try_gitlab(directory)
     try_shell(directory)
-for attempt in (try_hooks, try_progress):
+for attempt in (try_hooks, try_module, try_width, try_progress):
     with tempfile.TemporaryDirectory() as directory:
         attempt(directory)
-print("SARIF, completions, manual pages, hooks and the progress bar work")
+print("SARIF, completions, manual pages, hooks, the module, excerpts and the progress bar work")

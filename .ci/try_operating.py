@@ -152,7 +152,7 @@ def scraped():
         Path(folder, "metrics").write_text(timed)
         run("promtool", "tsdb", "create-blocks-from", "openmetrics", f"{folder}/metrics", f"{folder}/data")
         Path(folder, "data", "wal").mkdir()  # `dump` expects one.
-        series = re.findall(r"utf8_codec_\w+", run("promtool", "tsdb", "dump", f"{folder}/data"))
+        series = re.findall(r"(?:utf8_codec|process)_\w+", run("promtool", "tsdb", "dump", f"{folder}/data"))
     assert samples > 20 and len(series) == samples, (samples, series)
 
 

@@ -1,4 +1,4 @@
-//! Sets the text of `utf8-codec --version`: the version, the commit and the target.
+//! Sets the text of `utf8-codec --version`: the version, the commit and the target; and the commit alone, for the metrics.
 
 use std::env;
 use std::fs;
@@ -9,7 +9,10 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env::var("CARGO_PKG_VERSION").expect("cargo sets it");
     let target = env::var("TARGET").expect("cargo sets it");
-    let build = commit().map_or_else(|| target.clone(), |commit| format!("{commit} {target}"));
+    let commit = commit().unwrap_or_default();
+    let build = format!("{commit} {target}");
+    let build = build.trim_start();
+    println!("cargo::rustc-env=UTF8_CODEC_REVISION={commit}");
     println!("cargo::rustc-env=UTF8_CODEC_VERSION={version} ({build})");
 }
 

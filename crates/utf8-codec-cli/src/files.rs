@@ -121,19 +121,9 @@ pub(super) fn name_of(file: &Path) -> String {
     escape::name(file.as_os_str().as_encoded_bytes())
 }
 
-/// Writes a JSON object as a line. A command of a CI service in one of its strings is escaped.
+/// Writes a JSON object as a line.
 pub(super) fn write_object(out: &mut (impl Write + ?Sized), object: &Value) -> io::Result<()> {
-    let mut line = object.to_string();
-    if line.contains("##") {
-        line = line.chars().fold(String::with_capacity(line.len()), |mut line, character| {
-            match escape::starts_command(&line, character) {
-                true => line.push_str("\\u005b"),
-                false => line.push(character),
-            }
-            line
-        });
-    }
-    writeln!(out, "{line}")
+    writeln!(out, "{}", escape::json(object))
 }
 
 /// Returns a JSON object with the name of a file. If the name is not UTF-8, `file_hex` has its bytes.

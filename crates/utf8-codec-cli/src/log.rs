@@ -4,18 +4,22 @@
 //! Tasks that serve a connection or wait for a signal never write to stderr. If stderr is not read, the queue fills up,
 //! and further lines are dropped and counted.
 
+use core::error::Error;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::io::{self, IsTerminal};
-use std::sync::mpsc;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TrySendError};
 use std::{env, panic, thread};
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 use tracing::{error, warn};
-use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::outcome::{ClosedPipe, Logged};
 
 /// The capacity of the queue, in lines of about 200 bytes.
 const QUEUED_LINES: usize = 8 * 1024;
@@ -79,26 +83,67 @@ enum LogFormat {
 /// The running log. Dropping it flushes the queue, for at most [`FLUSH_TIME`].
 #[derive(Debug)]
 pub(super) struct Log {
-    worker: Option<WorkerGuard>,
+    queue: SyncSender<Entry>,
     dropped: DroppedLines,
 }
 
+/// An entry of the queue.
+#[derive(Debug)]
+enum Entry {
+    Line(Vec<u8>),
+    /// The end of the log, and who waits for it.
+    End(Sender<()>),
+}
+
+/// Writes the lines of the queue to stderr until its end. A line that cannot be written is lost.
+fn write_lines(queue: &Receiver<Entry>) {
+    for entry in queue {
+        match entry {
+            Entry::Line(line) => {
+                let _ = io::stderr().write_all(&line);
+            }
+            Entry::End(done) => {
+                let _ = done.send(());
+                return;
+            }
+        }
+    }
+}
+
+/// A writer that puts a line into the queue with each call of `write`, and never waits.
+#[derive(Clone, Debug)]
+struct Line {
+    queue: SyncSender<Entry>,
+    dropped: Arc<AtomicUsize>,
+}
+
+impl Write for Line {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(Entry::Line(line.to_vec())) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl LogArgs {
-    /// Starts the log thread and installs the subscriber.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `RUST_LOG` cannot be parsed.
-    pub(super) fn start(self) -> Result<Log, String> {
-        let filter = self.verbosity.filter(LevelFilter::INFO)?;
-        let (writer, worker) = NonBlockingBuilder::default()
-            .lossy(true)
-            .buffered_lines_limit(QUEUED_LINES)
-            .thread_name("log")
-            .finish(io::stderr());
-        let dropped = DroppedLines { counter: writer.error_counter(), reported: 0 };
+    /// Starts the log thread and installs the subscriber. Also returns an error if `RUST_LOG` cannot be parsed, and then the
+    /// log has the default level.
+    pub(super) fn start(self) -> (Log, Result<(), String>) {
+        let (filter, parsed) = match self.verbosity.filter(LevelFilter::INFO) {
+            Ok(filter) => (filter, Ok(())),
+            Err(error) => (Targets::new().with_default(LevelFilter::INFO), Err(error)),
+        };
+        let (queue, lines) = mpsc::sync_channel(QUEUED_LINES);
+        let started = thread::Builder::new().name("log".to_owned()).spawn(move || write_lines(&lines));
+        let dropped = DroppedLines { count: Arc::default(), reported: 0 };
+        let writer = Line { queue: queue.clone(), dropped: Arc::clone(&dropped.count) };
         let lines = tracing_subscriber::fmt::layer()
-            .with_writer(writer)
+            .with_writer(move || writer.clone())
             .with_ansi(self.log == LogFormat::Text && wants_color())
             .with_target(false)
             .log_internal_errors(false);
@@ -115,7 +160,19 @@ impl LogArgs {
             let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
             error!(at, "bug: {}", message.unwrap_or("panic"));
         }));
-        Ok(Log { worker: Some(worker), dropped })
+        let parsed =
+            parsed.and_then(|()| started.map(drop).map_err(|error| format!("cannot start the log: {error}")));
+        (Log { queue, dropped }, parsed)
+    }
+
+    /// Writes the error that ends the program to the log, if its lines are objects: a line that is none would be lost for
+    /// the reader.
+    pub(super) fn failed(self, error: Box<dyn Error>) -> Box<dyn Error> {
+        if self.log == LogFormat::Text || error.is::<ClosedPipe>() {
+            return error;
+        }
+        error!("{error}");
+        Logged.into()
     }
 }
 
@@ -136,29 +193,27 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         self.dropped.report();
-        let worker = self.worker.take();
+        let queue = self.queue.clone();
         let (done, flushed) = mpsc::channel();
-        // Dropping the guard can block and can print a message. A separate thread drops it, so that the program waits
-        // for at most `FLUSH_TIME`.
-        thread::spawn(move || {
-            drop(worker);
-            done.send(())
-        });
-        let _ = flushed.recv_timeout(FLUSH_TIME);
+        // The queue may be full. A separate thread waits for it, so that the program waits for at most `FLUSH_TIME`.
+        let waiting = thread::Builder::new().spawn(move || queue.send(Entry::End(done)));
+        if waiting.is_ok() {
+            let _ = flushed.recv_timeout(FLUSH_TIME);
+        }
     }
 }
 
 /// The counter of dropped lines.
 #[derive(Clone, Debug)]
 pub(super) struct DroppedLines {
-    counter: ErrorCounter,
+    count: Arc<AtomicUsize>,
     reported: usize,
 }
 
 impl DroppedLines {
     /// Returns the number of lines dropped since the start.
     pub(super) fn count(&self) -> usize {
-        self.counter.dropped_lines()
+        self.count.load(Ordering::Relaxed)
     }
 
     /// Periodically reports new drops in the log. Never returns.
@@ -170,7 +225,7 @@ impl DroppedLines {
     }
 
     fn report(&mut self) {
-        let dropped = self.counter.dropped_lines();
+        let dropped = self.count();
         if dropped > self.reported {
             warn!(lines = dropped - self.reported, "log lines were dropped: stderr is read too slowly");
             self.reported = dropped;

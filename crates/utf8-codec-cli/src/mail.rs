@@ -8,6 +8,7 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
+use crate::escape;
 use crate::files::{BUFFER, file_members, name_of, read, write_object};
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
@@ -307,11 +308,11 @@ fn tree(
     }
     for part in &verdict.parts {
         let indent = 2 * part.path.numbers().len().max(1);
-        write!(out, "{:indent$}{} {}", "", part.path, part.content_type)?;
+        write!(out, "{:indent$}{} {}", "", part.path, escape::text(&part.content_type))?;
         if part.is_text() {
             let charset = part.charset.as_deref().unwrap_or("no charset");
             let encoding = part.encoding.map_or("unknown encoding", |encoding| encoding.as_str());
-            write!(out, ", {}, {encoding}", charset.escape_debug())?;
+            write!(out, ", {}, {encoding}", escape::text(charset))?;
         }
         match (part.kind, part.characters) {
             (_, Some(characters)) => {

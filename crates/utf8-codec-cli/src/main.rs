@@ -27,6 +27,7 @@ mod metrics;
 mod net;
 mod outcome;
 mod output;
+mod process;
 mod progress;
 mod proxy;
 mod proxy_protocol;
@@ -49,7 +50,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind as ClapErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
-use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
+use outcome::{ClosedPipe, CommandResult, CommandStatus, Logged, cannot_write, print_error};
 
 /// Check, convert and filter text, so that no ill-formed UTF-8 passes
 #[derive(Debug, Parser)]
@@ -95,13 +96,17 @@ fn main() -> ExitCode {
         Err(error) if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) => {
             error.print().map(|()| CommandStatus::Success).map_err(cannot_write)
         }
+        // A call without a subcommand is a question, but not a success. The help is on stderr.
+        Err(error) if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            error.print().map(|()| CommandStatus::Trouble).map_err(cannot_write)
+        }
         Err(error) => Err(usage(&error).into()),
     };
     outcome
         .unwrap_or_else(|error| {
             if error.is::<ClosedPipe>() {
                 end_by_closed_pipe();
-            } else {
+            } else if !error.is::<Logged>() {
                 print_error(&error.to_string());
             }
             CommandStatus::Trouble
@@ -119,9 +124,6 @@ fn end_by_closed_pipe() {
 
 /// Returns the first paragraph of clap's message and its tips as one line. The other paragraphs repeat the usage.
 fn usage(error: &clap::Error) -> String {
-    if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "a subcommand is missing: try `utf8-codec --help`".to_owned();
-    }
     let message = error.render().to_string();
     let mut lines = message.lines().map(str::trim);
     let paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();

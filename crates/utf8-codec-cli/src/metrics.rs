@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use utf8_codec::proxy::Direction;
@@ -16,6 +17,7 @@ use utf8_codec::{ErrorKind, Utf8Error};
 
 use crate::log::DroppedLines;
 use crate::net::Peer;
+use crate::process::Process;
 
 /// The number of rejections that the status page shows.
 const LAST_REJECTIONS: usize = 20;
@@ -35,6 +37,24 @@ const ENDS: [&str; 10] = [
 ];
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
+
+/// The values of the label `kind`: without those of other encodings and of forms.
+fn kinds() -> impl Iterator<Item = ErrorKind> {
+    ErrorKind::ALL.iter().copied().filter(|kind| {
+        !matches!(
+            kind,
+            ErrorKind::Noncharacter
+                | ErrorKind::Unmappable
+                | ErrorKind::Unassigned
+                | ErrorKind::PartlyEscaped
+        )
+    })
+}
+
+/// Returns the counter of a kind of error.
+fn of_kind(ill_formed: &Family<Labels<2>, Counter>, direction: Direction, kind: ErrorKind) -> Counter {
+    ill_formed.get_or_create(&[("direction", direction.as_str()), ("kind", kind.as_str())]).clone()
+}
 
 /// The formats of the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +102,8 @@ impl MetricsFormat {
     }
 }
 
-/// Converts OpenMetrics to the text format of Prometheus: comments about a counter have the name of its sample, with
-/// `_total`, and there is no `# EOF`. The samples are the same.
+/// Converts OpenMetrics to the text format of Prometheus: comments about a counter or an info have the name of its sample,
+/// with `_total` or `_info`, an info is a gauge, and there is no `# EOF`. The samples are the same.
 fn prometheus(open_metrics: &str) -> String {
     let mut out = String::with_capacity(open_metrics.len() + open_metrics.len() / 8);
     let mut help = None;
@@ -92,11 +112,15 @@ fn prometheus(open_metrics: &str) -> String {
         match [words.next(), words.next(), words.next(), words.next()] {
             [Some("#"), Some("HELP"), Some(name), Some(text)] => help = Some((name, text)),
             [Some("#"), Some("TYPE"), Some(name), Some(kind)] => {
-                let total = if kind == "counter" { "_total" } else { "" };
+                let (suffix, kind) = match kind {
+                    "counter" => ("_total", kind),
+                    "info" => ("_info", "gauge"),
+                    _ => ("", kind),
+                };
                 if let Some((_, text)) = help.take().filter(|(described, _)| *described == name) {
-                    out.push_str(&format!("# HELP {name}{total} {text}\n"));
+                    out.push_str(&format!("# HELP {name}{suffix} {text}\n"));
                 }
-                out.push_str(&format!("# TYPE {name}{total} {kind}\n"));
+                out.push_str(&format!("# TYPE {name}{suffix} {kind}\n"));
             }
             [Some("#"), ..] => {}
             _ => out.extend([line, "\n"]),
@@ -111,12 +135,16 @@ type Labels<const N: usize> = [(&'static str, &'static str); N];
 #[derive(Debug)]
 pub(super) struct Metrics {
     registry: Registry,
+    /// The metrics without the prefix.
+    process: Registry,
     open: Gauge,
     connections: Family<Labels<1>, Counter>,
     read: [Counter; 2],
     written: [Counter; 2],
     held: [Gauge; 2],
     ill_formed: Family<Labels<2>, Counter>,
+    /// Those of `ill_formed` that exist from the start, so that an error needs no search by its labels.
+    kinds: Vec<(ErrorKind, [Counter; 2])>,
     repaired: [Counter; 2],
     rejected: [Counter; 2],
     rejected_lines: [Counter; 2],
@@ -130,12 +158,20 @@ impl Metrics {
     /// Creates the metrics. `repairs` is whether ill-formed sequences are repaired.
     pub(super) fn new(dropped: DroppedLines, repairs: bool) -> Self {
         let mut registry = Registry::with_prefix("utf8_codec");
-        let (open, ill_formed) = (Gauge::default(), Family::default());
+        let mut process = Registry::default();
+        process.register_collector(Box::new(Process));
+        let build = [("version", env!("CARGO_PKG_VERSION")), ("revision", env!("UTF8_CODEC_REVISION"))];
+        registry.register("build", "The version of the program, and its commit", Info::new(build));
+        let open = Gauge::default();
         let connections = Family::<Labels<1>, Counter>::default();
+        let ill_formed = Family::<Labels<2>, Counter>::default();
+        // A counter that first appears with the value 1 has no increase for Prometheus.
         for end in ENDS {
-            // A counter that first appears with the value 1 has no increase for Prometheus.
             drop(connections.get_or_create(&[("end", end)]));
         }
+        let kinds =
+            kinds().map(|kind| (kind, DIRECTIONS.map(|direction| of_kind(&ill_formed, direction, kind))));
+        let kinds = kinds.collect();
         let dropped_lines = Counter::default();
         registry.register("connections_open", "Connections that are open now", open.clone());
         registry.register("connections", "Connections that ended, by reason", connections.clone());
@@ -170,9 +206,11 @@ impl Metrics {
             held: DIRECTIONS
                 .map(|direction| held_by_direction.get_or_create(&labels(direction.as_str())).clone()),
             registry,
+            process,
             open,
             connections,
             ill_formed,
+            kinds,
             dropped_lines,
             rejections: Mutex::default(),
             dropped,
@@ -209,8 +247,10 @@ impl Metrics {
     }
 
     pub(super) fn ill_formed(&self, direction: Direction, error: Utf8Error) {
-        let labels = [("direction", direction.as_str()), ("kind", error.kind.as_str())];
-        self.ill_formed.get_or_create(&labels).inc();
+        match self.kinds.iter().find(|(kind, _)| *kind == error.kind) {
+            Some((_, counters)) => counters[direction as usize].inc(),
+            None => of_kind(&self.ill_formed, direction, error.kind).inc(),
+        };
         // No policy repairs the error of a BOM.
         if self.repairs && !matches!(error.kind, ErrorKind::MissingBom | ErrorKind::UnexpectedBom) {
             self.repaired[direction as usize].inc();
@@ -251,7 +291,9 @@ impl Metrics {
         self.dropped_lines.inc_by(dropped.saturating_sub(self.dropped_lines.get()));
         let mut text = String::new();
         // Writing to a `String` does not fail.
-        let _ = encode(&mut text, &self.registry);
+        let _ = encode_registry(&mut text, &self.registry);
+        let _ = encode_registry(&mut text, &self.process);
+        let _ = encode_eof(&mut text);
         match format {
             MetricsFormat::OpenMetrics => text,
             MetricsFormat::Prometheus => prometheus(&text),
@@ -306,9 +348,11 @@ mod tests {
     fn the_format_of_prometheus_describes_the_samples_of_counters() {
         let open_metrics = "# HELP a_open Open now.\n# TYPE a_open gauge\na_open 1\n\
                             # HELP a_read Bytes read.\n# TYPE a_read counter\n# UNIT a_read bytes\n\
-                            a_read_total{d=\"x\"} 2\n# EOF\n";
+                            a_read_total{d=\"x\"} 2\n\
+                            # HELP a_build It.\n# TYPE a_build info\na_build_info{v=\"1\"} 1\n# EOF\n";
         let expected = "# HELP a_open Open now.\n# TYPE a_open gauge\na_open 1\n\
-                        # HELP a_read_total Bytes read.\n# TYPE a_read_total counter\na_read_total{d=\"x\"} 2\n";
+                        # HELP a_read_total Bytes read.\n# TYPE a_read_total counter\na_read_total{d=\"x\"} 2\n\
+                        # HELP a_build_info It.\n# TYPE a_build_info gauge\na_build_info{v=\"1\"} 1\n";
         assert_eq!(prometheus(open_metrics), expected);
     }
 }

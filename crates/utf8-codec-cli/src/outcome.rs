@@ -24,7 +24,8 @@ impl From<CommandStatus> for ExitCode {
     }
 }
 
-/// The result of a command. An `Err` means exit status 2. It is printed as one line on stderr, except [`ClosedPipe`].
+/// The result of a command. An `Err` means exit status 2. It is printed as one line on stderr, except [`ClosedPipe`]
+/// and [`Logged`].
 pub(super) type CommandResult = Result<CommandStatus, Box<dyn Error>>;
 
 /// Converts an error of writing to stdout.
@@ -47,21 +48,20 @@ impl fmt::Display for ClosedPipe {
 
 impl Error for ClosedPipe {}
 
+/// An error that was already written to the log. The program ends without a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Logged;
+
+impl fmt::Display for Logged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the error is in the log")
+    }
+}
+
+impl Error for Logged {}
+
 /// Prints one line on stderr.
 pub(super) fn print_error(message: &str) {
     // If this fails, the failure cannot be reported.
-    let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(message));
-}
-
-/// Escapes control characters, invisible characters and commands of CI services, which a file name or an argument may
-/// contain. The message is then one line and does not affect the terminal.
-fn one_line(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut line, character| {
-        match character {
-            _ if escape::is_hidden(character) => line.extend(character.escape_default()),
-            _ if escape::starts_command(&line, character) => line.extend(character.escape_unicode()),
-            _ => line.push(character),
-        }
-        line
-    })
+    let _ = writeln!(io::stderr(), "utf8-codec: {}", escape::message(message));
 }

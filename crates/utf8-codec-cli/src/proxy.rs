@@ -146,14 +146,24 @@ fn positive(value: &str) -> Result<usize, &'static str> {
 
 impl Args {
     pub(super) fn run(self) -> CommandResult {
+        self.service.run(async |dropped, passed| {
+            self.check()?;
+            self.serve(dropped, passed).await
+        })
+    }
+
+    /// Checks the options that depend on each other.
+    fn check(&self) -> Result<(), &'static str> {
         if self.answer.is_some() && self.framing == Framing::Stream {
-            return Err("--answer needs --framing lines".into());
+            return Err("--answer needs --framing lines");
         }
         let may_change = self.policies.decoder() != TextDecoder::new() || self.json_strings.is_some();
         if self.hold == Hold::Nothing && (may_change || self.framing == Framing::Lines) {
-            return Err("--hold nothing needs --on-error strict, --bom keep and --framing stream, without --json-strings".into());
+            return Err(
+                "--hold nothing needs --on-error strict, --bom keep and --framing stream, without --json-strings",
+            );
         }
-        self.service.run(async |dropped, passed| self.serve(dropped, passed).await)
+        Ok(())
     }
 
     async fn serve(&self, dropped: DroppedLines, mut passed: PassedSockets) -> Result<(), Box<dyn Error>> {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
-use futures::{FutureExt, SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use tokio::io::{AsyncRead, ReadBuf, split};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::codec::{FramedRead, FramedWrite};

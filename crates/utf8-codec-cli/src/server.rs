@@ -83,13 +83,16 @@ impl Service {
     ) -> CommandResult {
         // Before the first thread starts.
         let passed = PassedSockets::from_env();
-        let log = self.log.start()?;
-        let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
-        runtime.spawn(log.dropped().keep_reporting());
-        let ended = runtime.block_on(service(log.dropped(), passed));
-        // This does not wait for a DNS lookup that is still running on a blocking thread.
-        runtime.shutdown_background();
-        ended.map(|()| CommandStatus::Success)
+        let (log, started) = self.log.start();
+        let ended = started.map_err(Into::into).and_then(|()| {
+            let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+            runtime.spawn(log.dropped().keep_reporting());
+            let ended = runtime.block_on(service(log.dropped(), passed));
+            // This does not wait for a DNS lookup that is still running on a blocking thread.
+            runtime.shutdown_background();
+            ended
+        });
+        ended.map(|()| CommandStatus::Success).map_err(|error| self.log.failed(error))
     }
 
     /// Returns the idle timeout, or `None` if it is 0.

@@ -13,12 +13,12 @@ use utf8_codec::transcode::Encoding;
 use super::diagnostic::{FileStatus, Summary};
 use super::iso2022::Iso2022Counter;
 use super::order::{Receive, Turn};
-use super::report::{Format, counted, github_path, github_value};
+use super::report::{Format, counted, github_path};
 use super::repository::Repository;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
 use super::{binary, decide, declaration};
-use crate::escape;
+use crate::escape::{self, github_value};
 use crate::files::{file_members, name_of, write_object};
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
@@ -210,7 +210,7 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
 impl Receiver<'_> {
     fn write(&mut self, path: &Path, report: &Report) -> io::Result<()> {
         match self.format {
-            Format::Human => writeln!(self.out, "{}: {}", name_of(path), report.in_words()),
+            Format::Human => writeln!(self.out, "{}: {}", name_of(path), escape::text(&report.in_words())),
             Format::Short | Format::Gitlab => writeln!(self.out, "{}: {}", name_of(path), report.name()),
             Format::Json => write_object(&mut self.out, &report.object(path)),
             Format::Sarif => {
@@ -222,7 +222,7 @@ impl Receiver<'_> {
                     "message": { "text": report.in_words() },
                     "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(self.repository.relative(path)) } } }],
                 });
-                write!(self.out, "{comma}\n{result}")
+                write!(self.out, "{comma}\n{}", escape::json(&result))
             }
             Format::Github => writeln!(
                 self.out,

@@ -81,6 +81,12 @@ pub(super) struct Summary {
     pub(super) doubt: Option<Doubt>,
     /// Whether much of the file is UTF-8, although it declares another encoding.
     pub(super) is_mixed: bool,
+    /// Whether the file should be UTF-8.
+    pub(super) is_utf_8: bool,
+    /// Whether the file as a whole is not UTF-8: little of it beyond ASCII is.
+    pub(super) is_foreign: bool,
+    /// The number of errors that `--fix` would remove, if it is counted.
+    pub(super) fixable: u64,
     pub(super) fixed: Fixed,
     /// Whether its start is that of a patch.
     pub(super) is_patch: bool,
@@ -143,8 +149,69 @@ impl Summary {
         }
     }
 
-    /// Returns the number of errors that are not reported because of `max_errors`.
-    pub(super) fn unreported(&self, max_errors: Option<NonZeroUsize>) -> u64 {
-        max_errors.map_or(0, |max| self.errors.saturating_sub(max.get() as u64))
+    /// Whether this number of errors with a name is above the limit.
+    pub(super) fn is_above(&self, name: &str, max_errors: Option<NonZeroUsize>) -> bool {
+        max_errors.is_some_and(|max| self.number(name) > max.get() as u64)
+    }
+
+    /// Returns the number of errors that are not reported because of `max_errors`, without those that are explained.
+    pub(super) fn unreported(&self, max_errors: Option<NonZeroUsize>, explained: Explained) -> u64 {
+        let max = max_errors.map_or(u64::MAX, |max| max.get() as u64);
+        let left = self.kinds.iter().filter(|(name, _)| !explained.has(name));
+        left.map(|(_, count)| count.saturating_sub(max)).sum()
+    }
+
+    /// Returns the errors that have one cause: the encoding of the file.
+    pub(super) fn explained(&self) -> Explained {
+        match &self.guess {
+            Some(Guess::Wide { .. } | Guess::Binary) if self.has(ILL_FORMED) && self.errors > 1 => {
+                Explained::All
+            }
+            Some(Guess::Declared(_) | Guess::Cesu8 | Guess::Java) if self.number(ILL_FORMED) > 1 => {
+                Explained::IllFormed
+            }
+            _ if self.is_foreign && self.number(ILL_FORMED) > 1 => Explained::IllFormed,
+            _ => Explained::Nothing,
+        }
+    }
+
+    /// Returns what is known about the encoding of a file that should be UTF-8 and is not, or is binary.
+    pub(super) fn diagnosis(&self) -> Option<String> {
+        match &self.guess {
+            Some(Guess::Binary) => Some("binary".to_owned()),
+            Some(guess) => Some(format!("probably {}", guess.in_words())),
+            None if !self.is_utf_8 || !self.has(ILL_FORMED) => None,
+            None if self.is_foreign => Some("in an unknown encoding".to_owned()),
+            None => Some("UTF-8, except for some sequences".to_owned()),
+        }
+    }
+
+    /// Returns the arguments of the command that converts the file, if there is one. `file` is its name, quoted for a shell,
+    /// or `None` for stdin.
+    pub(super) fn command(&self, file: Option<&str>) -> Option<String> {
+        // What prevents `--fix` from replacing the file, such as a hard link, is also a reason against `-o`.
+        let has_command = !self.has_no_command && !matches!(self.fixed, Fixed::Failed(_));
+        self.guess.as_ref().filter(|_| has_command)?.command(file)
+    }
+}
+
+/// Which errors of a file have one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Explained {
+    Nothing,
+    /// The ill-formed sequences.
+    IllFormed,
+    /// Also violations of rules: what they are about is not the text.
+    All,
+}
+
+impl Explained {
+    /// Whether errors with this name are explained.
+    pub(super) fn has(self, name: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::IllFormed => name == ILL_FORMED,
+            Self::All => true,
+        }
     }
 }

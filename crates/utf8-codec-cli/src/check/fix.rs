@@ -7,8 +7,10 @@
 mod plan;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use clap::ValueEnum;
 use utf8_codec::transcode::Encoding;
@@ -63,6 +65,15 @@ fn suffix(value: &str) -> Result<OsString, &'static str> {
     Ok(value.into())
 }
 
+/// Returns why a file must not be converted, if it must not. `kept` is the reason that follows from its name.
+fn kept(kept: Option<String>, path: &Path, settings: &Settings, summary: &Summary) -> Option<String> {
+    match kept {
+        Some(reason) => Some(reason),
+        None if summary.is_patch => Some(PATCH.to_owned()),
+        None => settings.other_charset(path),
+    }
+}
+
 impl FixArgs {
     pub(super) fn is_on(&self) -> bool {
         self.fix || self.diff
@@ -104,30 +115,9 @@ impl FixArgs {
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
-        checks.kept = match (checks.kept, summary.is_patch) {
-            (None, true) => Some(PATCH.to_owned()),
-            (None, false) => settings.other_charset(&input.path),
-            (kept, _) => kept,
-        };
-        if checks.needs_survey()
-            && let Ok(plan) = self.plan(&summary, &checks)
-            && plan.old_charset().is_some()
-        {
-            // What is evidence is known only after the text is decoded.
-            opened.file.rewind()?;
-            match plan.decoded(&mut opened.file) {
-                Ok(mut text) => checks.survey = Survey::of(&mut text)?,
-                Err(Failed::Io(error)) => return Err(error),
-                // The plan fails in the same way.
-                Err(_) => {}
-            }
-        }
-        let mut plan = self.plan(&summary, &checks);
-        if checks.bom_by_content && (summary.has(Rule::Bom.name()) || checks.bom == BomPolicy::Require) {
-            opened.file.rewind()?;
-            plan = plan.and_then(|plan| plan.with_bom_by_content(&mut opened.file));
-        }
-        opened.file.rewind()?;
+        checks.kept = kept(checks.kept, &input.path, settings, &summary);
+        let mut checks = self.checks_of_text(&mut opened.file, &summary, checks)?;
+        let plan = self.plan_of(&mut opened.file, &summary, &checks)?;
         let fixed = match plan {
             Ok(plan) if self.is_dry_run() => self.preview(&input.path, &opened, plan, show).map(|()| None),
             Ok(plan) => {
@@ -165,6 +155,80 @@ impl FixArgs {
             scan(&mut content, &checks, skip_binary, report)?;
         }
         Ok(summary)
+    }
+
+    /// Sets the number of errors that `--fix` would remove from a file, and whether the command in the hint would be
+    /// refused. A file that cannot be read again has none.
+    pub(super) fn count_fixable(&self, input: &Input, settings: &Settings, summary: &mut Summary) {
+        if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) || input.is_stdin {
+            return;
+        }
+        let Ok(mut checks) = settings.of(&input.path) else { return };
+        checks.kept = kept(checks.kept, &input.path, settings, summary);
+        match self.left(input, summary, checks) {
+            Ok(left) => summary.fixable = summary.errors.saturating_sub(left.errors),
+            Err(Failed::Kept(_)) => summary.has_no_command = true,
+            // The command is this fix.
+            Err(Failed::NoFix(_)) if matches!(summary.guess, Some(Guess::Declared(_))) => {
+                summary.has_no_command = true;
+            }
+            Err(Failed::NoFix(_) | Failed::Io(_)) => {}
+        }
+    }
+
+    /// Returns the summary of a file as `--fix` would leave it. Nothing is stored: the new content is scanned while it is
+    /// created.
+    fn left(&self, input: &Input, summary: &Summary, checks: Checks) -> Result<Summary, Failed> {
+        // Without a plan the file is not opened again.
+        self.plan(summary, &checks)?;
+        let mut file = input.open_regular()?.file;
+        let checks = checks.surveyed(&mut file)?;
+        let checks = self.checks_of_text(&mut file, summary, checks)?;
+        let plan = self.plan_of(&mut file, summary, &checks)??;
+        let (mut new, mut writer) = io::pipe()?;
+        let after = Checks { survey: checks.survey.after_fix(), ..checks.clone() };
+        thread::scope(|scope| {
+            let scanning = thread::Builder::new()
+                .spawn_scoped(scope, move || scan(&mut new, &after, false, &mut |_| {}))?;
+            let applied = plan.apply(&mut file, &mut |bytes| writer.write_all(bytes));
+            drop(writer);
+            let left = scanning.join().unwrap_or_else(|_| Err(io::Error::other("the scan failed")));
+            applied?;
+            Ok(left?)
+        })
+    }
+
+    /// Returns the settings with the survey of the text, which is evidence only after the text is decoded. Rewinds the file.
+    fn checks_of_text(&self, file: &mut File, summary: &Summary, mut checks: Checks) -> io::Result<Checks> {
+        if checks.needs_survey()
+            && let Ok(plan) = self.plan(summary, &checks)
+            && plan.old_charset().is_some()
+        {
+            file.rewind()?;
+            match plan.decoded(file) {
+                Ok(mut text) => checks.survey = Survey::of(&mut text)?,
+                Err(Failed::Io(error)) => return Err(error),
+                // The plan fails in the same way.
+                Err(_) => {}
+            }
+        }
+        file.rewind()?;
+        Ok(checks)
+    }
+
+    /// Returns the plan to fix a file with this content. Rewinds it.
+    fn plan_of<'c>(
+        &self,
+        file: &mut File,
+        summary: &Summary,
+        checks: &'c Checks,
+    ) -> io::Result<Result<Plan<'c>, Failed>> {
+        let mut plan = self.plan(summary, checks);
+        if checks.bom_by_content && (summary.has(Rule::Bom.name()) || checks.bom == BomPolicy::Require) {
+            plan = plan.and_then(|plan| plan.with_bom_by_content(file));
+        }
+        file.rewind()?;
+        Ok(plan)
     }
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.

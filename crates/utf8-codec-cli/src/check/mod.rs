@@ -8,6 +8,7 @@ mod detect;
 mod diagnostic;
 mod diff;
 mod escapes;
+mod explain;
 mod fix;
 mod gitattributes;
 mod invisible;
@@ -34,13 +35,14 @@ use core::cell::RefCell;
 use core::num::NonZeroUsize;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Seek};
+use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use anstream::AutoStream;
 use clap::ValueEnum;
+use terminal_size::terminal_size_of;
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
@@ -55,6 +57,7 @@ use binary::Start;
 pub(super) use decide::decide;
 pub(super) use detect::DetectArgs;
 use diagnostic::Summary;
+use explain::Topic;
 use fix::FixArgs;
 use mojibake::Survey;
 use order::Turn;
@@ -84,13 +87,17 @@ pub(super) struct Args {
     walk: WalkArgs,
     #[command(flatten)]
     settings: SettingsArgs,
-    /// Report at most N errors per file, and count the others; 0 is all [default: 100 in the format human, otherwise 0]
+    /// Report at most N errors of each rule per file, and count the others; 0 is all. Without it human shows 3, and short,
+    /// github, gitlab and sarif have one result for a file whose encoding explains its errors
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>)]
     max_errors: Option<usize>,
     #[command(flatten)]
     fix: FixArgs,
     #[arg(long, value_name = "FORMAT", default_value = "human", conflicts_with_all = ["diff", "dry_run"])]
     format: Format,
+    /// Print what a rule is about, why, and what to do about its errors; `ill-formed` is for bytes that are not UTF-8
+    #[arg(long, value_name = "RULE", hide_possible_values = true, value_parser = Topic::parser())]
+    explain: Option<Topic>,
     /// Count bytes, lines and characters, and measure the longest line, in the formats human, short and json
     #[arg(long, conflicts_with_all = ["diff", "dry_run"])]
     stats: bool,
@@ -110,8 +117,8 @@ pub(super) struct Args {
     verbosity: Verbosity,
 }
 
-/// The default number of errors of a file in a report for people.
-const MAX_SHOWN: usize = 100;
+/// The width of a report that is not for a terminal, as in rustc.
+const COLUMNS: usize = 140;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum When {
@@ -129,6 +136,10 @@ enum ProgressWhen {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
+        if let Some(topic) = self.explain {
+            let written = write!(io::stdout(), "{}", topic.text());
+            return written.map(|()| CommandStatus::Success).map_err(cannot_write);
+        }
         if self.stats && !self.format.has_stats() {
             return Err("--stats has the formats human, short and json".into());
         }
@@ -148,9 +159,12 @@ impl Args {
         reporter.is_quiet = self.quiet || self.fix.is_dry_run();
         reporter.has_stats = self.stats;
         reporter.has_color = self.has_color();
+        reporter.columns = terminal_size_of(io::stdout()).map_or(COLUMNS, |(width, _)| width.0.into());
         reporter.max_errors = self.max_errors();
+        reporter.joins_errors =
+            self.max_errors.is_none() && !matches!(self.format, Format::Human | Format::Json);
         reporter.begin().map_err(cannot_write)?;
-        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix, self.quiet));
+        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &settings, &self.fix, self.quiet));
         let queue = Queue::new(inputs.len());
         // The surveys of files that are split, and the files of which nothing more is read.
         let (surveys, decided) = (Mutex::new(HashMap::new()), Mutex::new(HashSet::new()));
@@ -252,8 +266,7 @@ impl Args {
     }
 
     fn max_errors(&self) -> Option<NonZeroUsize> {
-        let default = if self.format == Format::Human { MAX_SHOWN } else { 0 };
-        NonZeroUsize::new(self.max_errors.unwrap_or(default))
+        NonZeroUsize::new(self.max_errors.unwrap_or(self.format.max_errors()))
     }
 
     /// Whether only the exit status is wanted. A fix needs all errors.
@@ -350,6 +363,9 @@ impl Args {
                     let mut content = Counted::new(content, progress);
                     let mut summary = scan(&mut content, &checks, !is_named, report)?;
                     settings.withhold_command(path, &mut summary);
+                    if !self.quiet && self.format.has_fixable() {
+                        self.fix.count_fixable(input, settings, &mut summary);
+                    }
                     if progress.is_on() {
                         // The rest of a binary file is not read.
                         content.skip_to(len_of(input).unwrap_or(0));

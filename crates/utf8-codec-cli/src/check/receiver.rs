@@ -1,7 +1,6 @@
 //! The report of a check while it runs.
 
 use core::fmt::Display;
-use core::num::NonZeroUsize;
 use std::io::{self, Write};
 
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
@@ -9,6 +8,7 @@ use super::fix::FixArgs;
 use super::order::Receive;
 use super::report::Reporter;
 use super::scanned::Scanned;
+use super::settings::Settings;
 use crate::outcome::print_error;
 use crate::progress::{Progress, Stdout};
 use crate::walk::Input;
@@ -35,12 +35,10 @@ pub(super) struct Receiver<'i> {
     progress: &'i Progress,
     /// The result of the parts of the current file so far.
     split: Option<io::Result<Scanned>>,
-    /// The number of errors of the current file so far, including those above the limit.
-    reported: u64,
-    /// Whether a diff takes the place of the report.
-    is_dry_run: bool,
-    /// Whether the diff is for people.
-    is_diff: bool,
+    /// The errors of the current file so far, including those above the limit.
+    reported: Summary,
+    settings: &'i Settings,
+    fix: &'i FixArgs,
     /// Whether there is no diff either.
     is_quiet: bool,
 }
@@ -50,11 +48,20 @@ impl<'i> Receiver<'i> {
         inputs: &'i [Input],
         reporter: Reporter<Stdout>,
         progress: &'i Progress,
-        fix: &FixArgs,
+        settings: &'i Settings,
+        fix: &'i FixArgs,
         is_quiet: bool,
     ) -> Self {
-        let (is_dry_run, is_diff) = (fix.is_dry_run(), fix.is_diff());
-        Self { inputs, reporter, progress, split: None, reported: 0, is_dry_run, is_diff, is_quiet }
+        Self {
+            inputs,
+            reporter,
+            progress,
+            split: None,
+            reported: Summary::default(),
+            settings,
+            fix,
+            is_quiet,
+        }
     }
 
     pub(super) fn into_reporter(self) -> Reporter<Stdout> {
@@ -85,10 +92,10 @@ impl Receive<Event> for Receiver<'_> {
                 if let Some(Ok(before)) = &self.split {
                     before.locate(&mut diagnostic);
                 }
-                self.reported += 1;
+                let name = diagnostic.problem.name();
+                self.reported.count(name);
                 // Each part limits only its own errors, so the limit of the file is applied here.
-                let is_above = |max: NonZeroUsize| self.reported > max.get() as u64;
-                if self.reporter.max_errors.is_some_and(is_above) {
+                if self.reported.is_above(name, self.reporter.max_errors) {
                     return Ok(());
                 }
                 self.reporter.diagnostic(path, &diagnostic)
@@ -106,16 +113,19 @@ impl Receive<Event> for Receiver<'_> {
                     self.split = Some(joined);
                     return Ok(());
                 }
-                let summary = joined.map(Scanned::finish).unwrap_or_else(|error| unreadable(&error));
+                let mut summary = joined.map(Scanned::finish).unwrap_or_else(|error| unreadable(&error));
+                if !self.reporter.is_quiet && self.reporter.format.has_fixable() {
+                    self.fix.count_fixable(input, self.settings, &mut summary);
+                }
                 self.receive(file, Event::End(summary))
             }
             Event::Diff(_) if self.is_quiet => Ok(()),
             Event::Diff(diff) => {
-                let is_escaped = self.is_diff || self.reporter.out.is_terminal();
+                let is_escaped = self.fix.is_diff() || self.reporter.out.is_terminal();
                 self.reporter.diff(&diff, is_escaped)
             }
             Event::End(summary) => {
-                self.reported = 0;
+                self.reported = Summary::default();
                 if let FileStatus::Unreadable(error) = &summary.end {
                     self.print_error(&format!("cannot read {}: {error}", path.display()))?;
                 }
@@ -124,7 +134,7 @@ impl Receive<Event> for Receiver<'_> {
                         self.print_error(&format!("cannot fix {}: {reason}", path.display()))?;
                     }
                     // A dry run writes no report, so the reason is printed on stderr.
-                    Fixed::Not(reason) if self.is_dry_run && !self.is_quiet => {
+                    Fixed::Not(reason) if self.fix.is_dry_run() && !self.is_quiet => {
                         self.print_error(&format!("{} is not fixed: {reason}", path.display()))?;
                     }
                     _ => {}

@@ -1,5 +1,6 @@
 //! Writes reports to stdout, in all formats.
 
+mod excerpt;
 mod human;
 mod json;
 mod services;
@@ -9,18 +10,23 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use serde_json::Value;
 use utf8_codec::locate::Columns;
 
-use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
+use super::diagnostic::{Diagnostic, Explained, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::repository::Repository;
 use super::sarif::{MAX_RESULTS, Notifications, rules, sarif_end, sarif_result, sarif_start};
 use super::settings::Warning;
-use crate::escape;
+use crate::escape::{self, github_value};
 use crate::files::{name_of, write_object};
 use crate::walk::Input;
 use services::Identities;
-pub(super) use services::{github_path, github_value};
+pub(super) use services::github_path;
+
+/// The default number of errors of each rule in a report for people.
+const MAX_SHOWN: usize = 3;
+
+/// The size of the report of a file that waits for its end, where the probable encoding is known.
+const MAX_HELD: usize = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -39,6 +45,20 @@ pub(super) enum Format {
 }
 
 impl Format {
+    /// Returns the number of errors of each rule that a report has for a file if the user does not name it. 0 is all.
+    pub(super) fn max_errors(self) -> usize {
+        match self {
+            Self::Human => MAX_SHOWN,
+            Self::Json => 0,
+            Self::Short | Self::Sarif | Self::Github | Self::Gitlab => MAX_RESULTS as usize,
+        }
+    }
+
+    /// Whether a report has the number of errors that can be fixed.
+    pub(super) fn has_fixable(self) -> bool {
+        matches!(self, Self::Human | Self::Json)
+    }
+
     /// Whether a report needs the text around each error.
     pub(super) fn has_context(self) -> bool {
         matches!(self, Self::Human | Self::Sarif | Self::Gitlab)
@@ -58,6 +78,7 @@ pub(super) struct Totals {
     pub(super) binary: u64,
     pub(super) unreadable: u64,
     pub(super) errors: u64,
+    pub(super) fixable: u64,
     pub(super) fixed: u64,
     pub(super) fixed_files: u64,
     pub(super) not_fixed: u64,
@@ -81,6 +102,7 @@ impl Totals {
                 self.files += 1;
                 self.bad_files += u64::from(summary.errors > 0);
                 self.errors += summary.errors;
+                self.fixable += summary.fixable;
                 match summary.fixed {
                     Fixed::Nothing => {}
                     Fixed::Rewritten(errors, _) => {
@@ -123,6 +145,20 @@ impl Totals {
     }
 }
 
+/// The report of a file until its end.
+#[derive(Debug, Default)]
+struct Held {
+    /// The name and the text of each error.
+    entries: Vec<(&'static str, String)>,
+    len: usize,
+    /// The first ill-formed sequence.
+    first: Option<Diagnostic>,
+    /// The number of errors that were written.
+    written: u64,
+    /// Whether the report became too large, and nothing waits.
+    is_over: bool,
+}
+
 /// Writes the reports of all files.
 pub(super) struct Reporter<W> {
     pub(super) out: W,
@@ -130,10 +166,17 @@ pub(super) struct Reporter<W> {
     pub(super) is_quiet: bool,
     pub(super) has_stats: bool,
     pub(super) has_color: bool,
+    /// The width of the screen.
+    pub(super) columns: usize,
     pub(super) max_errors: Option<NonZeroUsize>,
+    /// Whether errors with one cause are one result.
+    pub(super) joins_errors: bool,
     pub(super) totals: Totals,
     /// The number of objects in a SARIF log or an array. The first one is written without a comma.
     results: u64,
+    /// The number of errors that are not in the SARIF log.
+    left_out: u64,
+    held: Held,
     identities: Identities,
     repository: Repository,
     notifications: Notifications,
@@ -148,9 +191,13 @@ impl<W: Write> Reporter<W> {
             is_quiet: false,
             has_stats: false,
             has_color: false,
+            columns: usize::MAX,
             max_errors: None,
+            joins_errors: false,
             totals: Totals::default(),
             results: 0,
+            left_out: 0,
+            held: Held::default(),
             identities: Identities::default(),
             repository: Repository::default(),
             notifications: Notifications::default(),
@@ -166,38 +213,101 @@ impl<W: Write> Reporter<W> {
         }
     }
 
-    /// Writes an element of an array.
-    fn element(&mut self, value: &Value) -> io::Result<()> {
-        let comma = if self.results > 0 { "," } else { "" };
-        self.results += 1;
-        write!(self.out, "{comma}\n{value}")
+    /// Writes the text of an error, in SARIF and for GitLab as an element of an array.
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        match self.format {
+            Format::Sarif if self.results >= MAX_RESULTS => {
+                self.left_out += 1;
+                Ok(())
+            }
+            Format::Sarif | Format::Gitlab => {
+                let comma = if self.results > 0 { "," } else { "" };
+                self.results += 1;
+                write!(self.out, "{comma}\n{text}")
+            }
+            _ => self.out.write_all(text.as_bytes()),
+        }
     }
 
-    pub(super) fn diagnostic(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
+    /// Returns the text of an error.
+    fn entry(&mut self, path: &Path, diagnostic: &Diagnostic) -> String {
         match self.format {
-            _ if self.is_quiet => Ok(()),
             Format::Human => self.human(path, diagnostic),
             Format::Short => {
                 let Columns { characters, .. } = diagnostic.location.columns;
                 let (line, column) = (diagnostic.location.line + 1, characters + 1);
-                writeln!(self.out, "{}:{line}:{column}: {}", name_of(path), escape::text(&diagnostic.message))
+                format!("{}:{line}:{column}: {}\n", name_of(path), escape::text(&diagnostic.message))
             }
-            Format::Json => write_object(&mut self.out, &json::object(path, diagnostic)),
-            Format::Sarif if self.results >= MAX_RESULTS => Ok(()),
+            Format::Json => escape::json(&json::object(path, diagnostic)) + "\n",
             Format::Sarif | Format::Gitlab => {
                 let path = self.repository.relative(path);
                 let identity = self.identities.of(path, diagnostic);
-                let value = match self.format {
+                escape::json(&match self.format {
                     Format::Sarif => sarif_result(path, diagnostic, &identity),
                     _ => services::issue(path, diagnostic, &identity),
-                };
-                self.element(&value)
+                })
             }
-            Format::Github => {
-                let path = self.repository.relative(path);
-                writeln!(self.out, "{}", services::annotation(path, diagnostic))
-            }
+            Format::Github => services::annotation(self.repository.relative(path), diagnostic) + "\n",
         }
+    }
+
+    /// Adds an error to the report of the current file.
+    pub(super) fn diagnostic(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
+        if self.is_quiet {
+            return Ok(());
+        }
+        let name = diagnostic.problem.name();
+        if name == ILL_FORMED && self.joins_errors && self.held.first.is_none() {
+            self.held.first = Some(diagnostic.clone());
+        }
+        let text = self.entry(path, diagnostic);
+        if self.held.is_over || self.format == Format::Json {
+            self.held.written += 1;
+            return self.put(&text);
+        }
+        self.held.len += text.len();
+        self.held.entries.push((name, text));
+        if self.held.len > MAX_HELD {
+            self.held.is_over = true;
+            return self.put_held(|_| true);
+        }
+        Ok(())
+    }
+
+    /// Writes the errors that waited and have such names.
+    fn put_held(&mut self, is_written: impl Fn(&str) -> bool) -> io::Result<()> {
+        let entries = core::mem::take(&mut self.held.entries);
+        let entries = entries.iter().filter(|(name, _)| is_written(name));
+        for (_, text) in entries {
+            self.held.written += 1;
+            self.put(text)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the errors of a file that waited. Those with one cause become one result, at the first ill-formed sequence.
+    /// Returns the number of errors that are not in the report.
+    fn put_file(&mut self, input: &Input, summary: &Summary) -> io::Result<u64> {
+        if self.format == Format::Human {
+            // What other rules find in bytes that are not text means nothing.
+            let is_all = summary.explained() == Explained::All;
+            self.put_held(|name| !is_all || name == ILL_FORMED)?;
+            return Ok(summary.errors.saturating_sub(self.held.written));
+        }
+        let first = self.held.first.take().filter(|_| !self.held.is_over);
+        let explained = if first.is_some() { summary.explained() } else { Explained::Nothing };
+        if let Some(mut first) = first.filter(|_| explained != Explained::Nothing) {
+            let diagnosis = summary.diagnosis().unwrap_or_default();
+            let sequences = counted(summary.number(ILL_FORMED), "ill-formed sequence");
+            first.message = format!("not UTF-8: {diagnosis}; {sequences}, the first one is here");
+            if let Some(command) = human::command_for(input, summary) {
+                first.message.push_str(&format!("; to fix it: utf8-codec {command}"));
+            }
+            let text = self.entry(&input.path, &first);
+            self.put(&text)?;
+        }
+        self.put_held(|name| !explained.has(name))?;
+        Ok(summary.unreported(self.max_errors, explained))
     }
 
     /// Writes a warning. It is also printed on stderr.
@@ -219,15 +329,26 @@ impl<W: Write> Reporter<W> {
     pub(super) fn end_of_file(&mut self, input: &Input, summary: &Summary) -> io::Result<()> {
         let path = &*input.path;
         self.totals.add(input.is_stdin, summary);
-        let unreported = summary.unreported(self.max_errors);
+        if self.is_quiet {
+            return Ok(());
+        }
+        if self.format == Format::Human && (summary.errors > 0 || !matches!(summary.fixed, Fixed::Nothing)) {
+            self.human_diagnosis(input, summary)?;
+        }
+        let unreported = self.put_file(input, summary)?;
+        self.held = Held::default();
+        let more = counted(unreported, "more error");
         let failed = summary.failed();
         match self.format {
-            _ if self.is_quiet => Ok(()),
-            Format::Human if summary.errors > 0 || !matches!(summary.fixed, Fixed::Nothing) => {
-                self.human_end_of_file(input, summary, unreported)
+            Format::Human if unreported > 0 => {
+                writeln!(
+                    self.out,
+                    "{}: and {unreported} more errors: --max-errors 0 shows all\n",
+                    name_of(path)
+                )
             }
             Format::Short if unreported > 0 => {
-                writeln!(self.out, "{}: and {unreported} more errors", name_of(path))
+                writeln!(self.out, "{}: and {more}", name_of(path))
             }
             Format::Github => {
                 let file = github_path(self.repository.relative(path));
@@ -235,25 +356,28 @@ impl<W: Write> Reporter<W> {
                     writeln!(self.out, "::error file={file}::{}", github_value(&failed, false))?;
                 }
                 if unreported > 0 {
-                    writeln!(self.out, "::notice file={file}::and {unreported} more errors")?;
+                    writeln!(self.out, "::notice file={file}::and {more}")?;
                 }
                 Ok(())
             }
             Format::Sarif => {
+                self.left_out += unreported;
                 if let Some(failed) = failed {
                     self.notifications.push(self.repository.relative(path), &failed);
                 }
                 Ok(())
             }
-            Format::Gitlab => match failed {
-                Some(failed) => {
-                    let value = services::failure(self.repository.relative(path), &failed);
-                    self.element(&value)
-                }
-                None => Ok(()),
-            },
+            Format::Gitlab => {
+                let path = self.repository.relative(path);
+                let failed = failed.map(|failed| services::about_file(path, "failed", &failed));
+                let more = (unreported > 0).then(|| {
+                    services::about_file(path, "unreported", &format!("and {unreported} more errors"))
+                });
+                let texts: Vec<String> = failed.iter().chain(&more).map(escape::json).collect();
+                texts.iter().try_for_each(|text| self.put(text))
+            }
             Format::Json => write_object(&mut self.out, &json::summary_object(path, summary, unreported)),
-            _ => Ok(()),
+            Format::Human | Format::Short => Ok(()),
         }
     }
 
@@ -263,7 +387,7 @@ impl<W: Write> Reporter<W> {
             return self.out.write_all(diff);
         }
         for line in diff.split_inclusive(|&byte| byte == b'\n') {
-            writeln!(self.out, "{}", escape::bytes(line.strip_suffix(b"\n").unwrap_or(line)))?;
+            writeln!(self.out, "{}", escape::line(line.strip_suffix(b"\n").unwrap_or(line)))?;
         }
         Ok(())
     }
@@ -275,8 +399,7 @@ impl<W: Write> Reporter<W> {
         match self.format {
             Format::Human => self.human_totals()?,
             Format::Sarif => {
-                let left_out = self.totals.errors.saturating_sub(self.results);
-                sarif_end(&mut self.out, &self.notifications, left_out)?;
+                sarif_end(&mut self.out, &self.notifications, self.left_out)?;
             }
             Format::Gitlab => writeln!(self.out, "\n]")?,
             Format::Json if self.has_stats => {

@@ -3,17 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::diagnostic::{Diagnostic, ILL_FORMED};
-use super::rules::Rule;
+use super::diagnostic::Diagnostic;
+use super::explain::{PAGE, Topic};
+use crate::escape;
 
 /// The maximum number of results in a run. GitHub rejects a log with more.
 pub(super) const MAX_RESULTS: u64 = 25_000;
-
-/// The page that explains the rules.
-const PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/checking.md");
 
 /// What could not be read or written, and warnings, for the end of a SARIF log.
 #[derive(Debug, Default)]
@@ -58,28 +55,7 @@ pub(super) fn rule(name: &str, level: &str, summary: &str, help: &str) -> Value 
 
 /// Returns the descriptions of all rules of `check`.
 pub(super) fn rules() -> Value {
-    let ill_formed = rule(
-        ILL_FORMED,
-        "error",
-        "Bytes that are not UTF-8, or not the encoding that the file should have",
-        "Convert the file: `utf8-codec check FILE` names the probable encoding and the command, and `utf8-codec check \
-         --fix` converts files whose encoding is certain.",
-    );
-    let others = Rule::value_variants().iter().map(|&each| {
-        let name = each.name();
-        let value = each.to_possible_value();
-        let summary = value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default();
-        let allow = format!("The comment `utf8-codec: allow {name}` on a line allows it there.");
-        let help = match each {
-            Rule::Bom | Rule::Editorconfig => format!("`utf8-codec check --fix --rule {name}` fixes it."),
-            _ if each.has_fix() => {
-                format!("`utf8-codec check --fix --rule {name}` fixes what is certain. {allow}")
-            }
-            _ => format!("Remove it. {allow}"),
-        };
-        rule(name, "error", &summary, &help)
-    });
-    [ill_formed].into_iter().chain(others).collect()
+    Topic::all().map(|topic| rule(topic.name(), "error", &topic.summary(), &topic.help())).collect()
 }
 
 /// Returns the URI of a path for annotations. Everything except `/` and unreserved characters is percent-encoded; on
@@ -129,7 +105,7 @@ pub(super) fn sarif_end(
     if !list.is_empty() {
         invocation["toolExecutionNotifications"] = list.into();
     }
-    writeln!(out, "],\"invocations\":[{invocation}]}}]}}")
+    writeln!(out, "],\"invocations\":[{}]}}]}}", escape::json(&invocation))
 }
 
 /// Returns the result for an error. The path is one for annotations.

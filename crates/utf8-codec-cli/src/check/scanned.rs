@@ -61,6 +61,8 @@ impl Scanned {
             let guess = evidence.guess();
             let is_ill_formed = summary.has(ILL_FORMED);
             summary.guess = guess.filter(|guess| is_ill_formed || *guess == Guess::Binary);
+            summary.is_utf_8 = true;
+            summary.is_foreign = evidence.is_foreign();
             summary.is_mixed = evidence.contradicts_declaration();
             summary.doubt = evidence.declared.as_ref().and_then(|declared| evidence.doubt(declared));
             summary.declared = evidence.declared;

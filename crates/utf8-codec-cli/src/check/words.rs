@@ -222,6 +222,10 @@ impl Guess {
     }
 }
 
+/// The number of characters that are counted at most, so that a long text costs nothing. With twice as many errors nobody
+/// reads the places.
+const ENOUGH: u64 = 4096;
+
 /// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WordEvidence {
@@ -235,6 +239,8 @@ pub(super) struct WordEvidence {
     /// The text that is UTF-8, if the file declares another encoding or its declaration is not known.
     utf8: Utf8Evidence,
     errors: u64,
+    /// The number of well-formed characters beyond ASCII, up to [`ENOUGH`].
+    characters: u64,
     pairs: u64,
     java_nuls: u64,
     is_cut: bool,
@@ -275,6 +281,11 @@ impl WordEvidence {
 
     /// Records well-formed text.
     pub(super) fn text(&mut self, text: &str) {
+        if self.characters < ENOUGH && !text.is_ascii() {
+            // Each character beyond ASCII has one of these bytes.
+            let more = text.bytes().filter(|&byte| byte >= 0xC0).count() as u64;
+            self.characters = ENOUGH.min(self.characters + more);
+        }
         if self.declared.is_some() || self.is_later_part {
             self.utf8.text(text);
         }
@@ -284,6 +295,7 @@ impl WordEvidence {
     pub(super) fn join(&mut self, next: &Self) {
         self.utf8.join(&next.utf8);
         self.errors += next.errors;
+        self.characters = ENOUGH.min(self.characters + next.characters);
         self.pairs += next.pairs;
         self.java_nuls += next.java_nuls;
         self.is_cut |= next.is_cut;
@@ -332,6 +344,12 @@ impl WordEvidence {
     pub(super) fn contradicts_declaration(&self) -> bool {
         let charset = self.declared.as_ref().and_then(Declared::charset);
         self.utf8.contradicts(charset.map(NamedEncoding::encoding), self.errors)
+    }
+
+    /// Whether the errors are those of a file in another encoding, and not of some places in UTF-8. In GBK and similar
+    /// encodings, one letter of five is a well-formed sequence by chance, and the others are one or two errors each.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.errors >= 2 * self.characters
     }
 
     pub(super) fn guess(&self) -> Option<Guess> {

@@ -34,7 +34,7 @@ fn annotated(format: &str, report: &str) -> Vec<String> {
 // pre-commit 2896, git-hooks.nix 303, avoid-ai-writing 300
 #[test]
 fn the_hooks_check_files_whose_names_look_like_options() {
-    let hooks = include_str!("../../../../.pre-commit-hooks.yaml");
+    let hooks = include_str!("../linked/.pre-commit-hooks.yaml");
     let values = |key: &str| -> Vec<&str> {
         hooks.lines().filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": ")).collect()
     };
@@ -260,19 +260,54 @@ fn a_report_contains_no_command_of_a_ci_service() {
         line.trim_start().starts_with("::") || azure
     };
     assert!(names.iter().all(|name| name.lines().any(is_command) || *name == ":"), "of the test itself");
-    for format in ["human", "short", "json"] {
-        for command in
-            [&["check", "--max-errors", "1"][..], &["check", "--fix"], &["check", "--color", "always"]]
-        {
+    // The annotations of GitHub are commands themselves.
+    let is_foreign = |line: &str| {
+        let own = line.strip_prefix("::error file=").or_else(|| line.strip_prefix("::notice file="));
+        own.map_or_else(|| is_command(line), |values| values.contains("::##") || is_command(values))
+    };
+    for format in ["human", "short", "json", "sarif", "github", "gitlab"] {
+        for command in [
+            &["check", "--max-errors", "1"][..],
+            &["check"],
+            &["check", "--fix"],
+            &["check", "--color", "always"],
+        ] {
             let report =
                 run_in(&directory, "", &[command, &["--format", format, "--"], &names].concat(), b"");
             for line in stdout(&report).lines().chain(stderr(&report).lines()) {
-                assert!(!is_command(line), "{command:?}: {line}");
+                assert!(!is_foreign(line), "{command:?} {format}: {line}");
             }
             assert_eq!(report.status.code(), Some(1), "{}", stderr(&report));
         }
-        let detected = run_in(&directory, "", &[&["detect", "--format", format], &names[..]].concat(), b"");
-        assert!(!stdout(&detected).lines().any(is_command), "{}", stdout(&detected));
+        if format != "gitlab" {
+            let detected =
+                run_in(&directory, "", &[&["detect", "--format", format], &names[..]].concat(), b"");
+            assert!(!stdout(&detected).lines().any(is_foreign), "{}", stdout(&detected));
+        }
+    }
+    // Text of a file in a message, and lines around a change.
+    directory.write("twice", " ::error::x\n::error::y\n\u{C3}\u{A9} ##vso[task.complete]\n");
+    directory.write("declared.xml", "<?xml version='1.0' encoding='##vso[x]'?>\n\u{C3}\u{A9}\n");
+    for args in [
+        &["--format", "sarif"][..],
+        &["--format", "gitlab"],
+        &["--format", "github"],
+        &["--fix"],
+        &["--diff"],
+    ] {
+        let args = [&["check", "--rule", "mojibake"], args, &["twice", "declared.xml"]].concat();
+        let report = run_in(&directory, "", &args, b"");
+        for line in stdout(&report).lines().chain(stderr(&report).lines()) {
+            assert!(!is_foreign(line), "{args:?}: {line}");
+        }
+        directory.write("twice", " ::error::x\n::error::y\n\u{C3}\u{A9} ##vso[task.complete]\n");
+    }
+    let diff = stdout(&run_in(&directory, "", &["check", "--rule", "mojibake", "--diff", "twice"], b""));
+    assert!(diff.contains("\n  <U+003A>:error::x\n <U+003A>:error::y\n"), "{diff}");
+    let message = b"Content-Type: ##vso[task.complete]/##[error]x; charset=\"##[error]\"\n\n\xFF\n";
+    for format in ["text", "json"] {
+        let mail = run_in(&directory, "", &["mail", "--format", format], message);
+        assert!(!stdout(&mail).lines().any(is_command), "{}", stdout(&mail));
     }
     for format in ["text", "json"] {
         let mail = run_in(&directory, "", &[&["mail", "--format", format], &names[..]].concat(), b"");

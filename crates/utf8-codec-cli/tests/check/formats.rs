@@ -81,8 +81,8 @@ fn sarif_and_gitlab_recognize_an_error_that_moved() {
     let directory = Directory::new();
     let report = |format: &str, content: &[u8]| -> Value {
         directory.write("a.txt", content);
-        serde_json::from_str(&stdout(&check(&directory, &["--format", format, "a.txt", "absent"])))
-            .expect("JSON")
+        let args = ["--max-errors", "0", "--format", format, "a.txt", "absent"];
+        serde_json::from_str(&stdout(&check(&directory, &args))).expect("JSON")
     };
     let identities = |content: &[u8]| {
         let sarif = report("sarif", content);
@@ -114,11 +114,154 @@ fn sarif_and_gitlab_recognize_an_error_that_moved() {
 
 #[test]
 fn a_sarif_log_has_at_most_25000_results() {
-    let (status, log) = check_stdin(&["--format", "sarif"], &b"\xFF\n".repeat(25_007));
+    let (status, log) = check_stdin(&["--format", "sarif", "--max-errors", "0"], &b"\xFF\n".repeat(25_007));
     let log: Value = serde_json::from_str(&log).expect("JSON");
     assert_eq!((status, log["runs"][0]["results"].as_array().map(Vec::len)), (Some(1), Some(25_000)));
     let invocation = &log["runs"][0]["invocations"][0];
     assert_eq!(invocation["executionSuccessful"], true);
     let text = &invocation["toolExecutionNotifications"][0]["message"]["text"];
     assert_eq!(text, "7 more errors are not in this log");
+}
+
+/// Text in other encodings: its name, its bytes, and what the diagnosis says.
+fn foreign() -> [(&'static str, Vec<u8>, &'static str); 5] {
+    let german = "Die Straße führt über die Brücke nach München.\n".repeat(300);
+    let latin1 = german.chars().filter_map(|character| u8::try_from(character).ok()).collect();
+    let wide =
+        [&b"\xFF\xFE"[..], &german.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>()].concat();
+    let koi8: Vec<u8> = b"\xF3\xDF\xC5\xDB\xD8 \xD6\xC5 \xC5\xDD\xA3 \xDC\xD4\xC9\xC8\n".repeat(300);
+    let declared = b"<?xml version='1.0' encoding='koi8-r'?>\n<a>\xC1\xC2</a>\n".to_vec();
+    [
+        ("latin1.txt", latin1, "probably ISO 8859-1 text"),
+        ("wide.txt", wide, "probably UTF-16LE with a BOM"),
+        ("koi8.txt", koi8, "in an unknown encoding"),
+        ("declared.xml", declared, "probably koi8-r, as it declares"),
+        ("named.png", b"\x89PNG\r\n\x1A\n\0\xFF".to_vec(), "binary"),
+    ]
+}
+
+#[test]
+fn errors_with_one_cause_are_one_result() {
+    let directory = Directory::new();
+    for (name, content, diagnosis) in foreign() {
+        directory.write(name, content);
+        for (format, separator) in [
+            ("short", ":1:"),
+            ("github", "::error "),
+            ("sarif", "\"ruleId\":"),
+            ("gitlab", "\"check_name\":"),
+        ] {
+            let report = |args: &[&str]| {
+                stdout(&check(
+                    &directory,
+                    &[&["--format", format], args, &["--rule", "control", name]].concat(),
+                ))
+            };
+            let one = report(&[]);
+            assert!(one.contains(&format!("not UTF-8: {diagnosis}")), "{name} {format}: {one}");
+            let line_of_place = if name == "declared.xml" { ":2:" } else { separator };
+            let separator = if format == "short" { line_of_place } else { separator };
+            assert_eq!(one.matches(separator).count(), 1, "{name} {format}: {one}");
+            assert_eq!(report(&["--part", "1000", "--jobs", "2"]), one, "{name} {format}");
+            let all = report(&["--max-errors", "0"]);
+            assert!(all.matches(if format == "short" { name } else { separator }).count() > 1, "{all}");
+            assert!(!all.contains("not UTF-8: "), "{all}");
+        }
+    }
+    // The violations of rules in such a file are others, and some places in UTF-8 have no common cause.
+    directory.write("both.txt", b"\xF3\xDF\xC5\xDB\xD8\n\x1B\n");
+    directory.write(
+        "places.txt",
+        "żółty\n".repeat(3).into_bytes().into_iter().chain(*b"\xFF\n\xFF\n").collect::<Vec<_>>(),
+    );
+    for (name, places) in
+        [("both.txt", [":1:1: not UTF-8", ":2:1: control"]), ("places.txt", [":4:1: FF", ":5:1: FF"])]
+    {
+        let report = stdout(&check(&directory, &["--format", "short", "--rule", "control", name]));
+        let starts: Vec<bool> = report
+            .lines()
+            .zip(places)
+            .map(|(line, place)| line.starts_with(&format!("{name}{place}")))
+            .collect();
+        assert_eq!((starts, report.lines().count()), (vec![true; 2], 2), "{report}");
+    }
+}
+
+#[test]
+fn a_report_for_people_has_the_diagnosis_first_and_three_places() {
+    let directory = Directory::new();
+    for (name, content, diagnosis) in foreign() {
+        directory.write(name, content);
+        let report = stdout(&check(&directory, &["--rule", "control", name]));
+        assert!(report.starts_with(&format!("{name} is {diagnosis}")), "{report}");
+        assert!(report.lines().count() < 60, "{report}");
+        assert!(name != "wide.txt" || !report.contains("<U+0000>"), "{report}");
+        let places = if matches!(name, "declared.xml" | "named.png") { 2 } else { 3 };
+        assert_eq!(report.matches("[ill-formed]").count(), places, "{report}");
+        // In UTF-16 and in binary files, they mean nothing.
+        assert_eq!(report.matches("[control]").count(), 0, "{report}");
+        let more = "latin1.txt: and 1497 more errors: --max-errors 0 shows all\n";
+        assert_eq!(report.contains(more), name == "latin1.txt", "{report}");
+    }
+}
+
+#[test]
+fn the_number_of_fixable_errors_is_the_one_that_is_fixed() {
+    let directory = Directory::new();
+    let files: Vec<(&str, Vec<u8>, u64)> = foreign()
+        .into_iter()
+        .map(|(name, content, _)| (name, content, u64::from(name == "declared.xml" || name == "wide.txt")))
+        .chain([
+            ("twice.txt", "Beyonc\u{C3}\u{A9} \u{1B}\n".into(), 1),
+            ("start.ps1", "\u{E9}\n".into(), 1),
+            // The text is not in the encoding that it declares.
+            ("false.xml", b"<?xml version='1.0' encoding='euc-jp'?>\n<a>\xFF\xFF</a>\n".to_vec(), 0),
+        ])
+        .collect();
+    let mut total = 0;
+    for (name, content, some) in &files {
+        directory.write(name, content);
+        let args = ["--format", "json", "--rule", "mojibake", "--rule", "control", "--rule", "bom"];
+        let summary = |more: &[&str]| {
+            objects(&stdout(&check(&directory, &[&args[..], more, &[*name]].concat())))
+                .pop()
+                .expect("a summary")
+        };
+        let before = summary(&[]);
+        assert_eq!(summary(&["--part", "1000"]), before, "{name}");
+        assert_eq!((&directory.read(name), &before["schema"]), (content, &1.into()));
+        let fixable = before["fixable"].as_u64().expect("a number");
+        total += fixable;
+        let after = summary(&["--fix"]);
+        assert_eq!(fixable, after["fixed"].as_u64().unwrap_or(0), "{name}: {before} {after}");
+        assert_eq!(fixable > 0, *some == 1, "{name}: {before}");
+        directory.write(name, content);
+    }
+    let names: Vec<&str> = files.iter().map(|(name, ..)| *name).collect();
+    let args = [&["--rule", "mojibake", "--rule", "control", "--rule", "bom"][..], &names].concat();
+    let report = stdout(&check(&directory, &args));
+    assert!(report.ends_with(&format!(" in 8 files, {total} fixable with --fix\n")), "{report}");
+    // The command would be refused.
+    assert!(!report.contains("check --fix false.xml"), "{report}");
+}
+
+#[test]
+fn every_rule_is_explained() {
+    let directory = Directory::new();
+    let sarif: Value =
+        serde_json::from_str(&stdout(&check(&directory, &["--format", "sarif", "."]))).expect("JSON");
+    for rule in sarif["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules") {
+        let name = rule["id"].as_str().expect("a name");
+        let output = check(&directory, &["--explain", name]);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+        let text = stdout(&output);
+        assert!(text.starts_with(&format!("{name}: ")), "{text}");
+        let help = rule["help"]["text"].as_str().expect("a help");
+        assert!(text.replace('\n', " ").contains(help), "{text}");
+        let is_page = |line: &str| line.starts_with("https://");
+        assert!(text.lines().all(|line| line.chars().count() <= 80 || is_page(line)), "{text}");
+    }
+    let unknown = check(&directory, &["--explain", "nonsense"]);
+    assert_eq!((unknown.status.code(), stdout(&unknown)), (Some(2), String::new()));
+    assert!(stderr(&unknown).contains("possible values: ill-formed, mojibake, "), "{}", stderr(&unknown));
 }

@@ -159,8 +159,7 @@ fn the_format_of_the_metrics_is_the_one_that_accept_asks_for() {
         let sampled = text.lines().filter(|line| !line.starts_with('#'));
         let mut sampled: Vec<&str> = sampled.map(|line| line.split(['{', ' ']).next().unwrap()).collect();
         sampled.dedup();
-        let has_samples = |name: &&String| *name != "utf8_codec_ill_formed_total";
-        assert!(described("TYPE").iter().filter(has_samples).eq(&sampled), "{text}");
+        assert_eq!(described("TYPE"), sampled, "{text}");
         assert!(text.lines().filter(|line| line.ends_with(" counter")).all(|line| line.contains("_total ")));
     }
     let prometheus = "accept: application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2\r\n";
@@ -174,11 +173,67 @@ fn the_format_of_the_metrics_is_the_one_that_accept_asks_for() {
     }
 }
 
+/// A counter that first appears with the value 1 has no increase for Prometheus.
+#[test]
+fn every_kind_of_error_is_counted_from_the_start() {
+    let (_proxy, admin) = with_admin(&["--json-strings", "strict", "--json-subset", "no-nul"]);
+    let metrics = get(&admin, "/metrics").1;
+    for direction in ["requests", "responses"] {
+        for kind in [
+            "InvalidLead",
+            "UnexpectedContinuation",
+            "MissingContinuation",
+            "Overlong",
+            "Surrogate",
+            "AboveMax",
+            "Truncated",
+            "MissingBom",
+            "UnexpectedBom",
+            "UnpairedSurrogate",
+            "OutsideSubset",
+            "IncompleteEscape",
+        ] {
+            let line = format!("utf8_codec_ill_formed_total{{direction=\"{direction}\",kind=\"{kind}\"}} 0");
+            assert!(metrics.lines().any(|found| found == line), "{line} in {metrics}");
+        }
+    }
+    assert_eq!(metrics.matches("utf8_codec_ill_formed_total{").count(), 24);
+}
+
+#[test]
+fn the_metrics_describe_the_build_and_the_process() {
+    let (proxy, admin) = with_admin(&[]);
+    let metrics = get(&admin, "/metrics").1;
+    let build = concat!("utf8_codec_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\",revision=\"");
+    assert!(metrics.lines().any(|line| line.starts_with(build) && line.ends_with("\"} 1")), "{metrics}");
+    if cfg!(target_os = "linux") {
+        let value = |name: &str| -> f64 {
+            let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            line.unwrap_or_else(|| panic!("{name} in {metrics}")).parse().unwrap()
+        };
+        let proc = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", proxy.id())).unwrap();
+        let limit =
+            proc("limits").lines().find(|line| line.starts_with("Max open files")).unwrap().to_owned();
+        let soft: f64 = limit.split_whitespace().nth(3).unwrap().parse().unwrap();
+        assert_eq!(value("process_max_fds"), soft);
+        let open = value("process_open_fds");
+        assert!((5.0..soft).contains(&open), "{open}");
+        let (resident, all) = (value("process_resident_memory_bytes"), value("process_virtual_memory_bytes"));
+        assert!(resident > 500_000.0 && all > resident, "{resident} {all}");
+        assert!(value("process_cpu_seconds_total") >= 0.0);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64();
+        let start = value("process_start_time_seconds");
+        // The time of the start of the system has whole seconds.
+        assert!((now - 600.0..now + 2.0).contains(&start), "{start} {now}");
+    }
+}
+
 #[test]
 fn the_admin_page_has_words_for_every_metric() {
     let (_proxy, admin) = with_admin(&[]);
     let (metrics, page) = (get(&admin, "/metrics").1, get(&admin, "/").1);
-    let names = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE utf8_codec_")?.split(' ').next());
+    let names = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let names = names.map(|name| name.strip_prefix("utf8_codec_").unwrap_or(name));
     let missing: Vec<&str> = names.filter(|name| !page.contains(&format!(" {name}: \""))).collect();
     assert_eq!(missing, [""; 0]);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::support::program::{program, run, stdout};
 use crate::support::server::{Server, get};
 
-const REFERENCE: &str = include_str!("../../../../docs/operating.md");
+const REFERENCE: &str = include_str!("../linked/operating.md");
 
 /// Returns the cells of the table below this heading, without the header row and the line below it.
 fn table(heading: &str) -> Vec<Vec<String>> {

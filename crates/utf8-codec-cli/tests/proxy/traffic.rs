@@ -385,7 +385,13 @@ fn every_invalid_option_is_reported_in_one_line() {
     fails(&["serve", "--max-line", "long"], "--max-line");
     fails(&["check", "--format", "xml"], "possible values: human, short, json, sarif, github");
     fails(&["frobnicate"], "frobnicate");
-    fails(&[], "subcommand");
+}
+
+#[test]
+fn without_a_subcommand_the_help_is_printed() {
+    let Output { status, stdout, stderr } = run(&mut program(&[]), b"");
+    assert_eq!((status.code(), stdout.is_empty()), (Some(2), true));
+    assert_eq!(stderr, run(&mut program(&["-h"]), b"").stdout);
 }
 
 #[test]
@@ -399,6 +405,30 @@ fn a_failure_to_start_is_reported_in_one_line() {
     fails(&unresolvable, "cannot resolve the upstream no.such.host.invalid:1");
     drop(taken);
     fails(&["proxy", "--listen", &address, "--upstream", &address], "is this proxy");
+}
+
+#[test]
+fn a_failure_to_start_is_an_object_in_a_log_of_objects() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for (args, level, what) in [
+        (&["serve", "--listen", &address][..], None, "cannot listen on"),
+        (&["proxy", "--listen", "127.0.0.1:0", "--answer", "no"], None, "--answer needs --framing lines"),
+        (&["serve", "--listen", "127.0.0.1:0"], Some("=="), "RUST_LOG: "),
+    ] {
+        let mut command = program(&[args, &["--log", "json"]].concat());
+        level.map(|level| command.env("RUST_LOG", level));
+        let Output { status, stdout, stderr } = run(&mut command, b"");
+        assert_eq!((status.code(), stdout.is_empty()), (Some(2), true), "{args:?}");
+        let error: Value = serde_json::from_slice(&stderr).expect("one object");
+        assert_eq!(error["level"], "ERROR");
+        assert!(error["message"].as_str().unwrap().contains(what), "{error}");
+        // In the other format it is a line for people.
+        let mut command = program(args);
+        level.map(|level| command.env("RUST_LOG", level));
+        let stderr = String::from_utf8(run(&mut command, b"").stderr).unwrap();
+        assert!(stderr.starts_with("utf8-codec: ") && stderr.contains(what), "{stderr}");
+    }
 }
 
 #[test]

@@ -4,9 +4,9 @@ use core::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::excerpt::Excerpt;
 use super::{Reporter, Totals, counted};
-use crate::check::diagnostic::{Context, Diagnostic, Fixed, ILL_FORMED, Summary};
-use crate::check::words::Guess;
+use crate::check::diagnostic::{Context, Diagnostic, Fixed, Summary};
 use crate::escape;
 use crate::files::name_of;
 use crate::walk::Input;
@@ -16,82 +16,59 @@ impl<W: Write> Reporter<W> {
         if self.has_color { (format!("\x1B[{code}m"), "\x1B[0m") } else { (String::new(), "") }
     }
 
-    pub(super) fn human(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
+    /// Returns the lines about a place.
+    pub(super) fn human(&self, path: &Path, diagnostic: &Diagnostic) -> String {
         let ((red, end), (blue, _)) = (self.style("1;31"), self.style("34"));
         let location = diagnostic.location;
         let (line, column) = (location.line + 1, location.columns.characters + 1);
-        writeln!(
-            self.out,
-            "{red}error{end}: {} [{}]",
-            escape::text(&diagnostic.message),
-            diagnostic.problem.name()
-        )?;
+        let (message, name) = (escape::text(&diagnostic.message), diagnostic.problem.name());
         let number = line.to_string();
         let indent = number.len();
-        writeln!(
-            self.out,
-            "{:indent$}{blue}-->{end} {}:{line}:{column} (byte {})",
-            "",
-            name_of(path),
-            location.offset
-        )?;
+        let mut out = format!("{red}error{end}: {message} [{name}]\n{:indent$}{blue}-->{end} ", "");
+        let _ = writeln!(out, "{}:{line}:{column} (byte {})", name_of(path), location.offset);
         if let Some(context) = &diagnostic.context {
-            let (shown, carets) = excerpt(context);
-            writeln!(self.out, "{:indent$} {blue}|{end}", "")?;
-            writeln!(self.out, "{blue}{number} |{end} {shown}")?;
-            writeln!(self.out, "{:indent$} {blue}|{end} {red}{carets}{end}", "")?;
+            let columns = self.columns.saturating_sub(indent + 3);
+            if let Some(Excerpt { line, carets }) = Excerpt::of(context, columns) {
+                let _ = writeln!(out, "{:indent$} {blue}|{end}", "");
+                let _ = writeln!(out, "{blue}{number} |{end} {line}");
+                let _ = writeln!(out, "{:indent$} {blue}|{end} {red}{carets}{end}", "");
+            }
             let from = (location.offset - context.row_offset) as usize;
-            writeln!(
-                self.out,
-                "{:indent$} {blue}={end} {}",
-                "",
-                hex_row(context, from, diagnostic.len as usize)
-            )?;
+            let row = hex_row(context, from, diagnostic.len as usize);
+            let _ = writeln!(out, "{:indent$} {blue}={end} {row}", "");
         }
-        writeln!(self.out)
+        out + "\n"
     }
 
-    pub(super) fn human_end_of_file(
-        &mut self,
-        input: &Input,
-        summary: &Summary,
-        unreported: u64,
-    ) -> io::Result<()> {
-        let path = &*input.path;
-        if unreported > 0 {
-            writeln!(self.out, "{}: and {unreported} more errors\n", name_of(path))?;
+    /// Writes what is known about a file as a whole, and the command that fixes it.
+    pub(super) fn human_diagnosis(&mut self, input: &Input, summary: &Summary) -> io::Result<()> {
+        let (bold, end) = self.style("1");
+        let name = name_of(&input.path);
+        let mut out = String::new();
+        if let Some(diagnosis) = summary.diagnosis() {
+            let _ = writeln!(out, "{bold}{name}{end} is {}", escape::text(&diagnosis));
+            if let Some(command) = command_for(input, summary) {
+                let _ = writeln!(out, "  to fix it: utf8-codec {command}");
+            }
         }
         match &summary.fixed {
             Fixed::Nothing | Fixed::Failed(_) => {}
             Fixed::Rewritten(errors, changes) => {
-                let (errors, changes) = (counted(*errors, "error"), changes.join(", "));
-                writeln!(self.out, "{}: {errors} fixed: {changes}\n", name_of(path))?;
+                let _ = writeln!(out, "{name}: {} fixed: {}", counted(*errors, "error"), changes.join(", "));
             }
             Fixed::Not(reason) => {
-                writeln!(self.out, "{} is not fixed: {}\n", name_of(path), escape::text(reason))?;
+                let _ = writeln!(out, "{name} is not fixed: {}", escape::text(reason));
             }
         }
-        let (bold, end) = self.style("1");
-        let name = format!("{bold}{}{end}", name_of(path));
-        match &summary.guess {
-            Some(Guess::Binary) => writeln!(self.out, "{name} is binary")?,
-            Some(guess) => writeln!(self.out, "{name} is probably {}", guess.in_words())?,
-            None if summary.has(ILL_FORMED) => writeln!(self.out, "{name} is in an unknown encoding")?,
-            None => return Ok(()),
+        if !out.is_empty() {
+            writeln!(self.out, "{out}")?;
         }
-        let file = shell_word(path);
-        let file = Some(file.as_str()).filter(|_| !input.is_stdin);
-        // What prevents `--fix` from replacing the file, such as a hard link, is also a reason against `-o`.
-        let has_command = !summary.has_no_command && !matches!(summary.fixed, Fixed::Failed(_));
-        let guess = summary.guess.as_ref().filter(|_| has_command);
-        if let Some(command) = guess.and_then(|guess| guess.command(file)) {
-            writeln!(self.out, "  to fix it: utf8-codec {command}")?;
-        }
-        writeln!(self.out)
+        Ok(())
     }
 
     pub(super) fn human_totals(&mut self) -> io::Result<()> {
-        let Totals { files, bad_files, binary, unreadable, errors, fixed, fixed_files, .. } = self.totals;
+        let Totals { files, bad_files, binary, unreadable, errors, fixed, fixed_files, fixable, .. } =
+            self.totals;
         let (green, red, end) = (self.style("32").0, self.style("31").0, self.style("0").1);
         let mut line = format!("{} checked: ", self.totals.checked());
         match errors {
@@ -102,6 +79,9 @@ impl<W: Write> Reporter<W> {
             _ => write!(line, "{red}{} in {}{end}", counted(errors, "error"), counted(bad_files, "file")),
         }
         .map_err(io::Error::other)?;
+        if fixable > 0 {
+            line.push_str(&format!(", {fixable} fixable with --fix"));
+        }
         if fixed_files > 0 {
             let (errors, files) = (counted(fixed, "error"), counted(fixed_files, "file"));
             line.push_str(&format!(", {errors} fixed in {files}"));
@@ -125,16 +105,10 @@ impl<W: Write> Reporter<W> {
     }
 }
 
-/// Returns the line, and a second line with carets under the error.
-fn excerpt(context: &Context) -> (String, String) {
-    let (before, rest) = context.line.split_at(context.at.min(context.line.len()));
-    let (covered, after) = rest.split_at(context.covered.min(rest.len()));
-    let dots = |is_cut: bool| if is_cut { "..." } else { "" };
-    let before = format!("{}{}", dots(context.is_cut.0), escape::bytes(before));
-    let covered = escape::error_bytes(covered);
-    let shown = format!("{before}{covered}{}{}", escape::bytes(after), dots(context.is_cut.1));
-    let (indent, width) = (before.chars().count(), covered.chars().count().max(1));
-    (shown, format!("{:indent$}{}", "", "^".repeat(width)))
+/// Returns the arguments of the command that fixes a file, if there is one.
+pub(super) fn command_for(input: &Input, summary: &Summary) -> Option<String> {
+    let file = shell_word(&input.path);
+    summary.command(Some(file.as_str()).filter(|_| !input.is_stdin))
 }
 
 /// Returns a row of a hex dump, `000010: 61 62[C3] 28`, with brackets around the error.

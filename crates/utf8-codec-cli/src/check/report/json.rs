@@ -9,9 +9,14 @@ use crate::check::diagnostic::{Diagnostic, FileStatus, Fixed, Problem, Summary};
 use crate::check::words::Guess;
 use crate::files::file_members;
 
+/// The version of the objects. A member that is renamed, removed or means something else increases it; a new member does
+/// not.
+const SCHEMA: u32 = 1;
+
 pub(super) fn object(path: &Path, diagnostic: &Diagnostic) -> Value {
     let (location, columns) = (diagnostic.location, diagnostic.location.columns);
     let mut object = file_members(path);
+    object["schema"] = json!(SCHEMA);
     object["type"] = json!("error");
     object["rule"] = json!(diagnostic.problem.name());
     if let Problem::IllFormed(kind) | Problem::Bom(kind, _) = diagnostic.problem {
@@ -29,11 +34,13 @@ pub(super) fn object(path: &Path, diagnostic: &Diagnostic) -> Value {
 
 pub(super) fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
     let mut object = file_members(path);
+    object["schema"] = json!(SCHEMA);
     object["type"] = json!("summary");
     match &summary.end {
         FileStatus::Checked => {
             object["ok"] = json!(summary.errors == 0);
             object["errors"] = json!(summary.errors);
+            object["fixable"] = json!(summary.fixable);
             object["unreported"] = json!(unreported);
             object["bytes"] = json!(summary.bytes);
             object["lines"] = json!(summary.lines);
@@ -59,8 +66,8 @@ pub(super) fn summary_object(path: &Path, summary: &Summary, unreported: u64) ->
 
 pub(super) fn stats_object(totals: &Totals) -> Value {
     json!({
-        "type": "stats", "files": totals.files, "bad_files": totals.bad_files, "binary_files": totals.binary,
-        "unreadable_files": totals.unreadable, "errors": totals.errors, "fixed": totals.fixed,
+        "schema": SCHEMA, "type": "stats", "files": totals.files, "bad_files": totals.bad_files, "binary_files": totals.binary,
+        "unreadable_files": totals.unreadable, "errors": totals.errors, "fixable": totals.fixable, "fixed": totals.fixed,
         "fixed_files": totals.fixed_files, "files_not_fixed": totals.not_fixed, "bytes": totals.bytes,
         "lines": totals.lines, "characters": totals.characters, "longest_line": totals.longest_line,
     })

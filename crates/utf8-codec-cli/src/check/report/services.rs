@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::check::diagnostic::Diagnostic;
-use crate::escape;
+use crate::escape::{self, github_value};
 
 /// Returns the annotation of an error. The path is one for annotations.
 pub(super) fn annotation(path: &Path, diagnostic: &Diagnostic) -> String {
@@ -27,33 +27,15 @@ pub(crate) fn github_path(path: &Path) -> String {
     github_value(&if cfg!(windows) { path.replace('\\', "/").into() } else { path }, true)
 }
 
-/// Escapes a value of a GitHub workflow command (`escapeProperty` and `escapeData` of `@actions/core`): `%`, CR and LF, and
-/// in a property `:` and `,`. TAB is kept. A command has no notation for the other control characters.
-pub(crate) fn github_value(value: &str, is_property: bool) -> String {
-    let mut out = String::with_capacity(value.len());
-    for character in value.chars() {
-        match character {
-            '%' => out.push_str("%25"),
-            '\r' => out.push_str("%0D"),
-            '\n' => out.push_str("%0A"),
-            ':' if is_property => out.push_str("%3A"),
-            ',' if is_property => out.push_str("%2C"),
-            _ if character.is_control() && character != '\t' => escape::push_code_point(&mut out, character),
-            _ => out.push(character),
-        }
-    }
-    out
-}
-
 /// Returns the issue of GitLab (a JSON object in the format of Code Climate) for an error. The path is one for annotations, and `identity` is unique in the report.
 pub(super) fn issue(path: &Path, diagnostic: &Diagnostic, identity: &str) -> Value {
     entry(path, diagnostic.problem.name(), &diagnostic.message, identity, diagnostic.location.line + 1)
 }
 
-/// Returns the issue for a file that could not be read or written.
-pub(super) fn failure(path: &Path, message: &str) -> Value {
-    let identity = format!("failed:{}", path.display());
-    entry(path, "failed", message, &identity, 1)
+/// Returns an issue about a file as a whole: it could not be read or written, or has more errors.
+pub(super) fn about_file(path: &Path, name: &str, message: &str) -> Value {
+    let identity = format!("{name}:{}", path.display());
+    entry(path, name, message, &identity, 1)
 }
 
 fn entry(path: &Path, name: &str, message: &str, identity: &str, line: u64) -> Value {

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use utf8_codec::boundary::{ceil_boundary, floor_boundary};
 use utf8_codec::detect::{BomSniffer, Sniff};
 use utf8_codec::locate::{Columns, Location};
 use utf8_codec::transcode::Encoding;
@@ -105,7 +106,7 @@ impl Scan<'_> {
         message: impl FnOnce() -> String,
     ) {
         self.summary.count(problem.name());
-        if self.summary.unreported(self.checks.max_errors) > 0 {
+        if self.summary.is_above(problem.name(), self.checks.max_errors) {
             return;
         }
         let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, buffer));
@@ -138,13 +139,14 @@ impl Scan<'_> {
             };
         }
         // The length is limited, because a line may fill the buffer, and each error in it copies its context.
-        let window = at.saturating_sub(SHOWN)..buffer.len().min(at + SHOWN);
+        let end = floor_boundary(buffer, buffer.len().min(at + SHOWN)).max(at);
+        let window = at.saturating_sub(SHOWN)..end;
         let line = line_around(&buffer[window.clone()], at - window.start);
         let is_cut =
             (line.start == 0 && window.start > 0, line.end == window.len() && window.end < buffer.len());
         let line = window.start + line.start..window.start + line.end;
         let start = match is_cut.0 {
-            true => utf8_codec::boundary::ceil_boundary(&buffer[..line.end], line.start).min(at),
+            true => ceil_boundary(&buffer[..line.end], line.start).min(at),
             false => line.start,
         };
         Context {
