@@ -303,6 +303,8 @@ impl<W: Write> Reporter<W> {
             if let Some(command) = human::command_for(input, summary) {
                 first.message.push_str(&format!("; to fix it: utf8-codec {command}"));
             }
+            // Its identity does not depend on the number of the errors that it stands for.
+            self.identities = Identities::default();
             let text = self.entry(&input.path, &first);
             self.put(&text)?;
         }

@@ -9,7 +9,7 @@ use utf8_codec::transcode::Encoding;
 use super::binary::{self, Controls};
 use super::declaration::Declared;
 use super::legacy::Western;
-use super::utf8_evidence::Utf8Evidence;
+use super::utf8_evidence::{Utf8Evidence, count};
 use super::wide::{Trial, Wide};
 use crate::charset::NamedEncoding;
 
@@ -224,7 +224,7 @@ impl Guess {
 
 /// The number of characters that are counted at most, so that a long text costs nothing. With twice as many errors nobody
 /// reads the places.
-const ENOUGH: u64 = 4096;
+const ENOUGH: u64 = 1 << 16;
 
 /// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
 #[derive(Clone, Debug, Default)]
@@ -283,8 +283,7 @@ impl WordEvidence {
     pub(super) fn text(&mut self, text: &str) {
         if self.characters < ENOUGH && !text.is_ascii() {
             // Each character beyond ASCII has one of these bytes.
-            let more = text.bytes().filter(|&byte| byte >= 0xC0).count() as u64;
-            self.characters = ENOUGH.min(self.characters + more);
+            self.characters = ENOUGH.min(self.characters + count(text.as_bytes(), |byte| byte >= 0xC0));
         }
         if self.declared.is_some() || self.is_later_part {
             self.utf8.text(text);

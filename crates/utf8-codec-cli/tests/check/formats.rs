@@ -168,6 +168,14 @@ fn errors_with_one_cause_are_one_result() {
             assert!(!all.contains("not UTF-8: "), "{all}");
         }
     }
+    // A service recognizes the result also if there are more errors than before.
+    let identity = |lines: usize| {
+        directory.write("more.txt", b"\xF3\xDF\xC5\n".repeat(lines));
+        let report = stdout(&check(&directory, &["--format", "gitlab", "more.txt"]));
+        let issues: Value = serde_json::from_str(&report).expect("JSON");
+        issues[0]["fingerprint"].to_string()
+    };
+    assert_eq!(identity(3), identity(30));
     // The violations of rules in such a file are others, and some places in UTF-8 have no common cause.
     directory.write("both.txt", b"\xF3\xDF\xC5\xDB\xD8\n\x1B\n");
     directory.write(
