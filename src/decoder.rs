@@ -158,7 +158,7 @@ impl Utf8Decoder {
             TextEnd::IllFormed(rest) => {
                 self.offset = before.wrapping_add(text.len() as u64);
                 let ill_formed = ill_formed_at_start_of(rest);
-                let len = ill_formed.bytes.len() as u8;
+                let len = ill_formed.bytes.len();
                 (text, Some(Utf8Error::new(self.offset, ill_formed.kind, len)))
             }
         }

@@ -91,7 +91,7 @@ mod tests {
         for form in forms().step_by(if cfg!(miri) { 13 } else { 1 }) {
             let encoded = lines_of(form, 4);
             for len in (0..=encoded.len()).step_by(step) {
-                assert_eq!(check_lines(&mut pages, &encoded[..len], 512, form), len / form.len());
+                assert_eq!(check_lines(&mut pages, &encoded[..len], 512, form), len / form.encoded());
             }
             for room in (0..=4 * form.decoded()).step_by(step) {
                 assert_eq!(check_lines(&mut pages, &encoded, room, form), room / form.decoded());

@@ -261,7 +261,7 @@ impl LineForm {
 
     /// Returns the number of bytes of a line with its line break.
     #[inline]
-    pub const fn len(self) -> usize {
+    pub const fn encoded(self) -> usize {
         self.symbols() + 1 + self.has_cr as usize
     }
 }

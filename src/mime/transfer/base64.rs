@@ -68,7 +68,7 @@ impl Base64 {
                     let lines = decode_lines(window, block.space(), form);
                     if lines > 0 {
                         block.advance(lines * form.decoded(), offset, Stride::Lines(form));
-                        taken += lines * form.len();
+                        taken += lines * form.encoded();
                         if block.room() < form.decoded() {
                             // Stops here, so that the next block starts with a whole line.
                             break;

@@ -43,7 +43,7 @@ impl Run {
             Stride::Escapes => index * 3,
             Stride::Groups => distance_in_groups(index),
             Stride::Lines(form) => {
-                index / form.decoded() * form.len() + distance_in_groups(index % form.decoded())
+                index / form.decoded() * form.encoded() + distance_in_groups(index % form.decoded())
             }
         }
     }
@@ -55,9 +55,9 @@ impl Run {
             Stride::Escapes => distance.div_ceil(3),
             Stride::Groups => bytes_of_groups(distance),
             Stride::Lines(form) => {
-                let groups = bytes_of_groups(distance % form.len());
+                let groups = bytes_of_groups(distance % form.encoded());
                 let groups = if groups < form.decoded() { groups } else { form.decoded() };
-                distance / form.len() * form.decoded() + groups
+                distance / form.encoded() * form.decoded() + groups
             }
         }
     }

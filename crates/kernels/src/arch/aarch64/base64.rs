@@ -103,13 +103,13 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
         return portable::decode_lines(encoded, out, form, portable::decode_groups);
     };
     let values = Lookup::new(&VALUES);
-    let lines = (encoded.len() / form.len()).min(out.len() / form.decoded());
+    let lines = (encoded.len() / form.encoded()).min(out.len() / form.decoded());
     for line in 0..lines {
-        let start = line * form.len();
+        let start = line * form.encoded();
         // SAFETY: `lines` whole lines follow each other, and both blocks are inside the symbols of this line.
         let [(start_is_good, first), (end_is_good, second)] =
             [0, last].map(|at| unsafe { decode(values, encoded.as_ptr().add(start + at)) });
-        if !(start_is_good & end_is_good) || !form.ends(&encoded[start..start + form.len()]) {
+        if !(start_is_good & end_is_good) || !form.ends(&encoded[start..start + form.encoded()]) {
             return line;
         }
         // SAFETY: there is room for the bytes of `lines` lines, and both stores are inside those of this line.

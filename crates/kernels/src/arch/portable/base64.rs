@@ -72,7 +72,7 @@ pub(crate) fn decode_lines(
     decode: impl Fn(&[u8], &mut [u8]) -> usize,
 ) -> usize {
     let mut done = 0;
-    for line in encoded.chunks_exact(form.len()) {
+    for line in encoded.chunks_exact(form.encoded()) {
         let out = &mut out[done * form.decoded()..];
         let symbols = &line[..form.symbols()];
         if out.len() < form.decoded() || !form.ends(line) || decode(symbols, out) * 4 < symbols.len() {

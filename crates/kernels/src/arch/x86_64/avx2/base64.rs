@@ -100,14 +100,14 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
     let tables = Tables::new();
     // A line has at most 76 symbols, so no symbol is between the vectors.
     let starts = [0, last.min(SYMBOLS), last];
-    let lines = (encoded.len() / form.len()).min(out.len() / form.decoded());
+    let lines = (encoded.len() / form.encoded()).min(out.len() / form.decoded());
     for line in 0..lines {
-        let start = line * form.len();
+        let start = line * form.encoded();
         // SAFETY: `lines` whole lines follow each other, and each vector is inside the symbols of this line.
         let read = starts.map(|at| unsafe { _mm256_loadu_si256(encoded.as_ptr().add(start + at).cast()) });
         let [(bad_in_x, x), (bad_in_y, y), (bad_in_z, z)] = read.map(|read| tables.decode(read));
         let bad = _mm256_or_si256(bad_in_x, _mm256_or_si256(bad_in_y, bad_in_z));
-        if _mm256_testz_si256(bad, bad) == 0 || !form.ends(&encoded[start..start + form.len()]) {
+        if _mm256_testz_si256(bad, bad) == 0 || !form.ends(&encoded[start..start + form.encoded()]) {
             return line;
         }
         for (at, bytes) in starts.into_iter().zip([x, y, z]) {

@@ -112,9 +112,9 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
     let mask = |bytes: usize| _bzhi_u64(u64::MAX, bytes as u32);
     let (read_first, read_second) = (mask(first), mask(second));
     let (write_first, write_second) = (mask(first / 4 * 3), mask(second / 4 * 3));
-    let lines = (encoded.len() / form.len()).min(out.len() / form.decoded());
+    let lines = (encoded.len() / form.encoded()).min(out.len() / form.decoded());
     for line in 0..lines {
-        let start = line * form.len();
+        let start = line * form.encoded();
         // SAFETY: `lines` whole lines follow each other, so all symbols of this line can be read; masked bytes are not
         // read.
         let [x, y] = unsafe {
@@ -126,7 +126,7 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
         };
         let (bad_in_x, x) = tables.decode(x);
         let (bad_in_y, y) = tables.decode(y);
-        if bad_in_x | bad_in_y != 0 || !form.ends(&encoded[start..start + form.len()]) {
+        if bad_in_x | bad_in_y != 0 || !form.ends(&encoded[start..start + form.encoded()]) {
             return line;
         }
         // SAFETY: there is room for the bytes of `lines` lines; masked bytes are not written.
