@@ -112,6 +112,13 @@ impl FixArgs {
             plan = plan.and_then(|plan| plan.with_bom_by_content(&mut opened.file));
         }
         opened.file.rewind()?;
+        if let Ok(own) = &plan
+            && let Some(line) = own.line_in_utf8(&mut opened.file)?
+        {
+            let label = summary.declared.as_ref().map(|declared| declared.label()).unwrap_or_default();
+            plan = Err(Failed::Declared(format!("it declares {label}, and line {line} is UTF-8")));
+        }
+        opened.file.rewind()?;
         let fixed = match plan {
             Ok(plan) if self.is_dry_run() => self.preview(&input.path, &opened, plan, show).map(|()| None),
             Ok(plan) => {
