@@ -235,7 +235,7 @@ impl TextDecoder {
 
     /// [`Utf8Decoder::validate`]: no policy is applied to an error, and it is not counted. May only be called [past the
     /// start](Self::is_past_start).
-    #[cfg(any(feature = "codec", feature = "proxy"))]
+    #[cfg(feature = "proxy")]
     pub(crate) fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         self.decoder.validate(chunk)
     }

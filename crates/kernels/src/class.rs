@@ -7,7 +7,7 @@ type Set = u64;
 #[derive(Clone, Copy)]
 struct Product([Set; 3]);
 
-/// A set of ASCII bytes, and of lead bytes together with the two bytes after them: a union of [`Class::PRODUCTS`]
+/// A set of ASCII bytes, and of lead bytes together with the two bytes after them: a union of at most 6
 /// products. For sequences of 2 bytes the third set has all values. Two products are replaced by one that contains both
 /// if there are more, so the class may contain more sequences than were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -34,7 +34,7 @@ pub(crate) fn each_by(
     true
 }
 
-/// The minimum length for which [`ascii_without`] pays.
+/// The minimum length for which a search for ASCII outside the class pays.
 pub const LONG: usize = 4 * ASCII_GROUP;
 
 /// Returns the length of the ASCII at the start of the bytes that has no byte of the class. It may be less than possible,

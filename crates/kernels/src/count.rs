@@ -86,7 +86,7 @@ fn ascii_by(kernel: Kernel, bytes: &[u8], wanted: u8) -> (usize, usize) {
     (before.len() + len + more, before_total + total + more_total)
 }
 
-/// Returns a length up to which the bytes are ASCII. The ASCII after it is shorter than [`LONGEST_GROUP`].
+/// Returns a length up to which the bytes are ASCII. The ASCII after it is shorter than a group of 512 bytes.
 #[cfg(feature = "transcode")]
 pub fn ascii_len(bytes: &[u8]) -> usize {
     ascii_len_by(Kernel::in_use(), bytes)

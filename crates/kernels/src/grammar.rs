@@ -235,7 +235,7 @@ impl Machine {
         })
     }
 
-    /// Same as [`step`](Self::step), but with state numbers and without the error kind. Other tables are compiled with
+    /// Returns the number of the state after a byte, or `None` if the byte is rejected. Other tables are compiled with
     /// it. State 0 is the boundary, and all states are below `MAX_STATES`.
     pub const fn next(&self, state: u8, byte: u8) -> Option<u8> {
         let next = match state {

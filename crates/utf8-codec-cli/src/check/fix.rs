@@ -228,6 +228,13 @@ impl FixArgs {
             plan = plan.and_then(|plan| plan.with_bom_by_content(file));
         }
         file.rewind()?;
+        if let Ok(own) = &plan
+            && let Some(line) = own.line_in_utf8(file)?
+        {
+            let label = summary.declared.as_ref().map(|declared| declared.label()).unwrap_or_default();
+            plan = Err(Failed::Kept(format!("it declares {label}, and line {line} is UTF-8")));
+        }
+        file.rewind()?;
         Ok(plan)
     }
 

@@ -460,7 +460,7 @@ const REPORTED: [(&str, &str, &str); 6] = [
 ];
 
 #[test]
-fn reported_files_that_were_encoded_twice_are_fixed() {
+fn reported_files_that_were_encoded_twice_are_fixed_outside_of_literals() {
     for (name, shown, original) in REPORTED {
         let twice = encoded_twice(original);
         assert!(twice.contains(shown), "{twice}");
@@ -470,7 +470,10 @@ fn reported_files_that_were_encoded_twice_are_fixed() {
         assert_eq!(output.status.code(), Some(1));
         assert!(stdout(&output).contains("text that was encoded twice"));
         let output = fix(&directory, &["--rule", "mojibake", name]);
-        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
-        assert_eq!(String::from_utf8_lossy(&directory.read(name)), original);
+        // A literal may be an example or test data.
+        let is_kept = original.contains(['"', '\'']);
+        assert_eq!(output.status.code(), Some(i32::from(is_kept)), "{}", stdout(&output));
+        let expected = if is_kept { &twice } else { original };
+        assert_eq!(String::from_utf8_lossy(&directory.read(name)), expected);
     }
 }

@@ -21,6 +21,11 @@ const CASES: &[(&str, &str, Option<&str>)] = &[
     ("ftfy 88", "Fetele È™i bÄƒieÈ›ii au Ã®nvÄƒÈ›at.\n", Some("Fetele și băieții au învățat.\n")),
     ("bots 268", "NIÃ‘OS, AÃ‘O, ESPAÃ‘OL\n", Some("NIÑOS, AÑO, ESPAÑOL\n")),
     ("leopardo-hr 2296", "5 Ã— 3, 1920Ã—1080\n", Some("5 × 3, 1920×1080\n")),
+    ("an article about mojibake", "like “Ã©” or “Ã¨”\n", Some("like “Ã©” or “Ã¨”\n")),
+    ("a table of mojibake", "{ \"Ã©\": \"\\u00e9\" }\n", Some("{ \"Ã©\": \"\\u00e9\" }\n")),
+    ("a program", "print(`Ã©`)\n", Some("print(`Ã©`)\n")),
+    ("JSON in ASCII", "Jos\\u00c3\\u00a9\n", Some("Jos\\u00c3\\u00a9\n")),
+    ("HTML in ASCII", "Jos&Atilde;&copy;\n", Some("Jos&Atilde;&copy;\n")),
     ("ftfy's README", "cafeÌ\u{81} ninÌƒo\n", Some("cafe\u{301} nin\u{303}o\n")),
 ];
 
@@ -39,7 +44,9 @@ fn correct_text_is_kept_and_the_other_is_fixed() {
         );
         for _ in 0..2 {
             let fixed = run(&["check", "--rule", "mojibake", "--fix", "file"]);
-            assert_eq!(fixed.status.code(), Some(0), "{reports}: {}", stdout(&fixed));
+            // What is reported and kept is an error.
+            let is_kept = expected == Some(text);
+            assert_eq!(fixed.status.code(), Some(i32::from(is_kept)), "{reports}: {}", stdout(&fixed));
             assert_eq!(
                 String::from_utf8_lossy(&directory.read("file")),
                 expected.unwrap_or(text),
@@ -59,4 +66,37 @@ fn a_sequence_across_256_kib_inside_a_line_is_found() {
     assert_eq!(run(&["check", "--rule", "mojibake", "file"]).status.code(), Some(1));
     assert_eq!(run(&["check", "--rule", "mojibake", "--fix", "file"]).status.code(), Some(0));
     assert!(directory.read("file") == text.replace("Ã©", "é").as_bytes());
+}
+
+/// Text in a legacy encoding, and a line that is UTF-8 already.
+#[test]
+fn a_line_in_utf_8_is_not_converted() {
+    let html = |label: &str| format!("<html><meta charset={label}>\n");
+    let python = |label: &str| format!("# coding: {label}\n");
+    for (name, start, text, label, line, converts) in [
+        ("a.html", html("iso-8859-1"), "où été fenêtre\n", "latin1", "<p>Copyright © café — œuvre\n", false),
+        ("a.html", html("windows-1251"), "Привет, мир\n", "windows-1251", "<p>© Ivan —\n", false),
+        ("a.py", python("latin-1"), "# première fenêtre\n", "latin1", "x = \"café\"\n", false),
+        ("a.py", python("iso-8859-2"), "# Příliš žluťoučký\n", "iso-8859-2", "# café\n", false),
+        ("a.py", python("koi8-r"), "# Привет, мир\n", "koi8-r", "# Привет\n", false),
+        ("a.py", python("koi8-r"), "# Привет, мир\n", "koi8-r", "# hi\n", true),
+        ("a.py", python("cp437"), "# déjà vu, fenêtre\n", "ibm437", "# it’s\n", false),
+    ] {
+        let directory = Directory::new();
+        let legacy = run(&mut program(&["convert", "--to", label]), text.repeat(10).as_bytes());
+        let content = [start.as_bytes(), &legacy.stdout, line.as_bytes()].concat();
+        directory.write(name, &content);
+        let output = run(program(&["check", "--fix", name]).current_dir(directory.root()), b"");
+        let report = stdout(&output);
+        if converts {
+            assert_eq!(output.status.code(), Some(0), "{label}: {report}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(1), "{label}: {report}");
+        assert!(
+            report.contains("line 12 is UTF-8") || report.contains("part of it is UTF-8"),
+            "{label}: {report}"
+        );
+        assert!(directory.read(name) == content, "{label}");
+    }
 }

@@ -1,6 +1,6 @@
 //! How one file is fixed.
 
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 
 use utf8_codec::declared::DocumentKind;
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
@@ -156,6 +156,32 @@ impl Plan<'_> {
         transcoder.finish_into(&mut text).map_err(ill_formed)?;
         self.write(&text, &mut is_line_start, write_escaped)?;
         escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
+    }
+
+    /// Returns the number of the first line that is UTF-8 already and would become mojibake, if a declaration decides the
+    /// encoding and it has a byte for each character.
+    pub(super) fn line_in_utf8(self, input: &mut dyn Read) -> io::Result<Option<u64>> {
+        let FixSource::Other(charset) = self.source else { return Ok(None) };
+        if !self.is_declared || charset.unit_len() > 1 {
+            return Ok(None);
+        }
+        let (mut input, mut line, mut number) = (BufReader::with_capacity(BUFFER, input), Vec::new(), 1);
+        while (&mut input).take(BUFFER as u64).read_until(b'\n', &mut line)? > 0 {
+            if !line.is_ascii()
+                && let Ok(text) = str::from_utf8(&line)
+            {
+                let mut read = String::new();
+                let mut transcoder = self.transcoder(charset, &line);
+                let is_read = transcoder.feed_into(&line, &mut read).is_ok()
+                    && transcoder.finish_into(&mut read).is_ok();
+                if is_read && read.chars().count() == line.len() && mojibake::is_made(text, &read) {
+                    return Ok(Some(number));
+                }
+            }
+            number += u64::from(line.ends_with(b"\n"));
+            line.clear();
+        }
+        Ok(None)
     }
 
     /// Returns the text of the old content.

@@ -120,10 +120,14 @@ fn has_no_break_space(sequence: &Sequence) -> bool {
 fn is_strong(sequence: &Sequence, text: &str) -> bool {
     let is_rare = is_rare(sequence);
     // Decoders return them only for bytes that windows-1252 does not define.
-    if text[sequence.range.clone()].contains(UNDEFINED) {
+    if text[sequence.range.clone()].contains(UNDEFINED) && !sequence.is_lossy {
         return true;
     }
     let context = Neighbors::of(text, &sequence.range);
+    // Correct text has no `Ã` at the end of a word in lower case. The other spaces are decided by the rest of the line.
+    if sequence.is_lossy {
+        return sequence.original == 'à' && context.before.is_some_and(char::is_lowercase);
+    }
     match sequence.bytes {
         [0xC2..=0xDF, ..] => context.is_strong_pair(sequence, is_rare),
         [0xE2, first, ..] => {

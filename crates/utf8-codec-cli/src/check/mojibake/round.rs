@@ -3,6 +3,8 @@
 use core::ops::Range;
 
 use super::charsets::{self, Charset, Counts};
+use super::example::{Place, places};
+use super::references::Decoded;
 use super::sequence::Sequence;
 use super::sequences::Sequences;
 
@@ -47,20 +49,25 @@ impl Evidence {
         if line.is_ascii() {
             return;
         }
-        let sequences = Sequences::of(line);
+        let mut sequences = Sequences::of(line);
         self.lines += 1;
         let charset = charsets::detect(line, sequences.is_proven(), &mut self.read_back);
         let charset = charset.filter(|_| !sequences.are_all());
         if (!sequences.list.is_empty() || charset.is_some()) && line.contains("utf8-codec: allow mojibake") {
             return;
         }
-        if let Some(charset) = charset {
+        // Examples are no evidence for the rest of the file.
+        if let Some((charset, read)) = charset {
             self.charset.get_or_insert(charset);
-            self.strong += 1;
+            self.strong += u64::from(places(line, &read.runs, false).contains(&Place::Text));
             return;
         }
+        if sequences.is_proven() {
+            sequences.place(line, false);
+        }
         let Sequences { list, has_others, has_correct, .. } = sequences;
-        let leads = list.iter().filter(|it| it.is_strong).fold(0, |leads, it| leads | it.lead());
+        let is_evidence = |each: &&Sequence| each.is_strong && each.place == Place::Text;
+        let leads = list.iter().filter(is_evidence).fold(0, |leads, it| leads | it.lead());
         self.leads |= leads;
         self.strong += u64::from(leads != 0);
         self.correct += u64::from(has_correct);
@@ -85,6 +92,16 @@ impl Evidence {
         count > 0 && (self.lines - count) * EXCEPTIONS <= count
     }
 
+    /// Whether a run is kept where it stands. Between ASCII quotation marks it is not an example if the text outside of them
+    /// is broken as well: that of its line (`is_text`), or many lines and as good as all of the file.
+    fn keeps(&self, place: Place, is_text: bool) -> bool {
+        match place {
+            Place::Text => false,
+            Place::Literal => !(is_text || self.twice > EXAMPLES && self.is_whole()),
+            Place::Example => true,
+        }
+    }
+
     /// Whether some text was certainly encoded twice.
     pub(super) fn is_proven(&self) -> bool {
         self.leads != 0 || self.is_fixed
@@ -93,7 +110,8 @@ impl Evidence {
 
 /// Whether a line with these runs was pasted as a whole: it has several of them, and quotes nothing.
 fn is_pasted(line: &str, list: &[Sequence]) -> bool {
-    let strong: Vec<&Sequence> = list.iter().filter(|sequence| sequence.is_strong).collect();
+    let strong: Vec<&Sequence> =
+        list.iter().filter(|sequence| sequence.is_strong && sequence.place == Place::Text).collect();
     let adjacent = strong.windows(2).filter(|pair| pair[0].range.end == pair[1].range.start).count();
     strong.len() - adjacent >= PASTED && !line.contains(['"', '`'])
 }
@@ -114,7 +132,7 @@ pub(crate) struct Found {
 impl Found {
     pub(crate) fn message(&self) -> String {
         match self.original.as_str() {
-            "" => "text that was encoded twice, and then a byte of it was replaced".to_owned(),
+            "" => "text that was encoded twice, and then a byte of it was lost".to_owned(),
             original if self.is_example => {
                 format!("text that was encoded twice, but it may be an example: it was {original}")
             }
@@ -130,20 +148,27 @@ impl Found {
 
 /// Returns the runs of a line that were encoded twice.
 pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
-    let sequences = Sequences::of(line);
+    let mut sequences = Sequences::of(line);
     let charset = evidence.charset.filter(|_| !sequences.are_all() && !evidence.is_long);
     if let Some(read) = charset.and_then(|charset| charsets::read_back(line, charset)) {
         let is_whole = charset.is_some_and(|charset| evidence.is_whole_charset(charset));
         let is_strong = read.is_strong || sequences.is_proven() || is_whole;
-        let (is_certain, is_example) = (is_strong && !evidence.is_example, is_strong && evidence.is_example);
-        let found = |(range, original)| Found { range, original, is_certain, is_example };
-        return read.runs.into_iter().map(found).collect();
+        let places = places(line, &read.runs, false);
+        let is_text = places.contains(&Place::Text);
+        let found = |((range, original), place): ((Range<usize>, String), Place)| {
+            let is_kept = evidence.is_example || evidence.keeps(place, is_text);
+            Found { range, original, is_certain: is_strong && !is_kept, is_example: is_strong && is_kept }
+        };
+        return read.runs.into_iter().zip(places).map(found).collect();
     }
-    let Sequences { list, has_others, damaged, .. } = sequences;
-    let mut leads = 0;
+    sequences.place(line, evidence.is_long);
+    let Sequences { list, has_others, mut damaged, .. } = sequences;
+    let (mut leads, mut is_text) = (0, false);
     for sequence in list.iter().filter(|sequence| sequence.is_strong) {
         leads |= sequence.lead();
+        is_text |= sequence.place == Place::Text;
     }
+    let is_text = is_text && !has_others;
     let is_whole = !evidence.is_long && !has_others && (leads != 0 || evidence.is_whole());
     leads |= evidence.leads;
     let mut found: Vec<Found> = Vec::new();
@@ -153,6 +178,11 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
     let is_kept = evidence.is_example && (evidence.is_long || !is_pasted(line, &list));
     for sequence in list.iter().filter(is_found) {
         let is_proven = sequence.is_strong || is_whole && sequence.is_reversible;
+        if sequence.is_lossy && !is_proven {
+            damaged.push(sequence.range.clone());
+            continue;
+        }
+        let is_kept = is_kept || evidence.keeps(sequence.place, is_text);
         let (is_certain, is_example) = (is_proven && !is_kept, is_proven && is_kept);
         match found.last_mut() {
             Some(last)
@@ -180,6 +210,20 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
         found.sort_by_key(|found| found.range.start);
     }
     found
+}
+
+/// Returns the runs of a line that were encoded twice, and in which characters are written as ASCII. They are reported only:
+/// as escapes, they may be meant as bytes.
+pub(super) fn find_written(line: &str) -> Vec<Found> {
+    let decoded = Decoded::of(line);
+    let found =
+        find_once(&decoded.text, &Evidence::default()).into_iter().filter(|found| !found.original.is_empty());
+    found
+        .filter_map(|found| {
+            let range = decoded.written(&found.range)?;
+            Some(Found { range, is_certain: false, is_example: true, ..found })
+        })
+        .collect()
 }
 
 pub(super) fn undo_once(line: &str, evidence: &Evidence) -> Option<String> {

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use utf8_codec::transcode::{Encoding, Transcoder};
 
+use super::example::Place;
+
 /// Characters that are well-formed UTF-8 of one character if they are read back.
 #[derive(Clone, Debug)]
 pub(super) struct Sequence {
@@ -20,6 +22,9 @@ pub(super) struct Sequence {
     pub(super) is_reversible: bool,
     /// Whether a character of the sequence is a control character U+0080 to U+009F.
     pub(super) has_control: bool,
+    /// Whether a space is in place of its no-break space.
+    pub(super) is_lossy: bool,
+    pub(super) place: Place,
 }
 
 impl Sequence {

@@ -1,0 +1,94 @@
+//! Quotations: text that stands between quotation marks in a line.
+
+use core::ops::Range;
+
+/// Opening marks, the marks that close them, and whether an opening one is only at the start of a word, because other texts
+/// close quotations with it or have it as an apostrophe.
+const MARKS: &[(&str, &str, bool)] = &[
+    ("\"", "\"", false),
+    ("`", "`", false),
+    ("'", "'", true),
+    ("“", "”", false),
+    ("„", "“”", false),
+    ("”", "”", true),
+    ("‘", "’", true),
+    ("‚", "‘’", false),
+    ("’", "’", true),
+    ("«", "»", false),
+    ("»", "«", true),
+    ("‹", "›", false),
+    ("›", "‹", true),
+    ("「", "」", false),
+    ("『", "』", false),
+];
+
+/// Text between two quotation marks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Quotation {
+    pub(super) range: Range<usize>,
+    /// Whether the marks are ASCII, so that a program may have read the text between them.
+    pub(super) is_ascii: bool,
+}
+
+/// Returns the quotations of a line. A mark in one of the `runs` is a part of broken text.
+pub(super) fn find(line: &str, runs: &[(Range<usize>, String)]) -> Vec<Quotation> {
+    let mut found = Vec::new();
+    let mut open = [None; MARKS.len()];
+    let mut runs = runs.iter().peekable();
+    let mut before = None;
+    let mut characters = line.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let end = at + character.len_utf8();
+        let after = characters.peek().map(|&(_, after)| after);
+        while runs.next_if(|(run, _)| run.end <= at).is_some() {}
+        let is_broken = runs.peek().is_some_and(|(run, _)| run.contains(&at));
+        if !is_broken && is_mark(character) {
+            for (&(opening, closing, is_ambiguous), open) in MARKS.iter().zip(&mut open) {
+                // An apostrophe in a word opens and closes nothing.
+                let is_apostrophe = matches!(character, '\'' | '’')
+                    && after.is_some_and(char::is_alphanumeric)
+                    && before.is_some_and(char::is_alphanumeric);
+                let is_start = !is_ambiguous
+                    || !before.is_some_and(char::is_alphanumeric) && !after.is_none_or(char::is_whitespace);
+                match *open {
+                    Some(start) if closing.contains(character) && !is_apostrophe => {
+                        found.push(Quotation { range: start..at, is_ascii: character.is_ascii() });
+                        *open = None;
+                    }
+                    _ if opening.contains(character) && is_start => *open = Some(end),
+                    _ => {}
+                }
+            }
+        }
+        before = Some(character);
+    }
+    found
+}
+
+/// Whether a mark that is not ASCII is beside the run. The one on its other side may be missing.
+pub(super) fn is_beside_mark(line: &str, run: &Range<usize>) -> bool {
+    let is_closed = |character: char| is_mark(character) && !character.is_ascii() && character != '’';
+    line[..run.start].ends_with(is_closed) || line[run.end..].starts_with(is_closed)
+}
+
+fn is_mark(character: char) -> bool {
+    matches!(
+        character,
+        '"' | '\''
+            | '`'
+            | '“'
+            | '”'
+            | '„'
+            | '‘'
+            | '’'
+            | '‚'
+            | '«'
+            | '»'
+            | '‹'
+            | '›'
+            | '「'
+            | '」'
+            | '『'
+            | '』'
+    )
+}
