@@ -76,6 +76,7 @@ fn html_declares_an_encoding_in_a_meta_element() {
         ("<metal charset=big5><meta charset=koi8-r>", Some("koi8-r")),
         ("< meta charset=big5><meta charset=koi8-r>", Some("koi8-r")),
         ("<meta charset=utf-16>", Some("UTF-8")),
+        ("<meta charset=X-User-Defined>", Some("windows-1252")),
         // An unknown label is ignored.
         ("<meta charset=klingon><meta charset=big5>", Some("big5")),
         ("<meta charset=utf_8><meta charset=utf-32><meta charset=Shift_JIS>", Some("Shift_JIS")),
