@@ -148,6 +148,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
         Detection::NotUtf8 { .. } => decide::candidates(&start, is_all),
         _ => Vec::new(),
     };
+    let candidates = candidates.into_iter().map(|(encoding, _)| encoding).collect();
     let checks = Checks {
         encoding: detector.detection().encoding().unwrap_or(Encoding::Utf8).into(),
         bom: BomPolicy::Keep,

@@ -16,11 +16,12 @@ use utf8_codec::{BomPolicy, ErrorPolicy};
 
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
+use super::languages::Doubt;
 use super::mojibake::Survey;
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 use super::times::Times;
-use super::words::{Doubt, Guess};
+use super::words::Guess;
 use crate::charset::From;
 use crate::files::Opened;
 use crate::fingerprint::Fingerprinted;
@@ -197,23 +198,23 @@ impl FixArgs {
         };
         if let Some(declared) = &summary.declared {
             let label = declared.label();
-            return match (named, declared.charset()) {
-                (Some(named), _) if !declared.allows(named) => {
-                    Err(format!("it declares {label}, and --from is {named}"))
+            // Evidence against a declaration allows another encoding.
+            let is_doubted = matches!(summary.reading, Some(Err(Doubt::Letters | Doubt::Undefined)));
+            return match (named, &summary.reading) {
+                (Some(named), _)
+                    if !(declared.allows(named) || is_doubted && declared.is_ascii_in(named)) =>
+                {
+                    Err(format!("{}, and --from is {named}", declared.in_full()))
                 }
                 // UTF-8 sequences are kept if the user named the encoding.
                 (Some(named), _) if summary.is_mixed => Ok(source_of(named)),
                 (Some(named), _) => Ok(FixSource::Other(named)),
-                (None, Some(_)) if summary.is_mixed => {
-                    Err(format!("it declares {label}, and part of it is UTF-8"))
+                (None, Some(Err(Doubt::Unknown)) | None) => Err(declared.doubted(Doubt::Unknown)),
+                (None, _) if summary.is_mixed => Err(format!("it declares {label}, and part of it is UTF-8")),
+                (None, Some(Err(doubt))) => {
+                    Err(format!("{}: name the encoding with --from", declared.doubted(*doubt)))
                 }
-                (None, Some(_)) if summary.doubt == Some(Doubt::Letters) => Err(format!(
-                    "it declares {label}, and does not look like it: name the encoding with --from"
-                )),
-                (None, Some(charset)) => Ok(FixSource::Other(charset)),
-                (None, None) => {
-                    Err(format!("it declares {label}, which cannot be its encoding or is not known"))
-                }
+                (None, Some(Ok(charset))) => Ok(FixSource::Other(*charset)),
             };
         }
         let guess = summary.guess.as_ref();

@@ -10,6 +10,7 @@ mod diff;
 mod escapes;
 mod fix;
 mod invisible;
+mod languages;
 mod legacy;
 mod mojibake;
 mod order;

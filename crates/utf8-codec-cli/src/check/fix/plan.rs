@@ -131,13 +131,14 @@ impl Plan<'_> {
             if is_repaired && memchr::memchr(0, &buffer[..filled]).is_some() {
                 return Err(Failed::NoFix("it contains NUL, and is probably binary".to_owned()));
             }
-            let has_controls = || buffer[..filled].iter().any(|byte| (0x80..0xA0).contains(byte));
-            if self.is_declared && charset == Encoding::Latin1.into() && has_controls() {
-                let reason = "it declares ISO 8859-1, in which the bytes 80 to 9F are control characters: \
-                              name the encoding with --from, latin1 or windows-1252";
-                return Err(Failed::Declared(reason.to_owned()));
-            }
+            let decoded = text.len();
             transcoder.feed_into(&buffer[..filled], &mut text).map_err(ill_formed)?;
+            if self.is_declared && has_controls(&text[decoded..]) {
+                let reason = format!(
+                    "some of its bytes are control characters in {charset}: name the encoding with --from"
+                );
+                return Err(Failed::Declared(reason));
+            }
             if core::mem::take(&mut is_start) {
                 self.declare(&mut text).map_err(Failed::Declared)?;
                 if self.removes_marks && self.bom == BomPolicy::Keep && text.starts_with(MARK) {
@@ -227,9 +228,7 @@ impl Plan<'_> {
         declaration::rewrite(self.kind, old.is_some(), text);
         match old.and_then(|old| declaration::remaining(self.kind, text.as_bytes(), old)) {
             None => Ok(()),
-            Some((line, label)) => {
-                Err(format!("line {line} would still declare {label}, in a form that --fix does not rewrite"))
-            }
+            Some((line, label)) => Err(still_declared(line, &label)),
         }
     }
 
@@ -279,6 +278,16 @@ impl Plan<'_> {
         }
         Ok(())
     }
+}
+
+fn still_declared(line: usize, label: &str) -> String {
+    format!("line {line} would still declare {label}, in a form that --fix does not rewrite")
+}
+
+/// Whether the text has control characters above U+007F, which legacy text does not have.
+fn has_controls(text: &str) -> bool {
+    let is_control = |at: usize| matches!(text.as_bytes().get(at + 1), Some(0x80..=0x9F));
+    memchr::memchr_iter(0xC2, text.as_bytes()).any(is_control)
 }
 
 fn is_not(charset: NamedEncoding, error: Utf8Error) -> Failed {

@@ -6,10 +6,14 @@ use std::path::Path;
 
 use super::{Reporter, Totals, counted};
 use crate::check::diagnostic::{Context, Diagnostic, Fixed, ILL_FORMED, Summary};
+use crate::check::languages::Doubt;
 use crate::check::words::Guess;
 use crate::escape;
 use crate::files::name_of;
 use crate::walk::Input;
+
+/// The number of encodings that are shown if it is not known.
+const CANDIDATES: usize = 5;
 
 impl<W: Write> Reporter<W> {
     fn style(&self, code: &str) -> (String, &'static str) {
@@ -81,6 +85,17 @@ impl<W: Write> Reporter<W> {
         }
         let file = shell_word(path);
         let file = Some(file.as_str()).filter(|_| !input.is_stdin);
+        for (encoding, line) in summary.candidates.iter().take(CANDIDATES) {
+            writeln!(self.out, "  in {encoding}: {}", escape::text(line))?;
+        }
+        // `--from` has no effect on a file whose declaration cannot be true.
+        if !summary.candidates.is_empty() && !matches!(summary.reading, Some(Err(Doubt::Unknown))) {
+            let command = match file {
+                Some(file) => format!("check --fix --from ENCODING {file}"),
+                None => "convert --from ENCODING".to_owned(),
+            };
+            writeln!(self.out, "  if it is one of these: utf8-codec {command}")?;
+        }
         // What prevents `--fix` from replacing the file, such as a hard link, is also a reason against `-o`.
         let has_command = !summary.has_no_command && !matches!(summary.fixed, Fixed::Failed(_));
         let guess = summary.guess.as_ref().filter(|_| has_command);

@@ -74,7 +74,7 @@ impl Scan<'_> {
         tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
         let at = self.position(error.offset).min(buffer.len());
         let following = &buffer[at..self.filled.max(at)];
-        self.evidence.error(error.kind, &buffer[..self.filled.max(at)], at);
+        self.evidence.error(error, &buffer[..self.filled.max(at)], at);
         self.summary.characters += 1;
         self.ill_formed(error, following, buffer);
         self.locator.push_ill_formed(error.len.into());
