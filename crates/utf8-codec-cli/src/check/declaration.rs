@@ -16,7 +16,7 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 use super::binary;
 use super::languages::{Doubt, windows_page};
 use crate::charset::NamedEncoding;
-pub(super) use remaining::remaining;
+pub(super) use remaining::{other_form, remaining};
 
 /// Extensions of files that declare their encoding in a way that their start does not show. Ruby has the comment of Python.
 const EXTENSIONS: [(&str, DocumentKind); 19] = [

@@ -171,6 +171,20 @@ fn every_declaration_is_rewritten_or_the_file_is_not() {
     ] {
         is_refused(name, content, &["--from", "latin1"], &format!("line {line} would still declare "));
     }
+    for (name, content, line) in [
+        ("a.tex", &b"\\documentclass{article}\n\\usepackage[latin1]{inputenc}\ncaf\xE9\n"[..], 2),
+        ("a.rtf", b"{\\rtf1\\ansi\\ansicpg1252 caf\xE9}\n", 1),
+        ("a.vcf", b"BEGIN:VCARD\nFN;CHARSET=ISO-8859-1:Andr\xE9\nEND:VCARD\n", 2),
+        ("a.vim", b"\" caf\xE9\nscriptencoding latin1\n", 2),
+        ("a.pod", b"=pod\n\n=encoding latin1\n\ncaf\xE9\n", 3),
+        ("a.sql", b"SET NAMES latin1;\nINSERT INTO a VALUES ('caf\xE9');\n", 1),
+        ("fr.aff", b"SET ISO8859-1\nTRY \xE9esian\n", 1),
+    ] {
+        is_refused(name, content, &["--from", "latin1"], &format!("line {line} would still declare "));
+    }
+    // Far from the start.
+    let cards = [&b"BEGIN:VCARD\nEND:VCARD\n".repeat(50_000)[..], b"N;CHARSET=latin1:Andr\xE9\n"].concat();
+    is_refused("a.vcf", &cards, &["--from", "latin1"], "line 100001 would still declare latin1");
     // Not in the head.
     let code = b"# coding: latin-1\n\n\n\n\n\nopen(x, encoding='latin-1').write('caf\xE9')\n";
     assert!(fixed("a.py", code, &[]).ends_with("encoding='latin-1').write('caf\u{E9}')\n"));

@@ -127,6 +127,7 @@ impl Plan<'_> {
         }
         let is_repaired = self.source != FixSource::Utf8(ErrorPolicy::Strict) && charset.unit_len() == 1;
         let (mut is_start, mut is_line_start) = (true, true);
+        let mut lines = 0;
         while filled > 0 {
             if is_repaired && memchr::memchr(0, &buffer[..filled]).is_some() {
                 return Err(Failed::NoFix("it contains NUL, and is probably binary".to_owned()));
@@ -147,11 +148,13 @@ impl Plan<'_> {
                 }
             }
             let complete = complete_lines(&text);
+            lines += self.refuse_forms(&text[..complete], lines)?;
             self.write(&text[..complete], &mut is_line_start, write_escaped)?;
             text.drain(..complete);
             filled = read(&mut &mut *input, &mut buffer)?;
         }
         transcoder.finish_into(&mut text).map_err(ill_formed)?;
+        self.refuse_forms(&text, lines)?;
         self.write(&text, &mut is_line_start, write_escaped)?;
         escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
@@ -229,6 +232,18 @@ impl Plan<'_> {
         match old.and_then(|old| declaration::remaining(self.kind, text.as_bytes(), old)) {
             None => Ok(()),
             Some((line, label)) => Err(still_declared(line, &label)),
+        }
+    }
+
+    /// Returns an error if a line of a converted text declares a legacy encoding in a form that is not rewritten, and otherwise the
+    /// number of its lines. `lines` is the number of those before it.
+    fn refuse_forms(self, text: &str, lines: usize) -> Result<usize, Failed> {
+        if self.old_charset().is_none_or(|charset| charset.unit_len() > 1) {
+            return Ok(0);
+        }
+        match declaration::other_form(text.as_bytes(), lines == 0) {
+            Some((line, label)) => Err(Failed::Declared(still_declared(lines + line, &label))),
+            None => Ok(memchr::memchr_iter(b'\n', text.as_bytes()).count()),
         }
     }
 
