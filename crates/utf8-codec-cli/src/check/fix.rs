@@ -7,10 +7,12 @@
 mod plan;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufReader, Seek, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
+use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorPolicy};
 
@@ -23,7 +25,7 @@ use super::scan::{Checks, scan};
 use super::times::Times;
 use super::words::Guess;
 use crate::charset::From;
-use crate::files::Opened;
+use crate::files::{Opened, read};
 use crate::fingerprint::Fingerprinted;
 use crate::identity::{Expected, check_unchanged};
 use crate::replacement::Replacement;
@@ -91,11 +93,22 @@ impl FixArgs {
         let skip_binary = !input.is_named;
         let mut checks = checks.surveyed(&mut opened.file)?;
         let mut summary = scan(&mut opened.file, &checks, skip_binary, &mut |_| {})?;
-        if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
+        if !matches!(summary.end, FileStatus::Checked) {
+            return Ok(summary);
+        }
+        let is_escaped = summary.errors == 0 && self.names_escapes() && has_escapes(&mut opened.file)?;
+        if summary.errors == 0 && !is_escaped {
+            // The user expects a change of this file.
+            if input.is_named
+                && matches!(self.from, Some(From::Charset(_)))
+                && checks.encoding == Encoding::Utf8.into()
+            {
+                summary.fixed = Fixed::Not("it is UTF-8 already".to_owned());
+            }
             return Ok(summary);
         }
         if checks.needs_survey()
-            && let Ok(plan) = self.plan(&summary, &checks)
+            && let Ok(plan) = self.plan(&summary, &checks, is_escaped)
             && plan.old_charset().is_some()
         {
             // What is evidence is known only after the text is decoded.
@@ -107,7 +120,7 @@ impl FixArgs {
                 Err(_) => {}
             }
         }
-        let mut plan = self.plan(&summary, &checks);
+        let mut plan = self.plan(&summary, &checks, is_escaped);
         if checks.bom_by_content && (summary.has(Rule::Bom.name()) || checks.bom == BomPolicy::Require) {
             opened.file.rewind()?;
             plan = plan.and_then(|plan| plan.with_bom_by_content(&mut opened.file));
@@ -153,14 +166,15 @@ impl FixArgs {
     }
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
-    fn plan<'c>(&self, summary: &Summary, checks: &'c Checks) -> Result<Plan<'c>, Failed> {
+    /// `is_escaped` is whether it is ISO-2022-JP, whose bytes are those of ASCII.
+    fn plan<'c>(&self, summary: &Summary, checks: &'c Checks, is_escaped: bool) -> Result<Plan<'c>, Failed> {
         if checks.encoding != Encoding::Utf8.into() {
             return Err(Failed::NoFix(format!("it should be {}, and --fix writes UTF-8", checks.encoding)));
         }
         if summary.guess == Some(Guess::Binary) {
             return Err(Failed::NoFix("it is binary".to_owned()));
         }
-        let is_ill_formed = summary.has(ILL_FORMED);
+        let is_ill_formed = summary.has(ILL_FORMED) || is_escaped;
         let has_fix = |rule: &Rule| rule.has_fix() && summary.has(rule.name());
         if !is_ill_formed && !Rule::value_variants().iter().any(has_fix) {
             return Err(Failed::NoFix("none of the violated rules has a fix".to_owned()));
@@ -244,6 +258,11 @@ impl FixArgs {
         }
     }
 
+    /// Whether the user named ISO-2022-JP.
+    fn names_escapes(&self) -> bool {
+        self.from == Some(From::Charset(Encoding::Iso2022Jp.into()))
+    }
+
     /// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
     fn preview(
         &self,
@@ -297,6 +316,21 @@ impl FixArgs {
         replacement.commit_content(content.fingerprint(), self.backup.as_deref())?;
         Ok((left, replacement))
     }
+}
+
+/// Whether a file is ISO-2022-JP by its escape sequences.
+fn has_escapes(file: &mut File) -> io::Result<bool> {
+    let mut detector = Detector::new();
+    let mut buffer = vec![0; 64 * 1024];
+    file.rewind()?;
+    loop {
+        match read(file, &mut buffer)? {
+            0 => break,
+            len => detector.push(&buffer[..len]),
+        };
+    }
+    file.rewind()?;
+    Ok(matches!(detector.finish(), Detection::Iso2022 { label: "ISO-2022-JP" }))
 }
 
 /// The result if a fix would not change the file.

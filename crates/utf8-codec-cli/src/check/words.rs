@@ -3,7 +3,7 @@
 use core::fmt::Display;
 
 use utf8_codec::declared::DocumentKind;
-use utf8_codec::transcode::Encoding;
+use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorKind, Utf8Error};
 
 use super::binary::{self, Controls};
@@ -283,6 +283,15 @@ impl WordEvidence {
         self.trial = self.wide.map(|wide| Box::new(Trial::new(wide.encoding)));
         self.starts_binary = self.wide.is_none() && binary::is_binary(bytes);
         self.declared = if self.wide.is_none() { Declared::of(kind, bytes) } else { None };
+    }
+
+    /// Returns the encoding if the start of the file is UTF-16 without a BOM and well-formed UTF-8, because its text is ASCII.
+    pub(super) fn wide_ascii(&self, start: &[u8]) -> Option<Encoding> {
+        let Wide { encoding, .. } = self.wide.filter(|wide| !wide.has_bom && start.is_ascii())?;
+        let mut text = String::new();
+        Transcoder::new(encoding, Encoding::Utf8).feed_into(start, &mut text).ok()?;
+        let is_text = |character: char| !character.is_control() || "\t\n\r\u{C}".contains(character);
+        text.chars().all(is_text).then_some(encoding)
     }
 
     /// Returns the evidence of a part that is not the first one.

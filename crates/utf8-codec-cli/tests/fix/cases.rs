@@ -53,6 +53,32 @@ fn legacy_text_is_neither_named_nor_rewritten_by_a_guess() {
     }
 }
 
+/// UTF-16 that is also well-formed UTF-8.
+#[test]
+fn wide_ascii_is_reported() {
+    for (name, convert) in
+        [("UTF-16LE", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("UTF-16BE", u16::to_be_bytes)]
+    {
+        let directory = Directory::new();
+        let bytes: Vec<u8> = "hello, world\nplain text\n".encode_utf16().flat_map(convert).collect();
+        directory.write("file", &bytes);
+        let (status, report) = check(&directory, &["file"]);
+        assert_eq!(status, Some(1), "{report}");
+        let lower = name.to_lowercase();
+        assert!(report.contains(&format!("{name} without a BOM, not UTF-8")), "{report}");
+        assert!(
+            report.contains(&format!("to fix it: utf8-codec check --fix --from {lower} file")),
+            "{report}"
+        );
+    }
+    // Numbers of two bytes, and text with a NUL.
+    for content in [&b"\x01\0\x02\0\x03\0 \0\n\0 \0"[..], b"plain text\0more text\n"] {
+        let directory = Directory::new();
+        directory.write("file", content);
+        assert_eq!(check(&directory, &["file"]).0, Some(0), "{}", content.escape_ascii());
+    }
+}
+
 /// Cases of public trackers.
 #[test]
 fn plain_words_of_western_europe_are_recognized() {
