@@ -96,7 +96,8 @@ pub struct Declaration<'p> {
     /// it is in the document, without white space around it. It may be unknown, except in HTML and CSS.
     ///
     /// A declaration of UTF-16 in an HTML document or a style sheet means UTF-8, because the declaration could be read
-    /// as ASCII (HTML §13.2.3.2, CSS Syntax §3.2). The label is then `UTF-8`.
+    /// as ASCII (HTML §13.2.3.2, CSS Syntax §3.2). The label is then `UTF-8`. `x-user-defined` in a `<meta>` element means
+    /// windows-1252 (HTML §13.2.3.2), and the label is then that.
     pub label: &'p [u8],
     /// Where the label or the BOM is in the document. Empty for [`Source::ByteOrder`].
     pub range: Range<usize>,
@@ -252,6 +253,12 @@ impl Declaration<'_> {
         ];
         let is_utf16 = UTF_16.iter().any(|label| self.label.eq_ignore_ascii_case(label));
         if is_utf16 { Self { label: b"UTF-8", ..self } } else { self }
+    }
+
+    /// Returns the declaration of a `<meta>` element, in which `x-user-defined` is windows-1252.
+    fn read_in_meta(self) -> Self {
+        let is_user_defined = self.label.eq_ignore_ascii_case(b"x-user-defined");
+        if is_user_defined { Self { label: b"windows-1252", ..self } } else { self }
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn find(prefix: &[u8], is_whole: bool) -> Found<'_> {
         return Ok(byte_order);
     }
     match prescan(prefix) {
-        Ok(range) => Ok(Some(declaration(prefix, range).read_as_ascii())),
+        Ok(range) => Ok(Some(declaration(prefix, range).read_as_ascii().read_in_meta())),
         Err(End) if is_whole => {
             Ok(xml(prefix)?.filter(|found| is_known(found.label)).map(|found| found.read_as_ascii()))
         }

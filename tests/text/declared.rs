@@ -26,6 +26,7 @@ fn check(kind: DocumentKind, document: &str, expected: Option<&str>) {
     let found = label(kind, document.as_bytes());
     if let Some((label, range)) = &found
         && label != b"UTF-8"
+        && !document.contains("X-User-Defined")
     {
         assert_eq!(label, &document.as_bytes()[range.clone()], "{document}");
     }
@@ -76,6 +77,7 @@ fn html_declares_an_encoding_in_a_meta_element() {
         ("<metal charset=big5><meta charset=koi8-r>", Some("koi8-r")),
         ("< meta charset=big5><meta charset=koi8-r>", Some("koi8-r")),
         ("<meta charset=utf-16>", Some("UTF-8")),
+        ("<meta charset=X-User-Defined>", Some("windows-1252")),
         // An unknown label is ignored.
         ("<meta charset=klingon><meta charset=big5>", Some("big5")),
         ("<meta charset=utf_8><meta charset=utf-32><meta charset=Shift_JIS>", Some("Shift_JIS")),

@@ -8,6 +8,7 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorKind, ErrorPolicy, from_utf8};
 
 use super::declaration::{self, Declared};
+use super::languages::Contexts;
 use super::settings::charset_outside;
 use super::wide::Wide;
 use crate::charset::NamedEncoding;
@@ -37,27 +38,26 @@ pub(crate) fn decide(path: &Path, start: &[u8], is_all: bool) -> Result<NamedEnc
         Err(_) => {}
     }
     let declared = Declared::of(declaration::kind_of(path), start);
-    if let Some(charset) = declared.as_ref().and_then(Declared::charset) {
-        return Ok(charset);
-    }
-    if let Some(charset) = charset_outside(path) {
-        return Ok(charset);
-    }
     let mut message = "the encoding is not known: name it with --from".to_owned();
-    for encoding in ranked(start, is_all) {
-        if let Some(line) = sample(encoding, start, is_all) {
-            message.push_str(&format!("\n{encoding}: {}", escape::text(&line)));
+    if let Some(declared) = declared {
+        match Contexts::of(start).reading(declared.charset()) {
+            Ok(charset) => return Ok(charset),
+            Err(doubt) => message = format!("{}: name the encoding with --from", declared.doubted(doubt)),
         }
+    } else if let Some(charset) = charset_outside(path) {
+        return Ok(charset);
+    }
+    for (encoding, line) in candidates(start, is_all) {
+        message.push_str(&format!("\n{encoding}: {}", escape::text(&line)));
     }
     Err(message)
 }
 
 /// Returns the encodings in which the start of an input is well-formed and has characters beyond ASCII, of those that
-/// `chardetng` proposes, the most plausible one first.
-pub(super) fn candidates(start: &[u8], is_all: bool) -> Vec<Encoding> {
-    let mut candidates = ranked(start, is_all);
-    candidates.retain(|&encoding| sample(encoding, start, is_all).is_some());
-    candidates
+/// `chardetng` proposes, the most plausible one first, with a line of the text.
+pub(super) fn candidates(start: &[u8], is_all: bool) -> Vec<(Encoding, String)> {
+    let with_line = |encoding| Some((encoding, sample(encoding, start, is_all)?));
+    ranked(start, is_all).into_iter().filter_map(with_line).collect()
 }
 
 /// Returns the guesses of `chardetng`: the one without a domain, and then the one for the most languages first.
@@ -72,6 +72,13 @@ fn ranked(start: &[u8], is_all: bool) -> Vec<Encoding> {
             Some((_, votes)) => *votes += 1,
             None => votes.push((encoding, if domain.is_none() { DOMAINS.len() } else { 1 })),
         }
+    }
+    // A single byte is no evidence, and windows-1252 is the most frequent one of these encodings.
+    if start.iter().filter(|byte| !byte.is_ascii()).count() == 1 {
+        votes
+            .iter_mut()
+            .filter(|(known, _)| *known == Encoding::Windows1252)
+            .for_each(|vote| vote.1 = usize::MAX);
     }
     votes.sort_by_key(|&(_, votes)| core::cmp::Reverse(votes));
     votes.into_iter().map(|(encoding, _)| encoding).collect()
@@ -113,8 +120,13 @@ mod tests {
             ("a.txt", b"plain", Some(utf_8)),
             ("a.txt", b"\xFF\xFEa\0", "utf-16".parse().ok()),
             ("a.txt", b"g\0r\0\xFC\0n\0 \0a\0", Some(Encoding::Utf16Le.into())),
-            ("a.xml", b"<?xml version='1.0' encoding='gbk'?>\xB0\xA1", Some(Encoding::Gbk.into())),
+            ("a.xml", b"<?xml version='1.0' encoding='gbk'?>\xD6\xD0\xCE\xC4", Some(Encoding::Gbk.into())),
             ("a.txt", b"gr\xFCn", None),
+            // Declarations that are read as ASCII, and are not in EBCDIC.
+            ("a.xml", b"<?xml version='1.0' encoding='IBM-1047'?><a>caf\xE9</a>", None),
+            ("a.py", b"# coding: cp037\n# caf\xE9\n", None),
+            // Declarations that the text contradicts.
+            ("a.py", b"# coding: koi8-r\n# \xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0\n", None),
             ("a.txt", &encoded(Encoding::Koi8R, "Съешь же ещё этих мягких"), None),
         ] {
             assert_eq!(decide(name, bytes), expected, "{}", bytes.escape_ascii());

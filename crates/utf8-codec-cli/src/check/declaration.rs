@@ -4,14 +4,19 @@
 //! start (`<?xml`, `@charset "`, `<!doctype html`, `<html`, `#!` with Python or Ruby) and by their extension
 //! ([`EXTENSIONS`]). XHTML has two kinds.
 
+mod remaining;
+
 use core::ops::Range;
 use std::path::Path;
 
+use utf8_codec::ErrorPolicy;
 use utf8_codec::declared::{DocumentKind, Search, Source, find};
-use utf8_codec::transcode::Encoding;
+use utf8_codec::transcode::{Encoding, Transcoder};
 
 use super::binary;
+use super::languages::{Doubt, windows_page};
 use crate::charset::NamedEncoding;
+pub(super) use remaining::{other_form, remaining};
 
 /// Extensions of files that declare their encoding in a way that their start does not show. Ruby has the comment of Python.
 const EXTENSIONS: [(&str, DocumentKind); 19] = [
@@ -44,6 +49,8 @@ pub(super) const PREFIX: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Declared {
     label: String,
+    /// The label of another declaration, which contradicts it.
+    other: Option<String>,
     /// The encoding with which the file can be decoded.
     charset: Option<NamedEncoding>,
     is_ascii: bool,
@@ -62,22 +69,25 @@ impl Declared {
         if start.starts_with(b"\xEF\xBB\xBF") {
             return None;
         }
-        let mut found = declarations(kind, start);
-        found.retain(|(kind, range)| charset_of(*kind, &start[range.clone()]) != Some(Encoding::Utf8.into()));
-        let (kind, range) = found.first().cloned()?;
-        let label = start[range].to_vec();
-        let charset = charset_of(kind, &label);
+        let found = declarations(kind, start);
+        let charset_in =
+            |(kind, range): &(DocumentKind, Range<usize>)| charset_of(*kind, &start[range.clone()]);
+        let first = found.iter().find(|declared| charset_in(declared) != Some(Encoding::Utf8.into()))?;
+        let label_of = |(_, range): &(DocumentKind, Range<usize>)| {
+            String::from_utf8_lossy(&start[range.clone()]).into_owned()
+        };
+        let charset = charset_in(first);
+        // XHTML may have two declarations that contradict each other.
+        let is_same = |other: &(DocumentKind, Range<usize>)| match (charset_in(other), charset) {
+            (Some(one), Some(other)) => agree(one, other),
+            (one, other) => one == other,
+        };
+        let other = found.iter().find(|other| !is_same(other)).map(label_of);
         let is_ascii = charset.is_some_and(NamedEncoding::is_ascii);
-        let charset = charset.filter(|charset| {
-            // The declaration was read as an extension of ASCII, and the file has bytes that are not ASCII.
-            let is_possible = charset.unit_len() == 1 && !charset.is_ascii();
-            // XHTML may have two declarations that contradict each other.
-            let is_same = |(kind, range): &(DocumentKind, Range<usize>)| {
-                charset_of(*kind, &start[range.clone()]).map(ansi) == Some(ansi(*charset))
-            };
-            is_possible && found.iter().all(is_same)
+        let charset = charset.filter(|&charset| {
+            other.is_none() && !charset.is_ascii() && reads_itself(kind, start, &found, charset)
         });
-        Some(Self { label: String::from_utf8_lossy(&label).into_owned(), charset, is_ascii })
+        Some(Self { label: label_of(first), other, charset, is_ascii })
     }
 
     pub(super) fn charset(&self) -> Option<NamedEncoding> {
@@ -97,22 +107,80 @@ impl Declared {
         &self.label
     }
 
+    /// Returns what the file declares, in words.
+    pub(super) fn in_full(&self) -> String {
+        match &self.other {
+            Some(other) => format!("it declares {} and {other}", self.label),
+            None => format!("it declares {}", self.label),
+        }
+    }
+
+    /// Returns why the declaration does not decide.
+    pub(super) fn doubted(&self, doubt: Doubt) -> String {
+        let reason = match doubt {
+            Doubt::Unknown if self.other.is_some() => return self.in_full(),
+            Doubt::Unknown => ", which cannot be its encoding or is not known",
+            Doubt::Letters => ", and does not look like it",
+            Doubt::Undefined => {
+                ", which does not define some of its bytes or has control characters for them"
+            }
+        };
+        self.in_full() + reason
+    }
+
+    /// Whether the declaration is the same in an encoding.
+    pub(super) fn is_ascii_in(&self, charset: NamedEncoding) -> bool {
+        decoded(charset, self.label.as_bytes()) == self.label
+    }
+
     /// Whether a user may name this encoding for a file with this declaration.
     pub(super) fn allows(&self, named: NamedEncoding) -> bool {
-        self.is_ascii || self.charset.is_some_and(|charset| ansi(charset) == ansi(named))
+        self.is_ascii || self.charset.is_some_and(|charset| agree(charset, named))
     }
 }
 
-/// Returns windows-1252 for ISO 8859-1: text in the former is often declared as the latter, which it extends.
-fn ansi(charset: NamedEncoding) -> NamedEncoding {
-    if charset == Encoding::Latin1.into() { Encoding::Windows1252.into() } else { charset }
+/// Decodes a text. What is ill-formed is replaced.
+fn decoded(charset: NamedEncoding, bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut transcoder =
+        Transcoder::new(charset.encoding(), Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
+    // With a replacement, every input has a text.
+    let _ = transcoder.feed_into(bytes, &mut text);
+    text
 }
 
-/// Returns the encoding that a declaration in ASCII means. UTF-16 in HTML and CSS means UTF-8 (HTML 13.2.3.2, CSS Syntax
-/// 3.2).
+/// Whether two names may mean the same encoding: text in a code page of Windows is often declared as the ISO 8859 encoding of
+/// its script.
+fn agree(one: NamedEncoding, other: NamedEncoding) -> bool {
+    let page = |charset: NamedEncoding| windows_page(charset.encoding()).map(NamedEncoding::from);
+    one == other || page(one) == Some(other) || page(other) == Some(one)
+}
+
+/// Whether the start of a file, decoded with the encoding that it declares, has the same declarations. They were read as ASCII,
+/// so the encoding has ASCII for their bytes.
+fn reads_itself(
+    kind: Option<DocumentKind>,
+    start: &[u8],
+    found: &[(DocumentKind, Range<usize>)],
+    charset: NamedEncoding,
+) -> bool {
+    let text = decoded(charset, start);
+    let decoded = declarations(kind, text.as_bytes());
+    let labels = |text: &[u8], found: &[(DocumentKind, Range<usize>)]| -> Vec<Vec<u8>> {
+        found.iter().map(|(_, range)| text[range.clone()].to_vec()).collect()
+    };
+    labels(text.as_bytes(), &decoded) == labels(start, found)
+}
+
+/// Returns the encoding that a declaration in ASCII means. UTF-16 in HTML and CSS means UTF-8, and `x-user-defined` in
+/// `<meta>` windows-1252 (HTML 13.2.3.2, CSS Syntax 3.2).
 fn charset_of(kind: DocumentKind, label: &[u8]) -> Option<NamedEncoding> {
-    let is_web = matches!(kind, DocumentKind::Html | DocumentKind::Css);
-    charset_named(kind, label).map(|it| if is_web && it.unit_len() > 1 { Encoding::Utf8.into() } else { it })
+    let charset = charset_named(kind, label)?;
+    Some(match kind {
+        DocumentKind::Html | DocumentKind::Css if charset.unit_len() > 1 => Encoding::Utf8.into(),
+        DocumentKind::Html if charset == Encoding::XUserDefined.into() => Encoding::Windows1252.into(),
+        _ => charset,
+    })
 }
 
 /// Returns the encoding for a label. HTML and CSS have the labels of the web, on which `latin1` is windows-1252. The other
@@ -223,69 +291,6 @@ fn metas(text: &[u8]) -> (Vec<Range<usize>>, usize) {
         }
     }
     (found, text.len())
-}
-
-/// Returns the line and the label of what looks like a declaration of the old encoding, after all declarations were
-/// rewritten: `charset=`, `encoding=` or `coding:` before a label of it, in the head of the text.
-pub(super) fn remaining(
-    kind: Option<DocumentKind>,
-    text: &[u8],
-    old: NamedEncoding,
-) -> Option<(usize, String)> {
-    let head = head_len(kind, text);
-    let lower = text[..text.len().min(PREFIX)].to_ascii_lowercase();
-    let count =
-        |at: usize, matches: fn(&u8) -> bool| lower[at..].iter().take_while(|byte| matches(byte)).count();
-    let mut places: Vec<usize> = ["charset", "coding"]
-        .iter()
-        .flat_map(|word| memchr::memmem::find_iter(&lower, word).map(|at| at + word.len()))
-        .collect();
-    places.sort_unstable();
-    for place in places {
-        let mut at = place + count(place, u8::is_ascii_whitespace);
-        match lower.get(at) {
-            Some(b'=' | b':') => at += 1,
-            _ if lower[..place].ends_with(b"@charset") => {}
-            _ => continue,
-        }
-        at += count(at, |byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'\\'));
-        let label = &lower[at..at + count(at, |byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))];
-        let is_old = [DocumentKind::Html, DocumentKind::Python].into_iter().any(|kind| {
-            charset_named(kind, label).is_some_and(|charset| match old.unit_len() {
-                1 => ansi(charset) == ansi(old),
-                len => charset.unit_len() == len,
-            })
-        });
-        let line = lower[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        let is_in_line = |word: &str| memchr::memmem::find(&lower[line..place], word.as_bytes()).is_some();
-        if is_old && (at < head || is_in_line("<meta") || is_in_line("vim:")) {
-            let number = memchr::memchr_iter(b'\n', &lower[..at]).count() + 1;
-            return Some((number, String::from_utf8_lossy(label).into_owned()));
-        }
-    }
-    None
-}
-
-/// Returns the length of the part of a text in which programs search declarations.
-fn head_len(kind: Option<DocumentKind>, text: &[u8]) -> usize {
-    /// The lines in which editors search comments with settings.
-    const LINES: usize = 5;
-
-    if kind == Some(DocumentKind::Html) || starts_like_html(text) {
-        return metas(text).1;
-    }
-    match kind {
-        _ if kind == Some(DocumentKind::Python) || is_script(text) => {
-            memchr::memchr_iter(b'\n', text).nth(LINES - 1).unwrap_or(text.len())
-        }
-        // Up to the entry after the header entry.
-        Some(DocumentKind::Gettext) => {
-            let header = memchr::memmem::find(text, b"\nmsgstr").unwrap_or(text.len());
-            memchr::memmem::find(&text[header..], b"\nmsgid").map_or(text.len(), |len| header + len)
-        }
-        // What HTML and CSS prescribe.
-        _ => DocumentKind::Html.max_prefix(),
-    }
 }
 
 /// Whether the text starts with a document type or an element of HTML, after white space, comments and an XML

@@ -160,6 +160,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
         Detection::NotUtf8 { .. } => decide::candidates(&start, is_all),
         _ => Vec::new(),
     };
+    let candidates = candidates.into_iter().map(|(encoding, _)| encoding).collect();
     let encoding = detector.detection().encoding().unwrap_or(Encoding::Utf8);
     let checks = Checks { kind, wants_counts: true, ..Checks::new(encoding.into()) };
     // After the end, a terminal would wait for more input.

@@ -4,10 +4,13 @@ use core::num::NonZeroUsize;
 
 use utf8_codec::ErrorKind;
 use utf8_codec::locate::{Columns, Location};
+use utf8_codec::transcode::Encoding;
 
 use super::declaration::Declared;
+use super::languages::Doubt;
 use super::rules::Rule;
-use super::words::{Doubt, Guess};
+use super::words::Guess;
+use crate::charset::NamedEncoding;
 
 /// An ill-formed sequence, or text that violates a rule.
 #[derive(Clone, Debug)]
@@ -77,8 +80,10 @@ pub(super) struct Summary {
     pub(super) guess: Option<Guess>,
     /// The encoding that the file declares, if it is not UTF-8.
     pub(super) declared: Option<Declared>,
-    /// Why its declaration does not decide, if it has one.
-    pub(super) doubt: Option<Doubt>,
+    /// The encoding of its text if it has a declaration, or why the declaration does not decide.
+    pub(super) reading: Option<Result<NamedEncoding, Doubt>>,
+    /// The encodings that it may have if it is ill-formed and none is probable, with a line of its text in each.
+    pub(super) candidates: Vec<(Encoding, String)>,
     /// Whether much of the file is UTF-8, although it declares another encoding.
     pub(super) is_mixed: bool,
     /// Whether the file should be UTF-8.
@@ -167,7 +172,7 @@ impl Summary {
             Some(Guess::Wide { .. } | Guess::Binary) if self.has(ILL_FORMED) && self.errors > 1 => {
                 Explained::All
             }
-            Some(Guess::Declared(_) | Guess::Cesu8 | Guess::Java) if self.number(ILL_FORMED) > 1 => {
+            Some(Guess::Declared(..) | Guess::Cesu8 | Guess::Java) if self.number(ILL_FORMED) > 1 => {
                 Explained::IllFormed
             }
             _ if self.is_foreign && self.number(ILL_FORMED) > 1 => Explained::IllFormed,

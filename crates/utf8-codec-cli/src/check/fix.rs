@@ -13,20 +13,22 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::ValueEnum;
+use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorPolicy};
 
 use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
 use super::kept::PATCH;
+use super::languages::Doubt;
 use super::mojibake::Survey;
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 use super::settings::Settings;
 use super::times::Times;
-use super::words::{Doubt, Guess};
+use super::words::Guess;
 use crate::charset::From;
-use crate::files::Opened;
+use crate::files::{Opened, read};
 use crate::fingerprint::Fingerprinted;
 use crate::identity::{Expected, check_unchanged};
 use crate::replacement::Replacement;
@@ -112,12 +114,23 @@ impl FixArgs {
         let skip_binary = !input.is_named;
         let mut checks = checks.surveyed(&mut opened.file)?;
         let mut summary = scan(&mut opened.file, &checks, skip_binary, &mut |_| {})?;
-        if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
+        if !matches!(summary.end, FileStatus::Checked) {
+            return Ok(summary);
+        }
+        let is_escaped = summary.errors == 0 && self.names_escapes() && has_escapes(&mut opened.file)?;
+        if summary.errors == 0 && !is_escaped {
+            // The user expects a change of this file.
+            if input.is_named
+                && matches!(self.from, Some(From::Charset(_)))
+                && checks.encoding == Encoding::Utf8.into()
+            {
+                summary.fixed = Fixed::Not("it is UTF-8 already".to_owned());
+            }
             return Ok(summary);
         }
         checks.kept = kept(checks.kept, &input.path, settings, &summary);
-        let mut checks = self.checks_of_text(&mut opened.file, &summary, checks)?;
-        let plan = self.plan_of(&mut opened.file, &summary, &checks)?;
+        let mut checks = self.checks_of_text(&mut opened.file, &summary, checks, is_escaped)?;
+        let plan = self.plan_of(&mut opened.file, &summary, &checks, is_escaped)?;
         let fixed = match plan {
             Ok(plan) if self.is_dry_run() => self.preview(&input.path, &opened, plan, show).map(|()| None),
             Ok(plan) => {
@@ -169,7 +182,7 @@ impl FixArgs {
             Ok(left) => summary.fixable = summary.errors.saturating_sub(left.errors),
             Err(Failed::Kept(_)) => summary.has_no_command = true,
             // The command is this fix.
-            Err(Failed::NoFix(_)) if matches!(summary.guess, Some(Guess::Declared(_))) => {
+            Err(Failed::NoFix(_)) if matches!(summary.guess, Some(Guess::Declared(..))) => {
                 summary.has_no_command = true;
             }
             Err(Failed::NoFix(_) | Failed::Io(_)) => {}
@@ -180,11 +193,11 @@ impl FixArgs {
     /// created.
     fn left(&self, input: &Input, summary: &Summary, checks: Checks) -> Result<Summary, Failed> {
         // Without a plan the file is not opened again.
-        self.plan(summary, &checks)?;
+        self.plan(summary, &checks, false)?;
         let mut file = input.open_regular()?.file;
         let checks = checks.surveyed(&mut file)?;
-        let checks = self.checks_of_text(&mut file, summary, checks)?;
-        let plan = self.plan_of(&mut file, summary, &checks)??;
+        let checks = self.checks_of_text(&mut file, summary, checks, false)?;
+        let plan = self.plan_of(&mut file, summary, &checks, false)??;
         let (mut new, mut writer) = io::pipe()?;
         let after = Checks { survey: checks.survey.after_fix(), ..checks.clone() };
         thread::scope(|scope| {
@@ -199,9 +212,15 @@ impl FixArgs {
     }
 
     /// Returns the settings with the survey of the text, which is evidence only after the text is decoded. Rewinds the file.
-    fn checks_of_text(&self, file: &mut File, summary: &Summary, mut checks: Checks) -> io::Result<Checks> {
+    fn checks_of_text(
+        &self,
+        file: &mut File,
+        summary: &Summary,
+        mut checks: Checks,
+        is_escaped: bool,
+    ) -> io::Result<Checks> {
         if checks.needs_survey()
-            && let Ok(plan) = self.plan(summary, &checks)
+            && let Ok(plan) = self.plan(summary, &checks, is_escaped)
             && plan.old_charset().is_some()
         {
             file.rewind()?;
@@ -222,8 +241,9 @@ impl FixArgs {
         file: &mut File,
         summary: &Summary,
         checks: &'c Checks,
+        is_escaped: bool,
     ) -> io::Result<Result<Plan<'c>, Failed>> {
-        let mut plan = self.plan(summary, checks);
+        let mut plan = self.plan(summary, checks, is_escaped);
         if checks.bom_by_content && (summary.has(Rule::Bom.name()) || checks.bom == BomPolicy::Require) {
             plan = plan.and_then(|plan| plan.with_bom_by_content(file));
         }
@@ -239,7 +259,8 @@ impl FixArgs {
     }
 
     /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
-    fn plan<'c>(&self, summary: &Summary, checks: &'c Checks) -> Result<Plan<'c>, Failed> {
+    /// `is_escaped` is whether it is ISO-2022-JP, whose bytes are those of ASCII.
+    fn plan<'c>(&self, summary: &Summary, checks: &'c Checks, is_escaped: bool) -> Result<Plan<'c>, Failed> {
         if let Some(reason) = &checks.kept {
             return Err(Failed::Kept(reason.clone()));
         }
@@ -249,7 +270,7 @@ impl FixArgs {
         if summary.guess == Some(Guess::Binary) {
             return Err(Failed::NoFix("it is binary".to_owned()));
         }
-        let is_ill_formed = summary.has(ILL_FORMED);
+        let is_ill_formed = summary.has(ILL_FORMED) || is_escaped;
         let has_fix = |rule: &Rule| rule.has_fix() && summary.has(rule.name());
         if !is_ill_formed && !Rule::value_variants().iter().any(has_fix) {
             return Err(Failed::NoFix("none of the violated rules has a fix".to_owned()));
@@ -288,23 +309,23 @@ impl FixArgs {
         };
         if let Some(declared) = &summary.declared {
             let label = declared.label();
-            return match (named, declared.charset()) {
-                (Some(named), _) if !declared.allows(named) => {
-                    Err(format!("it declares {label}, and --from is {named}"))
+            // Evidence against a declaration allows another encoding.
+            let is_doubted = matches!(summary.reading, Some(Err(Doubt::Letters | Doubt::Undefined)));
+            return match (named, &summary.reading) {
+                (Some(named), _)
+                    if !(declared.allows(named) || is_doubted && declared.is_ascii_in(named)) =>
+                {
+                    Err(format!("{}, and --from is {named}", declared.in_full()))
                 }
                 // UTF-8 sequences are kept if the user named the encoding.
                 (Some(named), _) if summary.is_mixed => Ok(source_of(named)),
                 (Some(named), _) => Ok(FixSource::Other(named)),
-                (None, Some(_)) if summary.is_mixed => {
-                    Err(format!("it declares {label}, and part of it is UTF-8"))
+                (None, Some(Err(Doubt::Unknown)) | None) => Err(declared.doubted(Doubt::Unknown)),
+                (None, _) if summary.is_mixed => Err(format!("it declares {label}, and part of it is UTF-8")),
+                (None, Some(Err(doubt))) => {
+                    Err(format!("{}: name the encoding with --from", declared.doubted(*doubt)))
                 }
-                (None, Some(_)) if summary.doubt == Some(Doubt::Letters) => Err(format!(
-                    "it declares {label}, and does not look like it: name the encoding with --from"
-                )),
-                (None, Some(charset)) => Ok(FixSource::Other(charset)),
-                (None, None) => {
-                    Err(format!("it declares {label}, which cannot be its encoding or is not known"))
-                }
+                (None, Some(Ok(charset))) => Ok(FixSource::Other(*charset)),
             };
         }
         let guess = summary.guess.as_ref();
@@ -332,6 +353,11 @@ impl FixArgs {
             (None, None) if is_auto => Err("the encoding is not known".to_owned()),
             (None, None) => Err("the encoding is not known, and --from is missing".to_owned()),
         }
+    }
+
+    /// Whether the user named ISO-2022-JP.
+    fn names_escapes(&self) -> bool {
+        self.from == Some(From::Charset(Encoding::Iso2022Jp.into()))
     }
 
     /// Shows the diff of a fix.
@@ -388,6 +414,21 @@ impl FixArgs {
         replacement.commit_content(content.fingerprint(), self.backup.as_deref())?;
         Ok((left, replacement))
     }
+}
+
+/// Whether a file is ISO-2022-JP by its escape sequences.
+fn has_escapes(file: &mut File) -> io::Result<bool> {
+    let mut detector = Detector::new();
+    let mut buffer = vec![0; 64 * 1024];
+    file.rewind()?;
+    loop {
+        match read(file, &mut buffer)? {
+            0 => break,
+            len => detector.push(&buffer[..len]),
+        };
+    }
+    file.rewind()?;
+    Ok(matches!(detector.finish(), Detection::Iso2022 { label: "ISO-2022-JP" }))
 }
 
 /// The result if a fix would not change the file.

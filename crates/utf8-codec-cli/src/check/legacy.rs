@@ -77,48 +77,6 @@ const WORDS: &[(char, &str)] = &[
     ('’', "dhelesevidilimivlalelilontonostsuiuluruuuvuàys"),
 ];
 
-/// Sequences that are possible in text that declares windows-1252 or ISO 8859-1, but are no evidence without a declaration:
-/// the others that occur at least 30 times in a million words, and at least a third as often as in the other pairs of
-/// language and encoding.
-const POSSIBLE: &[(char, &str)] = &[
-    (
-        'à',
-        "-f-l-m-r-ubsc-clcmcsdrfbi-iliritlsmgmnmqmrmsmtnlnmnrptr-rbrcrdrfrgrlrmrnrprrrsrtspt-tl\
-      tntrtstturvry-",
-    ),
-    ('á', "-f-g-r-ubsclcrfbisitivj-l-lumqp-r-rnrssbt-tdtgtvulvv"),
-    ('â', "-nbtcmhtlcptrctnét"),
-    ('å', "---nbne-erfgfngsgvhbirjfjlkdklkpktldmgndnvpbpfpgplpmppptr-rbrlrsshskspsrsssvtltsvdve"),
-    ('æ', "-d-l-n-rbkblgngsgthlkbkdkllbmgmlmsngnpnspdpiprr-rcrergrmrrrssntgvpvs"),
-    ('ç', "-aaaaoaòaúcõeaeoeueõiaiononunàoaoooõpapõr-rarurãéu"),
-    ('è', "-mb-blcdclcrdcdmdrf-hmhqhrhshtitivlblclflllrmdmxn-ntplpnrcrdrmrnrtrvsdtgtsttvlvnvr"),
-    ('ê', "btc-cndmlmlsmlmsnsntrssnv-vmvnvqvt"),
-    ('ë', "aleeeierirol"),
-    ('ì', "l-r-s-"),
-    (
-        'í',
-        "arazbbcdcocrcvdcdgdodse-eaebecedfohslaldlnlvm-mdmonfnsodpaprrcrergrnrsrtsasntotpttumun\
-      uruzvevnvovsxlüs",
-    ),
-    ('î', "ac"),
-    ('ï', "alamanebedetucudusut"),
-    ('ñ', "aaaeeaiaiooaoouaue"),
-    ('ò', "-p-rb-c-cpd-dlerfri-lmlnlsmnn-nnp-psrqrsrxs-slt-tgtltnu-v-"),
-    ('ô', "hplmr-tmzn"),
-    (
-        'ø',
-        "-jbdbjblbndgdvfjhgirisjdjkjljsjtjvkdkgkkkllflgljlklymlmnnjnkpkrergrjrkrsrtseslspsvtftj\
-      tmtnvmvs",
-    ),
-    ('ù', "i-"),
-    ('ú', "bsennancnnnvrsspsst-tazcçc"),
-    ('œ', "-isu"),
-    ('’', "asatdsdvedenergshihskslslumnmsmènsrssètatltuuaueuoylyryvzn"),
-];
-
-/// Letters that windows-1250, -1252, -1254 and -1257 have in the same place, so that a wrong declaration changes nothing.
-const SHARED: &str = "éäöüóß";
-
 /// Letters of which only the sequences of [`WORDS`] are plausible. They are frequent letters of other alphabets: in
 /// windows-1250 `\u{151}`, `\u{171}` and `\u{103}`, in windows-1254 `\u{11F}`, `\u{131}` and `\u{15F}`.
 const FOREIGN: &str = "ãõûðýþ";
@@ -129,8 +87,8 @@ const FOREIGN_WEIGHT: u64 = 4;
 /// The longest run of bytes above 7F that may be part of a word.
 const MAX_RUN: usize = 3;
 
-/// The bytes of windows-1252 for the sequences of [`WORDS`] and of [`POSSIBLE`].
-static SEQUENCES: LazyLock<[HashSet<[u8; 3]>; 2]> = LazyLock::new(|| [WORDS, POSSIBLE].map(sequences));
+/// The bytes of windows-1252 for the sequences of [`WORDS`].
+static SEQUENCES: LazyLock<HashSet<[u8; 3]>> = LazyLock::new(|| sequences(WORDS));
 
 fn sequences(table: &[(char, &str)]) -> HashSet<[u8; 3]> {
     let mut sequences = HashSet::new();
@@ -159,10 +117,6 @@ pub(super) struct Western {
     plausible: u64,
     /// Those that are not, with weights.
     implausible: u64,
-    /// The implausible letters that nothing speaks against if the text declares its encoding.
-    possible: u64,
-    /// The other implausible apostrophes inside words. In Mac Roman they are the letter `\u{ED}`.
-    apostrophes: u64,
     /// Quotation marks before and after words.
     opening: u64,
     closing: u64,
@@ -186,15 +140,12 @@ impl Western {
         {
             return;
         }
-        let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
-        let is_beside_letters = is_letter(bytes[..run.start].last()) || is_letter(bytes[run.end..].first());
         for at in run {
-            self.byte(bytes, at, is_beside_letters);
+            self.byte(bytes, at);
         }
     }
 
-    /// `is_beside_letters` is whether the run has a letter of ASCII beside it.
-    fn byte(&mut self, bytes: &[u8], at: usize, is_beside_letters: bool) {
+    fn byte(&mut self, bytes: &[u8], at: usize) {
         let around = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
         let (before, byte, after) = (around(at.checked_sub(1)), bytes[at], around(at.checked_add(1)));
         let is_boundary = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
@@ -207,23 +158,15 @@ impl Western {
                 true => is_letter(before) && !is_upper(before),
                 false => is_upper(before) && (is_upper(before_that) || is_upper(after)) && is_letter(byte),
             };
-            let [words, possible] = &*SEQUENCES;
-            if words.contains(&sequence) && !is_odd {
+            if SEQUENCES.contains(&sequence) && !is_odd {
                 // The words were compared in lower case. In the encodings of DOS, capitals are other bytes.
                 if is_upper(byte) && (is_upper(before) || is_upper(after)) {
                     return;
                 }
                 self.plausible += 1;
             } else {
-                let is_in = |letters: &str| letters.contains(char::from(lower(byte)));
-                let is_word = sequence[0] == b'-' && sequence[2] == b'-' && is_word(lower(byte));
-                let is_usual = possible.contains(&sequence) || is_in(SHARED) && is_beside_letters;
-                let is_inside = before.is_ascii_alphabetic() && after.is_ascii_alphabetic();
-                match is_word || is_usual && !is_odd {
-                    true => self.possible += 1,
-                    false => self.apostrophes += u64::from(byte == 0x92 && is_inside),
-                }
-                self.implausible += if is_in(FOREIGN) { FOREIGN_WEIGHT } else { 1 };
+                let is_foreign = FOREIGN.contains(char::from(lower(byte)));
+                self.implausible += if is_foreign { FOREIGN_WEIGHT } else { 1 };
             }
             return;
         }
@@ -253,8 +196,6 @@ impl Western {
     pub(super) fn join(&mut self, next: &Self) {
         self.plausible += next.plausible;
         self.implausible += next.implausible;
-        self.possible += next.possible;
-        self.apostrophes += next.apostrophes;
         self.opening += next.opening;
         self.closing += next.closing;
     }
@@ -270,25 +211,11 @@ impl Western {
         let implausible = self.implausible + (self.opening + self.closing - 2 * quotes);
         plausible > 0 && implausible <= allowed(plausible)
     }
-
-    /// Whether nothing contradicts a declaration of windows-1252 or ISO 8859-1: text without evidence is possible, and as
-    /// many unusual words as in probable text.
-    pub(super) fn is_possible(&self) -> bool {
-        let plausible = self.plausible + self.opening.min(self.closing);
-        let apostrophes = if self.plausible > 0 { self.apostrophes } else { 0 };
-        self.implausible - self.possible - apostrophes <= allowed(plausible)
-    }
 }
 
 /// Returns the number of implausible letters that probable text may have.
 fn allowed(plausible: u64) -> u64 {
     if plausible < 20 { plausible / 2 } else { plausible }
-}
-
-/// Whether the letter is a word in a language of Western Europe: French `\u{E0}`, Italian `\u{E8}`, Portuguese `\u{E9}`,
-/// Spanish `\u{F3}`, Swedish `\u{E5}` and `\u{F6}`, Danish `\u{F8}`, and others.
-fn is_word(byte: u8) -> bool {
-    matches!(byte, 0xE0 | 0xE1 | 0xE4..=0xE6 | 0xE8 | 0xE9 | 0xED | 0xF2 | 0xF3 | 0xF6 | 0xF8)
 }
 
 fn is_letter(byte: u8) -> bool {

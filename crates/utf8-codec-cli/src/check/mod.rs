@@ -14,6 +14,7 @@ mod gitattributes;
 mod invisible;
 mod iso2022;
 mod kept;
+mod languages;
 mod legacy;
 mod mojibake;
 mod order;

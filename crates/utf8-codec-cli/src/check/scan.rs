@@ -238,6 +238,7 @@ impl Scan<'_> {
             return Ok(());
         }
         let mut decoder = self.decoder();
+        self.check_wide();
         loop {
             let limit = if is_at_end { self.filled } else { self.end_of_lines() };
             let stop = self.part.end.map_or(self.filled, |end| (end - self.base) as usize);

@@ -58,13 +58,17 @@ impl Scanned {
         let last_line = end.columns.characters;
         summary.longest_line = summary.longest_line.max(first_line.unwrap_or(0)).max(last_line);
         if is_utf_8 {
-            let guess = evidence.guess();
             let is_ill_formed = summary.has(ILL_FORMED);
+            let declared = evidence.declared.as_ref().filter(|_| is_ill_formed);
+            summary.reading = declared.map(|declared| evidence.reading(declared));
+            let guess = evidence.guess(summary.reading);
             summary.guess = guess.filter(|guess| is_ill_formed || *guess == Guess::Binary);
             summary.is_utf_8 = true;
             summary.is_foreign = evidence.is_foreign();
             summary.is_mixed = evidence.contradicts_declaration();
-            summary.doubt = evidence.declared.as_ref().and_then(|declared| evidence.doubt(declared));
+            if is_ill_formed && summary.guess.is_none() {
+                summary.candidates = evidence.candidates();
+            }
             summary.declared = evidence.declared;
         }
         summary

@@ -2,12 +2,14 @@
 
 use core::fmt::Display;
 
-use utf8_codec::ErrorKind;
 use utf8_codec::declared::DocumentKind;
-use utf8_codec::transcode::Encoding;
+use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec::{ErrorKind, Utf8Error};
 
 use super::binary::{self, Controls};
+use super::decide;
 use super::declaration::Declared;
+use super::languages::{Contexts, Doubt};
 use super::legacy::Western;
 use super::utf8_evidence::{Utf8Evidence, count};
 use super::wide::{Trial, Wide};
@@ -114,18 +116,6 @@ pub(super) fn describe_in(
     }
 }
 
-/// Why a declaration does not decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// The encoding is not known, or cannot have a declaration that is read as ASCII.
-    Unknown,
-    /// Its letters are not those of words in the encoding.
-    Letters,
-    /// It has control characters 80 to 9F, which no text in ISO 8859-1 has (ISO/IEC 8859-1 section 6.2 leaves them
-    /// undefined).
-    Controls,
-}
-
 /// The encoding in which CESU-8 is decoded. It joins the halves of a pair, too, and has sequences of four bytes: programs that
 /// know no better append them to the same file.
 const CESU_8: Encoding = Encoding::Wtf8;
@@ -140,7 +130,8 @@ pub(super) enum Guess {
         is_broken: bool,
         has_ascii: bool,
     },
-    Declared(Declared),
+    /// What the file declares, and the encoding with which it is decoded.
+    Declared(Declared, NamedEncoding),
     Cesu8,
     Java,
     Cut,
@@ -158,7 +149,10 @@ impl Guess {
                 let ascii = if *has_ascii { ", with text in ASCII" } else { "" };
                 format!("{} {with} a BOM{broken}{ascii}", encoding.name().to_uppercase())
             }
-            Self::Declared(declared) => declared.in_words(),
+            Self::Declared(declared, charset) if declared.charset() != Some(*charset) => {
+                format!("{charset}, which extends {} that it declares", declared.label())
+            }
+            Self::Declared(declared, _) => declared.in_words(),
             Self::Cesu8 => "CESU-8: UTF-16 pairs, each half encoded separately".to_owned(),
             Self::Java => "Java's modified UTF-8: C0 80 is its NUL".to_owned(),
             Self::Cut => "UTF-8 that was cut in the middle of a character".to_owned(),
@@ -177,7 +171,7 @@ impl Guess {
                 if is_16 { "utf-16" } else { "utf-32" }.parse().ok()
             }
             Self::Wide { wide, .. } => auto.then(|| wide.encoding.into()),
-            Self::Declared(declared) => declared.charset(),
+            Self::Declared(_, charset) => Some(*charset),
             Self::Cesu8 => Some(CESU_8.into()),
             // `C0 80` becomes a NUL, and the file would be binary.
             Self::Java | Self::Binary | Self::Cut | Self::Windows1252 | Self::Latin1 => None,
@@ -209,10 +203,7 @@ impl Guess {
                 convert(&format!("--from {name}{replace}"))
             }
             // The declaration is rewritten as well.
-            Self::Declared(declared) => {
-                let file = file.filter(|_| declared.charset().is_some())?;
-                Some(format!("check --fix {file}"))
-            }
+            Self::Declared(..) => Some(format!("check --fix {}", file?)),
             Self::Cesu8 => convert(&format!("--from {CESU_8}")),
             Self::Java => convert("--from modified-utf-8 --switch lenient-java"),
             Self::Windows1252 => convert("--on-error windows-1252"),
@@ -248,7 +239,51 @@ pub(super) struct WordEvidence {
     /// are letters or signs in windows-1252.
     windows: u64,
     western: Western,
+    contexts: Contexts,
+    sample: Sample,
     controls: Controls,
+}
+
+/// The first lines with errors, for candidates.
+#[derive(Clone, Debug, Default)]
+struct Sample(Vec<u8>);
+
+impl Sample {
+    const LIMIT: usize = 1024;
+    /// The length of the part of a line before and after its first error. The scanner has so many bytes of every line.
+    const AROUND: usize = 200;
+
+    /// Adds the line around an error.
+    fn error(&mut self, bytes: &[u8], position: usize) {
+        if self.0.len() >= Self::LIMIT {
+            return;
+        }
+        // A character of several bytes in a long line is not cut.
+        let is_border = |byte: &u8| *byte < 0x40;
+        let window = &bytes[position.saturating_sub(Self::AROUND)..position];
+        let start = match memchr::memrchr(b'\n', window) {
+            Some(end) => position - window.len() + end + 1,
+            None if window.len() == position => 0,
+            None => position - window.len() + window.iter().position(is_border).unwrap_or(window.len()),
+        };
+        let window = &bytes[position..bytes.len().min(position + Self::AROUND)];
+        let end = match memchr::memchr(b'\n', window) {
+            Some(end) => end,
+            None if position + window.len() == bytes.len() => window.len(),
+            None => window.iter().rposition(is_border).unwrap_or(window.len()),
+        };
+        let line = &bytes[start..position + end];
+        if !self.0.strip_suffix(b"\n").is_some_and(|lines| lines.ends_with(line)) {
+            self.0.extend_from_slice(line);
+            self.0.push(b'\n');
+        }
+    }
+
+    fn join(&mut self, next: &Self) {
+        if self.0.len() < Self::LIMIT {
+            self.0.extend_from_slice(&next.0);
+        }
+    }
 }
 
 impl WordEvidence {
@@ -258,6 +293,15 @@ impl WordEvidence {
         self.trial = self.wide.map(|wide| Box::new(Trial::new(wide.encoding)));
         self.starts_binary = self.wide.is_none() && binary::is_binary(bytes);
         self.declared = if self.wide.is_none() { Declared::of(kind, bytes) } else { None };
+    }
+
+    /// Returns the encoding if the start of the file is UTF-16 without a BOM and well-formed UTF-8, because its text is ASCII.
+    pub(super) fn wide_ascii(&self, start: &[u8]) -> Option<Encoding> {
+        let Wide { encoding, .. } = self.wide.filter(|wide| !wide.has_bom && start.is_ascii())?;
+        let mut text = String::new();
+        Transcoder::new(encoding, Encoding::Utf8).feed_into(start, &mut text).ok()?;
+        let is_text = |character: char| !character.is_control() || "\t\n\r\u{C}".contains(character);
+        text.chars().all(is_text).then_some(encoding)
     }
 
     /// Returns the evidence of a part that is not the first one.
@@ -300,6 +344,8 @@ impl WordEvidence {
         self.is_cut |= next.is_cut;
         self.windows += next.windows;
         self.western.join(&next.western);
+        self.contexts.join(&next.contexts);
+        self.sample.join(&next.sample);
         self.controls.join(&next.controls);
     }
 
@@ -310,12 +356,12 @@ impl WordEvidence {
     }
 
     /// Records an error at a position of `bytes`, with some bytes around it.
-    pub(super) fn error(&mut self, kind: ErrorKind, bytes: &[u8], position: usize) {
+    pub(super) fn error(&mut self, error: Utf8Error, bytes: &[u8], position: usize) {
         self.errors += 1;
         self.utf8.error();
         let rest = &bytes[position..bytes.len().min(position + 8)];
         self.controls.look_at(rest);
-        match (kind, rest) {
+        match (error.kind, rest) {
             (ErrorKind::Surrogate, [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..]) => self.pairs += 1,
             (ErrorKind::Overlong, [0xC0, 0x80, ..]) => self.java_nuls += 1,
             (ErrorKind::Truncated, _) => self.is_cut = true,
@@ -323,20 +369,18 @@ impl WordEvidence {
             _ => {}
         }
         self.western.error(bytes, position);
+        self.contexts.error(bytes, position, error.len.into());
+        self.sample.error(bytes, position);
     }
 
-    /// Returns why the text is probably not in the encoding that the file declares. The declaration of a file that was
-    /// edited with another encoding is often that of its template.
-    pub(super) fn doubt(&self, declared: &Declared) -> Option<Doubt> {
-        let Some(charset) = declared.charset() else { return Some(Doubt::Unknown) };
-        let is_latin1 = charset == Encoding::Latin1.into();
-        if !is_latin1 && charset != Encoding::Windows1252.into() {
-            return None;
-        }
-        if !self.western.is_possible() {
-            return Some(Doubt::Letters);
-        }
-        (is_latin1 && self.windows > 0).then_some(Doubt::Controls)
+    /// Returns the encoding of the text of a file with this declaration, or why it is probably another one.
+    pub(super) fn reading(&self, declared: &Declared) -> Result<NamedEncoding, Doubt> {
+        self.contexts.reading(declared.charset())
+    }
+
+    /// Returns the encodings that the text may have if it is not known, the most plausible one first, with a line of it.
+    pub(super) fn candidates(&self) -> Vec<(Encoding, String)> {
+        decide::candidates(&self.sample.0, true)
     }
 
     /// Whether the file declares another encoding, and some or most of it is UTF-8.
@@ -351,7 +395,8 @@ impl WordEvidence {
         self.errors >= 2 * self.characters
     }
 
-    pub(super) fn guess(&self) -> Option<Guess> {
+    /// `reading` is that of its declaration.
+    pub(super) fn guess(&self, reading: Option<Result<NamedEncoding, Doubt>>) -> Option<Guess> {
         let is_readable = self.trial.as_ref().is_none_or(|trial| trial.is_text());
         if let Some(wide) = self.wide.filter(|_| is_readable) {
             let is_broken = self.trial.as_ref().is_some_and(|trial| !trial.is_well_formed());
@@ -364,8 +409,8 @@ impl WordEvidence {
         if let Some(declared) = &self.declared
             && self.errors > 0
         {
-            let is_probable = !self.contradicts_declaration() && self.doubt(declared).is_none();
-            return is_probable.then(|| Guess::Declared(declared.clone()));
+            let charset = reading.and_then(Result::ok).filter(|_| !self.contradicts_declaration());
+            return charset.map(|charset| Guess::Declared(declared.clone(), charset));
         }
         // A surrogate pair causes six errors, because each byte of ED A0 80 ED B0 80 is ill-formed. C0 80 causes two.
         match self.errors {
@@ -374,7 +419,7 @@ impl WordEvidence {
             errors if errors == 6 * self.pairs + 2 * self.java_nuls => {
                 Some(if self.java_nuls > 0 { Guess::Java } else { Guess::Cesu8 })
             }
-            _ if !self.western.is_probable() => None,
+            _ if !self.western.is_probable() && !self.contexts.is_western() => None,
             _ if self.windows > 0 => Some(Guess::Windows1252),
             _ => Some(Guess::Latin1),
         }

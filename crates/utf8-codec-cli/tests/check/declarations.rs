@@ -54,8 +54,12 @@ fn a_declaration_does_not_outweigh_the_letters() {
             ),
         ] {
             let content = [start.as_bytes(), text, b"\n"].concat();
-            let reason =
-                format!("it declares {label}, and does not look like it: name the encoding with --from");
+            let is_latin1 = matches!(label, "latin-1" | "ISO-8859-1") && text.contains(&0x9C);
+            let reason = match is_latin1 {
+                true => ", which does not define some of its bytes or has control characters for them",
+                false => ", and does not look like it",
+            };
+            let reason = format!("it declares {label}{reason}: name the encoding with --from");
             is_refused(name, &content, &[], &reason);
             is_refused(name, &content, &["--from", "auto"], &reason);
             let directory = Directory::new();
@@ -88,8 +92,9 @@ fn a_few_words_do_not_contradict_a_declaration() {
     }
 }
 
+/// Bytes that ISO 8859 does not have, and that the windows code page of the script has.
 #[test]
-fn declared_iso_8859_1_has_no_control_characters() {
+fn declared_iso_8859_with_bytes_of_windows_is_windows() {
     for (name, content) in [
         ("a.xml", &b"<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><a>\x93caf\xE9\x94</a>"[..]),
         ("a.py", b"# coding: latin-1\nx = \"it\x92s caf\xE9\"\n"),
@@ -100,9 +105,30 @@ fn declared_iso_8859_1_has_no_control_characters() {
             b"msgid \"\"\nmsgstr \"\"\n\"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n\nmsgid \"a\"\nmsgstr \"l\x92\xE9t\xE9\"\n",
         ),
     ] {
-        is_refused(name, content, &[], "name the encoding with --from");
-        let text = fixed(name, content, &["--from", "windows-1252"]);
+        let text = fixed(name, content, &[]);
+        assert_eq!(text, fixed(name, content, &["--from", "windows-1252"]));
         assert!(!text.contains(|c: char| ('\u{80}'..'\u{A0}').contains(&c)), "{text}");
+    }
+    for (label, page, text) in [
+        ("iso-8859-2", "windows-1250", "Příliš žluťoučký kůň úpěl „ďábelské“ ódy"),
+        ("iso-8859-5", "windows-1251", "Съешь же ещё этих мягких «французских» булок — да выпей чаю"),
+        ("iso-8859-7", "windows-1253", "Μπορώ να φάω σπασμένα γυαλιά – χωρίς να πάθω τίποτα"),
+        ("iso-8859-13", "windows-1257", "Įveskite – išsaugoti šį puslapį, rodyti „neprisijungusiems“"),
+        ("iso-8859-15", "windows-1252", "l’année dernière, où êtes-vous"),
+    ] {
+        let text = format!("# coding: {label}\n# {text}\n");
+        let bytes = run(&mut program(&["convert", "--to", page]), text.as_bytes()).stdout;
+        assert_eq!(fixed("a.py", &bytes, &[]), text.replace(label, "utf-8"), "{label}");
+    }
+    // No windows code page has these letters, or defines this byte.
+    for (label, text) in [
+        ("iso-8859-2", &b"\xCF\xF0\xE8\xE2\xE5\xF2 \x97 \xEC\xE8\xF0"[..]),
+        ("iso-8859-15", b"caf\xE9 \x81"),
+        ("iso-8859-10", b"caf\xE9 \x93noir\x94"),
+        ("windows-1251", b"\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0 \x98"),
+    ] {
+        let content = [format!("# coding: {label}\n# ").as_bytes(), text, b"\n"].concat();
+        is_refused("a.py", &content, &[], "which does not define some of its bytes");
     }
     let text = fixed("a.html", b"<html><meta charset=iso-8859-1><body>\x93caf\xE9\x94", &[]);
     assert_eq!(text, "<html><meta charset=utf-8><body>\u{201C}caf\u{E9}\u{201D}");
@@ -145,6 +171,20 @@ fn every_declaration_is_rewritten_or_the_file_is_not() {
     ] {
         is_refused(name, content, &["--from", "latin1"], &format!("line {line} would still declare "));
     }
+    for (name, content, line) in [
+        ("a.tex", &b"\\documentclass{article}\n\\usepackage[latin1]{inputenc}\ncaf\xE9\n"[..], 2),
+        ("a.rtf", b"{\\rtf1\\ansi\\ansicpg1252 caf\xE9}\n", 1),
+        ("a.vcf", b"BEGIN:VCARD\nFN;CHARSET=ISO-8859-1:Andr\xE9\nEND:VCARD\n", 2),
+        ("a.vim", b"\" caf\xE9\nscriptencoding latin1\n", 2),
+        ("a.pod", b"=pod\n\n=encoding latin1\n\ncaf\xE9\n", 3),
+        ("a.sql", b"SET NAMES latin1;\nINSERT INTO a VALUES ('caf\xE9');\n", 1),
+        ("fr.aff", b"SET ISO8859-1\nTRY \xE9esian\n", 1),
+    ] {
+        is_refused(name, content, &["--from", "latin1"], &format!("line {line} would still declare "));
+    }
+    // Far from the start.
+    let cards = [&b"BEGIN:VCARD\nEND:VCARD\n".repeat(50_000)[..], b"N;CHARSET=latin1:Andr\xE9\n"].concat();
+    is_refused("a.vcf", &cards, &["--from", "latin1"], "line 100001 would still declare latin1");
     // Not in the head.
     let code = b"# coding: latin-1\n\n\n\n\n\nopen(x, encoding='latin-1').write('caf\xE9')\n";
     assert!(fixed("a.py", code, &[]).ends_with("encoding='latin-1').write('caf\u{E9}')\n"));
@@ -172,14 +212,72 @@ fn a_declared_legacy_encoding_is_converted() {
     for (name, content, expected) in [
         (
             "a.xml",
-            &b"<?xml version='1.0' encoding='koi8-r'?><a>\xC1\xC2</a>"[..],
-            "<?xml version='1.0' encoding='utf-8'?><a>\u{430}\u{431}</a>",
+            &b"<?xml version='1.0' encoding='koi8-r'?><a>\xF0\xD2\xC9\xD7\xC5\xD4 \xCD\xC9\xD2</a>"[..],
+            "<?xml version='1.0' encoding='utf-8'?><a>\u{41F}\u{440}\u{438}\u{432}\u{435}\u{442} \u{43C}\u{438}\u{440}</a>",
         ),
         ("a.py", b"# coding: gbk\n# \xD6\xD0\xCE\xC4\n", "# coding: utf-8\n# \u{4E2D}\u{6587}\n"),
     ] {
         assert_eq!(fixed(name, content, &[]), expected);
     }
     assert_eq!(fixed("a.txt", b"\xC7\xD1\n", &["--from", "euc-kr"]), "\u{D55C}\n");
+}
+
+#[test]
+fn encodings_of_one_script_are_told_apart() {
+    let cyrillic = "Съешь же ещё этих мягких французских булок, да выпей чаю";
+    let polish = "Zażółć gęślą jaźń, a potem łatwo i prędko wróć";
+    for (text, encodings) in [
+        (cyrillic, &["windows-1251", "koi8-r", "iso-8859-5", "ibm866", "x-mac-cyrillic"][..]),
+        (polish, &["windows-1250", "iso-8859-2"]),
+        ("Įveskite, išsaugoti šį puslapį, rodyti neprisijungusiems", &["windows-1257", "iso-8859-4"]),
+        ("Μπορώ να φάω σπασμένα γυαλιά, Άλλα, Ύστερα", &["windows-1253", "iso-8859-7"]),
+        ("這個檔案的內容沒有變更，請檢查後再試一次", &["big5", "gbk"]),
+        ("이 파일의 내용은 변경되지 않았습니다", &["euc-kr"]),
+    ] {
+        for &encoding in encodings {
+            for label in encodings.iter().chain([&"windows-1252"]) {
+                let text = format!("<?xml version='1.0' encoding='{label}'?>\n<a>{text}</a>\n");
+                let bytes = run(&mut program(&["convert", "--to", encoding]), text.as_bytes()).stdout;
+                let is_same = label == &encoding || (*label, encoding) == ("iso-8859-2", "windows-1250");
+                match is_same {
+                    true => {
+                        assert_eq!(fixed("a.xml", &bytes, &[]), text.replace(label, "utf-8"), "{encoding}")
+                    }
+                    false => is_refused("a.xml", &bytes, &[], "name the encoding with --from"),
+                }
+                if *label == "windows-1252" {
+                    // The user has looked at it.
+                    assert_eq!(fixed("a.xml", &bytes, &["--from", encoding]), text.replace(label, "utf-8"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn contradicting_and_impossible_declarations_decide_nothing() {
+    for (name, content, args, reason) in [
+        (
+            "a.html",
+            &b"<html><meta charset=utf-8><meta charset=windows-1251><p>\xCF\xF0\xE8\xE2\xE5\xF2"[..],
+            &[][..],
+            "it declares windows-1251 and utf-8",
+        ),
+        (
+            "a.xhtml",
+            b"<?xml version='1.0' encoding='UTF-8'?><html><meta charset='windows-1251'/>\xCF\xF0\xE8\xE2\xE5\xF2</html>",
+            &["--from", "windows-1251"],
+            "it declares windows-1251 and UTF-8, and --from is windows-1251",
+        ),
+        ("a.xml", b"<?xml version=\"1.0\" encoding=\"IBM-1047\"?><a>caf\xE9</a>", &[], "it declares IBM-1047, which cannot be"),
+        ("a.xml", b"<?xml version=\"1.0\" encoding=\"ebcdic-cp-us\"?><a>caf\xE9</a>", &[], "it declares ebcdic-cp-us, which cannot be"),
+        ("a.py", b"# coding: cp037\n# caf\xE9\n", &["--from", "auto"], "it declares cp037, which cannot be"),
+        ("a.py", b"# coding: latin-1\n# \xCF\xF0\xE8\xE2\xE5\xF2\n", &["--from", "cp500"], "and --from is ibm500"),
+    ] {
+        is_refused(name, content, args, reason);
+    }
+    let user = b"<html><meta charset=x-user-defined><body>caf\xE9 \x93noir\x94";
+    assert_eq!(fixed("a.html", user, &[]), "<html><meta charset=utf-8><body>caf\u{E9} \u{201C}noir\u{201D}");
 }
 
 /// Text that one sequence in five or more makes look like UTF-8.

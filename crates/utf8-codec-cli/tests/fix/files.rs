@@ -154,7 +154,32 @@ fn each_kind_of_error_is_fixed() {
         // A second fix changes nothing.
         let output = fix(&directory, &[args, &["file"]].concat());
         assert_eq!(output.status.code(), Some(0));
-        assert!(!stdout(&output).contains("fixed"), "{}", stdout(&output));
+        assert!(!stdout(&output).contains("fixed in"), "{}", stdout(&output));
+    }
+}
+
+/// Text whose bytes are ASCII or UTF-8 in another encoding.
+#[test]
+fn a_named_encoding_converts_or_says_why_not() {
+    let wide: Vec<u8> = "hello, world\nplain text\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (content, from, expected) in [
+        (&wide[..], "utf-16le", "hello, world\nplain text\n"),
+        (b"\x1B$B$3$s$K$A$O\x1B(B\n", "iso-2022-jp", "こんにちは\n"),
+    ] {
+        let directory = Directory::new();
+        directory.write("file", content);
+        let output = fix(&directory, &["--from", from, "file"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        assert!(stdout(&output).contains(&format!("converted from {from}")), "{}", stdout(&output));
+        assert_eq!(directory.read("file"), expected.as_bytes());
+    }
+    for (content, from) in [("caf\u{E9}\n", "latin1"), ("plain\n", "utf-16le"), ("plain\n", "iso-2022-jp")] {
+        let directory = Directory::new();
+        directory.write("file", content);
+        let output = fix(&directory, &["--from", from, "file"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        assert!(stdout(&output).contains("file is not fixed: it is UTF-8 already"), "{}", stdout(&output));
+        assert_eq!(directory.read("file"), content.as_bytes());
     }
 }
 

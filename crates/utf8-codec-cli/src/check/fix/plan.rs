@@ -130,17 +130,19 @@ impl Plan<'_> {
         }
         let is_repaired = self.source != FixSource::Utf8(ErrorPolicy::Strict) && charset.unit_len() == 1;
         let (mut is_start, mut is_line_start) = (true, true);
+        let mut lines = 0;
         while filled > 0 {
             if is_repaired && memchr::memchr(0, &buffer[..filled]).is_some() {
                 return Err(Failed::NoFix("it contains NUL, and is probably binary".to_owned()));
             }
-            let has_controls = || buffer[..filled].iter().any(|byte| (0x80..0xA0).contains(byte));
-            if self.is_declared && charset == Encoding::Latin1.into() && has_controls() {
-                let reason = "it declares ISO 8859-1, in which the bytes 80 to 9F are control characters: \
-                              name the encoding with --from, latin1 or windows-1252";
-                return Err(Failed::Kept(reason.to_owned()));
-            }
+            let decoded = text.len();
             transcoder.feed_into(&buffer[..filled], &mut text).map_err(ill_formed)?;
+            if self.is_declared && has_controls(&text[decoded..]) {
+                let reason = format!(
+                    "some of its bytes are control characters in {charset}: name the encoding with --from"
+                );
+                return Err(Failed::Kept(reason));
+            }
             if core::mem::take(&mut is_start) {
                 self.declare(&mut text).map_err(Failed::Kept)?;
                 if self.removes_marks && self.bom == BomPolicy::Keep && text.starts_with(MARK) {
@@ -149,11 +151,13 @@ impl Plan<'_> {
                 }
             }
             let complete = complete_lines(&text);
+            lines += self.refuse_forms(&text[..complete], lines)?;
             self.write(&text[..complete], &mut is_line_start, write_escaped)?;
             text.drain(..complete);
             filled = read(&mut &mut *input, &mut buffer)?;
         }
         transcoder.finish_into(&mut text).map_err(ill_formed)?;
+        self.refuse_forms(&text, lines)?;
         self.write(&text, &mut is_line_start, write_escaped)?;
         escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
@@ -256,9 +260,19 @@ impl Plan<'_> {
         declaration::rewrite(self.kind, old.is_some(), text);
         match old.and_then(|old| declaration::remaining(self.kind, text.as_bytes(), old)) {
             None => Ok(()),
-            Some((line, label)) => {
-                Err(format!("line {line} would still declare {label}, in a form that --fix does not rewrite"))
-            }
+            Some((line, label)) => Err(still_declared(line, &label)),
+        }
+    }
+
+    /// Returns an error if a line of a converted text declares a legacy encoding in a form that is not rewritten, and otherwise the
+    /// number of its lines. `lines` is the number of those before it.
+    fn refuse_forms(self, text: &str, lines: usize) -> Result<usize, Failed> {
+        if self.old_charset().is_none_or(|charset| charset.unit_len() > 1) {
+            return Ok(0);
+        }
+        match declaration::other_form(text.as_bytes(), lines == 0) {
+            Some((line, label)) => Err(Failed::Kept(still_declared(lines + line, &label))),
+            None => Ok(memchr::memchr_iter(b'\n', text.as_bytes()).count()),
         }
     }
 
@@ -308,6 +322,16 @@ impl Plan<'_> {
         }
         Ok(())
     }
+}
+
+fn still_declared(line: usize, label: &str) -> String {
+    format!("line {line} would still declare {label}, in a form that --fix does not rewrite")
+}
+
+/// Whether the text has control characters above U+007F, which legacy text does not have.
+fn has_controls(text: &str) -> bool {
+    let is_control = |at: usize| matches!(text.as_bytes().get(at + 1), Some(0x80..=0x9F));
+    memchr::memchr_iter(0xC2, text.as_bytes()).any(is_control)
 }
 
 fn is_not(charset: NamedEncoding, error: Utf8Error) -> Failed {

@@ -7,9 +7,13 @@ use std::path::Path;
 use super::excerpt::Excerpt;
 use super::{Reporter, Totals, counted};
 use crate::check::diagnostic::{Context, Diagnostic, Fixed, Summary};
+use crate::check::languages::Doubt;
 use crate::escape;
 use crate::files::name_of;
 use crate::walk::Input;
+
+/// The number of encodings that are shown if it is not known.
+const CANDIDATES: usize = 5;
 
 impl<W: Write> Reporter<W> {
     fn style(&self, code: &str) -> (String, &'static str) {
@@ -47,6 +51,19 @@ impl<W: Write> Reporter<W> {
         let mut out = String::new();
         if let Some(diagnosis) = summary.diagnosis() {
             let _ = writeln!(out, "{bold}{name}{end} is {}", escape::text(&diagnosis));
+            for (encoding, line) in summary.candidates.iter().take(CANDIDATES) {
+                let _ = writeln!(out, "  in {encoding}: {}", escape::text(line));
+            }
+            // `--from` has no effect on a file whose declaration cannot be true.
+            let has_command =
+                !summary.has_no_command && !matches!(summary.reading, Some(Err(Doubt::Unknown)));
+            if !summary.candidates.is_empty() && has_command {
+                let command = match input.is_stdin {
+                    true => "convert --from ENCODING".to_owned(),
+                    false => format!("check --fix --from ENCODING {}", shell_word(&input.path)),
+                };
+                let _ = writeln!(out, "  if it is one of these: utf8-codec {command}");
+            }
             if let Some(command) = command_for(input, summary) {
                 let _ = writeln!(out, "  to fix it: utf8-codec {command}");
             }

@@ -57,6 +57,10 @@ pub(super) fn summary_object(path: &Path, summary: &Summary, unreported: u64) ->
                 Some(guess) => object["probably"] = json!(guess.in_words()),
                 None => {}
             }
+            if !summary.candidates.is_empty() {
+                let names = summary.candidates.iter().map(|(encoding, _)| encoding.name());
+                object["candidates"] = json!(names.collect::<Vec<_>>());
+            }
         }
         FileStatus::Binary => object["binary"] = json!(true),
         FileStatus::Unreadable(error) => object["unreadable"] = json!(error),

@@ -8,7 +8,7 @@ use utf8_codec::locate::{Columns, Location};
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorKind, Utf8Error};
 
-use super::{SHOWN, Scan};
+use super::{PREFIX, SHOWN, Scan};
 use crate::check::diagnostic::{Context, Diagnostic, Problem};
 use crate::check::rules::Rule;
 use crate::check::words::{describe, describe_in};
@@ -49,6 +49,22 @@ impl Scan<'_> {
         self.buffer = buffer;
     }
 
+    /// Reports UTF-16 without a BOM whose text is ASCII, which is also well-formed UTF-8.
+    pub(super) fn check_wide(&mut self) {
+        let start = &self.buffer[..self.filled.min(PREFIX)];
+        let Some(encoding) = self.evidence.wide_ascii(start).filter(|_| self.part.start == 0) else { return };
+        if self.encoding != Encoding::Utf8 {
+            return;
+        }
+        let kind = ErrorKind::MissingBom;
+        let name = encoding.name().to_uppercase();
+        let message = format!("{name} without a BOM, not UTF-8: every other byte is NUL");
+        let buffer = core::mem::take(&mut self.buffer);
+        let problem = Problem::IllFormed(kind);
+        self.found(problem, Location::default(), 0, Columns::of(" "), &buffer, || message);
+        self.buffer = buffer;
+    }
+
     pub(super) fn found_bom(&mut self, kind: ErrorKind, bom: &[u8], message: String, buffer: &[u8]) {
         let mut width = Columns::of(" ");
         width.bytes = bom.len() as u64;
@@ -75,7 +91,7 @@ impl Scan<'_> {
         tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
         let at = self.position(error.offset).min(buffer.len());
         let following = &buffer[at..self.filled.max(at)];
-        self.evidence.error(error.kind, &buffer[..self.filled.max(at)], at);
+        self.evidence.error(error, &buffer[..self.filled.max(at)], at);
         self.summary.characters += 1;
         self.ill_formed(error, following, buffer);
         self.locator.push_ill_formed(error.len.into());
