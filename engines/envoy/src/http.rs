@@ -369,7 +369,9 @@ impl Filter {
             stream.respond(200, &fields.each_ref().map(|(name, value)| (*name, &**value)), "", REJECTED);
         } else {
             let status = rejection.status().as_u16();
-            stream.respond(status, &[JSON], &rejection.problem_json(), REJECTED);
+            let mut fields = vec![JSON];
+            fields.extend(rejection.accept_encoding().map(|codings| ("accept-encoding", codings)));
+            stream.respond(status, &fields, &rejection.problem_json(), REJECTED);
         }
     }
 

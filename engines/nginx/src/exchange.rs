@@ -52,6 +52,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
+    /// `Accept-Encoding`.
+    pub(crate) accept_encoding: Option<&'static str>,
     /// The fields of the response to a client of gRPC, whose status is 200.
     pub(crate) grpc: Option<Box<[(&'static str, String); 3]>>,
 }
@@ -125,6 +127,7 @@ impl Exchange {
             status,
             content_type: "application/problem+json",
             body: rejection.problem_json(),
+            accept_encoding: rejection.accept_encoding(),
             grpc: self.is_grpc.then(|| Box::new(rejection.grpc_fields())),
         }
     }
@@ -138,6 +141,7 @@ impl Exchange {
             status: 500,
             content_type: "application/problem+json",
             body: r#"{"type":"about:blank","title":"Internal Server Error","status":500}"#.into(),
+            accept_encoding: None,
             grpc: self.is_grpc.then(|| Box::new(grpc().map(|(name, value)| (name, value.into())))),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::HeaderName;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use log::warn;
 use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
@@ -363,8 +363,11 @@ async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
         }
     } else {
         let document = Bytes::from(rejection.problem_json());
-        let mut response = ResponseHeader::build(rejection.status(), Some(2))?;
+        let mut response = ResponseHeader::build(rejection.status(), Some(3))?;
         response.insert_header(CONTENT_TYPE, "application/problem+json")?;
+        if let Some(codings) = rejection.accept_encoding() {
+            response.insert_header(ACCEPT_ENCODING, codings)?;
+        }
         response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
         session.as_downstream_mut().write_error_response(response, document).await?;
     }

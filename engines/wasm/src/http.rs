@@ -111,7 +111,8 @@ impl Exchange {
                 self.send_http_response(200, fields, None);
             } else {
                 let status = u32::from(rejection.status().as_u16());
-                let fields = vec![("content-type", "application/problem+json")];
+                let mut fields = vec![("content-type", "application/problem+json")];
+                fields.extend(rejection.accept_encoding().map(|codings| ("accept-encoding", codings)));
                 self.send_http_response(status, fields, Some(rejection.problem_json().as_bytes()));
             }
         } else {

@@ -158,7 +158,7 @@ fn other_charsets_and_contradictions_are_rejected() {
         ("text/plain; charset = utf-8", 400),
     ] {
         let request = format!(
-            "POST /text HTTP/1.1\r\nhost: x\r\ncontent-type: {content_type}\r\ncontent-length: 0\r\n\r\n"
+            "POST /text HTTP/1.1\r\nhost: x\r\ncontent-type: {content_type}\r\ncontent-length: 1\r\n\r\nx"
         );
         stream.write_all(request.as_bytes()).unwrap();
         assert_eq!(read_answer(&mut reader).status, status, "{content_type}");

@@ -46,7 +46,12 @@ fn a_version_is_compared_to_its_end() {
     let directory = Directory::new();
     let files = |version: &str| {
         for (name, content) in [
-            ("Cargo.toml", format!("version = \"{version}\"\n")),
+            (
+                "Cargo.toml",
+                format!(
+                    "version = \"{version}\"\npackage = \"utf8-codec-kernels\", version = \"={version}\"\n"
+                ),
+            ),
             ("crates/utf8-codec-cli/Cargo.toml", format!("path = \"../..\", version = \"{version}\"\n")),
             ("pyproject.toml", format!("version = \"{version}\"\n\"utf8-codec=={version}\"\n")),
             ("action.yml", format!("    default: {version}\n")),

@@ -3,8 +3,9 @@
 use core::ptr;
 
 use ngx::ffi::{
-    NGX_HTTP_VAR_CHANGEABLE, ngx_http_core_main_conf_t, ngx_http_core_module, ngx_http_request_t,
-    ngx_http_variable_t, ngx_list_part_t, ngx_list_push, ngx_list_t, ngx_palloc, ngx_table_elt_t, ngx_uint_t,
+    NGX_HTTP_VAR_CHANGEABLE, ngx_http_core_main_conf_t, ngx_http_core_module, ngx_http_headers_out_t,
+    ngx_http_request_t, ngx_http_variable_t, ngx_list_part_t, ngx_list_push, ngx_list_t, ngx_palloc,
+    ngx_table_elt_t, ngx_uint_t,
 };
 
 use super::{bytes, copy, string};
@@ -191,6 +192,25 @@ pub(crate) unsafe fn remove_of_response(r: *mut ngx_http_request_t, names: &[Str
     }
 }
 
+/// Appends a field to a response.
+///
+/// # Safety
+///
+/// The strings live as long as the request.
+unsafe fn push(out: &mut ngx_http_headers_out_t, name: &str, value: &str) -> Option<()> {
+    // SAFETY: the strings live as long as the request, and `ngx_list_push` returns an entry or a null pointer.
+    unsafe {
+        let field: *mut ngx_table_elt_t = ngx_list_push(&mut out.headers).cast();
+        *field.as_mut()? = ngx_table_elt_t {
+            hash: 1,
+            key: string(name),
+            value: string(value),
+            lowcase_key: name.as_ptr().cast_mut(),
+        };
+    }
+    Some(())
+}
+
 /// Replaces the header of a response by that of an answer.
 ///
 /// # Safety
@@ -212,14 +232,10 @@ pub(crate) unsafe fn set_answer(r: *mut ngx_http_request_t, answer: &Answer) -> 
                     content_type = value;
                     continue;
                 }
-                let field: *mut ngx_table_elt_t = ngx_list_push(&mut out.headers).cast();
-                *field.as_mut()? = ngx_table_elt_t {
-                    hash: 1,
-                    key: string(name),
-                    value: string(value),
-                    lowcase_key: name.as_ptr().cast_mut(),
-                };
+                push(out, name, value)?;
             }
+        } else if let Some(codings) = answer.accept_encoding {
+            push(out, "accept-encoding", codings)?;
         }
         out.content_type = string(content_type);
         out.content_type_len = content_type.len();
