@@ -17,7 +17,7 @@ use super::report::{Format, counted, github_path};
 use super::repository::Repository;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
-use super::{binary, decide, declaration};
+use super::{binary, candidates, declaration};
 use crate::escape::{self, github_value};
 use crate::files::{file_members, name_of, write_object};
 use crate::log::Verbosity;
@@ -157,7 +157,7 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     }
     let controls = start.iter().filter(|&&byte| binary::is_control(byte)).count() as u64;
     let candidates = match detector.detection() {
-        Detection::NotUtf8 { .. } => decide::candidates(&start, is_all),
+        Detection::NotUtf8 { .. } => candidates::of(&start, is_all),
         _ => Vec::new(),
     };
     let candidates = candidates.into_iter().map(|(encoding, _)| encoding).collect();

@@ -1,6 +1,7 @@
 //! `utf8-codec check`: reports where and why files are ill-formed.
 
 mod binary;
+mod candidates;
 mod config;
 mod decide;
 mod declaration;

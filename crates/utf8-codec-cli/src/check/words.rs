@@ -7,7 +7,7 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorKind, Utf8Error};
 
 use super::binary::{self, Controls};
-use super::decide;
+use super::candidates;
 use super::declaration::Declared;
 use super::languages::{Contexts, Doubt};
 use super::legacy::Western;
@@ -380,7 +380,7 @@ impl WordEvidence {
 
     /// Returns the encodings that the text may have if it is not known, the most plausible one first, with a line of it.
     pub(super) fn candidates(&self) -> Vec<(Encoding, String)> {
-        decide::candidates(&self.sample.0, true)
+        candidates::of(&self.sample.0, true)
     }
 
     /// Whether the file declares another encoding, and some or most of it is UTF-8.

@@ -4,18 +4,7 @@ use core::ops::Range;
 
 use super::quotes;
 use super::references::Decoded;
-
-/// Where a run stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
-    #[default]
-    /// In the text of the line.
-    Text,
-    /// Between ASCII quotation marks or backquotes, with other text. It is an example or data.
-    Literal,
-    /// Between quotation marks that are correct or have only one broken character between them, or beside what it was.
-    Example,
-}
+use super::sequence::Place;
 
 /// The maximum number of runs of a line that are compared with the rest of it, and its maximum length: a row of a table.
 const COMPARED: usize = 32;

@@ -3,9 +3,9 @@
 use core::ops::Range;
 
 use super::charsets::{self, Charset, Counts};
-use super::example::{Place, places};
+use super::example::places;
 use super::references::Decoded;
-use super::sequence::Sequence;
+use super::sequence::{Place, Sequence};
 use super::sequences::Sequences;
 
 /// One in this number of lines may contain correct text in a file that was encoded twice as a whole.

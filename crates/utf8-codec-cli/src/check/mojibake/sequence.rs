@@ -5,7 +5,17 @@ use std::sync::LazyLock;
 
 use utf8_codec::transcode::{Encoding, Transcoder};
 
-use super::example::Place;
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the text of the line.
+    #[default]
+    Text,
+    /// Between ASCII quotation marks or backquotes, with other text. It is an example or data.
+    Literal,
+    /// Between quotation marks that are correct or have only one broken character between them, or beside what it was.
+    Example,
+}
 
 /// Characters that are well-formed UTF-8 of one character if they are read back.
 #[derive(Clone, Debug)]

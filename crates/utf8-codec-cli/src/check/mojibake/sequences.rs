@@ -3,10 +3,10 @@
 use core::cell::LazyCell;
 use core::ops::Range;
 
-use super::example::{Place, places};
+use super::example::places;
 use super::judge;
 use super::segments::is_inside;
-use super::sequence::{Sequence, UNDEFINED, byte_of};
+use super::sequence::{Place, Sequence, UNDEFINED, byte_of};
 
 /// The sequences of a line.
 #[derive(Clone, Debug, Default)]
