@@ -4,7 +4,7 @@
 //! value that kernel is used at every level.
 //!
 //! Sets `cfg(utf8_codec_vectors)` for the targets that have a vector kernel, with the name of the architecture: see
-//! `src/kernels/arch/mod.rs`. Builds without optimizations have none, so that it is not compiled.
+//! `src/arch/mod.rs`. Builds without optimizations have none, so that it is not compiled.
 
 use std::env;
 

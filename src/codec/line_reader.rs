@@ -89,9 +89,13 @@ impl LineReader {
     }
 
     /// Finds, validates and ends the next line. Returns it with its terminator if it can be returned unchanged. Otherwise
-    /// `searched` is its length, and the line has been counted.
+    /// `searched` is its length, and the line has been counted. If there is no terminator, `searched` is where the next search
+    /// starts.
     fn next<'b>(&mut self, src: &'b [u8]) -> Option<&'b str> {
-        let (length, terminator) = self.ending.find(src, self.searched)?;
+        let Some((length, terminator)) = self.ending.find(src, self.searched) else {
+            self.searched = src.len() - self.ending.may_start(src);
+            return None;
+        };
         let line = self.end_line(&src[..length + terminator], length);
         if line.is_none() {
             self.searched = length;

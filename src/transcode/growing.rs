@@ -45,7 +45,7 @@ mod sealed {
     /// }
     /// ```
     pub trait Sealed {
-        /// Takes the bytes out of the output in order to append to them. Returns `None` if the output cannot contain
+        /// Starts an append. Returns `None` if the output cannot contain
         /// this encoding.
         fn grow(&mut self, encoding: Encoding, token: Token) -> Option<Growing<'_>>;
     }
@@ -91,7 +91,10 @@ mod sealed {
         pub(super) fn keep(&mut self, written: usize) {
             match self {
                 Self::Bytes(bytes) => bytes.end = bytes.output.len().min(bytes.end + written),
-                Self::Text(text) => text.keep(written),
+                Self::Text(text) => {
+                    let kept = text.keep(written);
+                    debug_assert_eq!(kept, written, "a conversion to UTF-8 wrote something else");
+                }
             }
         }
 

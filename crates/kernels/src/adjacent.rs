@@ -3,6 +3,7 @@
 /// Returns two texts as one, if they are adjacent parts of the chunk, or if the first is empty.
 ///
 /// The borrows of `first` and `second` prove that their bytes are still those of the chunk.
+#[inline]
 pub fn join_adjacent<'c>(chunk: &'c [u8], first: &'c str, second: &'c str) -> Option<&'c str> {
     if first.is_empty() {
         return Some(second);

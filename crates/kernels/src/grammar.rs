@@ -69,12 +69,12 @@ pub const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
     Row { lead, second, len }
 }
 
-/// Returns the kind of error for lead bytes.
+/// Returns the entry that rejects these lead bytes with this kind.
 pub const fn reject_lead(lead: (u8, u8), kind: Kind) -> RejectedBytes {
     RejectedBytes { lead, second: None, kind }
 }
 
-/// Returns the kind of error for the bytes after a lead byte.
+/// Returns the entry that rejects these second bytes after the lead byte with this kind.
 pub const fn reject_second(lead: u8, second: (u8, u8), kind: Kind) -> RejectedBytes {
     RejectedBytes { lead: (lead, lead), second: Some(second), kind }
 }

@@ -26,6 +26,10 @@ impl<'s> GrowingString<'s> {
     }
 
     /// Returns a buffer of `len` bytes after the appended text. Its contents are unspecified.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the `String` would be longer than `isize::MAX` bytes.
     pub fn room(&mut self, len: usize) -> &mut [u8] {
         let end = self.end.saturating_add(len);
         if self.bytes.len() < end {
@@ -34,14 +38,17 @@ impl<'s> GrowingString<'s> {
         &mut self.bytes[self.end..end]
     }
 
-    /// Appends the first `written` bytes of the buffer if they are text. Otherwise appends the text at their start.
-    pub fn keep(&mut self, written: usize) {
+    /// Appends the first `written` bytes of the buffer if they are text. Otherwise appends the text at their start. Returns the
+    /// number of bytes appended.
+    pub fn keep(&mut self, written: usize) -> usize {
         let new = self.bytes.get(self.end..).unwrap_or_default();
         let new = &new[..written.min(new.len())];
-        self.end += match crate::text(new) {
+        let len = match crate::text(new) {
             Some(text) => text.len(),
             None => crate::prefix_of_text(new).0.len(),
         };
+        self.end += len;
+        len
     }
 
     /// Commits the appended text.
@@ -90,7 +97,7 @@ mod tests {
             let mut string = String::from("\u{E9}");
             let mut growing = GrowingString::new(&mut string);
             growing.room(3).copy_from_slice(bytes);
-            growing.keep(written);
+            assert_eq!(growing.keep(written), text.len());
             // The room starts after the text again.
             assert_eq!(growing.room(1).len(), 1);
             growing.commit();

@@ -1,8 +1,8 @@
 //! Text in the buffers of the crate `bytes`.
 //!
-//! Each function calls `f` with the bytes of a buffer. `f` returns a part of them that it has validated. The part is removed from the
-//! buffer or shared with it, without a copy and without a second validation: the borrow proves that the bytes did not change in
-//! between, and the address that they are those of the buffer. A text that is not at the expected address is not taken.
+//! Each function calls `f` with the bytes of a buffer. `f` returns the part that it validated. The function checks that this part lies
+//! at the expected address in the buffer. It is then the buffer's memory, which cannot change while it is borrowed, so it is split off
+//! without a copy and without a second validation. Text at any other address is rejected.
 
 use bytes::{Buf, Bytes, BytesMut};
 use bytestring::ByteString;
@@ -71,7 +71,7 @@ pub fn whole(
 pub type Taken<'b, R> = (Option<&'b str>, usize, R);
 
 /// Removes the bytes that `f` took from the front of a chunk, and returns its text and the rest of its result. If the text is all that
-/// the chunk has, the reference count does not change.
+/// the chunk has, the reference count does not change. A text from elsewhere is dropped; the bytes are still removed.
 #[inline]
 pub fn take_piece<R>(
     chunk: &mut Bytes,

@@ -4,8 +4,9 @@
 //! **Internal.** Use utf8-codec. The crates of that family depend on the exact version of this one, whose functions may change in
 //! every version.
 //!
-//! All functions are safe: for any arguments, also a state that belongs to another stream, they return, read and write only the
-//! slices that they were given, and every `str` that they return is UTF-8. All `unsafe` code of the family is here.
+//! No function of this crate can cause undefined behavior, whatever its arguments: a state of another stream, or a closure that
+//! returns other text. The result of such a call has no meaning, but every `str` is UTF-8. A call panics only where its documentation
+//! says so. All `unsafe` code of the family is here.
 //!
 //! | module | computes |
 //! |---|---|
@@ -138,7 +139,7 @@ pub use dispatch::Kernel;
 #[cfg(feature = "alloc")]
 pub use growing::GrowingString;
 pub use positions::Positions;
-#[cfg(feature = "bytes")]
+#[cfg(feature = "memchr")]
 pub use positions::find_byte;
 #[cfg(feature = "transcode")]
 pub use positions::first_position;

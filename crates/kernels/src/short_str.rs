@@ -20,21 +20,21 @@ impl ShortStr {
         &self.bytes
     }
 
-    /// Appends a character if it fits.
-    pub fn push(&mut self, character: char) {
+    /// Appends a character if it fits. Returns whether it does.
+    pub fn push(&mut self, character: char) -> bool {
         let mut sequence = [0; 4];
         let sequence = character.encode_utf8(&mut sequence).as_bytes();
         let start = usize::from(self.len);
-        if let Some(room) = self.bytes.get_mut(start..start + sequence.len()) {
-            room.copy_from_slice(sequence);
-            self.len += sequence.len() as u8;
-        }
+        let Some(room) = self.bytes.get_mut(start..start + sequence.len()) else { return false };
+        room.copy_from_slice(sequence);
+        self.len += sequence.len() as u8;
+        true
     }
 
-    /// Returns this text followed by the characters of another one, as far as they fit.
+    /// Returns this text followed by the start of another one, as far as its characters fit.
     #[must_use]
     pub fn followed_by(mut self, next: &str) -> Self {
-        next.chars().for_each(|character| self.push(character));
+        let _ = next.chars().all(|character| self.push(character));
         self
     }
 
@@ -92,7 +92,8 @@ mod tests {
         let full = "x".repeat(30);
         let text = ShortStr::EMPTY.followed_by(&full).followed_by("\u{E9}\u{20AC}");
         assert_eq!(text.as_str(), full.clone() + "\u{E9}");
-        assert_eq!(text.followed_by("z").as_str(), full + "\u{E9}");
+        assert_eq!(text.followed_by("z").as_str(), full.clone() + "\u{E9}");
+        assert_eq!(ShortStr::EMPTY.followed_by(&full).followed_by("\u{20AC}z").as_str(), full);
     }
 
     #[test]

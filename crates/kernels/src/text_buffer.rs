@@ -25,7 +25,7 @@ impl<'b> TextBuffer<'b> {
         Self { bytes, len: 0 }
     }
 
-    /// Whether the arguments of two calls fit.
+    /// Whether the arguments of one step fit: ASCII and a stretch of it, or ASCII and one sequence or replacement.
     #[inline(always)]
     pub const fn has_room(&self) -> bool {
         self.len <= CAPACITY - STEP - STRETCH

@@ -1,6 +1,7 @@
 //! windows-1252.
 
 /// Returns the character of a byte in windows-1252, from the index of the WHATWG Encoding Standard.
+#[inline]
 pub const fn windows_1252(byte: u8) -> char {
     const C1: [char; 32] = [
         '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', //

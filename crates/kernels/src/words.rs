@@ -48,7 +48,11 @@ const fn every_pair(pair: [u8; 2]) -> u128 {
 }
 
 /// Copies text of a quoted-printable body (RFC 2045 §6.7) up to the first byte that is not encoded as itself (rules 2 and
-/// 3), or up to `=`. Returns the length of this text. `out` has space for all of `text`. Bytes after the copied ones may be overwritten.
+/// 3), or up to `=`. Returns the length of this text. Bytes of `out` after the copied ones may be overwritten.
+///
+/// # Panics
+///
+/// Panics if `out` is shorter than `text`.
 #[cfg(feature = "base64")]
 #[inline]
 pub fn copy_quoted_text(text: &[u8], out: &mut [u8]) -> usize {
