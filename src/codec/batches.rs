@@ -76,8 +76,8 @@ impl Utf8LineBatchesCodec {
         Utf8LinesCodec { reader: self.reader }
     }
 
-    /// Returns the complete lines at the start of `src` that can be returned unchanged. There are none if the first of them is ill-formed or too long, has an escape that is not accepted, or if the BOM policy or a subset may
-    /// change it.
+    /// Returns the complete lines at the start of `src` that can be returned unchanged. There are none if the first of them is
+    /// ill-formed or too long, or has an escape that is not accepted, or if the BOM policy or a subset may change it.
     ///
     /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
     /// a few times as many bytes as it returns, regardless of the bytes after them.

@@ -64,7 +64,6 @@
 //! | UTF-8 to UTF-16 and back | 256, 10,198 | 2.2 to 30 | 349, 12,958 | 1.6 to 16 | 288 |
 //! | single bytes to UTF-8; UTF-8 to ISO 8859-1 | 145, 7,661 | 2.8 to 12 | 61, 12,846 | 2.1 to 4.5 | |
 //! | base64 | 110, 2,770 | 5 to 8 | 93, 2,829 | 3.6 to 4.6 | 86 |
-
 //!
 //! # Features
 //!
@@ -115,7 +114,6 @@ mod latin;
 pub mod masked;
 mod positions;
 #[cfg(test)]
-#[path = "../../../src/rng.rs"]
 mod rng;
 mod short;
 mod short_str;

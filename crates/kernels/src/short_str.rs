@@ -20,8 +20,13 @@ impl ShortStr {
         &self.bytes
     }
 
+    /// Appends a character if it fits.
+    pub fn push(&mut self, character: char) {
+        self.try_push(character);
+    }
+
     /// Appends a character if it fits. Returns whether it does.
-    pub fn push(&mut self, character: char) -> bool {
+    fn try_push(&mut self, character: char) -> bool {
         let mut sequence = [0; 4];
         let sequence = character.encode_utf8(&mut sequence).as_bytes();
         let start = usize::from(self.len);
@@ -34,7 +39,7 @@ impl ShortStr {
     /// Returns this text followed by the start of another one, as far as its characters fit.
     #[must_use]
     pub fn followed_by(mut self, next: &str) -> Self {
-        let _ = next.chars().all(|character| self.push(character));
+        let _ = next.chars().all(|character| self.try_push(character));
         self
     }
 
