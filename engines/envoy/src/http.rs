@@ -369,9 +369,13 @@ impl Filter {
             stream.respond(200, &fields.each_ref().map(|(name, value)| (*name, &**value)), "", REJECTED);
         } else {
             let status = rejection.status().as_u16();
-            let mut fields = vec![JSON];
-            fields.extend(rejection.accept_encoding().map(|codings| ("accept-encoding", codings)));
-            stream.respond(status, &fields, &rejection.problem_json(), REJECTED);
+            let problem = rejection.problem_json();
+            match rejection.accept_encoding() {
+                Some(codings) => {
+                    stream.respond(status, &[JSON, ("accept-encoding", codings)], &problem, REJECTED);
+                }
+                None => stream.respond(status, &[JSON], &problem, REJECTED),
+            }
         }
     }
 
