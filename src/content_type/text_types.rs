@@ -324,22 +324,40 @@ fn matches(&(top, subtype, _): &Row, content_type: &ContentType<'_>) -> bool {
 /// Connect. The suffix is the format of the messages, not that of the body.
 const LENGTH_PREFIXED: [&str; 4] = ["grpc", "grpc-web", "grpc-web-text", "connect"];
 
-/// Whether the body consists of messages with a binary length before each: `application/grpc`, `grpc-web`,
-/// `grpc-web-text` and `connect`, each with a suffix or without, and delimited protobuf
-/// (`application/vnd.google.protobuf; encoding=delimited`). A length byte above `7F` is not an error in the text of a
-/// message.
-pub fn is_length_prefixed(content_type: &ContentType<'_>) -> bool {
+/// Whether the type is one of these subtypes of `application`, with a suffix or without.
+fn is_one_of(content_type: &ContentType<'_>, subtypes: &[&str]) -> bool {
     let subtype = content_type.subtype().as_bytes();
     let is_named = |known: &&str| {
         subtype.split_at_checked(known.len()).is_some_and(|(name, suffix)| {
             matches!(suffix.first(), None | Some(b'+')) && name.eq_ignore_ascii_case(known.as_bytes())
         })
     };
-    content_type.top().eq_ignore_ascii_case("application") && LENGTH_PREFIXED.iter().any(is_named)
+    content_type.top().eq_ignore_ascii_case("application") && subtypes.iter().any(is_named)
+}
+
+/// Whether the body consists of messages with a binary length before each: `application/grpc`, `grpc-web`,
+/// `grpc-web-text` and `connect`, each with a suffix or without, and delimited protobuf
+/// (`application/vnd.google.protobuf; encoding=delimited`). A length byte above `7F` is not an error in the text of a
+/// message.
+pub fn is_length_prefixed(content_type: &ContentType<'_>) -> bool {
+    is_one_of(content_type, &LENGTH_PREFIXED)
         || content_type.is("application", "vnd.google.protobuf")
             && content_type
                 .parameter("encoding")
                 .is_some_and(|given| given.eq_ignore_ascii_case(b"delimited"))
+}
+
+/// Same as [`is_length_prefixed`] for the value of a field, which may be malformed after the type.
+#[cfg(feature = "tower")]
+pub(crate) fn is_length_prefixed_value(value: &[u8]) -> bool {
+    ContentType::parse_mail_prefix(value).is_ok_and(|(given, _)| is_length_prefixed(&given))
+}
+
+/// Whether the value of a field is that of gRPC or gRPC-Web, whose responses have a `grpc-status`.
+#[cfg(feature = "tower")]
+pub(crate) fn has_grpc_status(value: &[u8]) -> bool {
+    ContentType::parse_mail_prefix(value)
+        .is_ok_and(|(given, _)| is_one_of(&given, &["grpc", "grpc-web", "grpc-web-text"]))
 }
 
 /// Whether the value of a `Content-Type` field is that of gRPC: `application/grpc`, with a suffix or without. The value
