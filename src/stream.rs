@@ -165,7 +165,8 @@ impl<S> Utf8Stream<S> {
     );
 
     /// Returns the inner stream, the decoder, and the bytes that were read and not returned as text, for a protocol that
-    /// switches to binary data: those of an unfinished character, and the rest of the current chunk.
+    /// switches to binary data: those of an unfinished character, and the rest of the current chunk. The decoder has none of
+    /// them: its next byte is the first of the returned ones.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -181,7 +182,9 @@ impl<S> Utf8Stream<S> {
     /// # });
     /// ```
     pub fn into_parts(self) -> (S, TextDecoder, Bytes) {
-        (self.inner, *self.chunks.decoder(), self.chunks.into_rest())
+        let mut decoder = *self.chunks.decoder();
+        decoder.seek(decoder.valid_up_to());
+        (self.inner, decoder, self.chunks.into_rest())
     }
 
     /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the text.

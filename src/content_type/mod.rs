@@ -55,6 +55,8 @@ use grammar::{Cursor, Dialect};
 use rfc2231::Parameter;
 #[cfg(any(feature = "http-rules", feature = "mime"))]
 pub(crate) use text_types::{TextKind, text_kind};
+#[cfg(feature = "tower")]
+pub(crate) use text_types::{has_grpc_status, is_length_prefixed_value};
 pub use text_types::{is_grpc, is_length_prefixed, is_text_type};
 
 /// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the value of a header field.

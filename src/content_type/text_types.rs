@@ -88,9 +88,9 @@ media_types! {
     // JSON, and lines and sequences of JSON texts.
     "application" "json" Json "RFC 8259 §11";
     "application" "json-seq" Json "RFC 7464 §4";
-    "application" "csp-report" Json "CSP Level 3 §5.3";
-    "application" "json-rpc" Json "JSON-RPC over HTTP (2008) §3.1";
-    "application" "jsonrequest" Json "JSON-RPC over HTTP (2008) §3.1";
+    "application" "csp-report" Json "CSP Level 3, Report a violation";
+    "application" "json-rpc" Json "JSON-RPC 2.0";
+    "application" "jsonrequest" Json "unregistered name of `application/json-rpc`";
     "application" "x-amz-json-1.0" Json "AWS, Smithy: AWS JSON 1.0 protocol";
     "application" "x-amz-json-1.1" Json "AWS, Smithy: AWS JSON 1.1 protocol";
     "application" "x-json" Json "`application/json` before RFC 4627";
@@ -98,8 +98,8 @@ media_types! {
     "application" "jsonlines" Json "jsonlines.org";
     "application" "x-jsonl" Json "jsonlines.org";
     "application" "x-jsonlines" Json "jsonlines.org";
-    "application" "ndjson" Json "github.com/ndjson/ndjson-spec §4";
-    "application" "x-ndjson" Json "github.com/ndjson/ndjson-spec §4";
+    "application" "x-ndjson" Json "github.com/ndjson/ndjson-spec §3.3";
+    "application" "ndjson" Json "unregistered name of `x-ndjson`";
     "application" "x-ldjson" Json "unregistered name of `x-ndjson`";
     "application" "x-json-stream" Json "unregistered name of `x-ndjson`";
     "application" "hjson" Utf8 "hjson.github.io";
@@ -125,7 +125,7 @@ media_types! {
     "application" "vnd.oai.openapi" Utf8 "OpenAPI Initiative";
     "application" "toml" Utf8 "IANA registry: TOML 1.0";
     "application" "x-toml" Utf8 "unregistered name of `application/toml`";
-    "application" "yang" Utf8 "RFC 6020 §14.2";
+    "application" "yang" Utf8 "RFC 6020 §14.1";
     "application" "openmetrics-text" Utf8 "OpenMetrics 1.0";
     "application" "x-www-form-urlencoded" Form "WHATWG URL Standard §5";
     // Programs.
@@ -142,7 +142,7 @@ media_types! {
     "application" "x-sh" Charset "Apache HTTP Server: `mime.types`";
     "application" "x-ns-proxy-autoconfig" Charset "Netscape: proxy auto-config";
     // Queries and RDF.
-    "application" "sparql-query" Utf8 "SPARQL 1.1 §21";
+    "application" "sparql-query" Utf8 "SPARQL 1.1 Query Language";
     "application" "sparql-update" Utf8 "SPARQL 1.1 Update §6";
     "application" "n-triples" Utf8 "RDF 1.1 N-Triples";
     "application" "n-quads" Utf8 "RDF 1.1 N-Quads";
@@ -155,7 +155,7 @@ media_types! {
     "application" "x-mpegurl" Utf8 "Apple: HTTP Live Streaming before RFC 8216";
     "audio" "mpegurl" Utf8 "RFC 8216 §4";
     // Mail and news.
-    "application" "sieve" Utf8 "RFC 5228 §8";
+    "application" "sieve" Utf8 "RFC 5228 §7";
     "application" "simple-message-summary" Utf8 "RFC 3842";
     "application" "news-checkgroups" Charset "RFC 5537 §4.3";
     "application" "news-groupinfo" Charset "RFC 5537 §4.2";
@@ -168,7 +168,7 @@ media_types! {
     "text" "css" Css "RFC 2318, CSS Syntax Level 3 §3.2";
     "text" "event-stream" Utf8 "HTML §9.2.5";
     "text" "cache-manifest" Utf8 "HTML5 (2014)";
-    "text" "vtt" Utf8 "WebVTT §1";
+    "text" "vtt" Utf8 "WebVTT";
     // Structured syntax suffixes.
     "*" "*+json" Json "RFC 6839 §3.1";
     "*" "*+json-seq" Json "RFC 8091";
@@ -213,6 +213,19 @@ media_types! {
     "application" "x-7z-compressed" Binary "Apache HTTP Server: `mime.types`";
     "application" "vnd.rar" Binary "IANA registry: RAR";
     "application" "x-rar*" Binary "Apache HTTP Server: `mime.types`";
+    "application" "x-lzma" Binary "freedesktop.org: shared MIME-info";
+    "application" "x-compress" Binary "freedesktop.org: shared MIME-info";
+    "application" "x-tgz" Binary "unregistered name of `application/gzip`";
+    "application" "x-rpm" Binary "freedesktop.org: shared MIME-info";
+    "application" "vnd.debian.binary-package" Binary "IANA registry: Debian";
+    "application" "vnd.apple.pkpass" Binary "Apple: Wallet";
+    "application" "x-iso9660-image" Binary "Apache HTTP Server: `mime.types`";
+    "application" "x-apple-diskimage" Binary "Apache HTTP Server: `mime.types`";
+    "application" "x-mach-binary" Binary "the program `file`";
+    "application" "x-executable" Binary "freedesktop.org: shared MIME-info";
+    "application" "x-git-*" Binary "Git: HTTP transfer protocols";
+    "application" "x-hdf" Binary "HDF Group";
+    "application" "x-hdf5" Binary "HDF Group";
     "application" "java-archive" Binary "IANA registry: Java";
     "application" "java-vm" Binary "Apache HTTP Server: `mime.types`";
     "application" "x-java-*" Binary "Java: serialized objects";
@@ -225,6 +238,18 @@ media_types! {
     "application" "msgpack" Binary "MessagePack";
     "application" "x-msgpack" Binary "MessagePack";
     "application" "vnd.msgpack" Binary "IANA registry: MessagePack";
+    "application" "x-amz-cbor-1.1" Binary "AWS: Kinesis";
+    "application" "vnd.amazon.eventstream" Binary "AWS, Smithy: event streams";
+    "application" "bson" Binary "bsonspec.org";
+    "application" "x-bson" Binary "bsonspec.org";
+    "application" "smile" Binary "github.com/FasterXML/smile-format-specification";
+    "application" "x-jackson-smile" Binary "github.com/FasterXML/smile-format-specification";
+    "application" "ubjson" Binary "ubjson.org";
+    "application" "flatbuffers" Binary "FlatBuffers";
+    "application" "x-capnp" Binary "Cap'n Proto";
+    "application" "x-hessian" Binary "Caucho: Hessian";
+    "application" "x-amf" Binary "Adobe: Action Message Format";
+    "application" "vnd.mapbox-vector-tile" Binary "IANA registry: Mapbox";
     "application" "protobuf" Binary "protobuf";
     "application" "x-protobuf" Binary "protobuf";
     "application" "x-protobuffer" Binary "protobuf";
@@ -262,7 +287,7 @@ media_types! {
     "image" "*" Binary "RFC 2046 §4.2";
     "audio" "*" Binary "RFC 2046 §4.3";
     "video" "*" Binary "RFC 2046 §4.4";
-    "font" "*" Binary "RFC 8081 §3";
+    "font" "*" Binary "RFC 8081 §4";
     "model" "*" Binary "RFC 2077";
     "haptics" "*" Binary "RFC 9695";
     "multipart" "*" Binary "RFC 2046 §5.1: its parts declare their own";
@@ -299,22 +324,40 @@ fn matches(&(top, subtype, _): &Row, content_type: &ContentType<'_>) -> bool {
 /// Connect. The suffix is the format of the messages, not that of the body.
 const LENGTH_PREFIXED: [&str; 4] = ["grpc", "grpc-web", "grpc-web-text", "connect"];
 
-/// Whether the body consists of messages with a binary length before each: `application/grpc`, `grpc-web`,
-/// `grpc-web-text` and `connect`, each with a suffix or without, and delimited protobuf
-/// (`application/vnd.google.protobuf; encoding=delimited`). A length byte above `7F` is not an error in the text of a
-/// message.
-pub fn is_length_prefixed(content_type: &ContentType<'_>) -> bool {
+/// Whether the type is one of these subtypes of `application`, with a suffix or without.
+fn is_one_of(content_type: &ContentType<'_>, subtypes: &[&str]) -> bool {
     let subtype = content_type.subtype().as_bytes();
     let is_named = |known: &&str| {
         subtype.split_at_checked(known.len()).is_some_and(|(name, suffix)| {
             matches!(suffix.first(), None | Some(b'+')) && name.eq_ignore_ascii_case(known.as_bytes())
         })
     };
-    content_type.top().eq_ignore_ascii_case("application") && LENGTH_PREFIXED.iter().any(is_named)
+    content_type.top().eq_ignore_ascii_case("application") && subtypes.iter().any(is_named)
+}
+
+/// Whether the body consists of messages with a binary length before each: `application/grpc`, `grpc-web`,
+/// `grpc-web-text` and `connect`, each with a suffix or without, and delimited protobuf
+/// (`application/vnd.google.protobuf; encoding=delimited`). A length byte above `7F` is not an error in the text of a
+/// message.
+pub fn is_length_prefixed(content_type: &ContentType<'_>) -> bool {
+    is_one_of(content_type, &LENGTH_PREFIXED)
         || content_type.is("application", "vnd.google.protobuf")
             && content_type
                 .parameter("encoding")
                 .is_some_and(|given| given.eq_ignore_ascii_case(b"delimited"))
+}
+
+/// Same as [`is_length_prefixed`] for the value of a field, which may be malformed after the type.
+#[cfg(feature = "tower")]
+pub(crate) fn is_length_prefixed_value(value: &[u8]) -> bool {
+    ContentType::parse_mail_prefix(value).is_ok_and(|(given, _)| is_length_prefixed(&given))
+}
+
+/// Whether the value of a field is that of gRPC or gRPC-Web, whose responses have a `grpc-status`.
+#[cfg(feature = "tower")]
+pub(crate) fn has_grpc_status(value: &[u8]) -> bool {
+    ContentType::parse_mail_prefix(value)
+        .is_ok_and(|(given, _)| is_one_of(&given, &["grpc", "grpc-web", "grpc-web-text"]))
 }
 
 /// Whether the value of a `Content-Type` field is that of gRPC: `application/grpc`, with a suffix or without. The value

@@ -166,7 +166,7 @@ pub(crate) fn record_rejection(reason: &Reason, counters: Option<&HttpCounters>)
     if let Some(counters) = counters {
         counters.reject(reason);
     }
-    // Not the `Content-Type`: its sender determines it.
+    // `Content-Type` is not logged: the peer controls it.
     debug!(
         offset = reason.offset_and_len().map(|(offset, _)| offset),
         kind = reason.kind(),

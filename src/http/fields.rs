@@ -5,6 +5,8 @@ use http::HeaderMap;
 use http::HeaderName;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
 
+#[cfg(feature = "tower")]
+use crate::content_type::has_grpc_status;
 use crate::content_type::{FieldSyntax, check_extended, labels};
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
@@ -60,6 +62,21 @@ pub(crate) fn check_values(fields: &HeaderMap) -> Result<(), (HeaderName, Utf8Er
         check_field(name.as_str(), value.as_bytes()).map_err(|error| (name.clone(), error))?;
     }
     Ok(())
+}
+
+/// Checks the values of the header fields of a response. Those of gRPC and gRPC-Web without a body are also the fields that
+/// [end](check_end) it. Returns the number of removed fields; `Content-Type` is never removed.
+#[cfg(feature = "tower")]
+pub(crate) fn check_head(fields: &mut HeaderMap) -> Result<u64, (HeaderName, Utf8Error)> {
+    let may_end = fields.get_all(CONTENT_TYPE).iter().all(|value| {
+        let value = value.as_bytes();
+        has_grpc_status(value) && check_field("content-type", value).is_ok()
+    });
+    if may_end && fields.contains_key(CONTENT_TYPE) {
+        check_end(fields)
+    } else {
+        check_values(fields).map(|()| 0)
+    }
 }
 
 /// Checks the values of the fields that end a response. If one of them is the status of gRPC, the fields with an ill-formed

@@ -287,8 +287,8 @@ impl Rejection {
         }
     }
 
-    /// Returns the value of the `Accept-Encoding` field of the response, if it needs one: with the status `415` it tells the
-    /// client whether the content coding or the type of the request is not accepted (RFC 9110 §12.5.3).
+    /// Returns the value of the `Accept-Encoding` field of the response, if it needs one. On a `415` it tells the client that
+    /// the content coding, not the media type, was the problem (RFC 9110 §12.5.3).
     /// [`to_response`](Self::to_response) adds it.
     pub const fn accept_encoding(&self) -> Option<&'static str> {
         match (self.message, &self.reason) {

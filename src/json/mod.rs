@@ -33,10 +33,11 @@
 //!   [subset](JsonStrings::with_subset), in 6 or, for a pair, 12 bytes,
 //! - [`IncompleteEscape`](crate::ErrorKind::IncompleteEscape): `\u` without four digits, and the digits that it has.
 //!
-//! The first byte that no accepted escape has there is reported by the call that receives it: the `0` of `\uD83D\u0`, the
-//! second `D` of `\uDD`. The offset of the error is that of the backslash, and [`is_escaped`](crate::Utf8Error::is_escaped) is true. The grammar
-//! of JSON is not checked, so the same decoder reads JSON texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and
-//! event streams with data in JSON. `\b`, `\f` and the other escapes of two bytes are always accepted.
+//! Under [`EscapePolicy::Strict`], the first byte that no accepted escape has there is reported by the call that receives it:
+//! the `0` of `\uD83D\u0`, the second `D` of `\uDD`. The offset of the error is that of the backslash, and
+//! [`is_escaped`](crate::Utf8Error::is_escaped) is true. The grammar of JSON is not checked, so the same decoder reads JSON
+//! texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and event streams with data in JSON. `\b`, `\f`
+//! and the other escapes of two bytes are always accepted.
 //!
 //! # Limits
 //!

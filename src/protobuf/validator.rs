@@ -481,6 +481,8 @@ fn wrong_tag(tag: u64, bits: u32, group: Option<u32>) -> Option<ProtobufErrorKin
     match tag & 7 {
         6 | 7 => Some(ProtobufErrorKind::InvalidTag),
         4 => {
+            // The 10th byte has only one bit of the value.
+            let bits = bits.min(u64::BITS);
             let is_start = |field: u32| (u64::from(field << 3 | 4) ^ tag).trailing_zeros() >= bits;
             (!group.is_some_and(is_start)).then_some(ProtobufErrorKind::UnpairedGroup)
         }

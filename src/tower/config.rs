@@ -12,13 +12,14 @@ use http_body::Body;
 use super::body::CheckedBody;
 use super::drain::{Drain, DrainingBody, Report, Timer};
 use super::gather::{Gather, Gathered, Interrupted};
+use crate::content_type::is_length_prefixed_value;
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 use crate::http::ContentFields;
 use crate::http::body::Utf8Body;
 use crate::http::counters::{BodyObserver, HttpCounters, record_rejection};
 use crate::http::error::BoxError;
-use crate::http::fields::{check_end, check_values};
+use crate::http::fields::{check_head, check_values};
 use crate::http::filter::BodyFilter;
 use crate::http::plan::{BodyKind, Change, remove_invalidated};
 use crate::http::rejection::{MessageKind, Reason, Rejection};
@@ -71,7 +72,7 @@ impl LayerConfig {
         }
     }
 
-    /// Removes the header fields of a request whose response would be one that cannot be checked.
+    /// Removes `Range` and `If-Range` if the rules may change the response: a partial response cannot be repaired.
     pub(crate) fn prepare_request<B>(&self, request: &mut Request<B>) {
         let rules = self.rules.for_path(request.uri().path(), self.message);
         for name in [RANGE, IF_RANGE] {
@@ -85,7 +86,8 @@ impl LayerConfig {
     /// request.
     ///
     /// A message that is rejected for its header fields passes if it has no content, which may be known only at its end.
-    /// Messages of gRPC are rejected at once, because a client may send the first one only after it has a response.
+    /// Messages of gRPC, gRPC-Web and Connect streams are rejected at once, because a client may send the first one only
+    /// after it has a response.
     pub(crate) fn start<B>(&self, headers: &mut HeaderMap, path: &str, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
@@ -95,7 +97,7 @@ impl LayerConfig {
         let (plan, refused) = match rules.plan_for(headers, &body) {
             Ok(plan) => (plan, None),
             // Reading would send `100 Continue`.
-            Err(reason) if reason == Reason::LengthPrefixed || headers.contains_key(EXPECT) => {
+            Err(reason) if is_length_prefixed(headers) || headers.contains_key(EXPECT) => {
                 return Start::Reject(reason, body);
             }
             Err(reason) => (self.rules.pass(), Some(reason)),
@@ -148,6 +150,15 @@ impl LayerConfig {
         let plan = rules.describe(&ContentFields::from(&*headers), status.as_u16());
         plan.adapt(headers);
         CheckedBody::described(body, plan.change() != Change::Length)
+    }
+
+    /// Checks the header fields of a response, and counts those that are removed.
+    pub(crate) fn check_response(&self, headers: &mut HeaderMap) -> Result<(), Reason> {
+        if self.fields.headers {
+            let removed = check_head(headers).map_err(|(name, error)| Reason::Header(name, error))?;
+            BodyObserver::new(self.counters.clone()).repaired(removed);
+        }
+        Ok(())
     }
 
     /// Forwards a held body with the header fields for it, or returns the response to a rejected message.
@@ -227,14 +238,6 @@ impl Fields {
         Ok(())
     }
 
-    /// Checks the header fields of a response. Without a body, those of gRPC have its status.
-    pub(crate) fn check_response(self, headers: &mut HeaderMap) -> Result<(), Reason> {
-        if self.headers {
-            check_end(headers).map_err(|(name, error)| Reason::Header(name, error))?;
-        }
-        Ok(())
-    }
-
     fn check_uri(self, uri: &Uri) -> Result<(), Reason> {
         if self.path {
             check_decoded(uri.path()).map_err(Reason::Path)?;
@@ -244,6 +247,11 @@ impl Fields {
         }
         Ok(())
     }
+}
+
+/// Whether one of the types is that of messages with a length before each.
+fn is_length_prefixed(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_TYPE).iter().any(|value| is_length_prefixed_value(value.as_bytes()))
 }
 
 fn check_decoded(text: &str) -> Result<(), Utf8Error> {

@@ -11,8 +11,8 @@ use super::drain::DrainingBody;
 use crate::http::error::BoxError;
 use crate::http::rejection::Reason;
 
-/// Collects a checked body up to its end, at most `limit` bytes. The reason is that to reject a longer one. It is another one
-/// than its length if the message is rejected for its header fields unless it has no content: the limit is then 0.
+/// Collects a checked body up to its end, at most `limit` bytes. `reason` is why a longer body is rejected: its length, or, with
+/// a limit of 0, header fields that are acceptable only on an empty message.
 ///
 /// A single frame is not copied. Several frames are copied into one buffer, because a list of tiny frames would need
 /// many times the memory of the limit.
@@ -39,7 +39,8 @@ pub(crate) struct Gathered {
 /// Why a body is not complete.
 #[derive(Debug)]
 pub(crate) enum Interrupted {
-    /// The body is longer than the limit. The rest of it has been drained.
+    /// The body is longer than the limit, and the rest of it has been drained; or it has failed, and only an empty one
+    /// is accepted.
     Rejected(Reason),
     Body(BoxError),
 }
@@ -60,6 +61,11 @@ where
         }
     }
 
+    /// Whether the message is rejected unless it has no content.
+    const fn is_refused(&self) -> bool {
+        !matches!(self.reason, Reason::TooLong { .. })
+    }
+
     fn rejected(&self) -> Interrupted {
         Interrupted::Rejected(self.reason.clone())
     }
@@ -72,6 +78,10 @@ where
             }
             let frame = match ready!(self.body.as_mut().poll_frame(cx)) {
                 None => break,
+                // The message may have had content.
+                Some(Err(error)) if self.is_refused() && Reason::of_body(&*error).is_none() => {
+                    return Poll::Ready(Err(self.rejected()));
+                }
                 Some(Err(error)) => return Poll::Ready(Err(Interrupted::Body(error))),
                 Some(Ok(frame)) => frame,
             };

@@ -181,7 +181,7 @@ where
             let holding = match this.state.as_mut().project() {
                 StateProj::Responding { response, content, path } => {
                     let (mut parts, body) = ready!(response.poll(cx))?.into_parts();
-                    if let Err(reason) = this.config.fields.check_response(&mut parts.headers) {
+                    if let Err(reason) = this.config.check_response(&mut parts.headers) {
                         return Poll::Ready(Ok(this.config.reject(reason, &parts.headers)));
                     }
                     let has_body = match *content {

@@ -44,8 +44,8 @@ pub enum FrameErrorKind {
     UnfinishedMessage,
     /// A close frame with 1 byte: a code has 2.
     CloseWithoutCode,
-    /// The code of a close frame is one that is not sent (RFC 6455 §7.4). `None` if it has a first byte that starts no code
-    /// which is sent: the second byte is not awaited then.
+    /// The code of a close frame is one that is not sent (RFC 6455 §7.4). `None` if the first byte alone rules out every valid
+    /// code, so the second was not awaited.
     CloseCode(Option<u16>),
     /// The reason of a close frame is ill-formed. The offset of this error is that in the reason.
     Reason(Utf8Error),

@@ -116,6 +116,8 @@ fn varints_have_at_most_ten_bytes() {
         (padded(0x8A, 8, 2), Some((9, ProtobufErrorKind::VarintTooLong))),
         (padded(0x0A, 9, 2), Some((10, ProtobufErrorKind::VarintTooLong))), // a length
         (padded(0x10, 10, 1), Some((10, ProtobufErrorKind::VarintTooLong))),
+        ([b"\x13", &padded(0x94, 8, 0)[..]].concat(), None), // the end of a group in 10 bytes
+        ([b"\x13", &padded(0x94, 8, 1)[..]].concat(), Some((10, ProtobufErrorKind::UnpairedGroup))),
         (b"\x0A\xFF\xFF\xFF\xFF\x07".to_vec(), Some((6, ProtobufErrorKind::Truncated))), // 2^31 - 1
         (b"\x0A\x80\x80\x80\x80\x08".to_vec(), Some((5, ProtobufErrorKind::InvalidLength))), // 2^31
         (b"\xF8\xFF\xFF\xFF\x0F\0".to_vec(), None),                                      // field 2^29 - 1

@@ -332,11 +332,19 @@ fn the_parts_have_every_byte_that_was_not_returned() {
         let (inner, decoder, rest) = text.into_parts();
         let rest = [&rest[..], &futures::executor::block_on(inner.collect::<Vec<_>>()).concat()].concat();
         assert_eq!([read.as_bytes(), &rest].concat(), input, "{chunks:02X?}");
-        assert!(decoder.pending().is_empty() || rest.starts_with(decoder.pending()));
+        assert_eq!((decoder.pending(), decoder.offset()), (&b""[..], read.len() as u64), "{chunks:02X?}");
     });
     // The first byte of a character was read.
-    let mut text = stream::iter([Bytes::from_static(b"a\xC3")]).chain(stream::pending()).utf8();
-    assert_eq!(futures::executor::block_on(text.next()).unwrap().unwrap(), "a");
+    let mut text = stream::iter([Bytes::from_static(b"gr\xC3")]).chain(stream::pending()).utf8();
+    assert_eq!(futures::executor::block_on(text.next()).unwrap().unwrap(), "gr");
     assert!(text.next().now_or_never().is_none());
-    assert_eq!(text.into_parts().2, b"\xC3"[..]);
+    let (_, mut decoder, rest) = text.into_parts();
+    assert_eq!((&rest[..], decoder.offset()), (&b"\xC3"[..], 2));
+    let mut text = String::new();
+    decoder.feed_into(&[&rest, &b"\xBCn"[..]].concat(), &mut text).unwrap();
+    assert_eq!(
+        (&text[..], decoder.offset()),
+        ("\u{FC}n", 5),
+        "the decoder continues with the returned bytes"
+    );
 }

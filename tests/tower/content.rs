@@ -3,6 +3,7 @@
 use core::convert::Infallible;
 
 use bytes::Bytes;
+use futures::FutureExt;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
@@ -22,6 +23,10 @@ const REJECTED: [(&str, &str, u16); 6] = [
     ("content-range", "bytes 1-2/9", 400),
     ("x-no-type", "", 415),
 ];
+
+fn pending_body() -> impl http_body::Body<Data = Bytes, Error = Infallible> {
+    http_body_util::StreamBody::new(futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>())
+}
 
 fn rules() -> BodyRules {
     BodyRules::new().with_form_data(true).with_missing_content_type(MissingContentType::Reject)
@@ -87,15 +92,67 @@ async fn the_trailers_of_an_empty_message_are_checked() {
 /// The client may wait for the response before it sends the first message.
 #[tokio::test]
 async fn a_rejected_stream_of_grpc_is_answered_before_its_first_message() {
-    let rules = BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject);
-    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-        let body = http_body_util::StreamBody::new(futures::stream::pending::<Result<_, Infallible>>());
-        let body = body.map_frame(|frame: http_body::Frame<Bytes>| frame);
-        let request =
-            Request::post("/").version(http::Version::HTTP_2).header("content-type", "application/grpc");
-        let seen = through(&layer.with_rules(rules.clone()), request.body(body).unwrap()).await;
-        assert_eq!((seen.handled, &seen.headers["grpc-status"].as_bytes()), (0, &&b"3"[..]));
+    let rejecting = BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject);
+    for (content_type, rules) in [
+        ("application/grpc", &rejecting),
+        ("application/grpc-web-text+proto", &rejecting),
+        ("application/connect+json", &rejecting),
+        // Parameters that are malformed.
+        ("application/grpc; a", &BodyRules::new()),
+        ("application/grpc-web; a", &BodyRules::new()),
+        ("application/connect+json; a=\"", &BodyRules::new()),
+    ] {
+        let post = || Request::post("/").version(http::Version::HTTP_2).header("content-type", content_type);
+        let answer = |layer: ValidateUtf8RequestLayer| {
+            let request = post().body(pending_body()).unwrap();
+            through(&layer.with_rules(rules.clone()), request).now_or_never().expect(content_type)
+        };
+        for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+            let seen = answer(layer);
+            let status = seen.headers.get("grpc-status").map(http::HeaderValue::as_bytes);
+            let expected = content_type.starts_with("application/grpc").then_some(&b"3"[..]);
+            let expected = expected.filter(|_| !content_type.contains("web"));
+            assert_eq!((seen.handled, status), (0, expected), "{content_type}");
+        }
+        let layer = ValidateUtf8ResponseLayer::new().with_rules(rules.clone());
+        let service = layer.layer(service_fn(async |_: Request<()>| {
+            let response = Response::builder().header("content-type", content_type);
+            Ok::<_, Infallible>(response.body(pending_body()).unwrap())
+        }));
+        let response = service.oneshot(Request::new(())).now_or_never().expect(content_type).unwrap();
+        let is_rejected = response.status() == 502 || response.headers()["grpc-status"] == "13";
+        assert!(is_rejected, "{content_type}");
     }
+}
+
+/// Whether a message has content is unknown if its body fails before its first byte.
+#[tokio::test]
+async fn a_rejected_message_whose_body_fails_is_not_forwarded() {
+    for (name, value, status) in REJECTED {
+        for chunks in [&[][..], &[&b""[..]]] {
+            let body = || Script::of(chunks, EndHint::Nothing).with_failure("reset");
+            let fields = fields(name, value);
+            for layer in layers() {
+                let seen = through(&layer, post(&fields).body(body()).unwrap()).await;
+                assert_eq!((seen.status.as_u16(), seen.handled), (status, 0), "{fields:?}");
+                assert_eq!(seen.headers["connection"], "close");
+            }
+            let service = ValidateUtf8ResponseLayer::new().with_rules(rules()).layer(service_fn(
+                |_: Request<()>| async {
+                    let response = fields
+                        .iter()
+                        .fold(Response::builder(), |response, (name, value)| response.header(*name, *value));
+                    Ok::<_, Infallible>(response.body(body()).unwrap())
+                },
+            ));
+            let response = service.oneshot(Request::new(())).await.unwrap();
+            assert_eq!(response.status(), StatusCode::BAD_GATEWAY, "{fields:?}");
+        }
+    }
+    let layer = ValidateUtf8RequestLayer::new().with_hold_limit(0);
+    let body = Script::of(&[], EndHint::Nothing).with_failure("reset");
+    let seen = through(&layer, post(&[("content-type", "text/plain")]).body(body).unwrap()).await;
+    assert_eq!((seen.status, seen.handled), (StatusCode::IM_A_TEAPOT, 1), "the handler gets the failure");
 }
 
 #[tokio::test]

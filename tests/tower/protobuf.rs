@@ -4,6 +4,7 @@ use core::convert::Infallible;
 
 use bytes::Bytes;
 use data_encoding::BASE64;
+use futures::FutureExt;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -76,6 +77,22 @@ async fn a_held_message_is_repaired_with_u_fffd_and_a_stream_with_question_marks
                 let len = if expected == &held { held.len() } else { 9 };
                 assert_eq!(seen.headers[CONTENT_LENGTH], len.to_string());
             }
+        }
+    }
+}
+
+/// The client may wait for the response before it sends the first message.
+#[tokio::test]
+async fn a_stream_that_cannot_be_checked_is_rejected_before_its_first_message() {
+    for (name, value) in [("content-encoding", "gzip"), ("content-range", "bytes 1-2/9")] {
+        for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+            let frames = futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>();
+            let mut request = post("/p.S/Do", "application/grpc", http_body_util::StreamBody::new(frames));
+            request.headers_mut().insert(name, value.parse().unwrap());
+            request.headers_mut().remove(CONTENT_LENGTH);
+            let layer = layer.with_rules(rules(ErrorPolicy::Strict));
+            let seen = through(&layer, request).now_or_never().expect(name);
+            assert_eq!((seen.handled, &seen.headers["grpc-status"]), (0, &"3".parse().unwrap()), "{name}");
         }
     }
 }

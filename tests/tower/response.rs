@@ -7,7 +7,9 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
-use utf8_codec::http::{BodyFilter, BodyRules, ContentFields, Reason, UncheckablePolicy, Utf8BodyError};
+use utf8_codec::http::{
+    BodyFilter, BodyRules, ContentFields, HttpCounters, Reason, UncheckablePolicy, Utf8BodyError,
+};
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8ResponseLayer};
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
@@ -339,7 +341,8 @@ fn every_kind_of_body_can_be_checked_without_a_change() {
 
 #[tokio::test]
 async fn the_status_of_grpc_in_the_header_fields_is_not_lost() {
-    let layer = ValidateUtf8ResponseLayer::new().with_header_check(true);
+    let counters = HttpCounters::new();
+    let layer = ValidateUtf8ResponseLayer::new().with_header_check(true).with_counters(&counters);
     let value = |bytes: &[u8]| http::HeaderValue::from_bytes(bytes).unwrap();
     let response =
         || Response::builder().header("content-type", "application/grpc").header("x-a", value(b"\xFF"));
@@ -350,6 +353,27 @@ async fn the_status_of_grpc_in_the_header_fields_is_not_lost() {
         (&value(b"14"), &value(b"\xFF"))
     );
     assert!(!parts.headers.contains_key("x-a"));
+    assert_eq!((counters.snapshot().repaired, counters.snapshot().rejected_total()), (1, 0));
     let (parts, _) = answer(&layer, Method::POST, response(), b"").await;
     assert_eq!(parts.headers["grpc-status"], "13", "it has no status");
+    let of_type = |content_type: &[u8]| {
+        let response = Response::builder().header("content-type", value(content_type));
+        response.header("grpc-status", "14").header("x-a", value(b"\xFF")).header("x-b", value(b"\xFF"))
+    };
+    for content_type in ["application/grpc+proto", "application/grpc-web", "application/grpc-web-text+proto"]
+    {
+        let before = counters.snapshot().repaired;
+        let (parts, _) = answer(&layer, Method::POST, of_type(content_type.as_bytes()), b"").await;
+        assert_eq!((parts.status, &parts.headers["grpc-status"]), (StatusCode::OK, &value(b"14")));
+        assert_eq!(parts.headers["content-type"], content_type);
+        assert_eq!(counters.snapshot().repaired, before + 2, "{content_type}");
+    }
+    let repaired = counters.snapshot().repaired;
+    for content_type in ["text/plain", "application/json", "application/connect+json", "application/grpcx"] {
+        let (parts, _) = answer(&layer, Method::POST, of_type(content_type.as_bytes()), b"").await;
+        assert_eq!(parts.status, StatusCode::BAD_GATEWAY, "{content_type}");
+    }
+    let (parts, _) = answer(&layer, Method::POST, of_type(b"application/grpc; a=\"\xFF\""), b"").await;
+    assert_eq!(parts.headers["grpc-status"], "13", "the type is never removed");
+    assert_eq!(counters.snapshot().repaired, repaired);
 }
