@@ -179,11 +179,8 @@ mod tests {
     #[test]
     fn a_long_line_of_beginnings_of_declarations_takes_linear_time() {
         for before in ["set ", "set latin1\t", "client_encoding "] {
-            assert_eq!(
-                other_form(before.repeat((8 << 20) / before.len()).as_bytes(), true),
-                None,
-                "{before}"
-            );
+            let text = "x ".to_owned() + &before.repeat((8 << 20) / before.len());
+            assert_eq!(other_form(text.as_bytes(), true), None, "{before}");
         }
     }
 
