@@ -178,7 +178,7 @@ mod tests {
     /// With a search for the start of the line at each of them, it would take minutes.
     #[test]
     fn a_long_line_of_beginnings_of_declarations_takes_linear_time() {
-        for before in ["set ", "set latin1\t", "client_encoding "] {
+        for before in ["set ", "set latin1\t"] {
             let text = "x ".to_owned() + &before.repeat((8 << 20) / before.len());
             assert_eq!(other_form(text.as_bytes(), true), None, "{before}");
         }
