@@ -10,7 +10,7 @@ use std::path::Path;
 
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 use tokio::net::{TcpListener, TcpStream, lookup_host};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::address::Address;
 use crate::sockets;
@@ -186,12 +186,13 @@ impl Socket {
     /// Waits until the peer has left: until it has reset the connection, or for `grace` after it has ended its stream,
     /// because a peer that has only shut down its write half still waits for a response.
     pub(super) async fn left(&self, grace: Duration) {
-        loop {
+        let mut over = None;
+        while over.is_none_or(|over| Instant::now() < over) {
             // An end that follows unread bytes is no event that can be waited for without reading them.
             sleep(LEFT_INTERVAL).await;
             match self.readiness().await {
                 Ok(ready) if !ready.is_read_closed() => {}
-                Ok(ready) if !ready.is_write_closed() => return sleep(grace).await,
+                Ok(ready) if !ready.is_write_closed() => over = over.or(Instant::now().checked_add(grace)),
                 _ => return,
             }
         }

@@ -298,9 +298,9 @@ impl Args {
     }
 }
 
-/// How long a connection to the server may still take after the client has ended its stream. Most take less, and the client
-/// may have left.
-const LEFT_GRACE: Duration = Duration::from_secs(1);
+/// How long a connection to the server may still take after the client has ended its stream. The client may have left, or
+/// wait for a response. A lost SYN is sent again after one second, and after three.
+const LEFT_GRACE: Duration = Duration::from_secs(5);
 
 /// State that all connections share.
 #[derive(Debug)]
@@ -329,9 +329,13 @@ impl FilterProxy {
             self.send_proxy_protocol.map(|version| Endpoints::encode(connection.endpoints(), version));
         let Connection { stream: mut client, peer, number: connection, .. } = connection;
         // Boxed, so that its memory is freed before the relay starts.
+        let grace = match self.upstream.connect_timeout {
+            Duration::ZERO => LEFT_GRACE,
+            timeout => LEFT_GRACE.min(timeout),
+        };
         let connected = tokio::select! {
             connected = Box::pin(self.connect(header)) => connected,
-            () = Box::pin(client.left(LEFT_GRACE)) => Err(io::Error::other("the client left")),
+            () = Box::pin(client.left(grace)) => Err(io::Error::other("the client left")),
             () = self.cut.cancelled() => return client.reset(),
         };
         let mut upstream = match connected {

@@ -251,8 +251,8 @@ impl FixArgs {
         if let Ok(own) = &plan
             && let Some(line) = own.line_in_utf8(file)?
         {
-            let label = summary.declared.as_ref().map(|declared| declared.label()).unwrap_or_default();
-            plan = Err(Failed::Kept(format!("it declares {label}, and line {line} is UTF-8")));
+            let label = summary.declared.as_ref().map(|declared| declared.label());
+            plan = Err(Failed::Kept(own.refusal(line, label.filter(|_| own.is_declared))));
         }
         file.rewind()?;
         Ok(plan)
@@ -317,9 +317,7 @@ impl FixArgs {
                 {
                     Err(format!("{}, and --from is {named}", declared.in_full()))
                 }
-                // UTF-8 sequences are kept if the user named the encoding.
-                (Some(named), _) if summary.is_mixed => Ok(source_of(named)),
-                (Some(named), _) => Ok(FixSource::Other(named)),
+                (Some(named), _) => Ok(source_of(named)),
                 (None, Some(Err(Doubt::Unknown)) | None) => Err(declared.doubted(Doubt::Unknown)),
                 (None, _) if summary.is_mixed => Err(format!("it declares {label}, and part of it is UTF-8")),
                 (None, Some(Err(doubt))) => {

@@ -343,11 +343,7 @@ impl<W: Write> Reporter<W> {
         let failed = summary.failed();
         match self.format {
             Format::Human if unreported > 0 => {
-                writeln!(
-                    self.out,
-                    "{}: and {unreported} more errors: --max-errors 0 shows all\n",
-                    name_of(path)
-                )
+                writeln!(self.out, "{}: and {more}: --max-errors 0 shows all\n", name_of(path))
             }
             Format::Short if unreported > 0 => {
                 writeln!(self.out, "{}: and {more}", name_of(path))
@@ -373,7 +369,11 @@ impl<W: Write> Reporter<W> {
                 let path = self.repository.relative(path);
                 let failed = failed.map(|failed| services::about_file(path, "failed", &failed));
                 let more = (unreported > 0).then(|| {
-                    services::about_file(path, "unreported", &format!("and {unreported} more errors"))
+                    services::about_file(
+                        path,
+                        "unreported",
+                        &format!("and {}", counted(unreported, "more error")),
+                    )
                 });
                 let texts: Vec<String> = failed.iter().chain(&more).map(escape::json).collect();
                 texts.iter().try_for_each(|text| self.put(text))

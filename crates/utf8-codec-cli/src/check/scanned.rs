@@ -66,7 +66,9 @@ impl Scanned {
             summary.is_utf_8 = true;
             summary.is_foreign = evidence.is_foreign();
             summary.is_mixed = evidence.contradicts_declaration();
-            if is_ill_formed && summary.guess.is_none() {
+            // In a file that is mostly UTF-8, the conversion of the whole file would turn that text into mojibake.
+            let is_other = summary.is_foreign && !summary.is_mixed;
+            if is_ill_formed && is_other && summary.guess.is_none() {
                 summary.candidates = evidence.candidates();
             }
             summary.declared = evidence.declared;

@@ -221,9 +221,11 @@ impl Settings {
                 }
             }
             Some(GitText::Unknown(label)) => {
-                checks.is_text = Some(false);
                 checks.kept = Some(format!("its working-tree-encoding {label} is not known"));
-                self.warn(path, format!("the working-tree-encoding {label} is not known"));
+                if explicit.is_none() {
+                    checks.is_text = Some(false);
+                    self.warn(path, format!("the working-tree-encoding {label} is not known"));
+                }
             }
         }
         checks.kind = kind_of(path);

@@ -171,10 +171,11 @@ impl Guess {
                 if is_16 { "utf-16" } else { "utf-32" }.parse().ok()
             }
             Self::Wide { wide, .. } => auto.then(|| wide.encoding.into()),
-            Self::Declared(_, charset) => Some(*charset),
             Self::Cesu8 => Some(CESU_8.into()),
             // `C0 80` becomes a NUL, and the file would be binary.
             Self::Java | Self::Binary | Self::Cut | Self::Windows1252 | Self::Latin1 => None,
+            // `--fix` asks for a declaration first.
+            Self::Declared(..) => None,
         }
     }
 
@@ -385,8 +386,9 @@ impl WordEvidence {
 
     /// Whether the file declares another encoding, and some or most of it is UTF-8.
     pub(super) fn contradicts_declaration(&self) -> bool {
-        let charset = self.declared.as_ref().and_then(Declared::charset);
-        self.utf8.contradicts(charset.map(NamedEncoding::encoding), self.errors)
+        self.declared.as_ref().is_some_and(|declared| {
+            self.utf8.contradicts(declared.charset().map(NamedEncoding::encoding), self.errors)
+        })
     }
 
     /// Whether the errors are those of a file in another encoding, and not of some places in UTF-8. In GBK and similar

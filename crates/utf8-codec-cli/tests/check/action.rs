@@ -42,6 +42,26 @@ fn the_report_of_the_action_has_the_errors_before_a_fix() {
 }
 
 #[test]
+fn the_action_prints_a_diff_if_its_arguments_say_so() {
+    for (args, is_diff) in [
+        ("--fix\n--diff\n--from\nlatin1\na\n", true),
+        ("--fix\n--dry-run\n--from=latin1\na\n", true),
+        ("--\na\n--diff\n", false),
+    ] {
+        let directory = Directory::new();
+        for name in ["a", "--diff"] {
+            directory.write(&format!("repository/{name}"), b"caf\xE9\n");
+        }
+        let output = action(&directory, args);
+        // The old line of a patch has the exact bytes.
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{args}: {printed}");
+        assert_eq!(printed.contains("\n+café\n"), is_diff, "{args}: {printed}");
+        assert_eq!(printed.contains("::error"), !is_diff, "{args}: {printed}");
+    }
+}
+
+#[test]
 fn a_version_is_compared_to_its_end() {
     let directory = Directory::new();
     let files = |version: &str| {

@@ -336,6 +336,10 @@ fn further_errors_are_counted() {
     let (_, gitlab) = check_stdin(&["--format", "gitlab", "--max-errors", "2"], &input);
     assert_eq!(gitlab.matches("\"fingerprint\"").count(), 3);
     assert!(gitlab.contains("and 998 more errors"), "{gitlab}");
+    for (format, more) in [("human", "and 1 more error: --max-errors"), ("gitlab", "and 1 more error\"")] {
+        let (_, report) = check_stdin(&["--format", format, "--max-errors", "999"], &input);
+        assert!(report.contains(more), "{format}");
+    }
     // A report for people has three by default.
     for (args, shown) in [(&[][..], 3), (&["--max-errors", "0"], 1000), (&["--max-errors", "7"], 7)] {
         let (_, report) = check_stdin(args, &input);

@@ -65,6 +65,15 @@ fn the_report_says_why_and_has_no_command() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(0), String::new()));
     let errors = stderr(&output);
     assert!(errors.contains("./a.rc: the working-tree-encoding UTF-7 is not known\n"));
+    directory.write("a.rc", b"caf\xE9\n");
+    let explicit = |args: &[&str]| {
+        let output = check(&directory, args);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(1), String::new()), "{args:?}");
+        assert!(stdout(&output).starts_with("./a.rc:1:4: "), "{}", stdout(&output));
+    };
+    explicit(&["--encoding", "utf-8", "."]);
+    directory.write("utf8-codec.toml", "encoding = \"utf-8\"\n");
+    explicit(&["."]);
 }
 
 #[test]

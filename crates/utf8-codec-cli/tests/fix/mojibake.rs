@@ -94,9 +94,47 @@ fn a_line_in_utf_8_is_not_converted() {
         }
         assert_eq!(output.status.code(), Some(1), "{label}: {report}");
         assert!(
-            report.contains("line 12 is UTF-8") || report.contains("part of it is UTF-8"),
+            report.contains("line 12 is already UTF-8, but the file declares")
+                || report.contains("part of it is UTF-8"),
             "{label}: {report}"
         );
         assert!(directory.read(name) == content, "{label}");
     }
+}
+
+/// `--from` names the encoding of some lines, and the others are UTF-8.
+#[test]
+fn a_line_in_utf_8_is_not_converted_with_from() {
+    let utf8 = "Съешь же ещё этих мягких французских булок\n".repeat(20);
+    let legacy =
+        run(&mut program(&["convert", "--to", "windows-1251"]), "Привет, мир\n".repeat(3).as_bytes());
+    for (name, start, line) in [("a.txt", "", 1), ("a.py", "# coding: windows-1251\n", 2)] {
+        let directory = Directory::new();
+        let content = [start.as_bytes(), utf8.as_bytes(), &legacy.stdout].concat();
+        directory.write(name, &content);
+        let check =
+            |args: &[&str]| run(program(&["check"]).args(args).arg(name).current_dir(directory.root()), b"");
+        let report = stdout(&check(&[]));
+        assert!(!report.contains("--from ENCODING") && !report.contains("  in "), "{report}");
+        let output = check(&["--fix", "--from", "windows-1251"]);
+        let report = stdout(&output);
+        assert_eq!(output.status.code(), Some(1), "{report}");
+        let reason = format!("line {line} is already UTF-8, but --from is windows-1251: ");
+        assert!(report.contains(&reason), "{report}");
+        assert!(directory.read(name) == content, "{report}");
+    }
+}
+
+#[test]
+fn lines_in_utf_8_are_kept_with_windows_1252() {
+    let directory = Directory::new();
+    let line = "<p>Copyright © café — œuvre\n";
+    let legacy = run(&mut program(&["convert", "--to", "latin1"]), "où été fenêtre\n".repeat(10).as_bytes());
+    let start = "<html><meta charset=iso-8859-1>\n";
+    directory.write("a.html", [start.as_bytes(), &legacy.stdout, line.as_bytes()].concat());
+    let args = ["check", "--fix", "--from", "windows-1252", "a.html"];
+    let output = run(program(&args).current_dir(directory.root()), b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let expected = format!("<html><meta charset=utf-8>\n{}{line}", "où été fenêtre\n".repeat(10));
+    assert_eq!(String::from_utf8_lossy(&directory.read("a.html")), expected);
 }

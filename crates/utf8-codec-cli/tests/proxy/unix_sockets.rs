@@ -119,6 +119,28 @@ fn a_client_that_leaves_while_the_server_hangs_frees_its_slot() {
     wait_for_metric(&admin, "utf8_codec_connections_open 1");
 }
 
+/// A lost SYN to the server is sent again after a second.
+#[test]
+fn a_client_that_has_ended_its_stream_is_served_by_a_slow_server() {
+    let directory = Directory::new();
+    let (near, far) = (directory.path("near"), directory.path("far"));
+    let listener = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None).unwrap();
+    listener.bind(&socket2::SockAddr::unix(&far).unwrap()).unwrap();
+    listener.listen(0).unwrap();
+    let queued = UnixStream::connect(&far).unwrap();
+    let proxy = Server::start(&["proxy", "--listen", &address(&near), "--upstream", &address(&far)]);
+    assert_eq!(proxy.address, address(&near));
+    let client = thread::spawn(move || ask(&near, b"request"));
+    thread::sleep(Duration::from_secs(2));
+    drop((queued, listener.accept().unwrap()));
+    let (mut peer, _) = listener.accept().unwrap();
+    let mut request = String::new();
+    peer.read_to_string(&mut request).unwrap();
+    peer.write_all(request.as_bytes()).unwrap();
+    drop(peer);
+    assert_eq!(client.join().unwrap(), ("request".to_owned(), true));
+}
+
 #[test]
 fn an_ill_formed_request_over_a_unix_socket_ends_the_connection() {
     let directory = Directory::new();

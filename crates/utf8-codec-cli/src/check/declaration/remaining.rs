@@ -101,6 +101,9 @@ const FORMS: [Form; 12] = [
 /// The variable of PostgreSQL is set in several ways.
 const CLIENT: &str = "client_encoding";
 
+/// The number of bytes after the variable in which its value is searched.
+const CLIENT_VALUE: usize = 256;
+
 /// Returns the line and the label of a declaration of a legacy encoding in a text of whole lines, in a form that
 /// [`super::declarations`] does not know. `is_start` is whether it is the start of the file.
 pub(in crate::check) fn other_form(text: &[u8], is_start: bool) -> Option<(usize, String)> {
@@ -115,6 +118,7 @@ pub(in crate::check) fn other_form(text: &[u8], is_start: bool) -> Option<(usize
     });
     let client = memchr::memmem::find_iter(&lower, CLIENT).filter_map(|at| {
         let rest = &lower[at + CLIENT.len()..];
+        let rest = &rest[..rest.len().min(CLIENT_VALUE)];
         let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
         let mut words = line.split(|byte| !is_label(*byte)).filter(|word| !word.is_empty());
         let label = words.find(|word| *word != b"to")?;
@@ -128,8 +132,10 @@ pub(in crate::check) fn other_form(text: &[u8], is_start: bool) -> Option<(usize
 impl Form {
     /// Returns the label if there is such a declaration at the position, whose label starts after `end`.
     fn label<'t>(&self, lower: &'t [u8], at: usize, end: usize) -> Option<&'t [u8]> {
-        let line = memchr::memrchr(b'\n', &lower[..at]).map_or(0, |end| end + 1);
-        if self.is_first && !lower[line..at].trim_ascii().is_empty() {
+        // Only the white space before it is read, because a long line may have it many times.
+        let is_space = |byte: &&u8| **byte != b'\n' && byte.is_ascii_whitespace();
+        let indent = lower[..at].iter().rev().take_while(is_space).count();
+        if self.is_first && lower[..at - indent].last().is_some_and(|&byte| byte != b'\n') {
             return None;
         }
         let is_before = |byte: &u8| matches!(byte, b' ' | b'=' | b'"' | b'\'' | b'`');
@@ -168,6 +174,15 @@ fn is_legacy(label: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With a search for the start of the line at each of them, it would take minutes.
+    #[test]
+    fn a_long_line_of_beginnings_of_declarations_takes_linear_time() {
+        for before in ["set ", "set latin1\t"] {
+            let text = "x ".to_owned() + &before.repeat((8 << 20) / before.len());
+            assert_eq!(other_form(text.as_bytes(), true), None, "{before}");
+        }
+    }
 
     #[test]
     fn other_forms_of_declarations_are_found() {

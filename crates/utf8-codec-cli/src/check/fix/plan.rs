@@ -54,8 +54,8 @@ pub(super) enum Failed {
     Io(io::Error),
     /// There is no fix, or it would be a guess.
     NoFix(String),
-    /// The file must not be converted, as by the command in the hint: its declaration is not that of the text, one of the
-    /// old encoding would remain, or its encoding is that of its readers.
+    /// The file must not be converted, so the report must not suggest a command that would: the declaration contradicts the
+    /// text, a declaration of the old encoding would remain, or other programs read the file in its current encoding.
     Kept(String),
 }
 
@@ -162,11 +162,11 @@ impl Plan<'_> {
         escapes.map_or(Ok(()), |mut escapes| Ok(escapes.fix(None, write)?))
     }
 
-    /// Returns the number of the first line that is UTF-8 already and would become mojibake, if a declaration decides the
-    /// encoding and it has a byte for each character.
+    /// Returns the number of the first line that is UTF-8 already and would become mojibake, if the encoding has a byte for
+    /// each character.
     pub(super) fn line_in_utf8(self, input: &mut dyn Read) -> io::Result<Option<u64>> {
         let FixSource::Other(charset) = self.source else { return Ok(None) };
-        if !self.is_declared || charset.unit_len() > 1 {
+        if charset.unit_len() > 1 {
             return Ok(None);
         }
         let (mut input, mut line, mut number) = (BufReader::with_capacity(BUFFER, input), Vec::new(), 1);
@@ -186,6 +186,25 @@ impl Plan<'_> {
             line.clear();
         }
         Ok(None)
+    }
+
+    /// Returns why a file is not converted that has such a line. `label` is that of its declaration, if that decides the
+    /// encoding.
+    pub(super) fn refusal(self, line: u64, label: Option<&str>) -> String {
+        let charset = self.old_charset().unwrap_or(Encoding::Utf8.into());
+        let but = match label {
+            Some(label) => format!("the file declares {label}"),
+            None => format!("--from is {charset}"),
+        };
+        let remedy = match policy_of(charset) {
+            Some(_) => format!("--from {charset} keeps such lines"),
+            None => {
+                format!("convert only the other lines, or the whole file with `convert --from {charset}`")
+            }
+        };
+        format!(
+            "line {line} is already UTF-8, but {but}: converting it would turn that line into mojibake; {remedy}"
+        )
     }
 
     /// Returns the text of the old content.
