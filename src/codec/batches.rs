@@ -167,12 +167,11 @@ impl Decoder for Utf8LineBatchesCodec {
         let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
             return self.reader.await_terminator(src).map(|()| None);
         };
-        let offset = self.offset();
         let text = held::take_front(src, |bytes| Some(self.unchanged(bytes))).unwrap_or_default();
         if text.is_empty() {
             return Ok(self.reader.take(src, length, terminator)?.map(Lines::one));
         }
-        trace!(offset, length = text.len(), "decoding lines");
+        trace!(offset = self.offset().wrapping_sub(text.len() as u64), length = text.len(), "decoding lines");
         let ending = self.reader.ending;
         self.reader.end_lines(text.as_bytes(), ending.count(text.as_bytes()));
         Ok(Some(Lines { text, ending: Some(ending) }))
