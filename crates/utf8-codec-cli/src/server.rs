@@ -174,12 +174,13 @@ impl Service {
                 (stream, peer) = next_connection(&listener), if sessions.len() < capacity.connections => {
                     number += 1;
                     let has_header = capacity.senders.iter().any(|sender| sender.is(peer));
-                    let connection = Connection { stream, peer, endpoints: None, number, log: Arc::clone(&log) };
+                    let mut connection = Connection { stream, peer, endpoints: None, number, log: Arc::clone(&log) };
                     let (sources, cut) = (sources.clone(), cut.clone());
                     let (session, rejected) = (session.clone(), rejected.clone());
                     sessions.spawn(async move {
                         match connection.admit(has_header, &sources, &cut).await {
-                            Ok((connection, _source)) => session(connection).await,
+                            Ok(_source) => session(connection).await,
+                            // Before the connection is dropped: a client that sees the reset finds it in the metrics.
                             Err(end) => rejected(end),
                         }
                     });
@@ -254,13 +255,13 @@ impl Connection {
     }
 
     /// Reads the header of the PROXY protocol if there must be one, and reserves a connection of the client. Otherwise
-    /// resets the connection, and returns the reason for the metrics.
+    /// returns the reason for the metrics, and dropping the connection resets it.
     async fn admit(
-        mut self,
+        &mut self,
         has_header: bool,
         sources: &Sources,
         cut: &CancellationToken,
-    ) -> Result<(Self, SourceSlot), &'static str> {
+    ) -> Result<SourceSlot, &'static str> {
         let connection = self.number;
         if has_header {
             let header = tokio::select! {
@@ -293,7 +294,7 @@ impl Connection {
             self.stream.reset();
             return Err("too_many");
         };
-        Ok((self, source))
+        Ok(source)
     }
 }
 
