@@ -1,4 +1,4 @@
-//! Text in the strings of JSON: escapes that are no character.
+//! Text in the strings of JSON: escapes that do not encode a character.
 //!
 //! For servers, gateways and tools that pass JSON on to a program that decodes it. `{"text":"\uD83D"}` is well-formed
 //! UTF-8, and the next program fails on it, because half of a surrogate pair is no character (RFC 8259 §8.2, RFC 7493

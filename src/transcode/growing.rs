@@ -45,12 +45,11 @@ mod sealed {
     /// }
     /// ```
     pub trait Sealed {
-        /// Starts an append. Returns `None` if the output cannot contain
-        /// this encoding.
+        /// Starts an append. Returns `None` if the output cannot contain this encoding.
         fn grow(&mut self, encoding: Encoding, token: Token) -> Option<Growing<'_>>;
     }
 
-    /// A parameter of [`Sealed::grow`]. Only this file can construct it, so only this file can call the method.
+    /// A parameter of [`Sealed::grow`]. Only this file can construct it, so the method is private. Soundness does not depend on it.
     #[derive(Debug)]
     pub struct Token(pub(super) ());
 

@@ -61,7 +61,7 @@ impl Drop for GrowingString<'_> {
     fn drop(&mut self) {
         let mut bytes = mem::take(&mut self.bytes);
         bytes.truncate(self.committed);
-        // SAFETY: the bytes up to `committed` are those of the `String`, followed by bytes that `keep` validated. `room` lends
+        // SAFETY: the bytes up to `committed` are those of the `String`, followed by bytes that `keep` validated. `room` returns
         // only the bytes after `end`.
         *self.string = unsafe { String::from_utf8_unchecked(bytes) };
     }

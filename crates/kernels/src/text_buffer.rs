@@ -11,7 +11,7 @@ use crate::words::{self, STEP, STRETCH};
 #[derive(Debug)]
 pub struct TextBuffer<'b> {
     bytes: &'b mut [u8; CAPACITY],
-    /// The length of the text. It is not behind the reference, so that it can be in a register.
+    /// The length of the text. Beside the reference, not behind it, so that it can stay in a register.
     len: usize,
 }
 

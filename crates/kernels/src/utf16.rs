@@ -10,7 +10,7 @@ use crate::boundary::truncate;
 /// The number of bytes that are validated at a time and then read again. They fit in the L1 cache.
 const PAGE: usize = 4 * 1024;
 
-/// The first number of bytes that are validated at a time after ASCII. The next numbers are four times the one before, up to [`PAGE`].
+/// The number of bytes that are validated first after ASCII. Each next number is four times the one before, up to [`PAGE`].
 const FIRST_PAGE: usize = 256;
 
 /// A length of ASCII after which more ASCII is likely after a few characters.

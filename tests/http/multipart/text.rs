@@ -73,7 +73,7 @@ fn the_escapes_of_a_field_in_json_are_checked() {
         for fields in [JSON, LINES] {
             let form = field(fields, content);
             let (out, error) = check_all(&form, &rules);
-            let error = error.expect("an escape that is no character");
+            let error = error.expect("an escape that does not encode a character");
             let problem = Rejection::from_error(&error).unwrap().problem_json();
             assert!(problem.contains("\"field\":\"a\""), "{problem}");
             let error = error.utf8_error().unwrap();

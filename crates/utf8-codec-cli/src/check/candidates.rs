@@ -33,7 +33,7 @@ fn ranked(start: &[u8], is_all: bool) -> Vec<Encoding> {
             None => votes.push((encoding, if domain.is_none() { DOMAINS.len() } else { 1 })),
         }
     }
-    // A single byte is no evidence, and windows-1252 is the most frequent one of these encodings.
+    // One byte is not evidence. windows-1252 is the most common of these encodings, so it comes first.
     if start.iter().filter(|byte| !byte.is_ascii()).count() == 1 {
         votes
             .iter_mut()

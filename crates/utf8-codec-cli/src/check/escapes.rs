@@ -63,7 +63,7 @@ pub(super) struct Escapes {
     rules: Vec<Rule>,
 }
 
-/// An escape that is no character, or what else violates a rule in a text.
+/// An escape that does not encode a character, or what else violates a rule in a text.
 #[derive(Clone, Debug)]
 pub(super) struct Violation {
     /// The position in the text. 0 if it starts before the text.

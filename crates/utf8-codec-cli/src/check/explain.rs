@@ -105,7 +105,7 @@ impl Topic {
                  command, and PHP sends it before the headers. Windows PowerShell needs one to read a script as UTF-8."
             }
             Some(Rule::JsonEscapes) => {
-                "Parsers reject or replace an escape that is no character, each in its own way, so that the same document is \
+                "Parsers reject or replace an escape that does not encode a character, each in its own way, so that the same document is \
                  different text for different readers. JSON has no comments that allow it."
             }
             Some(Rule::Editorconfig) => {

@@ -264,7 +264,7 @@ fn parse(text: &str) -> Result<Attributes, globset::Error> {
             continue;
         }
         if matches!(&*pattern, "*" | "**") {
-            // It is about the ends of lines: nobody means that no file is text.
+            // `* -text` is about line endings. It does not mean that every file is binary.
             attributes.retain(|it| it.name != "text" || it.state != State::Unset);
         }
         if let Some(glob) = glob_of(&pattern) {
