@@ -31,9 +31,9 @@ use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 use tower_http::decompression::RequestDecompressionLayer;
 use utf8_codec::Subset;
-use utf8_codec::http::{BodyRules, BoxError, HttpCounters};
 use utf8_codec::json::JsonStrings;
-use utf8_codec::tower::ValidateUtf8RequestLayer;
+use utf8_codec_http::tower::ValidateUtf8RequestLayer;
+use utf8_codec_http::{BodyRules, BoxError, HttpCounters};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

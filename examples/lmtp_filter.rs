@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use utf8_codec::Utf8Decoder;
-use utf8_codec::mime::{MessageValidator, MessageVerdict};
-use utf8_codec::unwrap::DotUnstuffer;
+use utf8_codec_mail::unwrap::DotUnstuffer;
+use utf8_codec_mail::{MessageValidator, MessageVerdict};
 
 /// The maximum length of a command or reply line (RFC 5321 §4.5.3.1 requires 512; extensions add to that).
 const MAX_LINE: u64 = 4096;

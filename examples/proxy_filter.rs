@@ -9,8 +9,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use utf8_codec::proxy::{Direction, Edit, End, Filter, Relay, Verdict};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec_proxy::{Direction, Edit, End, Filter, Relay, Verdict};
 
 /// The state of a request: `CTX` in pingora, the HTTP context in proxy-wasm.
 struct Context {

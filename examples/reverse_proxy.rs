@@ -32,8 +32,8 @@ use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tower::{ServiceBuilder, service_fn};
-use utf8_codec::http::{BodyRules, BoxError, HttpCounters, Utf8BodyError};
-use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
+use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
+use utf8_codec_http::{BodyRules, BoxError, HttpCounters, Utf8BodyError};
 
 /// A client that sends checked requests.
 type Upstream = Client<HttpConnector, CheckedBody<Incoming>>;

@@ -34,7 +34,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes as Payload, Message};
 use utf8_codec::Ascii;
-use utf8_codec::websocket::{CompressionPolicy, FrameError, FrameFilter, FrameVerdict, Sender};
+use utf8_codec_proxy::websocket::{CompressionPolicy, FrameError, FrameFilter, FrameVerdict, Sender};
 
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 

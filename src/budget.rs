@@ -12,18 +12,18 @@ const MIN_COST: usize = 64;
 /// The number of bytes that one poll may still read without a result. During a poll the executor runs no other task on
 /// the thread, so a poll must not continue as long as input is ready.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     bytes: usize,
 }
 
 impl Budget {
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self { bytes: BYTES }
     }
 
     /// Counts a chunk of `bytes` bytes. Returns [`Poll::Pending`] if the budget is spent: the waker was called, and the
     /// caller must return `Pending`. Decode or store the chunk before this call, otherwise it is lost.
-    pub(crate) fn spend(&mut self, bytes: usize, cx: &Context<'_>) -> Poll<()> {
+    pub fn spend(&mut self, bytes: usize, cx: &Context<'_>) -> Poll<()> {
         self.bytes = self.bytes.saturating_sub(bytes.max(MIN_COST));
         if self.bytes > 0 {
             return Poll::Ready(());
@@ -34,7 +34,7 @@ impl Budget {
 
     /// Returns the number of bytes left, for a function that decrements it.
     #[cfg(feature = "stream")]
-    pub(crate) const fn bytes_mut(&mut self) -> &mut usize {
+    pub const fn bytes_mut(&mut self) -> &mut usize {
         &mut self.bytes
     }
 }

@@ -71,8 +71,9 @@ impl Utf8Decoder {
     }
 
     /// Moves the decoder to a character boundary at `offset`. The prediction is kept.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn seek(&mut self, offset: u64) {
+    pub fn seek(&mut self, offset: u64) {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
@@ -133,7 +134,7 @@ impl Utf8Decoder {
         let start = self.offset;
         let result = from_utf8(text);
         self.seek(if result.is_ok() { start.wrapping_add(text.len() as u64) } else { start });
-        result.map_err(|error| Utf8Error { offset: start.wrapping_add(error.offset), ..error })
+        result.map_err(|error| error.with_offset(start.wrapping_add(error.offset)))
     }
 
     /// Takes the text at the start of a chunk, which starts between characters, whatever is pending. Returns the error at which

@@ -1,12 +1,9 @@
 //! Error types: the kind, the offset and the length of an ill-formed sequence.
 
 use core::fmt;
-use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
 use kernels::grammar::Kind;
-
-use crate::encoding::names::Encoding;
 
 kinds! {
     /// Why a sequence is an error.
@@ -66,7 +63,8 @@ const KIND_NAMES: [&str; ErrorKind::ALL.len()] = names_of!(ErrorKind, as_str);
 impl ErrorKind {
     /// Returns the kind that a grammar names.
     #[inline]
-    pub(crate) const fn of(kind: Kind) -> Self {
+    #[doc(hidden)]
+    pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::InvalidLead => Self::InvalidLead,
             Kind::UnexpectedContinuation => Self::UnexpectedContinuation,
@@ -104,7 +102,8 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    pub(crate) const fn new(what: &'static str, known: &'static [&'static str]) -> Self {
+    #[doc(hidden)]
+    pub const fn new(what: &'static str, known: &'static [&'static str]) -> Self {
         Self { what, known }
     }
 }
@@ -126,10 +125,8 @@ impl core::error::Error for UnknownName {}
 /// A byte that cannot continue any well-formed text is reported by the call that receives it. A stream that ends inside
 /// a character is reported once, as [`ErrorKind::Truncated`].
 ///
-/// The error contains no bytes of the input, so it can be logged and sent to a peer. `Display` names the encoding,
-/// which is UTF-8 unless a `Transcoder` read another one. Two errors are equal if their offsets, kinds and lengths are
-/// equal.
-#[derive(Clone, Copy, Debug)]
+/// The error contains no bytes of the input, so it can be logged and sent to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Utf8Error {
     /// The offset in the stream of the first byte of the ill-formed sequence. The byte may have come in an earlier
@@ -145,35 +142,31 @@ pub struct Utf8Error {
     /// of JSON it is the length of the escapes, up to 12.
     pub len: u8,
     /// Whether the sequence is an escape of JSON.
-    pub(crate) is_escaped: bool,
-    pub(crate) from: Encoding,
-    pub(crate) to: Encoding,
+    is_escaped: bool,
 }
 
 const _: () = assert!(size_of::<Utf8Error>() <= 16);
 
 impl Utf8Error {
-    /// Creates an error in UTF-8 at an absolute offset.
+    /// Creates an error at an absolute offset.
     pub const fn new(offset: u64, kind: ErrorKind, len: u8) -> Self {
-        Self { offset, kind, len, is_escaped: false, from: Encoding::Utf8, to: Encoding::Utf8 }
+        Self { offset, kind, len, is_escaped: false }
+    }
+
+    /// Creates an error of an escape in [JSON](crate::json).
+    pub const fn escaped(offset: u64, kind: ErrorKind, len: u8) -> Self {
+        Self { offset, kind, len, is_escaped: true }
+    }
+
+    /// Returns the error with another offset, for text inside another format.
+    pub const fn with_offset(self, offset: u64) -> Self {
+        Self { offset, ..self }
     }
 
     /// Whether the sequence is an escape in [JSON](crate::json), such as `\uD800`, in text that is well-formed. The offset is
     /// that of its backslash.
     pub const fn is_escaped(&self) -> bool {
         self.is_escaped
-    }
-
-    /// Returns the error with the encodings of a conversion.
-    #[cfg(feature = "transcode")]
-    pub(crate) const fn between(self, from: Encoding, to: Encoding) -> Self {
-        Self { from, to, ..self }
-    }
-
-    /// Returns the encoding of the ill-formed input.
-    #[cfg(feature = "transcode")]
-    pub const fn encoding(&self) -> Encoding {
-        self.from
     }
 }
 
@@ -202,7 +195,7 @@ impl Utf8Error {
 /// Iterates over an error and its sources. The `source` of an `io::Error` skips the error that it wraps, so the wrapped
 /// error is read with `get_ref`.
 #[cfg(feature = "std")]
-pub(crate) fn chain<'e>(
+pub fn chain<'e>(
     error: &'e (dyn core::error::Error + 'static),
 ) -> impl Iterator<Item = &'e (dyn core::error::Error + 'static)> {
     core::iter::successors(Some(error), |error| {
@@ -222,22 +215,9 @@ impl From<Utf8Error> for std::io::Error {
     }
 }
 
-impl PartialEq for Utf8Error {
-    fn eq(&self, other: &Self) -> bool {
-        (self.offset, self.kind, self.len) == (other.offset, other.kind, other.len)
-    }
-}
-
-impl Eq for Utf8Error {}
-
-impl Hash for Utf8Error {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.offset, self.kind, self.len).hash(state);
-    }
-}
-
 /// Displays a number of bytes: `1 byte`, `2 bytes`.
-pub(crate) struct ByteCount(pub(crate) usize);
+#[derive(Debug)]
+pub struct ByteCount(pub usize);
 
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -247,23 +227,17 @@ impl fmt::Display for ByteCount {
 
 impl fmt::Display for Utf8Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offset, kind, len, is_escaped, from, to } = *self;
-        let (from, to, len) = (from.title(), to.title(), ByteCount(len.into()));
+        let Self { offset, kind, len, is_escaped } = *self;
+        let len = ByteCount(len.into());
         match kind {
             ErrorKind::OutsideSubset if is_escaped => write!(f, "escape of a character outside the subset")?,
-            _ if is_escaped => return write!(f, "ill-formed escape at byte {offset} ({kind}, {len})"),
-            // The error of `Output` for `String`. It is not about a character.
-            ErrorKind::Unmappable if self.len == 0 => {
-                return write!(f, "{to} cannot be written to a String, only to a Vec<u8>");
-            }
-            ErrorKind::Unmappable => write!(f, "character not in {to}")?,
+            _ if is_escaped => write!(f, "ill-formed escape")?,
             ErrorKind::OutsideSubset => write!(f, "character outside the subset")?,
             ErrorKind::MissingBom => write!(f, "no BOM")?,
             ErrorKind::UnexpectedBom => write!(f, "BOM")?,
-            _ => return write!(f, "ill-formed {from} at byte {offset} ({kind}, {len})"),
+            _ => write!(f, "ill-formed UTF-8")?,
         }
-        let of = if is_escaped { format_args!("") } else { format_args!(" of {from}") };
-        write!(f, " at byte {offset} ({kind}, {len}{of})")
+        write!(f, " at byte {offset} ({kind}, {len})")
     }
 }
 

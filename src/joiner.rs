@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes, BytesMut};
 /// than `limit` are copied into the same frame if they come next to such bytes or to another short span. Without a limit a
 /// chunk is one frame, so that only [`end`](Self::end) returns one.
 #[derive(Clone, Debug)]
-pub(crate) struct Joiner {
+pub struct Joiner {
     limit: usize,
     /// A span of the chunk that is in no frame yet. `span`, `copy` or both are empty.
     span: Range<usize>,
@@ -20,13 +20,13 @@ pub(crate) struct Joiner {
 
 /// Consecutive bytes of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Frame {
+pub enum Frame {
     Span(Range<usize>),
     Copy(BytesMut),
 }
 
 /// A chunk that the joiner can copy spans of.
-pub(crate) trait Chunk {
+pub trait Chunk {
     fn len(&self) -> usize;
 
     fn append_to(&self, copy: &mut BytesMut, span: Range<usize>);
@@ -37,18 +37,17 @@ pub(crate) trait Chunk {
 const ROOM: usize = 64;
 
 impl Joiner {
-    pub(crate) const fn new(limit: usize) -> Self {
+    pub const fn new(limit: usize) -> Self {
         Self { limit, span: 0..0, copy: None }
     }
 
-    #[cfg(feature = "proxy")]
-    pub(crate) const fn without_limit() -> Self {
+    pub const fn without_limit() -> Self {
         Self::new(usize::MAX)
     }
 
     /// Adds a span of the chunk. If the bytes before it are a frame of their own, returns that frame.
     #[inline]
-    pub(crate) fn span(&mut self, chunk: &(impl Chunk + ?Sized), span: Range<usize>) -> Option<Frame> {
+    pub fn span(&mut self, chunk: &(impl Chunk + ?Sized), span: Range<usize>) -> Option<Frame> {
         if span.is_empty() {
             return None;
         }
@@ -67,7 +66,7 @@ impl Joiner {
     }
 
     /// Adds bytes from elsewhere. If the bytes before them are a frame of their own, returns that frame.
-    pub(crate) fn copy(&mut self, chunk: &(impl Chunk + ?Sized), bytes: &[u8]) -> Option<Frame> {
+    pub fn copy(&mut self, chunk: &(impl Chunk + ?Sized), bytes: &[u8]) -> Option<Frame> {
         if bytes.is_empty() {
             return None;
         }
@@ -93,7 +92,7 @@ impl Joiner {
     }
 
     /// Returns the last frame of the chunk.
-    pub(crate) fn end(&mut self) -> Option<Frame> {
+    pub fn end(&mut self) -> Option<Frame> {
         if !self.span.is_empty() {
             return Some(Frame::Span(core::mem::take(&mut self.span)));
         }
@@ -101,33 +100,28 @@ impl Joiner {
     }
 
     /// Returns the bytes that are in no frame yet. `chunk` is the whole chunk.
-    #[cfg(feature = "relay")]
-    pub(crate) fn bytes<'b>(&'b self, chunk: &'b [u8]) -> &'b [u8] {
+    pub fn bytes<'b>(&'b self, chunk: &'b [u8]) -> &'b [u8] {
         if self.copied().is_empty() { &chunk[self.span.clone()] } else { self.copied() }
     }
 
-    #[cfg(any(feature = "http-rules", feature = "relay"))]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.span.len().max(self.copied().len())
     }
 
     /// Returns the size of the memory of the copy.
-    #[cfg(all(test, feature = "relay"))]
-    pub(crate) fn capacity(&self) -> usize {
+    pub fn capacity(&self) -> usize {
         self.copy.as_ref().map_or(0, BytesMut::capacity)
     }
 
     /// Discards the bytes that are in no frame yet, but keeps the memory of the copy.
-    #[cfg(feature = "relay")]
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.span = 0..0;
         self.copy.as_mut().map(BytesMut::clear);
     }
 }
 
 impl Frame {
-    #[cfg(feature = "http-rules")]
-    pub(crate) fn of(self, chunk: &Bytes) -> Bytes {
+    pub fn of(self, chunk: &Bytes) -> Bytes {
         match self {
             Self::Span(span) => chunk.slice(span),
             Self::Copy(copy) => copy.freeze(),
@@ -136,7 +130,7 @@ impl Frame {
 
     /// Returns the last frame of a chunk, without a change of the reference count.
     #[inline]
-    pub(crate) fn of_last(self, mut chunk: Bytes) -> Bytes {
+    pub fn of_last(self, mut chunk: Bytes) -> Bytes {
         match self {
             Self::Span(span) => {
                 chunk.truncate(span.end);

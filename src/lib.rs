@@ -40,20 +40,7 @@
 //! are additive. `tracing` emits an event with the offset, the kind and the length of each error, and never a byte of
 //! the input. The command `utf8-codec` is the package `utf8-codec-cli`.
 // This page links to modules that exist only if their features are enabled.
-#![cfg_attr(
-    not(all(
-        feature = "codec",
-        feature = "stream",
-        feature = "io",
-        feature = "tower",
-        feature = "mime",
-        feature = "protobuf",
-        feature = "relay",
-        feature = "transcode",
-        feature = "websocket"
-    )),
-    allow(rustdoc::broken_intra_doc_links)
-)]
+#![cfg_attr(not(all(feature = "codec", feature = "stream")), allow(rustdoc::broken_intra_doc_links))]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -61,93 +48,39 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-// The examples of the README are compiled if all features that they use are enabled.
-#[cfg(all(
-    doctest,
-    feature = "codec",
-    feature = "mime",
-    feature = "stream",
-    feature = "tower",
-    feature = "transcode"
-))]
-#[doc = include_str!("../README.md")]
-mod readme {}
-
-// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and
-// `crates/integration/recipes` compiles them.
-#[cfg(all(
-    doctest,
-    feature = "codec",
-    feature = "encoding_rs",
-    feature = "mime",
-    feature = "stream",
-    feature = "tower",
-    feature = "websocket"
-))]
-mod pages {
-    #[doc = include_str!("../docs/recipes.md")]
-    mod recipes {}
-    #[doc = include_str!("../docs/migrating.md")]
-    mod migrating {}
-}
-
 #[macro_use]
 mod macros;
 #[macro_use]
 mod trace;
 
 pub mod boundary;
-#[cfg(any(feature = "futures-io", feature = "http", feature = "io", feature = "stream"))]
+
+#[allow(missing_docs, reason = "internal")]
 mod budget;
 #[cfg(any(feature = "codec", feature = "stream"))]
 #[cfg_attr(not(feature = "stream"), allow(dead_code))]
 mod chunks;
 #[cfg(feature = "codec")]
 pub mod codec;
-#[cfg(feature = "alloc")]
-pub mod content_type;
-pub mod declared;
 mod decoder;
-#[cfg(any(feature = "http-rules", feature = "mime"))]
-#[cfg_attr(not(feature = "mime"), allow(dead_code))]
-mod delimiter;
-#[cfg(feature = "transcode")]
-pub mod detect;
-mod encoding;
 mod error;
-#[cfg(feature = "http-rules")]
-pub mod http;
+#[doc(hidden)]
+pub mod internal;
 #[cfg(feature = "std")]
 pub mod io;
-#[cfg(any(feature = "http-rules", feature = "proxy"))]
+#[cfg(feature = "bytes")]
+#[allow(missing_docs, reason = "internal")]
 mod joiner;
 pub mod json;
 mod line_ending;
 pub mod locate;
 mod many;
-#[cfg(feature = "mime")]
-pub mod mime;
-#[cfg(feature = "alloc")]
-mod percent;
 mod policy;
-#[cfg(feature = "protobuf")]
-pub mod protobuf;
-#[cfg(feature = "proxy")]
-pub mod proxy;
-#[cfg(test)]
-mod rng;
 #[cfg(feature = "stream")]
 pub mod stream;
 mod subset;
 mod text;
-#[cfg(feature = "tower")]
-pub mod tower;
-#[cfg(feature = "transcode")]
-pub mod transcode;
-pub mod unwrap;
 pub mod validator;
-#[cfg(feature = "websocket")]
-pub mod websocket;
 
 #[cfg(any(feature = "codec", feature = "stream"))]
 pub use bytestring::ByteString;

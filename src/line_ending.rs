@@ -5,13 +5,13 @@ use core::str::FromStr;
 
 #[cfg(feature = "codec")]
 use bytes::BytesMut;
-#[cfg(any(feature = "codec", feature = "proxy"))]
+#[cfg(feature = "bytes")]
 use kernels::count;
 #[cfg(feature = "codec")]
 use kernels::{append_line, find_byte};
-#[cfg(all(feature = "proxy", not(feature = "codec")))]
+#[cfg(all(feature = "bytes", not(feature = "codec")))]
 use memchr::memchr as find_byte;
-#[cfg(any(feature = "codec", feature = "proxy"))]
+#[cfg(feature = "bytes")]
 use memchr::{memchr2, memrchr, memrchr2};
 
 use crate::error::UnknownName;
@@ -65,7 +65,8 @@ impl LineEnding {
 
     /// Returns the last byte of every terminator, except of a CR under [`LineEnding::Any`].
     #[inline(always)]
-    pub(crate) const fn last_byte(self) -> u8 {
+    #[doc(hidden)]
+    pub const fn last_byte(self) -> u8 {
         match self {
             Self::Ascii(byte) => byte.get(),
             _ => b'\n',
@@ -106,12 +107,13 @@ impl FromStr for LineEnding {
     }
 }
 
-#[cfg(any(feature = "codec", feature = "proxy"))]
+#[cfg(feature = "bytes")]
 impl LineEnding {
     /// Returns the position and the length of the first terminator in `src`. No terminator starts in the first
     /// `searched` bytes.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
+    pub fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let mut from = searched;
         loop {
             let rest = src.get(from..)?;
@@ -131,7 +133,8 @@ impl LineEnding {
     }
 
     /// Returns the end of the last terminator in `src`.
-    pub(crate) fn find_last(self, src: &[u8]) -> Option<usize> {
+    #[doc(hidden)]
+    pub fn find_last(self, src: &[u8]) -> Option<usize> {
         let at = match self {
             Self::Any => memrchr2(b'\n', b'\r', src),
             _ => memrchr(self.last_byte(), src),
@@ -144,7 +147,8 @@ impl LineEnding {
     }
 
     /// Returns the number of terminators in `lines`.
-    pub(crate) fn count(self, lines: &[u8]) -> usize {
+    #[doc(hidden)]
+    pub fn count(self, lines: &[u8]) -> usize {
         match self {
             Self::Lf | Self::LfOrCrLf | Self::Ascii(_) => count::byte(lines, self.last_byte()),
             Self::CrLf => count::pair(lines, b'\r', b'\n'),
@@ -177,8 +181,9 @@ impl LineEnding {
 
     /// Returns the position of a terminator that a peer would find inside `line`, or at its end together with the
     /// terminator that [`write`](Self::write) appends.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn embedded(self, line: &[u8]) -> Option<usize> {
+    pub fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
             Self::Lf | Self::Ascii(_) => find_byte(self.last_byte(), line),
             Self::LfOrCrLf => match find_byte(b'\n', line) {
@@ -248,7 +253,7 @@ mod names {
 #[cfg(all(test, feature = "codec"))]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use test_support::Rng;
 
     #[test]
     fn a_line_is_written_unless_a_terminator_is_embedded() {

@@ -1,6 +1,8 @@
 //! Macros for what many types have: names, and accessors of the inner value.
 
 /// The name of a variant, if no other is set.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! name_of {
     ($variant:ident) => {
         stringify!($variant)
@@ -11,6 +13,8 @@ macro_rules! name_of {
 }
 
 /// Declares an enum of kinds with their names.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! kinds {
     ($(#[$meta:meta])* pub enum $type:ident { $($(#[$doc:meta])* $variant:ident $(= $name:literal)?,)* }) => {
         $(#[$meta])*
@@ -25,7 +29,7 @@ macro_rules! kinds {
             /// Returns the name, for logs and protocols.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$variant => name_of!($variant $($name)?),)*
+                    $(Self::$variant => $crate::name_of!($variant $($name)?),)*
                 }
             }
         }
@@ -40,6 +44,8 @@ macro_rules! kinds {
 }
 
 /// Declares an enum whose values have names, for options and configuration files.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! choices {
     ($what:literal: $(#[$meta:meta])* pub enum $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$meta])*
@@ -67,11 +73,11 @@ macro_rules! choices {
         }
 
         impl core::str::FromStr for $type {
-            type Err = crate::error::UnknownName;
+            type Err = $crate::UnknownName;
 
             /// Parses a name in lowercase.
             fn from_str(name: &str) -> Result<Self, Self::Err> {
-                let unknown = crate::error::UnknownName::new($what, &[$($name),*]);
+                let unknown = $crate::UnknownName::new($what, &[$($name),*]);
                 Self::ALL.iter().copied().find(|value| value.name() == name).ok_or(unknown)
             }
         }
@@ -79,7 +85,8 @@ macro_rules! choices {
 }
 
 /// Implements `Default` by `new`.
-#[allow(unused_macros, reason = "for adapters, which are features")]
+#[doc(hidden)]
+#[macro_export]
 macro_rules! default_is_new {
     ($type:ident) => {
         impl Default for $type {
@@ -104,13 +111,14 @@ macro_rules! names_of {
 }
 
 /// The accessors of an inner value. The sentences, if any, say what a caller of `get_mut` and of `into_inner` has to know.
-#[allow(unused_macros, reason = "for adapters, which are features")]
+#[doc(hidden)]
+#[macro_export]
 macro_rules! inner_accessors {
     ($inner:ident: $type:ident, $what:literal) => {
-        inner_accessors!($inner: $type, $what, "", "");
+        $crate::inner_accessors!($inner: $type, $what, "", "");
     };
     ($inner:ident: $type:ident, $what:literal, $of_mut:literal, $of_into:literal) => {
-        inner_accessors!($inner: $type, $what, $of_mut);
+        $crate::inner_accessors!($inner: $type, $what, $of_mut);
 
         #[doc = concat!("Returns the ", $what, ". ", $of_into)]
         pub fn into_inner(self) -> $type {

@@ -46,7 +46,7 @@
 //! other encodings.
 
 // This page links to types that exist only with the features `codec` and `transcode`.
-#![cfg_attr(not(all(feature = "codec", feature = "transcode")), allow(rustdoc::broken_intra_doc_links))]
+#![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
 
 use core::convert::Infallible;
 use core::error::Error;
@@ -63,8 +63,6 @@ use pin_project_lite::pin_project;
 
 #[cfg(feature = "codec")]
 pub use self::sse::{SseStream, SseStreamError};
-#[cfg(feature = "transcode")]
-pub use self::transcode::TranscodeStream;
 use crate::budget::Budget;
 use crate::chunks::TextChunks;
 use crate::error::Utf8Error;
@@ -72,8 +70,6 @@ use crate::text::TextDecoder;
 
 #[cfg(feature = "codec")]
 mod sse;
-#[cfg(feature = "transcode")]
-mod transcode;
 
 pin_project! {
     /// A [`Stream`] of text, decoded from a stream of byte chunks.
@@ -105,7 +101,7 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Returns [`Utf8StreamError::Utf8`] for the first error that the policy of the decoder does not repair. By default
+    /// Returns [`Utf8StreamError::IllFormed`] for the first error that the policy of the decoder does not repair. By default
     /// that is the first ill-formed sequence, or the end of the stream inside a character. All text before the error is
     /// returned first. After the error the stream yields `None`, and the inner stream is not polled again.
     ///
@@ -223,7 +219,7 @@ where
                 if text.is_err() {
                     *this.state = State::Done;
                 }
-                return Poll::Ready(Some(text.map_err(Utf8StreamError::Utf8)));
+                return Poll::Ready(Some(text.map_err(Utf8StreamError::IllFormed)));
             }
             // Under `ErrorPolicy::Skip` an unlimited amount of input may have no text.
             ready!(budget.spend(0, cx));
@@ -240,7 +236,7 @@ where
                     let failed = *this.state == State::Failed;
                     *this.state = State::Done;
                     let end = this.chunks.finish().filter(|end| end.is_ok() || !failed);
-                    return Poll::Ready(end.map(|end| end.map_err(Utf8StreamError::Utf8)));
+                    return Poll::Ready(end.map(|end| end.map_err(Utf8StreamError::IllFormed)));
                 }
             }
         }
@@ -354,53 +350,44 @@ pub trait Utf8StreamExt: Stream {
     {
         Utf8Stream::with_decoder(self, decoder)
     }
-
-    /// Decodes the chunks strictly in another encoding: [`TranscodeStream::new`].
-    #[cfg(feature = "transcode")]
-    fn transcode(self, encoding: crate::transcode::Encoding) -> TranscodeStream<Self>
-    where
-        Self: Sized + Stream<Item: Chunk>,
-    {
-        TranscodeStream::new(self, encoding)
-    }
 }
 
 impl<S: Stream + ?Sized> Utf8StreamExt for S {}
 
 /// An error of a [`Utf8Stream`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Utf8StreamError<E> {
+pub enum Utf8StreamError<E, T = Utf8Error> {
     /// The bytes are ill-formed.
-    Utf8(Utf8Error),
+    IllFormed(T),
     /// The inner stream failed.
     Inner(E),
 }
 
 impl<E> Utf8StreamError<E> {
-    /// Returns the error in the text, for [`Utf8`](Self::Utf8).
+    /// Returns the error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
-            Self::Utf8(error) => Some(*error),
+            Self::IllFormed(error) => Some(*error),
             Self::Inner(_) => None,
         }
     }
 }
 
-impl<E: fmt::Display> fmt::Display for Utf8StreamError<E> {
+impl<E: fmt::Display, T: fmt::Display> fmt::Display for Utf8StreamError<E, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Utf8(error) => error.fmt(f),
+            Self::IllFormed(error) => error.fmt(f),
             Self::Inner(error) => error.fmt(f),
         }
     }
 }
 
-impl<E: Error + 'static> Error for Utf8StreamError<E> {
+impl<E: Error + 'static, T: Error + 'static> Error for Utf8StreamError<E, T> {
     /// Returns the [`Utf8Error`], so that a search of the error chain finds it for every `E`, or the source of the
     /// inner error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Utf8(error) => Some(error),
+            Self::IllFormed(error) => Some(error),
             Self::Inner(error) => error.source(),
         }
     }
@@ -409,10 +396,10 @@ impl<E: Error + 'static> Error for Utf8StreamError<E> {
 /// Converts ill-formed text into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the
 /// [`Utf8Error`]. An `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by
 /// [`io::Error::other`].
-impl<E: Into<Box<dyn Error + Send + Sync>>> From<Utf8StreamError<E>> for io::Error {
-    fn from(error: Utf8StreamError<E>) -> Self {
+impl<E: Into<Box<dyn Error + Send + Sync>>, T: Into<Self>> From<Utf8StreamError<E, T>> for io::Error {
+    fn from(error: Utf8StreamError<E, T>) -> Self {
         match error {
-            Utf8StreamError::Utf8(error) => error.into(),
+            Utf8StreamError::IllFormed(error) => error.into(),
             Utf8StreamError::Inner(error) => match error.into().downcast::<Self>() {
                 Ok(error) => *error,
                 Err(error) => Self::other(error),
@@ -423,6 +410,6 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<Utf8StreamError<E>> for io::Err
 
 impl<E> From<Utf8Error> for Utf8StreamError<E> {
     fn from(error: Utf8Error) -> Self {
-        Self::Utf8(error)
+        Self::IllFormed(error)
     }
 }

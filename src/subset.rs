@@ -175,7 +175,8 @@ impl Subset {
     }
 
     /// Returns the position of the first character of `text` outside the subset, and the character.
-    pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
+    #[doc(hidden)]
+    pub fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         // A seam is compared at once.
         if text.len() <= 4 {
             return text

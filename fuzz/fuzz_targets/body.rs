@@ -5,7 +5,7 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
 use utf8_codec_fuzz::support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
 

@@ -2,8 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::codec::{Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::transcode::Encoding;
+use utf8_codec::codec::{Lines, Utf8Codec, Utf8LinesCodec};
+use utf8_codec_encodings::codec::TranscodeCodec;
+use utf8_codec_encodings::Encoding;
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding};
 use utf8_codec_fuzz::{Input, decode, items, support};
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::content_type::{Charset, ContentType, is_utf8_label};
+use utf8_codec_media::content_type::{Charset, ContentType, is_utf8_label};
 
 fuzz_target!(|value: &[u8]| {
     for parse in [ContentType::parse, ContentType::parse_mail] {

@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue, Request, Response};
 use http_body_util::{BodyExt, Full};
 use libfuzzer_sys::fuzz_target;
 use tower::{Layer, ServiceExt, service_fn};
-use utf8_codec::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
+use utf8_codec_http::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_fuzz::Input;
 use utf8_codec_fuzz::support::bodies::{EndHint, Script};
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::mime::{MessageValidator, MimeLimits};
+use utf8_codec_mail::{MessageValidator, MimeLimits};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,9 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::protobuf::{
-    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator,
-};
+use utf8_codec_http::protobuf::{CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator};
 use utf8_codec_fuzz::Input;
 use utf8_codec_fuzz::support::protobuf::{Kind, Model, schema_of};
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::transcode::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, Status, Transcoder};
 use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
 use utf8_codec_fuzz::Input;
 use utf8_codec_fuzz::support::encodings::{self, OWN, Open, PAGES};

@@ -2,9 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::mime::{
-    BodyDecoder, BodyPiece, MimeError, TransferDecoder, TransferEncoding, TransferError, TransferPiece,
-};
+use utf8_codec_mail::{BodyDecoder, BodyPiece, MimeError, TransferDecoder, TransferEncoding, TransferError, TransferPiece};
 use utf8_codec_fuzz::Input;
 use utf8_codec_fuzz::support::oracle;
 

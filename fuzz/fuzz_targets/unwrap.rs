@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::unwrap::{DotUnstuffer, Unfolder, syslog_msg};
+use utf8_codec_mail::unwrap::{DotUnstuffer, Unfolder, syslog_msg};
 use utf8_codec_fuzz::Input;
 
 type Bytes = Vec<(u64, u8)>;

@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::Ascii;
-use utf8_codec::proxy::Edit;
-use utf8_codec::websocket::{Event, FrameFilter, FrameReader, FrameVerdict};
+use utf8_codec_proxy::Edit;
+use utf8_codec_proxy::websocket::{Event, FrameFilter, FrameReader, FrameVerdict};
 use utf8_codec_fuzz::Input;
 use utf8_codec_fuzz::support::websocket::{Rules, SENDERS, facts, read};
 

@@ -13,11 +13,11 @@ use crate::error::{ByteCount, Utf8Error};
 /// Neither `Display` nor `Debug` shows payload bytes; they are in [`RejectedText`].
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum CodecError {
+pub enum CodecError<E = Utf8Error> {
     /// Ill-formed text.
     IllFormed {
         /// The kind and the offset of the error. For a line, this is its first error.
-        error: Utf8Error,
+        error: E,
         /// The text that was removed from the stream. It is boxed to keep the results of the codecs small: they are
         /// moved several times for each item, and without optimizations each move is a copy.
         rejected: Box<RejectedText>,
@@ -78,6 +78,13 @@ pub struct LineStart {
     pub offset: u64,
 }
 
+impl LineStart {
+    #[doc(hidden)]
+    pub const fn new(number: u64, offset: u64) -> Self {
+        Self { number, offset }
+    }
+}
+
 impl fmt::Debug for RejectedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RejectedText")
@@ -87,17 +94,32 @@ impl fmt::Debug for RejectedText {
     }
 }
 
-impl CodecError {
-    pub(super) fn ill_formed(error: Utf8Error, bytes: Bytes, line: Option<LineStart>) -> Self {
-        Self::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
-    }
+/// An error with an absolute offset.
+pub trait ErrorOffset {
+    /// Returns the offset in bytes.
+    fn offset(&self) -> u64;
+}
 
+impl ErrorOffset for Utf8Error {
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+impl CodecError {
     /// Returns the error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(*error),
             _ => None,
         }
+    }
+}
+
+impl<E> CodecError<E> {
+    #[doc(hidden)]
+    pub fn ill_formed(error: E, bytes: Bytes, line: Option<LineStart>) -> Self {
+        Self::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
     }
 
     /// Returns the line of the error, if a codec for lines or events returned it. For an event that is too long it is
@@ -111,15 +133,21 @@ impl CodecError {
     }
 
     /// Returns the column of the ill-formed sequence in its line, in bytes, counted from 1.
-    pub const fn column(&self) -> Option<u64> {
-        match (self.utf8_error(), self.line()) {
-            (Some(error), Some(line)) => Some(error.offset.wrapping_sub(line.offset).wrapping_add(1)),
+    pub fn column(&self) -> Option<u64>
+    where
+        E: ErrorOffset,
+    {
+        match self {
+            Self::IllFormed { error, rejected } => {
+                let line = rejected.line?;
+                Some(error.offset().wrapping_sub(line.offset).wrapping_add(1))
+            }
             _ => None,
         }
     }
 }
 
-impl fmt::Display for CodecError {
+impl<E: fmt::Display + ErrorOffset> fmt::Display for CodecError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (Some(line), Some(column)) = (self.line(), self.column()) {
             write!(f, "line {}, column {column}: ", line.number)?;
@@ -147,7 +175,7 @@ impl fmt::Display for CodecError {
     }
 }
 
-impl core::error::Error for CodecError {
+impl<E: core::error::Error + ErrorOffset + 'static> core::error::Error for CodecError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::IllFormed { error, .. } => Some(error),
@@ -157,7 +185,7 @@ impl core::error::Error for CodecError {
     }
 }
 
-impl From<io::Error> for CodecError {
+impl<E> From<io::Error> for CodecError<E> {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -165,8 +193,8 @@ impl From<io::Error> for CodecError {
 
 /// Converts into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the error, for readers such as
 /// `StreamReader` over a stream of decoded items. An error of the transport is returned unchanged.
-impl From<CodecError> for io::Error {
-    fn from(error: CodecError) -> Self {
+impl<E: core::error::Error + ErrorOffset + Send + Sync + 'static> From<CodecError<E>> for io::Error {
+    fn from(error: CodecError<E>) -> Self {
         match error {
             CodecError::Io(error) => error,
             error => Self::new(io::ErrorKind::InvalidData, error),
@@ -180,7 +208,7 @@ pub trait Recoverable {
     fn is_recoverable(&self) -> bool;
 }
 
-impl Recoverable for CodecError {
+impl<E> Recoverable for CodecError<E> {
     fn is_recoverable(&self) -> bool {
         !matches!(self, Self::Io(_))
     }

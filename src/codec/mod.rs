@@ -86,19 +86,13 @@ pub mod framing;
 mod line_reader;
 mod lines;
 pub mod sse;
-#[cfg(feature = "transcode")]
-mod transcode;
-#[cfg(feature = "transcode")]
-mod transcode_lines;
 
 pub use batches::{Lines, LinesIntoIter, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
+#[doc(hidden)]
+pub use error::ErrorOffset;
 pub use error::{CodecError, LineStart, Recoverable, RejectedText};
 pub use errors_as_items::ErrorsAsItems;
 pub use frames::{Utf8FramesCodec, Utf8FramesError};
 pub use lines::Utf8LinesCodec;
 pub use sse::codec::SseCodec;
-#[cfg(feature = "transcode")]
-pub use transcode::TranscodeCodec;
-#[cfg(feature = "transcode")]
-pub use transcode_lines::TranscodeLinesCodec;

@@ -1,54 +1,54 @@
 //! The traits of std.
 
 use core::task::Poll;
-use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::io::{self, BufRead, ErrorKind, Read};
 
 use super::lines::BoundedLines;
 use super::reader::{ReadState, Utf8Reader};
-#[cfg(feature = "transcode")]
-use super::transcode::{TranscodeReader, TranscodeWriter};
 use super::writer::Utf8Writer;
 
-fn fill(text: &mut impl ReadState, inner: &mut impl Read) -> io::Result<()> {
+/// Reads from `inner` into the buffer of `text`.
+pub fn fill_blocking(text: &mut impl ReadState, inner: &mut impl Read) -> io::Result<()> {
     let bytes = inner.read(text.space())?;
     text.filled(bytes)
 }
 
+/// Implements `Read` and `BufRead` for a reader.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! impl_read {
     ($reader:ident) => {
-        impl<R: Read> Read for $reader<R> {
-            fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        impl<R: std::io::Read> std::io::Read for $reader<R> {
+            fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
                 let mut read = 0;
                 while !buf.is_empty()
-                    && !self.text.read(buf.len(), |text| {
+                    && !$crate::internal::io::ReadState::read(&mut self.text, buf.len(), |text| {
                         read = text.len();
                         buf[..read].copy_from_slice(text);
                     })?
                 {
-                    fill(&mut self.text, &mut self.inner)?;
+                    $crate::internal::io::fill_blocking(&mut self.text, &mut self.inner)?;
                 }
                 Ok(read)
             }
         }
 
-        impl<R: Read> BufRead for $reader<R> {
-            fn fill_buf(&mut self) -> io::Result<&[u8]> {
-                while !self.text.is_ready()? {
-                    fill(&mut self.text, &mut self.inner)?;
+        impl<R: std::io::Read> std::io::BufRead for $reader<R> {
+            fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+                while !$crate::internal::io::ReadState::is_ready(&mut self.text)? {
+                    $crate::internal::io::fill_blocking(&mut self.text, &mut self.inner)?;
                 }
-                Ok(self.text.text())
+                Ok($crate::internal::io::ReadState::text(&self.text))
             }
 
             fn consume(&mut self, bytes: usize) {
-                self.text.consume(bytes);
+                $crate::internal::io::ReadState::consume(&mut self.text, bytes);
             }
         }
     };
 }
 
 impl_read!(Utf8Reader);
-#[cfg(feature = "transcode")]
-impl_read!(TranscodeReader);
 
 impl<R: Read> Utf8Reader<R> {
     /// Reads and returns the next text. It does not wait for more text than one read of the inner reader returns. The
@@ -77,7 +77,7 @@ impl<R: Read> Utf8Reader<R> {
     /// character.
     pub fn read_str_chunk(&mut self) -> io::Result<Option<&str>> {
         while !self.text.is_ready()? {
-            uninterrupted(|| fill(&mut self.text, &mut self.inner))?;
+            uninterrupted(|| fill_blocking(&mut self.text, &mut self.inner))?;
         }
         self.text.take_str()
     }
@@ -108,7 +108,7 @@ impl<R> Utf8Reader<R> {
 }
 
 /// Repeats a call while it returns `Interrupted`.
-pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -118,7 +118,7 @@ pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::R
 }
 
 /// Returns the result of a poll of a blocking writer, which is never pending.
-fn ready<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
+pub fn ready<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
     match poll {
         Poll::Ready(result) => result,
         Poll::Pending => Err(ErrorKind::WouldBlock.into()),
@@ -126,28 +126,32 @@ fn ready<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
 }
 
 /// Implements `Write` and `finish` for a writer.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! impl_write {
     ($writer:ident) => {
-        impl<W: Write> Write for $writer<W> {
-            fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-                ready(self.text.write(buf, |bytes| Poll::Ready(self.inner.write(bytes))))
+        impl<W: std::io::Write> std::io::Write for $writer<W> {
+            fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
+                $crate::internal::io::ready(
+                    self.text.write(buf, |bytes| core::task::Poll::Ready(self.inner.write(bytes))),
+                )
             }
 
-            fn flush(&mut self) -> io::Result<()> {
+            fn flush(&mut self) -> std::io::Result<()> {
                 self.drain()?;
                 self.inner.flush()
             }
         }
 
-        impl<W: Write> $writer<W> {
+        impl<W: std::io::Write> $writer<W> {
             /// Ends the text and flushes the inner writer. Every later write is an error of kind `BrokenPipe`.
             ///
             /// # Errors
             ///
-            /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not
+            /// Returns `Truncated` if the text ends inside a character and the policy does not
             /// repair it. This error is returned once, after the inner writer was flushed. Errors of the inner writer are
             /// returned unchanged, and the call can be repeated after them.
-            pub fn finish(&mut self) -> io::Result<()> {
+            pub fn finish(&mut self) -> std::io::Result<()> {
                 self.drain()?;
                 if self.text.end() {
                     self.drain()?;
@@ -157,13 +161,13 @@ macro_rules! impl_write {
             }
 
             /// Writes what the inner writer has not accepted yet.
-            fn drain(&mut self) -> io::Result<()> {
-                ready(self.text.drain(|bytes| Poll::Ready(uninterrupted(|| self.inner.write(bytes)))))
+            fn drain(&mut self) -> std::io::Result<()> {
+                $crate::internal::io::ready(self.text.drain(|bytes| {
+                    core::task::Poll::Ready($crate::internal::io::uninterrupted(|| self.inner.write(bytes)))
+                }))
             }
         }
     };
 }
 
-#[cfg(feature = "transcode")]
-impl_write!(TranscodeWriter);
 impl_write!(Utf8Writer);

@@ -1,42 +1,59 @@
 //! The traits of futures-io.
 
 use core::pin::Pin;
-use core::task::{Context, Poll, ready};
+use core::task::{Context, Poll};
 use std::io;
 
-use futures_io::{AsyncBufRead, AsyncRead, AsyncWrite};
+use futures_io::AsyncRead;
 
-use super::pinned::impl_async_traits;
 use super::reader::{ReadState, Utf8Reader};
-#[cfg(feature = "transcode")]
-use super::transcode::{TranscodeReader, TranscodeWriter};
 use super::writer::Utf8Writer;
-use crate::budget::Budget;
 
-fn read<R: AsyncRead>(inner: Pin<&mut R>, cx: &mut Context<'_>, space: &mut [u8]) -> Poll<io::Result<usize>> {
+/// Reads into `space`. Returns the number of bytes.
+pub fn poll_read_futures<R: AsyncRead>(
+    inner: Pin<&mut R>,
+    cx: &mut Context<'_>,
+    space: &mut [u8],
+) -> Poll<io::Result<usize>> {
     inner.poll_read(cx, space)
 }
 
-macro_rules! impl_read {
-    ($reader:ident) => {
-        impl<R: AsyncRead> AsyncRead for $reader<R> {
+/// Implements the traits of futures-io for a reader and a writer.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! impl_futures_traits {
+    ($io:ident, $reader:ident, $writer:ident) => {
+        impl<R: $io::AsyncRead> $io::AsyncRead for $reader<R> {
             fn poll_read(
-                self: Pin<&mut Self>,
-                cx: &mut Context<'_>,
+                self: core::pin::Pin<&mut Self>,
+                cx: &mut core::task::Context<'_>,
                 buf: &mut [u8],
-            ) -> Poll<io::Result<usize>> {
-                let (this, room, mut read) = (self.project(), buf.len(), 0);
-                if room == 0 {
-                    return Poll::Ready(Ok(0));
+            ) -> core::task::Poll<std::io::Result<usize>> {
+                if buf.is_empty() {
+                    return core::task::Poll::Ready(Ok(0));
                 }
-                ready!(poll_text(this.text, this.inner, cx, room, |text| {
+                let mut this = self.project();
+                let ready = $crate::internal::io::poll_ready(this.text, cx, |cx, space| {
+                    $crate::internal::io::poll_read_futures(this.inner.as_mut(), cx, space)
+                });
+                core::task::ready!(ready)?;
+                let mut read = 0;
+                this.text.read(buf.len(), |text| {
                     read = text.len();
                     buf[..read].copy_from_slice(text);
-                }))?;
-                Poll::Ready(Ok(read))
+                })?;
+                core::task::Poll::Ready(Ok(read))
             }
         }
+
+        $crate::impl_async_traits!(
+            $io,
+            $crate::internal::io::poll_read_futures,
+            $reader,
+            $writer,
+            poll_close {}
+        );
     };
 }
 
-impl_async_traits!(poll_close {});
+impl_futures_traits!(futures_io, Utf8Reader, Utf8Writer);

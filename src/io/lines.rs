@@ -42,7 +42,8 @@ enum State {
 }
 
 impl<R> BoundedLines<R> {
-    pub(super) const fn new(reader: R, max: usize) -> Self {
+    #[doc(hidden)]
+    pub const fn new(reader: R, max: usize) -> Self {
         Self { reader, max, line: Vec::new(), lines: 0, state: State::Line }
     }
 

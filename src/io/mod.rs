@@ -32,7 +32,7 @@
 //! With the traits of tokio:
 //!
 //! ```
-//! # #[cfg(feature = "io")]
+//! # #[cfg(feature = "tokio-io")]
 //! # tokio_test::block_on(async {
 //! use tokio::io::AsyncBufReadExt;
 //! use utf8_codec::io::Utf8Reader;
@@ -74,34 +74,30 @@ mod blocking;
 #[cfg(feature = "futures-io")]
 mod futures;
 mod lines;
-#[cfg(any(feature = "futures-io", feature = "io"))]
+#[cfg(any(feature = "futures-io", feature = "tokio-io"))]
 mod pinned;
 mod reader;
-#[cfg(feature = "io")]
+#[cfg(feature = "tokio-io")]
 mod tokio;
-#[cfg(feature = "transcode")]
-mod transcode;
 mod writer;
 
-#[cfg(any(feature = "futures-io", feature = "io"))]
+#[cfg(any(feature = "futures-io", feature = "tokio-io"))]
 use pin_project_lite::pin_project;
 
 /// Defines the struct, without projections. Builds with only the traits of std use it, so they do not depend on
 /// `pin-project-lite`.
-#[cfg(not(any(feature = "futures-io", feature = "io")))]
+#[cfg(not(any(feature = "futures-io", feature = "tokio-io")))]
 macro_rules! pin_project {
     ($(#[$meta:meta])* pub struct $name:ident<$type:ident> { #[pin] $($fields:tt)* }) => {
         $(#[$meta])*
         pub struct $name<$type> { $($fields)* }
     };
 }
-#[cfg(not(any(feature = "futures-io", feature = "io")))]
+#[cfg(not(any(feature = "futures-io", feature = "tokio-io")))]
 use pin_project;
 
 pub use lines::{BoundedLines, LineTooLong};
 pub use reader::Utf8Reader;
-#[cfg(feature = "transcode")]
-pub use transcode::{TranscodeReader, TranscodeWriter};
 pub use writer::Utf8Writer;
 
 use crate::policy::ShortStr;
@@ -127,4 +123,18 @@ impl Short {
     fn take(&mut self, bytes: usize) {
         self.taken += bytes.min(self.left().len());
     }
+}
+
+/// What the readers and writers of the other encodings use.
+#[doc(hidden)]
+pub mod parts {
+    pub use super::blocking::{fill_blocking, ready, uninterrupted};
+    #[cfg(feature = "futures-io")]
+    pub use super::futures::poll_read_futures;
+    #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
+    pub use super::pinned::poll_ready;
+    pub use super::reader::{Input, ReadState};
+    #[cfg(feature = "tokio-io")]
+    pub use super::tokio::poll_read_tokio;
+    pub use super::writer::{State, drain};
 }

@@ -116,7 +116,8 @@ impl<R> Utf8Reader<R> {
 }
 
 /// The state of a reader, for the traits of every runtime.
-pub(super) trait ReadState {
+pub trait ReadState {
+    /// Returns the buffer of the input.
     fn input(&mut self) -> &mut Input;
 
     /// Decodes input until there is text. Returns whether there is, or whether the text has ended. If not, more input is
@@ -292,29 +293,32 @@ pub(super) fn not_text() -> io::Error {
 
 /// A buffer of a reader. It is allocated on first use.
 #[derive(Debug)]
-pub(super) struct Input {
+pub struct Input {
     bytes: Vec<u8>,
-    pub(super) from: usize,
-    pub(super) to: usize,
+    /// The position of the first byte that was not taken.
+    pub from: usize,
+    /// The position after the last byte.
+    pub to: usize,
 }
 
 impl Input {
     /// The same capacity as `BufReader` of tokio and std.
     const CAPACITY: usize = 8 * 1024;
-    pub(super) const NEW: Self = Self { bytes: Vec::new(), from: 0, to: 0 };
+    /// An empty buffer.
+    pub const NEW: Self = Self { bytes: Vec::new(), from: 0, to: 0 };
 
-    pub(super) fn as_slice(&self) -> &[u8] {
+    /// Returns the bytes.
+    pub fn as_slice(&self) -> &[u8] {
         &self.bytes[self.from..self.to]
     }
 
     /// Removes bytes from the front, at most all.
-    #[cfg(feature = "transcode")]
-    pub(super) fn take(&mut self, bytes: usize) {
+    pub fn take(&mut self, bytes: usize) {
         self.from += bytes.min(self.as_slice().len());
     }
 
     /// Returns the free space at the end. The remaining bytes are moved to the front first.
-    pub(super) fn space(&mut self) -> &mut [u8] {
+    pub fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);

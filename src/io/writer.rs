@@ -100,7 +100,7 @@ pub(super) struct Writing {
     /// A repair of which the inner writer has not accepted any byte. It is not decoded again when the caller passes the
     /// same bytes again, so that it is logged once.
     unsent: Option<Repair>,
-    state: State,
+    state: State<Utf8Error>,
 }
 
 /// The repair of a sequence at the start of the caller's bytes.
@@ -128,26 +128,26 @@ impl Repair {
 
 /// What the next call of a writer does.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum State {
+pub enum State<E> {
+    /// Text is accepted.
     Open,
     /// The text before an ill-formed sequence is being written, and the error was not returned yet.
-    #[cfg(feature = "transcode")]
-    Failing(Utf8Error),
+    Failing(E),
     /// Every later write returns the error. If the caller could continue after it, the ill-formed sequence would be
     /// missing from the output.
-    Failed(Utf8Error),
+    Failed(E),
     /// The text has ended and the inner writer is being shut down. The error is that of a truncated sequence, if there
     /// was one.
-    Ending(Option<Utf8Error>),
+    Ending(Option<E>),
+    /// The inner writer was shut down.
     Closed,
 }
 
-impl State {
+impl<E: Copy + Into<io::Error>> State<E> {
     /// Returns the error of a write unless the writer is open.
-    pub(super) fn check_open(&mut self) -> io::Result<()> {
+    pub fn check_open(&mut self) -> io::Result<()> {
         match *self {
             Self::Open => Ok(()),
-            #[cfg(feature = "transcode")]
             Self::Failing(error) => {
                 *self = Self::Failed(error);
                 Err(error.into())
@@ -159,10 +159,9 @@ impl State {
 
     /// Ends the text. `finish` is called if it is open, and returns an error. Returns whether the inner writer must still be
     /// shut down.
-    pub(super) fn end(&mut self, finish: impl FnOnce() -> Option<Utf8Error>) -> bool {
+    pub fn end(&mut self, finish: impl FnOnce() -> Option<E>) -> bool {
         match self {
             Self::Open => *self = Self::Ending(finish()),
-            #[cfg(feature = "transcode")]
             Self::Failing(error) => *self = Self::Ending(Some(*error)),
             // The error was already reported by a write.
             Self::Failed(_) => *self = Self::Ending(None),
@@ -174,7 +173,7 @@ impl State {
 
     /// Called after the inner writer was shut down. The first call returns the error of the end of the text, if there was
     /// one.
-    pub(super) fn closed(&mut self) -> io::Result<()> {
+    pub fn closed(&mut self) -> io::Result<()> {
         match core::mem::replace(self, Self::Closed) {
             Self::Ending(Some(error)) => Err(error.into()),
             _ => Ok(()),
@@ -183,7 +182,7 @@ impl State {
 }
 
 /// Writes the rest of `bytes` with `inner`. `left` returns it, and `take` removes the bytes that were accepted.
-pub(super) fn drain<B>(
+pub fn drain<B>(
     bytes: &mut B,
     left: impl Fn(&B) -> &[u8],
     take: impl Fn(&mut B, usize),

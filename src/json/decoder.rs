@@ -128,7 +128,8 @@ pub struct JsonPieces<'d, 'c> {
 }
 
 impl<'d, 'c> JsonPieces<'d, 'c> {
-    pub(crate) fn new(
+    #[doc(hidden)]
+    pub fn new(
         decoder: &'d mut TextDecoder,
         escapes: &'d mut Escapes,
         chunk: &'c [u8],

@@ -55,10 +55,10 @@
 
 mod decoder;
 mod escape;
+#[allow(missing_docs, reason = "internal")]
 mod pending;
 mod strings;
 
 pub use decoder::{JsonDecoder, JsonPieces};
-#[cfg(any(feature = "codec", feature = "http-rules", feature = "proxy"))]
-pub(crate) use pending::Escapes;
+pub use pending::Escapes;
 pub use strings::{EscapePolicy, JsonStrings};

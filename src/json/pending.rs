@@ -12,7 +12,7 @@ use crate::text::{TextDecoder, TextPiece};
 
 /// The state of the escapes of a stream: the bytes of an unfinished escape, and how many errors there were.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Escapes {
+pub struct Escapes {
     strings: JsonStrings,
     pending: [u8; MAX_LEN],
     len: usize,
@@ -25,34 +25,31 @@ pub(crate) struct Escapes {
 }
 
 impl Escapes {
-    pub(crate) const fn new(strings: JsonStrings) -> Self {
+    pub const fn new(strings: JsonStrings) -> Self {
         Self { strings, pending: [0; MAX_LEN], len: 0, start: 0, end: 0, waiting: None, wrong: 0 }
     }
 
     /// Returns the state for another stream.
-    #[cfg(feature = "relay")]
-    pub(crate) const fn restarted(self) -> Self {
+    pub const fn restarted(self) -> Self {
         Self::new(self.strings)
     }
 
-    pub(crate) const fn strings(&self) -> JsonStrings {
+    pub const fn strings(&self) -> JsonStrings {
         self.strings
     }
 
     /// Returns the bytes of an unfinished escape.
-    pub(crate) fn pending(&self) -> &[u8] {
+    pub fn pending(&self) -> &[u8] {
         self.pending.get(..self.len).unwrap_or_default()
     }
 
     /// Whether a piece of an earlier chunk is left. The next piece is a part of it.
-    #[cfg(feature = "http-rules")]
-    pub(crate) const fn is_waiting(&self) -> bool {
+    pub const fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
     /// Returns the length of the text of that piece, and whether it is an error.
-    #[cfg(feature = "http-rules")]
-    pub(crate) fn waiting_output(&self) -> (usize, bool) {
+    pub fn waiting_output(&self) -> (usize, bool) {
         self.waiting.map_or((0, false), |piece| match piece.text() {
             Ok(text) => (text.len(), false),
             Err(_) => (0, true),
@@ -60,14 +57,12 @@ impl Escapes {
     }
 
     /// Discards the unfinished escape.
-    #[cfg(feature = "proxy")]
-    pub(crate) const fn clear(&mut self) {
+    pub const fn clear(&mut self) {
         (self.len, self.waiting) = (0, None);
     }
 
     /// Returns the number of errors, and of those that were replaced.
-    #[cfg(feature = "http-rules")]
-    pub(crate) fn wrong_and_replaced(&self) -> (u64, u64) {
+    pub fn wrong_and_replaced(&self) -> (u64, u64) {
         (self.wrong, if self.strings.escape_policy() == EscapePolicy::Replace { self.wrong } else { 0 })
     }
 
@@ -85,7 +80,7 @@ impl Escapes {
 
     /// Whether all escapes of a text are accepted. An unfinished one is not.
     #[cfg(feature = "codec")]
-    pub(crate) fn accept(&self, text: &[u8]) -> bool {
+    pub fn accept(&self, text: &[u8]) -> bool {
         let mut searched = self.accepted_len(text);
         let mut backslashes = Positions::after(searched);
         while let Some(at) = backslashes.next(text, b'\\') {
@@ -121,7 +116,7 @@ impl Escapes {
         offset: u64,
         escape: &[u8],
     ) -> TextPiece<'static> {
-        let error = Utf8Error { is_escaped: true, ..Utf8Error::new(offset, kind, escape.len() as u8) };
+        let error = Utf8Error::escaped(offset, kind, escape.len() as u8);
         decoder.count(error);
         self.wrong += 1;
         let text = match self.strings.escape_policy() {

@@ -28,7 +28,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    pub(crate) const ZERO: Self = Self { by_kind: [0; ErrorKind::ALL.len()] };
+    #[doc(hidden)]
+    pub const ZERO: Self = Self { by_kind: [0; ErrorKind::ALL.len()] };
 
     /// Returns the number of errors of one kind.
     pub const fn of(&self, kind: ErrorKind) -> u64 {
@@ -41,14 +42,14 @@ impl Counters {
     }
 
     /// Creates counters with these numbers, in the order of [`ErrorKind::ALL`].
-    #[cfg(feature = "http")]
-    pub(crate) const fn of_kinds(by_kind: [u64; ErrorKind::ALL.len()]) -> Self {
+    #[doc(hidden)]
+    pub const fn of_kinds(by_kind: [u64; ErrorKind::ALL.len()]) -> Self {
         Self { by_kind }
     }
 
     /// Returns the number of errors that a policy repairs: all except those of a BOM.
-    #[cfg(feature = "http-rules")]
-    pub(crate) fn repairable(&self) -> u64 {
+    #[doc(hidden)]
+    pub fn repairable(&self) -> u64 {
         self.total() - self.of(ErrorKind::MissingBom) - self.of(ErrorKind::UnexpectedBom)
     }
 

@@ -6,10 +6,11 @@
 mod counters;
 mod names;
 mod on_error;
+#[allow(missing_docs, reason = "internal")]
 mod policies;
 
 pub use counters::Counters;
 #[doc(inline)]
 pub use kernels::ShortStr;
 pub use on_error::{Ascii, BomPolicy, ErrorPolicy};
-pub(crate) use policies::{First, Policies};
+pub use policies::{First, Policies};

@@ -11,10 +11,10 @@ use crate::subset::Subset;
 
 /// The policies of a decoder, whether the BOM policy was applied, and the error counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Policies {
-    pub(crate) on_error: ErrorPolicy,
-    pub(crate) bom: BomPolicy,
-    pub(crate) subset: Option<&'static Subset>,
+pub struct Policies {
+    pub on_error: ErrorPolicy,
+    pub bom: BomPolicy,
+    pub subset: Option<&'static Subset>,
     counters: Counters,
     start: Start,
     /// The offset of the second byte of the last surrogate, under a policy that replaces it as one sequence.
@@ -34,7 +34,7 @@ enum Start {
 
 /// The result of the BOM policy for the first character of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum First {
+pub enum First {
     /// The character is text.
     Text,
     /// The character is a BOM, which is removed.
@@ -46,7 +46,7 @@ pub(crate) enum First {
 }
 
 impl Policies {
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self {
             on_error: ErrorPolicy::Strict,
             bom: BomPolicy::Keep,
@@ -59,38 +59,37 @@ impl Policies {
 
     /// Returns the same policies for another stream. `at_start` is whether that stream is decoded from its start. If
     /// not, the BOM policy does not apply to it.
-    pub(crate) const fn restarted(self, at_start: bool) -> Self {
+    pub const fn restarted(self, at_start: bool) -> Self {
         let start = if at_start { Start::Ahead } else { Start::Passed };
         Self { counters: Counters::ZERO, start, in_surrogate: None, ..self }
     }
 
     /// Starts another text. The counters continue. Without a BOM policy the first character is like any other.
-    #[cfg(feature = "websocket")]
-    pub(crate) const fn restart(&mut self) {
+    pub const fn restart(&mut self) {
         self.start = if matches!(self.bom, BomPolicy::Keep) { Start::Passed } else { Start::Ahead };
         self.in_surrogate = None;
     }
 
-    pub(crate) const fn counters(&self) -> Counters {
+    pub const fn counters(&self) -> Counters {
         self.counters
     }
 
     /// Whether the BOM policy is still to be applied: [`first`](Self::first), [`repair`](Self::repair) and
     /// [`pass_start`](Self::pass_start) have not been called for the stream.
     #[inline]
-    pub(crate) const fn is_at_start(&self) -> bool {
+    pub const fn is_at_start(&self) -> bool {
         !matches!(self.start, Start::Passed)
     }
 
     /// Marks the start as passed without applying the BOM policy.
     #[inline]
-    pub(crate) const fn pass_start(&mut self) {
+    pub const fn pass_start(&mut self) {
         self.start = Start::Passed;
     }
 
     /// Applies the BOM policy to the first character. If the result is an error, the caller reports it with
     /// [`reject`](Self::reject).
-    pub(crate) const fn first(&mut self, is_bom: bool) -> First {
+    pub const fn first(&mut self, is_bom: bool) -> First {
         let start = self.start;
         self.pass_start();
         match (self.bom, is_bom) {
@@ -104,9 +103,9 @@ impl Policies {
     /// Applies the error policy to a sequence. Returns the text that replaces its bytes, or the error. If a BOM is
     /// required and the stream starts with an ill-formed sequence, the error is the missing BOM.
     #[inline]
-    pub(crate) fn repair(&mut self, error: Utf8Error, bytes: &[u8]) -> Result<ShortStr, Utf8Error> {
+    pub fn repair(&mut self, error: Utf8Error, bytes: &[u8]) -> Result<ShortStr, Utf8Error> {
         if self.is_at_start() && matches!(self.first(false), First::MissingBom) {
-            return Err(self.reject(Utf8Error { kind: ErrorKind::MissingBom, ..error }));
+            return Err(self.reject(Utf8Error::new(error.offset, ErrorKind::MissingBom, error.len)));
         }
         self.count(error);
         self.replace(error, bytes).ok_or(error)
@@ -114,7 +113,7 @@ impl Policies {
 
     /// Returns the text that replaces the bytes of an error, or `None` under [`ErrorPolicy::Strict`].
     #[inline]
-    pub(crate) fn replace(&mut self, error: Utf8Error, bytes: &[u8]) -> Option<ShortStr> {
+    pub fn replace(&mut self, error: Utf8Error, bytes: &[u8]) -> Option<ShortStr> {
         if self.on_error == ErrorPolicy::ReplaceAsJava && self.continues_surrogate(error) {
             return Some(ShortStr::EMPTY);
         }
@@ -122,8 +121,7 @@ impl Policies {
     }
 
     /// Calls `put` with the parts of well-formed text, and with the replacement of each character outside the subset.
-    #[cfg(feature = "protobuf")]
-    pub(crate) fn put_within_subset(&mut self, text: &str, put: &mut impl FnMut(&str)) {
+    pub fn put_within_subset(&mut self, text: &str, put: &mut impl FnMut(&str)) {
         let mut rest = text;
         while let Some((at, character)) = self.subset.and_then(|subset| subset.first_outside(rest)) {
             let after = at + character.len_utf8();
@@ -147,20 +145,20 @@ impl Policies {
 
     /// Returns the replacement of every error, if it does not depend on the error.
     #[cfg(feature = "alloc")]
-    pub(crate) fn only_replacement(&self) -> Option<ShortStr> {
+    pub fn only_replacement(&self) -> Option<ShortStr> {
         let character = self.on_error.replacement().filter(|_| self.on_error != ErrorPolicy::ReplaceAsJava);
         character.map(ShortStr::from)
     }
 
     /// Counts an error that no policy repairs, and returns it.
-    pub(crate) fn reject(&mut self, error: Utf8Error) -> Utf8Error {
+    pub fn reject(&mut self, error: Utf8Error) -> Utf8Error {
         self.count(error);
         error
     }
 
     /// Whether a required BOM is missing at the end of an empty stream. Returns `true` only once. If the stream resumes
     /// after that, it may still start with a BOM.
-    pub(crate) fn misses_bom(&mut self) -> bool {
+    pub fn misses_bom(&mut self) -> bool {
         let misses = self.start == Start::Ahead && self.bom == BomPolicy::Require;
         if misses {
             self.start = Start::Missed;
@@ -170,7 +168,7 @@ impl Policies {
 
     /// Counts an error and emits a `tracing` event.
     #[inline]
-    pub(crate) fn count(&mut self, error: Utf8Error) {
+    pub fn count(&mut self, error: Utf8Error) {
         debug!(
             target: "utf8_codec::text",
             offset = error.offset,

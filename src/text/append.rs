@@ -20,7 +20,7 @@ use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{Policies, ShortStr};
 
 /// Receives the text of a chunk in stream order.
-pub(crate) trait Sink {
+pub trait Sink {
     /// Text that is part of the chunk.
     fn borrowed(&mut self, text: &str);
 
@@ -86,7 +86,8 @@ impl TextDecoder {
     }
 
     /// Same as [`feed_into`](Self::feed_into), but for any sink.
-    pub(crate) fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
+    #[doc(hidden)]
+    pub fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
         if self.policies.subset.is_some() {
             let mut windows = chunk.chunks(VALIDATED_FOR_SUBSET);
             return windows.try_for_each(|window| self.feed(window).try_for_each(|piece| put(piece, sink)));
@@ -115,7 +116,7 @@ impl TextDecoder {
 }
 
 /// Passes one piece to the sink.
-pub(crate) fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> {
+pub fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> {
     match piece {
         TextPiece::Text(text) => sink.borrowed(text),
         TextPiece::Seam(character) => sink.made(&character),

@@ -3,10 +3,8 @@
 use super::pieces::{TextPiece, TextPieces, repair};
 use crate::boundary::floor_boundary;
 use crate::decoder::Utf8Decoder;
-#[cfg(feature = "protobuf")]
 use crate::decoder::{Piece, from_utf8};
 use crate::error::{ErrorKind, Utf8Error};
-#[cfg(feature = "protobuf")]
 use crate::policy::ShortStr;
 use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
 use crate::subset::Subset;
@@ -76,8 +74,7 @@ impl TextDecoder {
     }
 
     /// Returns the adopted subset.
-    #[cfg(all(feature = "http-rules", feature = "encoding_rs"))]
-    pub(crate) const fn subset(&self) -> Option<&'static Subset> {
+    pub const fn subset(&self) -> Option<&'static Subset> {
         self.policies.subset
     }
 
@@ -106,7 +103,8 @@ impl TextDecoder {
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded. This is for adapters,
     /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::with_subset) long text is returned in several
     /// pieces, all of them borrowed.
-    pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
+    #[doc(hidden)]
+    pub fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         let before = self.offset();
         let window = match self.policies.subset {
             None => chunk,
@@ -174,21 +172,21 @@ impl TextDecoder {
 
     /// Whether well-formed text passes unchanged: the BOM policy has been applied or keeps the BOM, and there is no
     /// subset.
-    #[cfg(any(feature = "codec", feature = "proxy"))]
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn is_past_start(&self) -> bool {
+    pub fn is_past_start(&self) -> bool {
         self.policies.subset.is_none()
             && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
     }
 
-    #[cfg(any(feature = "http-rules", feature = "protobuf"))]
-    pub(crate) const fn has_subset(&self) -> bool {
+    #[doc(hidden)]
+    pub const fn has_subset(&self) -> bool {
         self.policies.subset.is_some()
     }
 
     /// Whether a whole string is ill-formed or has a character outside the subset.
-    #[cfg(feature = "protobuf")]
-    pub(crate) fn has_error(&self, text: &[u8]) -> bool {
+    #[doc(hidden)]
+    pub fn has_error(&self, text: &[u8]) -> bool {
         let is_inside =
             |text: &str| self.policies.subset.is_none_or(|subset| subset.first_outside(text).is_none());
         !from_utf8(text).is_ok_and(is_inside)
@@ -196,8 +194,8 @@ impl TextDecoder {
 
     /// Repairs a whole string that was decoded before: its errors are neither counted nor reported again. Calls `put` with
     /// each part of the text. The policy for the BOM is not applied.
-    #[cfg(feature = "protobuf")]
-    pub(crate) fn repair_again(&self, text: &[u8], put: &mut impl FnMut(&str)) {
+    #[doc(hidden)]
+    pub fn repair_again(&self, text: &[u8], put: &mut impl FnMut(&str)) {
         let (mut decoder, mut policies) = (Utf8Decoder::new(), self.policies);
         let mut pieces = decoder.feed(text);
         while let Some(piece) = pieces.next() {
@@ -235,8 +233,8 @@ impl TextDecoder {
 
     /// [`Utf8Decoder::validate`]: no policy is applied to an error, and it is not counted. May only be called [past the
     /// start](Self::is_past_start).
-    #[cfg(feature = "proxy")]
-    pub(crate) fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
+    #[doc(hidden)]
+    pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         self.decoder.validate(chunk)
     }
 
@@ -255,22 +253,23 @@ impl TextDecoder {
     }
 
     /// Applies the policies to an error that [`validate`](Self::validate) returned, and to its bytes.
-    #[cfg(feature = "proxy")]
-    pub(crate) fn apply_policy(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
+    #[doc(hidden)]
+    pub fn apply_policy(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
         repair(&mut self.policies, error, bytes)
     }
 
     /// Starts another text at offset 0. The counters continue.
-    #[cfg(feature = "websocket")]
-    pub(crate) fn restart(&mut self) {
+    #[doc(hidden)]
+    pub fn restart(&mut self) {
         self.decoder.seek(0);
         self.policies.restart();
     }
 
     /// Moves to a character boundary at another offset of the same stream. Pending bytes are discarded, and no policy
     /// is applied to skipped bytes. After this the BOM policy no longer applies, unless the offset did not change.
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn seek(&mut self, offset: u64) {
+    pub fn seek(&mut self, offset: u64) {
         if self.policies.is_at_start() && offset != self.valid_up_to() {
             self.policies.pass_start();
         }
@@ -278,9 +277,9 @@ impl TextDecoder {
     }
 
     /// Same as [`seek`](Self::seek), to the offset after the next `bytes` bytes.
-    #[cfg(any(feature = "proxy", feature = "std"))]
+    #[doc(hidden)]
     #[inline(always)]
-    pub(crate) fn skip(&mut self, bytes: usize) {
+    pub fn skip(&mut self, bytes: usize) {
         self.seek(self.offset().wrapping_add(bytes as u64));
     }
 }

@@ -10,10 +10,10 @@ mod pieces;
 mod push;
 mod ranges;
 
-#[cfg(any(feature = "codec", feature = "proxy"))]
+#[cfg(feature = "codec")]
 pub(crate) use crate::policy::Counters;
-#[cfg(feature = "proxy")]
-pub(crate) use append::{Sink, put};
+#[cfg(feature = "alloc")]
+pub use append::{Sink, put};
 pub use decoder::TextDecoder;
 #[cfg(feature = "alloc")]
 pub use many::{ManyStrings, RepairManyError, repair_many};

@@ -9,7 +9,6 @@ use crate::subset::Subset;
 
 /// A part of a chunk after the policies were applied. Pieces are in stream order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum TextPiece<'c> {
     /// Well-formed text, borrowed from the chunk; never empty.
     Text(&'c str),

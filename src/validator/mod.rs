@@ -181,11 +181,7 @@ const SHORT: usize = 68;
 /// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the offset of
 /// the decoder.
 #[inline]
-pub(crate) fn validate_masked(
-    decoder: &mut Utf8Decoder,
-    bytes: &[u8],
-    mask: &mut Mask,
-) -> Result<(), Utf8Error> {
+pub fn validate_masked(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
     if bytes.len() <= BLOCK {
         validate_block(decoder, bytes, mask)
     } else {
@@ -273,14 +269,15 @@ impl Mask {
     }
 
     /// Returns the mask `bytes` bytes later.
-    pub(crate) const fn rotated(self, bytes: usize) -> Self {
+    #[doc(hidden)]
+    pub const fn rotated(self, bytes: usize) -> Self {
         let rotated = u32::from_le_bytes(self.key).rotate_right(8 * (bytes % 4) as u32);
         Self { key: rotated.to_le_bytes() }
     }
 
     /// Returns the key of a frame whose payload starts with the next byte.
-    #[cfg(feature = "websocket")]
-    pub(crate) const fn key(self) -> [u8; 4] {
+    #[doc(hidden)]
+    pub const fn key(self) -> [u8; 4] {
         self.key
     }
 }

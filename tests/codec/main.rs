@@ -11,10 +11,5 @@ mod reports;
 mod sse;
 mod sse_limits;
 mod text;
-#[cfg(feature = "transcode")]
-mod transcode;
-#[cfg(feature = "transcode")]
-mod transcode_lines;
 
-#[path = "../support/mod.rs"]
-mod support;
+use test_support as support;

@@ -7,8 +7,6 @@ use tokio_util::codec::Decoder;
 use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::Event;
 use utf8_codec::codec::{SseCodec, Utf8FramesCodec, Utf8LinesCodec};
-#[cfg(feature = "transcode")]
-use utf8_codec::detect::{Legacy, Scope, decode_or_legacy};
 use utf8_codec::{ErrorPolicy, TextDecoder};
 
 use crate::support::some_partitions;
@@ -172,17 +170,5 @@ fn server_sent_events() {
         let chunks: Vec<_> = stream.as_bytes().chunks(16 << 10).collect();
         let (before_end, _) = decode(codec, &chunks);
         assert_eq!(before_end.len(), (mib << 20) + "<{\"b64_json\":\"\"}><[DONE]>".len());
-    }
-}
-
-#[cfg(feature = "transcode")]
-#[test]
-fn legacy_text() {
-    for (name, line, expected) in [
-        ("weechat 508", &b"caf\xC3\xA9 na\xC3"[..], "caf\u{E9} na\u{FFFD}"),
-        ("with its line break", b"caf\xC3\xA9 \xE2\x82\r\n", "caf\u{E9} \u{FFFD}\r\n"),
-        ("legacy text", b"caf\xE9", "caf\u{E9}"),
-    ] {
-        assert_eq!(decode_or_legacy(line, Legacy::Windows1252, Scope::Frame), expected, "{name}");
     }
 }

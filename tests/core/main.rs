@@ -3,12 +3,9 @@
 
 mod boundary;
 mod decoder;
-#[cfg(all(feature = "codec", feature = "http", feature = "mime", feature = "stream"))]
-mod errors;
 mod many;
 mod rows;
 mod standards;
 mod validator;
 
-#[path = "../support/mod.rs"]
-mod support;
+use test_support as support;

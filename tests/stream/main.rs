@@ -4,8 +4,5 @@
 #[cfg(feature = "codec")]
 mod sse;
 mod text;
-#[cfg(feature = "transcode")]
-mod transcode;
 
-#[path = "../support/mod.rs"]
-mod support;
+use test_support as support;

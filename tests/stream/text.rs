@@ -42,7 +42,7 @@ fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<Utf8StreamErr
 fn strict(chunks: &[&[u8]]) -> (String, Option<Utf8Error>) {
     let (text, error) = outcome(HostileStream::new(steps(chunks)).utf8());
     let error = error.map(|error| match error {
-        Utf8StreamError::Utf8(error) => error,
+        Utf8StreamError::IllFormed(error) => error,
         Utf8StreamError::Inner(error) => panic!("{error}"),
     });
     (text, error)
@@ -133,7 +133,7 @@ fn after_an_error_the_inner_stream_is_not_polled() {
     let mut text = HostileStream::new(chunks).utf8();
     futures::executor::block_on(async {
         assert_eq!(text.next().await.unwrap().unwrap(), "good");
-        let Some(Err(Utf8StreamError::Utf8(error))) = text.next().await else { panic!("an error") };
+        let Some(Err(Utf8StreamError::IllFormed(error))) = text.next().await else { panic!("an error") };
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::InvalidLead, 1));
         for _ in 0..3 {
             assert!(text.next().await.is_none());
@@ -166,7 +166,7 @@ fn decoding_continues_after_an_inner_error_at_every_position() {
             match part {
                 Ok(part) => good.push_str(&part),
                 Err(Utf8StreamError::Inner(error)) => errors.push(error.kind()),
-                Err(Utf8StreamError::Utf8(error)) => panic!("{error} at cut {cut}"),
+                Err(Utf8StreamError::IllFormed(error)) => panic!("{error} at cut {cut}"),
             }
             core::future::ready(())
         }));

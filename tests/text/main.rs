@@ -3,7 +3,6 @@
 
 #[cfg(feature = "alloc")]
 mod collect;
-mod declared;
 mod decoder;
 #[cfg(feature = "std")]
 mod json;
@@ -13,10 +12,6 @@ mod many;
 mod names;
 #[cfg(feature = "alloc")]
 mod push;
-#[cfg(feature = "transcode")]
-mod reports;
 mod subset;
-mod unwrap;
 
-#[path = "../support/mod.rs"]
-mod support;
+use test_support as support;

@@ -24,7 +24,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tower::util::MapRequestLayer;
 use utf8_codec::Utf8Decoder;
-use utf8_codec::tower::ValidateUtf8RequestLayer;
+use utf8_codec_http::tower::ValidateUtf8RequestLayer;
 
 const TURNS: usize = 9;
 

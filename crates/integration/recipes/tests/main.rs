@@ -151,7 +151,7 @@ mod tests {
             file("proto3", &format!("opentelemetry.proto.collector.{package}.v1"), &[request])
         });
         let set = message(files.iter().map(|file| (1, &file[..])));
-        let schema = utf8_codec::protobuf::Schema::from_descriptor_set(&set).unwrap();
+        let schema = utf8_codec_http::protobuf::Schema::from_descriptor_set(&set).unwrap();
         let rules = super::otlp_gateway::rules_of_otlp(&schema).unwrap();
         for (path, expected) in
             [("/v1/logs", b"gr?n"), ("/v1/metrics", b"gr?n"), ("/v1/traces", b"gr?n"), ("/", b"gr\xFCn")]

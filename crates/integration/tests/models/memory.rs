@@ -5,9 +5,9 @@ use crate::model::{Adapter, FEED, FEED_PIECES, HOLD, Machine, Model, Outcome, mo
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LineBatchesCodec, Utf8LinesCodec};
-use utf8_codec::proxy::{Edit, Filter, Verdict};
-use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::{ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Decoder};
+use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_proxy::{Edit, Filter, Verdict};
 
 models! {
     text_decoder: Text,
@@ -58,7 +58,6 @@ fn note(outcome: &mut Outcome, piece: &TextPiece<'_>) {
             outcome.errors.push((error.offset, error.len));
         }
         TextPiece::IllFormed(error) => outcome.errors.push((error.offset, error.len)),
-        other => unreachable!("{other:?}"),
     }
 }
 

@@ -12,10 +12,10 @@ use crate::model::{Adapter, FEED, HOLD, Machine, Model, Outcome, models};
 use bytes::Bytes;
 use futures::Stream;
 use http_body::{Body, Frame};
-use utf8_codec::http::{Utf8Body, Utf8BodyError};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::stream::Utf8Stream;
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec_http::{Utf8Body, Utf8BodyError};
 
 models! {
     utf8_stream: Streamed,

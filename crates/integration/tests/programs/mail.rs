@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use utf8_codec::mime::{
+use utf8_codec_mail::{
     MessageValidator, MessageVerdict, MimeLayer, TransferDecoder, TransferEncoding, TransferPiece,
 };
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use utf8_codec::mime::MessageValidator;
+use utf8_codec_mail::MessageValidator;
 
 use crate::run;
 use crate::support::messages::validate_chunks;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use prost::{DecodeError, Message};
-use utf8_codec::protobuf::{ProtobufErrorKind, StringValidator};
 use utf8_codec::{ErrorPolicy, TextDecoder};
+use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
 
 use crate::support::Rng;
 use crate::support::protobuf::{Kind, Model, schema_of};

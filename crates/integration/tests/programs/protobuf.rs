@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::env;
 use std::process::Command;
 
-use utf8_codec::protobuf::{ProtobufErrorKind, StringValidator};
 use utf8_codec::{ErrorPolicy, TextDecoder};
+use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
 
 use crate::support::protobuf::{Kind, Model, message, schema_of};
 use crate::support::{Rng, hex};

@@ -5,8 +5,8 @@
 
 use std::process::Command;
 
-use utf8_codec::transcode::{Encoding, Switches, Transcoder};
-use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec_encodings::{Encoding, Switches, TranscodeError, Transcoder};
 
 use crate::run;
 use crate::support::encodings::{Open, encode};
@@ -14,7 +14,7 @@ use crate::support::{Rng, hex, unhex};
 
 const CASES: usize = 3_000;
 
-fn convert(mut transcoder: Transcoder, input: &[u8]) -> Result<Vec<u8>, Utf8Error> {
+fn convert(mut transcoder: Transcoder, input: &[u8]) -> Result<Vec<u8>, TranscodeError> {
     let mut out = Vec::new();
     for chunk in input.chunks(5) {
         transcoder.feed_into(chunk, &mut out)?;
@@ -90,7 +90,7 @@ fn replace(transcoder: Transcoder) -> Transcoder {
 fn compare(
     command: &mut Command,
     conversions: &[Conversion],
-    is_known: impl Fn(&Conversion, &[u8], Option<Utf8Error>) -> bool,
+    is_known: impl Fn(&Conversion, &[u8], Option<TranscodeError>) -> bool,
 ) {
     let corpora: Vec<_> = (2..)
         .zip(conversions)
@@ -303,7 +303,7 @@ fn java() {
         conversion("read-utf", Encoding::ModifiedUtf8, Encoding::Utf16Be),
         conversion("write-utf", Encoding::Utf8, Encoding::ModifiedUtf8),
     ];
-    let is_known = |conversion: &Conversion, input: &[u8], error: Option<Utf8Error>| {
+    let is_known = |conversion: &Conversion, input: &[u8], error: Option<TranscodeError>| {
         match (conversion.operation, error) {
             // `DataInput.readUTF` accepts `00`, overlong forms and unpaired surrogates. RFC 2279 §2: "only one valid
             // way to encode a given UCS-4 character". Unicode C10: ill-formed code unit sequences are an error. Java's

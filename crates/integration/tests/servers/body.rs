@@ -8,7 +8,7 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use utf8_codec::http::Utf8Body;
+use utf8_codec_http::Utf8Body;
 
 /// Serves one connection with a checked body of a fixed length. Returns the bytes that the client received, and the error of the
 /// server.

@@ -9,8 +9,8 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use tower::{Layer, service_fn};
-use utf8_codec::http::{BodyRules, UncheckablePolicy};
-use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
+use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer};
+use utf8_codec_http::{BodyRules, UncheckablePolicy};
 
 fn rejecting() -> BodyRules {
     BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject)

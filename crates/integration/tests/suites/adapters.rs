@@ -1,7 +1,7 @@
 //! Bodies and messages of WebSocket: the verdicts of the suites.
 
-use utf8_codec::http::{Utf8Body, Utf8BodyError};
 use utf8_codec::{BomPolicy, ErrorKind, TextDecoder};
+use utf8_codec_http::{Utf8Body, Utf8BodyError};
 
 use crate::cases::cases;
 use crate::support::bodies::{EndHint, Script, drain};

@@ -1,13 +1,13 @@
 //! The dialects: CESU-8, Modified UTF-8, WTF-8, UTF-8B, RFC 2279.
 
 use serde_json::Value;
-use utf8_codec::transcode::{Encoding, Switches, Transcoder};
-use utf8_codec::{ErrorPolicy, Utf8Error};
+use utf8_codec::ErrorPolicy;
+use utf8_codec_encodings::{Encoding, Switches, TranscodeError, Transcoder};
 
 use crate::cases::{Case, cases, suite};
 use crate::support::{every_partition, some_partitions, unhex};
 
-fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
+fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, TranscodeError> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());
     for chunk in chunks {
         transcoder.feed_into(chunk, &mut out)?;

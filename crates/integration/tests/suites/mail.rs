@@ -1,6 +1,6 @@
 //! The messages of the suites: parts, errors and offsets.
 
-use utf8_codec::mime::{MessageValidator, PartKind, PartVerdict};
+use utf8_codec_mail::{MessageValidator, PartKind, PartVerdict};
 
 use crate::cases::cases;
 use crate::support::messages::{summary, validate, validate_chunks};

@@ -1,29 +1,7 @@
-//! The parts of `tests/support` of the library that these tests use.
+//! What these tests use of the support of all tests, and more.
 #![allow(dead_code, unreachable_pub, unused_imports)]
 
-#[path = "../../../../tests/support/bodies.rs"]
-pub mod bodies;
-#[path = "../../../../tests/support/cases.rs"]
-pub mod cases;
-#[path = "../../../../tests/support/encodings.rs"]
-pub mod encodings;
-#[path = "../../../../tests/support/messages.rs"]
-pub mod messages;
-#[path = "../../../../tests/support/oracle.rs"]
-pub mod oracle;
-#[path = "../../../../tests/support/partitions.rs"]
-mod partitions;
-#[path = "../../../../tests/support/protobuf/mod.rs"]
-pub mod protobuf;
-#[path = "../../../../src/rng.rs"]
-mod rng;
-#[path = "../../../../tests/support/rows.rs"]
-pub mod rows;
-#[path = "../../../../tests/support/verdict.rs"]
-pub mod verdict;
-
-pub use partitions::{every_partition, some_partitions};
-pub use rng::Rng;
+pub use test_support::*;
 
 pub fn unhex(hex: &str) -> Vec<u8> {
     assert!(hex.len().is_multiple_of(2), "{hex}");

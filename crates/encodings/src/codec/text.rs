@@ -1,0 +1,251 @@
+//! Codec for text in other encodings.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use bytestring::ByteString;
+use tokio_util::codec::{Decoder, Encoder};
+use utf8_codec::codec::CodecError;
+use utf8_codec::{BomPolicy, Counters, ErrorPolicy, Subset};
+
+use crate::error::TranscodeError;
+use crate::{Encoding, Status, Switches, Transcoder, UnmappablePolicy};
+
+/// A codec for a peer that uses another encoding. An item is the text of one read, converted to UTF-8. Text that is
+/// written is converted to the encoding of the peer. [`into_lines`](Self::into_lines) converts this codec into a codec
+/// for lines.
+///
+/// All texts that are written are one stream. In ISO-2022-JP a text therefore starts in the character set that the one before
+/// it ended in: a peer that returned to ASCII between them would write two escape sequences in a row, which decoders reject
+/// (Encoding Standard §12.2). The stream returns to ASCII at the next ASCII character, such as a line break. A line of
+/// [`TranscodeLinesCodec`](super::TranscodeLinesCodec) starts and ends in ASCII.
+///
+/// An unfinished sequence, code unit or surrogate pair at the end of a read stays in the buffer: at most 7 bytes.
+/// `Framed::into_parts` therefore returns every byte that was not decoded.
+///
+/// # Errors
+///
+/// Decoding returns [`CodecError::IllFormed`] for each error that the policy does not repair, after the well-formed
+/// text before it. Offsets count the bytes of the stream, and `Display` names the encoding. Encoding returns the same
+/// error for a text with a character that the encoding does not have ([`Unmappable`](utf8_codec::ErrorKind::Unmappable)).
+/// Nothing is written then, and the offset counts the bytes of the text.
+///
+/// ```
+/// # use futures::{SinkExt, StreamExt};
+/// # use tokio_util::codec::Framed;
+/// use utf8_codec_encodings::codec::TranscodeCodec;
+/// use utf8_codec_encodings::Encoding;
+///
+/// # tokio_test::block_on(async {
+/// let socket = tokio_test::io::Builder::new().read(b"\0a\xD8\x3D\xDC").read(b"\xA9").write(b"\0o\0k").build();
+/// let mut text = Framed::new(socket, TranscodeCodec::new(Encoding::Utf16Be));
+/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("a"));
+/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("💩"));
+/// text.send("ok").await?;
+/// # Ok::<(), utf8_codec::codec::CodecError<TranscodeError>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct TranscodeCodec {
+    pub(super) reading: Transcoder,
+    writing: Transcoder,
+    /// What follows the item that was returned last. The next calls return it.
+    next: VecDeque<Result<ByteString, CodecError<TranscodeError>>>,
+}
+
+impl TranscodeCodec {
+    /// Creates a strict codec that keeps the BOM, for a peer that reads and writes `encoding`.
+    pub const fn new(encoding: Encoding) -> Self {
+        Self {
+            reading: Transcoder::new(encoding, Encoding::Utf8),
+            writing: Transcoder::new(Encoding::Utf8, encoding),
+            next: VecDeque::new(),
+        }
+    }
+
+    /// Sets the policy for ill-formed input and for characters that the encoding does not have.
+    #[must_use]
+    pub fn with_error_policy(self, on_error: ErrorPolicy) -> Self {
+        Self {
+            reading: self.reading.with_error_policy(on_error),
+            writing: self.writing.with_error_policy(on_error),
+            ..self
+        }
+    }
+
+    /// Sets what is written for characters that the encoding does not have.
+    #[must_use]
+    pub fn with_unmappable_policy(self, unmappable: UnmappablePolicy) -> Self {
+        Self { writing: self.writing.with_unmappable_policy(unmappable), ..self }
+    }
+
+    /// Sets the policy for the BOM of the input. No BOM is written.
+    #[must_use]
+    pub fn with_bom_policy(self, bom: BomPolicy) -> Self {
+        Self { reading: self.reading.with_bom_policy(bom), ..self }
+    }
+
+    /// Sets options for behavior that the encoding specifications leave open.
+    #[must_use]
+    pub fn with_switches(self, switches: Switches) -> Self {
+        Self {
+            reading: self.reading.with_switches(switches),
+            writing: self.writing.with_switches(switches),
+            ..self
+        }
+    }
+
+    /// Sets the adopted subset, for reading and writing.
+    #[must_use]
+    pub fn with_subset(self, subset: &'static Subset) -> Self {
+        Self { reading: self.reading.with_subset(subset), writing: self.writing.with_subset(subset), ..self }
+    }
+
+    /// Detects a BOM at the start of the input. If there is one, the input is decoded in the encoding of the BOM, as with
+    /// [`Transcoder::with_sniffing`]. The encoding for writing does not change.
+    #[must_use]
+    pub fn with_sniffing(self, sniff: bool) -> Self {
+        Self { reading: self.reading.with_sniffing(sniff), ..self }
+    }
+
+    /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.
+    pub const fn offset(&self) -> u64 {
+        self.reading.offset()
+    }
+
+    /// Returns the number of decoding errors so far.
+    pub const fn counters(&self) -> Counters {
+        self.reading.counters()
+    }
+
+    /// Returns the encoding for writing.
+    pub(super) const fn written(&self) -> Encoding {
+        self.writing.target()
+    }
+
+    /// Returns the start of the first character of a text that the encoding for writing does not have or that is outside
+    /// the subset.
+    pub(super) fn first_replaced(&self, text: &str) -> Option<usize> {
+        let writing = self.writing.with_error_policy(ErrorPolicy::Strict);
+        let mut writing = writing.with_unmappable_policy(UnmappablePolicy::AsIllFormed);
+        let mut out = [0; 1024];
+        let mut read = 0;
+        loop {
+            let progress = writing.feed_into_slice(&text.as_bytes()[read..], &mut out);
+            read += progress.read;
+            match progress.status {
+                Status::InputEmpty => return None,
+                Status::OutputFull => {}
+                Status::IllFormed(error) => return Some(error.offset as usize),
+            }
+        }
+    }
+
+    /// Decodes `src` with `read`. Returns the text, or the error if there is no text before it.
+    fn read(
+        &mut self,
+        src: &mut BytesMut,
+        read: impl FnOnce(&mut Transcoder, &[u8], &mut String) -> Result<(), TranscodeError>,
+    ) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
+        if let Some(next) = self.next.pop_front() {
+            return next.map(Some);
+        }
+        // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
+        let (mut reading, mut text) = (self.reading, String::new());
+        let result = read(&mut reading, src, &mut text);
+        reading.give_back();
+        let mut taken = src.split_to((reading.offset() - self.reading.offset()) as usize);
+        self.reading = reading;
+        if let Err(error) = result {
+            let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
+            let error = CodecError::ill_formed(error, rejected, None);
+            if text.is_empty() {
+                return Err(error);
+            }
+            self.next.push_back(Err(error));
+        }
+        Ok((!text.is_empty()).then(|| text.into()))
+    }
+
+    /// Appends a text in the encoding for writing. `ends` returns to ASCII after it. Returns the transcoder after the text,
+    /// for [`wrote`](Self::wrote), with the counters of the characters that a policy replaced.
+    pub(super) fn write(
+        &self,
+        text: &str,
+        dst: &mut BytesMut,
+        ends: bool,
+    ) -> Result<Transcoder, CodecError<TranscodeError>> {
+        let text = text.as_bytes();
+        let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
+        loop {
+            let written = dst.len();
+            // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so
+            // the loop continues with the rest of the text.
+            dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
+            let progress = writing.feed_into_slice(&text[read..], &mut dst[written..]);
+            dst.truncate(written + progress.written);
+            read += progress.read;
+            match progress.status {
+                Status::InputEmpty => {
+                    if ends {
+                        let mut end = [0; Transcoder::MIN_OUTPUT];
+                        let progress = writing.finish_into_slice(&mut end);
+                        dst.extend_from_slice(&end[..progress.written]);
+                    }
+                    return Ok(writing);
+                }
+                Status::OutputFull => {}
+                Status::IllFormed(error) => {
+                    dst.truncate(start);
+                    let at = error.offset as usize;
+                    let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
+                    return Err(CodecError::ill_formed(error, rejected, None));
+                }
+            }
+        }
+    }
+}
+
+impl TranscodeCodec {
+    /// Called after the text that [`write`](Self::write) appended stays in the output.
+    pub(super) const fn wrote(&mut self, written: &Transcoder) {
+        self.writing = self.writing.after(written);
+    }
+}
+
+impl Decoder for TranscodeCodec {
+    type Item = ByteString;
+    type Error = CodecError<TranscodeError>;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
+        self.read(src, |reading, bytes, text| reading.feed_into(bytes, text))
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
+        if let Some(text) = self.decode(src)? {
+            return Ok(Some(text));
+        }
+        let end = |reading: &mut Transcoder, bytes: &[u8], text: &mut String| {
+            reading.feed_into(bytes, text)?;
+            reading.finish_into(text)
+        };
+        // An unfinished sequence may have several errors. It ends here, because `FramedRead` does not call again after an
+        // error.
+        let mut items = VecDeque::new();
+        while let Some(item) = self.read(src, end).transpose() {
+            items.push_back(item);
+        }
+        self.next = items;
+        self.next.pop_front().transpose()
+    }
+}
+
+impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
+    type Error = CodecError<TranscodeError>;
+
+    fn encode(&mut self, text: T, dst: &mut BytesMut) -> Result<(), CodecError<TranscodeError>> {
+        let written = self.write(text.as_ref(), dst, false)?;
+        self.wrote(&written);
+        Ok(())
+    }
+}

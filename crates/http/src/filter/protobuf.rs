@@ -1,0 +1,144 @@
+//! Serialized protobuf: one message, or the messages of gRPC, gRPC-Web and Connect with their lengths.
+
+use bytes::Bytes;
+
+use super::frames::FrameQueue;
+use super::kind::{KindFilter, repaired};
+use crate::error::Utf8BodyError;
+use crate::protobuf::{Edit, ProtobufError};
+use crate::protobuf_types::Protobuf;
+
+/// Filters the strings of a message. Its policy keeps the length, unless the caller holds the body and has it repaired at
+/// its end.
+///
+/// The last byte of what was fed is held while the message is not complete. A reader that counts bytes would otherwise not
+/// see the error of a truncated message.
+#[derive(Debug)]
+pub(super) struct ProtobufFilter {
+    validator: Protobuf,
+    is_held: bool,
+    offset: u64,
+    /// The offset at which the message or stream of messages starts.
+    start: u64,
+    out: FrameQueue,
+    /// The last byte, if it is held.
+    last: Vec<u8>,
+    error: Option<ProtobufError>,
+}
+
+impl ProtobufFilter {
+    pub(super) fn new(validator: Protobuf) -> Self {
+        Self {
+            validator,
+            is_held: false,
+            offset: 0,
+            start: 0,
+            out: FrameQueue::new(),
+            last: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// Changes the filter to return the bytes of the body as they are, for [`repair_held`](Self::repair_held).
+    #[cfg(feature = "tower")]
+    pub(super) const fn hold(&mut self) {
+        self.is_held = true;
+    }
+
+    /// Repairs the bytes of a complete body, whose length may change. Returns `None` if it would be too long.
+    #[cfg(feature = "tower")]
+    pub(super) fn repair_held(&self, body: Bytes) -> Option<Bytes> {
+        let repaired = match &self.validator {
+            Protobuf::Message(validator) => validator.clone().repair(&body).ok()?.into_owned(),
+            Protobuf::Grpc(validator) => validator.clone().repair(&body).ok()?.into_owned(),
+            Protobuf::GrpcWebText(validator) => validator.clone().repair(&body).ok()?,
+        };
+        Some(repaired.into())
+    }
+
+    fn set_error(&mut self, result: Result<(), ProtobufError>) {
+        self.error = result.err();
+        if let Some(error) = &mut self.error {
+            error.offset += self.start;
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        match &self.validator {
+            Protobuf::Message(validator) => validator.is_complete(),
+            Protobuf::Grpc(validator) => validator.is_complete(),
+            Protobuf::GrpcWebText(validator) => validator.is_complete(),
+        }
+    }
+}
+
+impl KindFilter for ProtobufFilter {
+    fn feed(&mut self, chunk: Bytes) {
+        let out = &mut self.out;
+        out.copy(&chunk, &self.last);
+        self.last.clear();
+        let is_held = self.is_held;
+        if is_held {
+            out.span(&chunk, 0..chunk.len());
+        }
+        let edit = |edit: Edit<'_>| match edit {
+            _ if is_held => {}
+            Edit::Pass(range) => out.span(&chunk, range),
+            Edit::Insert(bytes) => out.copy(&chunk, bytes),
+            Edit::IllFormed(..) => {}
+        };
+        let result = match &mut self.validator {
+            Protobuf::Message(validator) => validator.feed_with(&chunk, edit),
+            Protobuf::Grpc(validator) => validator.feed_with(&chunk, edit),
+            Protobuf::GrpcWebText(validator) => validator.feed_with(&chunk, edit),
+        };
+        self.set_error(result);
+        self.out.end_chunk(&chunk);
+        if self.error.is_none() && !self.is_complete() {
+            self.out.take_last(false, &mut self.last);
+        }
+        self.offset += chunk.len() as u64;
+    }
+
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        match self.out.pop() {
+            Some(frame) => Some(Ok(frame)),
+            None => self.error.take().map(|error| Err(error.into())),
+        }
+    }
+
+    fn finish(&mut self) {
+        let result = match &mut self.validator {
+            Protobuf::Message(validator) => validator.finish(),
+            Protobuf::Grpc(validator) => validator.finish(),
+            Protobuf::GrpcWebText(validator) => validator.finish(),
+        };
+        self.set_error(result);
+        self.start = self.offset;
+    }
+
+    fn is_clean(&self) -> bool {
+        self.is_complete() && self.out.is_empty() && self.error.is_none()
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn repaired(&self) -> u64 {
+        repaired(self.validator.decoder())
+    }
+
+    fn held(&self) -> u64 {
+        let pending = match &self.validator {
+            _ if self.is_held => 0,
+            Protobuf::GrpcWebText(validator) => validator.held(),
+            Protobuf::Message(_) | Protobuf::Grpc(_) => self.validator.decoder().pending().len(),
+        };
+        (pending + self.last.len()) as u64
+    }
+
+    fn queued(&self) -> (u64, bool) {
+        (self.out.queued(), self.error.is_some())
+    }
+}

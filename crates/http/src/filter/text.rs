@@ -1,0 +1,162 @@
+//! Filter for text in UTF-8.
+
+use bytes::Bytes;
+use utf8_codec::internal::{Escapes, Joiner};
+use utf8_codec::json::JsonPieces;
+use utf8_codec::json::JsonStrings;
+use utf8_codec::{TextDecoder, TextPiece, Utf8Error};
+
+use super::frames::SHORT;
+use super::kind::{KindFilter, min_text_output, repaired_json};
+use crate::error::Utf8BodyError;
+
+/// Filters text with a [`TextDecoder`], and the escapes of JSON.
+#[derive(Debug)]
+pub(super) struct TextFilter {
+    decoder: TextDecoder,
+    escapes: Option<Box<Escapes>>,
+    chunk: Bytes,
+    /// The number of bytes of the chunk that were decoded.
+    taken: usize,
+    joiner: Joiner,
+    /// The replacement of a character that was truncated by the end of the body.
+    end: Bytes,
+    /// The error after the text decoded so far.
+    error: Option<Utf8Error>,
+}
+
+impl TextFilter {
+    pub(super) const fn new(decoder: TextDecoder) -> Self {
+        Self {
+            decoder,
+            escapes: None,
+            chunk: Bytes::new(),
+            taken: 0,
+            joiner: Joiner::new(SHORT),
+            end: Bytes::new(),
+            error: None,
+        }
+    }
+
+    pub(super) fn with_json_strings(self, strings: JsonStrings) -> Self {
+        Self { escapes: Some(Box::new(Escapes::new(strings))), ..self }
+    }
+
+    pub(super) const fn is_idle(&self) -> bool {
+        self.chunk.is_empty() && self.end.is_empty() && self.error.is_none()
+    }
+
+    /// Returns the decoder, unless the text is JSON.
+    pub(super) const fn text_decoder(&self) -> Option<TextDecoder> {
+        if self.escapes.is_some() { None } else { Some(self.decoder) }
+    }
+
+    /// Returns the bytes of an unfinished escape.
+    fn held_escape(&self) -> &[u8] {
+        self.escapes.as_deref().map_or(&[], Escapes::pending)
+    }
+
+    /// Decodes up to the end of the next frame, and returns it or the error after it.
+    fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        let is_waiting =
+            |escapes: &Option<Box<Escapes>>| escapes.as_ref().is_some_and(|escapes| escapes.is_waiting());
+        while self.error.is_none() && (self.taken < self.chunk.len() || is_waiting(&self.escapes)) {
+            let (before, rest) = (self.decoder.offset(), &self.chunk[self.taken..]);
+            let mut add = |piece: TextPiece<'_>| match piece {
+                TextPiece::Text(text) => {
+                    let start = text.as_ptr().addr() - self.chunk.as_ptr().addr();
+                    self.joiner.span(&self.chunk[..], start..start + text.len()).map(Ok)
+                }
+                TextPiece::Seam(text) | TextPiece::Repaired(text, _) => {
+                    self.joiner.copy(&self.chunk[..], text.as_bytes()).map(Ok)
+                }
+                TextPiece::IllFormed(error) => Some(Err(error)),
+            };
+            let next = match &mut self.escapes {
+                // Not a piece at a time: the text after an escape would be validated again.
+                Some(escapes) => JsonPieces::new(&mut self.decoder, escapes, rest, false).find_map(add),
+                None => self.decoder.take_piece(rest).0.and_then(&mut add),
+            };
+            self.taken += self.decoder.offset().wrapping_sub(before) as usize;
+            match next {
+                Some(Ok(frame)) => return Some(Ok(frame.of(&self.chunk))),
+                Some(Err(error)) => self.error = Some(error),
+                None => {}
+            }
+        }
+        // Nothing is decoded after an error.
+        self.taken = 0;
+        let chunk = core::mem::take(&mut self.chunk);
+        if let Some(frame) = self.joiner.end() {
+            return Some(Ok(frame.of_last(chunk)));
+        }
+        if !self.end.is_empty() {
+            return Some(Ok(core::mem::take(&mut self.end)));
+        }
+        self.error.take().map(|error| Err(error.into()))
+    }
+}
+
+impl KindFilter for TextFilter {
+    #[inline]
+    fn feed(&mut self, chunk: Bytes) {
+        debug_assert!(self.is_idle(), "the previous chunk was not read to its end");
+        self.chunk = chunk;
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        // After the last text of a chunk, the most frequent case, nothing is left. This test is inlined.
+        if self.is_idle() { None } else { self.next_of_chunk() }
+    }
+
+    fn finish(&mut self) {
+        if let Some(escapes) = &mut self.escapes {
+            let mut end = Vec::new();
+            let pieces = JsonPieces::new(&mut self.decoder, escapes, &[], true);
+            let mut take =
+                |piece: TextPiece<'_>| piece.text().map(|text| end.extend_from_slice(text.as_bytes()));
+            self.error = pieces.map(&mut take).find_map(Result::err);
+            self.end = end.into();
+            return;
+        }
+        match self.decoder.finish().map(|end| end.text().map(|text| Bytes::copy_from_slice(text.as_bytes())))
+        {
+            Some(Ok(text)) => self.end = text,
+            Some(Err(error)) => self.error = Some(error),
+            None => {}
+        }
+    }
+
+    fn is_clean(&self) -> bool {
+        let mut probe = self.decoder;
+        self.is_idle() && self.held_escape().is_empty() && probe.finish().is_none()
+    }
+
+    fn offset(&self) -> u64 {
+        self.decoder.offset()
+    }
+
+    #[inline]
+    fn repaired(&self) -> u64 {
+        repaired_json(&self.decoder, self.escapes.as_deref())
+    }
+
+    fn held(&self) -> u64 {
+        (self.held_escape().len() + self.decoder.pending().len()) as u64
+    }
+
+    fn queued(&self) -> (u64, bool) {
+        let (waiting, is_failing) = self.escapes.as_deref().map_or((0, false), Escapes::waiting_output);
+        let bytes = self.joiner.len() + self.end.len() + waiting;
+        (bytes as u64, self.error.is_some() || is_failing)
+    }
+
+    fn min_output(&self, bytes: u64) -> u64 {
+        min_text_output(&self.decoder, bytes)
+    }
+
+    fn max_output(&self, bytes: u64) -> Option<u64> {
+        self.decoder.error_policy().max_output_len(bytes)
+    }
+}

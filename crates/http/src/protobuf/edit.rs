@@ -1,0 +1,71 @@
+//! The edits of a chunk.
+
+use core::ops::Range;
+
+use utf8_codec::Utf8Error;
+
+use super::error::FieldPath;
+
+/// A change to the chunk. Edits are in stream order.
+///
+/// Bytes of the chunk that no `Pass` covers are not forwarded: they are replaced by the `Insert` at their position, held
+/// until the rest of their character arrives, or rejected.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Edit<'a> {
+    /// The bytes at these positions of the chunk are forwarded unchanged. The range is never empty, and ranges ascend.
+    Pass(Range<usize>),
+    /// These bytes are inserted: a character that the chunk completes, or a replacement. Never empty.
+    Insert(&'a [u8]),
+    /// An ill-formed sequence in this field, which the next `Insert` replaces.
+    IllFormed(Utf8Error, FieldPath<'a>),
+}
+
+/// The edits of a chunk.
+pub(super) struct Edits<'c, F> {
+    chunk: &'c [u8],
+    /// Where the bytes start that were neither forwarded nor replaced.
+    start: usize,
+    edit: F,
+}
+
+impl<'c, F: FnMut(Edit<'_>)> Edits<'c, F> {
+    pub(super) const fn new(chunk: &'c [u8], edit: F) -> Self {
+        Self { chunk, start: 0, edit }
+    }
+
+    pub(super) fn pass_up_to(&mut self, end: usize) {
+        if end > self.start {
+            (self.edit)(Edit::Pass(self.start..end));
+            self.start = end;
+        }
+    }
+
+    pub(super) fn replace(
+        &mut self,
+        range: Range<usize>,
+        bytes: &[u8],
+        error: Option<(Utf8Error, FieldPath<'_>)>,
+    ) {
+        self.pass_up_to(range.start);
+        if let Some((error, path)) = error {
+            (self.edit)(Edit::IllFormed(error, path));
+        }
+        if !bytes.is_empty() {
+            (self.edit)(Edit::Insert(bytes));
+        }
+        self.start = range.end;
+    }
+
+    /// Leaves out the bytes of an unfinished character.
+    pub(super) fn hold(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            self.pass_up_to(range.start);
+            self.start = range.end;
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        self.pass_up_to(self.chunk.len());
+    }
+}

@@ -1,0 +1,168 @@
+//! Which bodies are protobuf, and their validators.
+
+use core::fmt;
+use std::collections::HashMap;
+
+use utf8_codec::TextDecoder;
+use utf8_codec_media::content_type::ContentType;
+
+use super::options::UncheckablePolicy;
+use super::rejection::MessageKind;
+use crate::protobuf::{
+    CompressedMessages, GrpcProtocol, GrpcValidator, Schema, StringValidator, UnknownMessage,
+    UnverifiedStrings, WebTextValidator,
+};
+
+/// The types of protobuf messages, by the path of their request, for a service with more than one.
+///
+/// They are those of the methods of gRPC in the schema, whose paths are `/package.Service/Method`, and of the paths that
+/// are [added](Self::with_message).
+///
+/// ```
+/// # // message M { string s = 1; } in a file with the syntax proto3
+/// # let bytes = b"\x0A\x1B\x0A\x01f\x22\x0E\x0A\x01M\x12\x09\x0A\x01s\x18\x01\x20\x01\x28\x09b\x06proto3";
+/// use utf8_codec_http::{BodyRules, MessageKind, ProtobufTypes};
+/// use utf8_codec_http::protobuf::Schema;
+///
+/// let schema = Schema::from_descriptor_set(bytes)?;
+/// let types = ProtobufTypes::new(&schema).with_message("/m", MessageKind::Request, "M")?;
+/// assert!(types.validator("/m?query", MessageKind::Request).is_some());
+/// assert!(types.validator("/m", MessageKind::Response).is_none());
+/// let rules = BodyRules::new().with_protobuf_types(types);
+/// # drop(rules);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ProtobufTypes {
+    schema: Schema,
+    decoder: TextDecoder,
+    unverified: UnverifiedStrings,
+    /// The full names of the types of the request and of the response.
+    paths: HashMap<Box<str>, [Option<Box<str>>; 2]>,
+}
+
+impl ProtobufTypes {
+    /// Creates the types of the methods of a schema, for strict validators.
+    pub fn new(schema: &Schema) -> Self {
+        Self::with_decoder(schema, TextDecoder::new())
+    }
+
+    /// Creates the types of the methods of a schema, for validators with the policy and the subset of a decoder
+    /// ([`StringValidator::with_decoder`]).
+    pub fn with_decoder(schema: &Schema, decoder: TextDecoder) -> Self {
+        let unverified = UnverifiedStrings::default();
+        Self { schema: schema.clone(), decoder, unverified, paths: HashMap::new() }
+    }
+
+    /// Sets whether the strings of proto2, and those with `utf8_validation = NONE`, are checked.
+    #[must_use]
+    pub const fn with_unverified_strings(mut self, strings: UnverifiedStrings) -> Self {
+        self.unverified = strings;
+        self
+    }
+
+    /// Sets the type of the messages of a path, given by its full name: `package.Message`. If the path is that of a
+    /// method, it has only the types that are set.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the schema has no such message.
+    pub fn with_message(
+        mut self,
+        path: &str,
+        message: MessageKind,
+        name: &str,
+    ) -> Result<Self, UnknownMessage> {
+        StringValidator::new(&self.schema, name)?;
+        self.paths.entry(path.into()).or_default()[message as usize] = Some(name.into());
+        Ok(self)
+    }
+
+    /// Returns the validator for a message. The path is that of its request, and may have a query.
+    pub fn validator(&self, path: &str, message: MessageKind) -> Option<StringValidator> {
+        let path = path.split('?').next().unwrap_or_default();
+        let method = self.schema.method(path);
+        let name = match (self.paths.get(path), message) {
+            (Some(names), message) => names[message as usize].as_deref()?,
+            (None, MessageKind::Request) => method?.request(),
+            (None, MessageKind::Response) => method?.response(),
+        };
+        let validator = StringValidator::with_decoder(&self.schema, name, self.decoder).ok()?;
+        Some(validator.with_unverified_strings(self.unverified))
+    }
+}
+
+impl fmt::Debug for ProtobufTypes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtobufTypes").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+/// The validator for a body of protobuf.
+#[derive(Clone, Debug)]
+pub(crate) enum Protobuf {
+    Message(StringValidator),
+    Grpc(GrpcValidator),
+    GrpcWebText(WebTextValidator),
+}
+
+/// Subtypes of `application` whose body is one message: protobuf itself, Connect ("Unary-Request"), and Prometheus.
+const MESSAGES: [&str; 4] = ["protobuf", "x-protobuf", "proto", "vnd.google.protobuf"];
+
+/// Subtypes of `application` whose body is a stream of messages: gRPC over HTTP/2 ("Content-Type"), gRPC-Web, and Connect
+/// ("Streaming-Request").
+const STREAMS: [(&str, GrpcProtocol); 5] = [
+    ("grpc", GrpcProtocol::Grpc),
+    ("grpc+proto", GrpcProtocol::Grpc),
+    ("grpc-web", GrpcProtocol::GrpcWeb),
+    ("grpc-web+proto", GrpcProtocol::GrpcWeb),
+    ("connect+proto", GrpcProtocol::Connect),
+];
+
+/// Subtypes of `application` whose body is that of gRPC-Web in base64.
+const WEB_TEXT: [&str; 2] = ["grpc-web-text", "grpc-web-text+proto"];
+
+impl Protobuf {
+    /// Creates the validator for a body with this type. Returns `None` if it is not protobuf.
+    pub(crate) fn of(
+        given: &ContentType<'_>,
+        message: &StringValidator,
+        codings: UncheckablePolicy,
+    ) -> Option<Self> {
+        let is = |subtype: &str| given.is("application", subtype);
+        if MESSAGES.into_iter().any(is) {
+            // Prometheus also has messages with a length before each, and a text format.
+            let is_binary = given.parameter("encoding").is_none_or(|it| it.eq_ignore_ascii_case(b"binary"));
+            return is_binary.then(|| Self::Message(message.clone()));
+        }
+        let compressed = match codings {
+            UncheckablePolicy::Reject => CompressedMessages::Reject,
+            UncheckablePolicy::Pass => CompressedMessages::Pass,
+        };
+        let validator = |protocol| {
+            GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
+        };
+        if WEB_TEXT.into_iter().any(is) {
+            return Some(Self::GrpcWebText(WebTextValidator::new(validator(GrpcProtocol::GrpcWeb))));
+        }
+        let &(_, protocol) = STREAMS.iter().find(|(subtype, _)| is(subtype))?;
+        Some(Self::Grpc(validator(protocol)))
+    }
+
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
+        match self {
+            Self::Message(validator) => validator.decoder(),
+            Self::Grpc(validator) => validator.decoder(),
+            Self::GrpcWebText(validator) => validator.decoder(),
+        }
+    }
+
+    /// Changes the validator to one that repairs nothing.
+    pub(crate) fn into_strict(self) -> Self {
+        match self {
+            Self::Message(validator) => Self::Message(validator.into_strict()),
+            Self::Grpc(validator) => Self::Grpc(validator.into_strict()),
+            Self::GrpcWebText(validator) => Self::GrpcWebText(validator.into_strict()),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! HTTP bodies and the rules for them.
+#![allow(missing_docs)]
+
+mod body;
+mod documents;
+mod forms;
+mod json;
+mod multipart;
+mod protobuf;
+mod urlencoded;
+
+use test_support as support;

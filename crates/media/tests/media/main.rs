@@ -1,0 +1,5 @@
+//! Media types and the encodings that documents declare.
+#![allow(missing_docs)]
+
+mod content_type;
+mod declared;

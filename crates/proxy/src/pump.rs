@@ -1,0 +1,460 @@
+//! One direction of a relay: read, filter, write, and read again only after everything is written.
+
+use core::ops::Range;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use utf8_codec::LineEnding;
+
+use crate::buffer::{Buffer, HEADROOM, Size};
+use crate::edit::Edit;
+use crate::outcome::{Direction, End, Flow, Observer};
+use crate::stage::{Pending, Stage, StageError, end_of_lines};
+
+/// The cost of repairing an ill-formed sequence, in bytes of well-formed text.
+const ERROR_COST: usize = 16;
+
+/// The minimum cost of a read and a write, in bytes.
+const MIN_COST: usize = 1024;
+
+/// If this many bytes of replies to a peer are queued or being written, no more lines are read from that peer.
+const MAX_REPLIES: usize = 64 * 1024;
+
+/// ```text
+///        +----------------------------------+
+///        v                                  |
+/// ---> Read ---> Write ---> Flush ----------+
+///        |         |          |  end
+///        |         |          +-------------> Shutdown ----> Done
+///        |         | error    |  rejected        | close      ^ end
+///        |         v          v                  v            |
+///        |       Discard <----+---------------Discard --------+
+///        | error                                              |
+///        +----------------------------------------------------+
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Read,
+    Write,
+    Flush,
+    /// The sink is being shut down, which forwards the half-close. Nothing more is written.
+    Shutdown,
+    /// Further input is read and dropped until the peer ends its stream.
+    Discard,
+    Done,
+}
+
+/// The settings of a direction.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) stage: Stage,
+    /// The terminator of the lines between which replies are written.
+    pub(super) ending: LineEnding,
+    /// Whether all bytes are forwarded unchanged and errors are only reported.
+    pub(super) report_only: bool,
+    /// Whether a rejected direction is shut down cleanly.
+    pub(super) closes: bool,
+}
+
+/// One direction. It has one buffer while bytes are in flight, and none while it waits. It reads again only after all
+/// bytes are written, so back-pressure from one peer reaches the other.
+#[derive(Debug)]
+pub(super) struct Pump {
+    direction: Direction,
+    setup: Setup,
+    size: Size,
+    buffer: Option<Buffer>,
+    /// The bytes of the buffer, without its headroom, that are not filtered yet. They wait for the replies to the lines
+    /// before them.
+    rest: Range<usize>,
+    pending: Pending,
+    state: State,
+    ended: bool,
+    /// Whether the source, the peer that is read from, failed.
+    broken: bool,
+    /// Whether a write to the source failed because the source reset the connection.
+    source_is_reset: bool,
+    /// Whether the sink, the peer that is written to, reset the connection.
+    sink_is_reset: bool,
+    flow: Flow,
+    /// The number of held bytes that was last reported to the observer.
+    held: usize,
+    stop: Option<End>,
+    /// Replies to send to the sink.
+    queued_replies: Vec<u8>,
+    /// The number of bytes of replies in `pending`.
+    pending_replies: usize,
+    /// Replies to send to the source.
+    replies: Vec<u8>,
+    /// Whether the last byte to write ends a line.
+    between_lines: bool,
+}
+
+impl Pump {
+    pub(super) fn new(direction: Direction, setup: Setup) -> Self {
+        Self {
+            direction,
+            setup,
+            size: Size::Small,
+            buffer: None,
+            rest: 0..0,
+            pending: Pending::new(),
+            state: State::Read,
+            ended: false,
+            broken: false,
+            source_is_reset: false,
+            sink_is_reset: false,
+            flow: Flow::default(),
+            held: 0,
+            stop: None,
+            queued_replies: Vec::new(),
+            pending_replies: 0,
+            replies: Vec::new(),
+            between_lines: true,
+        }
+    }
+
+    pub(super) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    pub(super) fn flow(&self) -> Flow {
+        self.flow
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Whether the direction stopped before its end and has written all well-formed bytes.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.stop.is_some() && matches!(self.state, State::Discard | State::Done)
+    }
+
+    /// Whether the direction has ended as intended: at its end or after a rejection, with all bytes written.
+    pub(super) fn has_ended(&self) -> bool {
+        (self.is_done() || self.has_stopped()) && !matches!(self.stop, Some(End::Failed(..)))
+    }
+
+    /// Whether the source failed, so that the other direction cannot be delivered.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Records that a write of the other direction failed because of a reset. The operating system reports a reset only
+    /// once, to a read or to a write. If a write has returned the error, a read returns the end of the stream.
+    pub(super) fn notice_reset(&mut self, other: &Self) {
+        self.source_is_reset |= other.sink_is_reset;
+    }
+
+    /// Returns why the direction stopped before its end.
+    pub(super) fn into_stop(self) -> Option<End> {
+        self.stop
+    }
+
+    /// Moves the replies to rejected lines to the other direction, or drops them if that direction has ended. Returns
+    /// whether there were any.
+    pub(super) fn collect_replies(&mut self, other: &mut Self) -> bool {
+        // The memory is not kept, because most connections never need it again.
+        let mut replies = core::mem::take(&mut self.replies);
+        if replies.is_empty() {
+            return false;
+        }
+        if !other.ended && other.stop.is_none() {
+            if other.queued_replies.is_empty() {
+                other.queued_replies = replies;
+            } else {
+                other.queued_replies.append(&mut replies);
+            }
+        }
+        true
+    }
+
+    /// Whether many replies can still be written. No more lines from their receiver are read until then.
+    pub(super) const fn has_many_replies(&self) -> bool {
+        !self.ended && self.stop.is_none() && self.queued_replies.len() + self.pending_replies >= MAX_REPLIES
+    }
+
+    /// Runs the state machine up to the next read. Returns the cost in bytes. Without `may_read` it does not read, and
+    /// registers no waker for a read.
+    pub(super) fn poll_cycle<R, W>(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &mut R,
+        to: &mut W,
+        observer: &mut impl Observer,
+        may_read: bool,
+    ) -> Poll<usize>
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        let (read, ill_formed) = (self.flow.read, self.flow.ill_formed);
+        let mut discarded = 0;
+        loop {
+            self.state = match self.state {
+                State::Read => ready!(self.poll_read(cx, from, observer, may_read)),
+                State::Write => ready!(self.poll_write(cx, to, observer)),
+                State::Flush => {
+                    let next = ready!(self.poll_flush(cx, to));
+                    if next == State::Read {
+                        self.state = next;
+                        break;
+                    }
+                    next
+                }
+                State::Shutdown => ready!(self.poll_shutdown(cx, to)),
+                State::Discard => {
+                    (self.state, discarded) = ready!(self.poll_discard(cx, from));
+                    break;
+                }
+                State::Done => return Poll::Pending,
+            };
+        }
+        let cost =
+            (self.flow.read - read) as usize + (self.flow.ill_formed - ill_formed) as usize * ERROR_COST;
+        Poll::Ready((cost + discarded).max(MIN_COST))
+    }
+
+    /// Reads into a buffer. The buffer returns to the pool if there is nothing to read.
+    fn poll_into_buffer<R: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &mut R,
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = self.buffer.take().unwrap_or_else(|| Buffer::take(self.size));
+        let mut room = ReadBuf::new(&mut buffer[HEADROOM..]);
+        let Poll::Ready(result) = Pin::new(from).poll_read(cx, &mut room) else {
+            self.pending.release();
+            return Poll::Pending;
+        };
+        let read = room.filled().len();
+        self.buffer = Some(buffer);
+        Poll::Ready(result.map(|()| read))
+    }
+
+    fn poll_read<R: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &mut R,
+        observer: &mut impl Observer,
+        may_read: bool,
+    ) -> Poll<State> {
+        if !self.queued_replies.is_empty() {
+            self.pending_replies = self.pending.insert_replies(
+                &[],
+                &mut self.queued_replies,
+                self.setup.ending,
+                self.between_lines,
+            );
+            if self.pending_replies > 0 {
+                return Poll::Ready(State::Write);
+            }
+        }
+        if !may_read {
+            if self.rest.is_empty() {
+                self.buffer = None;
+            }
+            self.pending.release();
+            return Poll::Pending;
+        }
+        if !self.rest.is_empty() {
+            self.take_chunk(observer);
+            return Poll::Ready(State::Write);
+        }
+        let read = match ready!(self.poll_into_buffer(cx, from)) {
+            Ok(0) if self.source_is_reset => Err(io::ErrorKind::ConnectionReset.into()),
+            read => read,
+        };
+        match read {
+            Ok(read) => {
+                self.flow.read += read as u64;
+                observer.read(self.direction, read);
+                self.ended = read == 0;
+                self.rest = 0..read;
+                let ill_formed = self.flow.ill_formed;
+                self.take_chunk(observer);
+                let dense =
+                    (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read - self.rest.len();
+                // If the size changes, the current buffer returns to the pool after the write.
+                self.size = match self.size {
+                    Size::Small if read == Size::Small.bytes() && !dense => Size::Big,
+                    Size::Big if read < Size::Small.bytes() || dense => Size::Small,
+                    size => size,
+                };
+                Poll::Ready(State::Write)
+            }
+            Err(error) => {
+                // A character that is truncated by the failure is reported as at the end of a stream. Its replacement
+                // is not delivered, because the other peer must not treat the failure as a normal end.
+                self.ended = true;
+                self.broken = true;
+                self.take_chunk(observer);
+                self.pending.clear();
+                self.buffer = None;
+                self.stop = Some(End::Failed(self.direction, error));
+                Poll::Ready(State::Done)
+            }
+        }
+    }
+
+    /// Filters the bytes that were read, up to the first piece with replies.
+    fn take_chunk(&mut self, observer: &mut impl Observer) {
+        let mut buffer = self.buffer.take();
+        let bytes: &mut [u8] = buffer.as_deref_mut().unwrap_or_default();
+        loop {
+            let result = self.take_piece(bytes, observer);
+            if let Err(error) = result {
+                if !self.broken {
+                    observer.rejected(self.direction);
+                }
+                if self.setup.report_only {
+                    self.setup.stage = Stage::Untouched;
+                } else {
+                    self.rest = 0..0;
+                    self.stop = Some(match error {
+                        StageError::IllFormed(error) => End::IllFormed(self.direction, error),
+                        StageError::Line(line) => End::RejectedLine(self.direction, line),
+                    });
+                }
+            }
+            if self.rest.is_empty() || !self.replies.is_empty() {
+                break;
+            }
+        }
+        let holds_nothing = self.setup.report_only || self.stop.is_some();
+        let held = if holds_nothing { 0 } else { self.setup.stage.held() };
+        if held != self.held {
+            self.held = held;
+            observer.held(self.direction, held);
+        }
+        let bytes: &[u8] = buffer.as_deref().unwrap_or_default();
+        if !self.queued_replies.is_empty() {
+            self.pending_replies = self.pending.insert_replies(
+                bytes,
+                &mut self.queued_replies,
+                self.setup.ending,
+                self.between_lines,
+            );
+        }
+        let text = self.pending.bytes(bytes);
+        if !text.is_empty() {
+            self.between_lines = end_of_lines(self.setup.ending, text) == Some(text.len());
+        }
+        self.buffer = buffer;
+    }
+
+    /// Filters the next piece of the bytes that were read.
+    fn take_piece(&mut self, bytes: &mut [u8], observer: &mut impl Observer) -> Result<(), StageError> {
+        let Self { direction, setup, pending, flow, replies, rest, .. } = self;
+        let direction = *direction;
+        let (head, slice) = bytes.split_at_mut((HEADROOM + rest.start).min(bytes.len()));
+        let slice = &slice[..rest.len()];
+        let slice = if setup.report_only { slice } else { &slice[..setup.stage.piece_len(slice)] };
+        rest.start += slice.len();
+        let result = setup.stage.take(slice, self.ended, |edit| match edit {
+            Edit::Pass(_) | Edit::Insert(_) if setup.report_only => {}
+            Edit::Pass(range) => pending.pass(head, slice, range),
+            Edit::Insert(bytes) => pending.insert(head, slice, bytes),
+            Edit::IllFormed(error) => {
+                flow.ill_formed += 1;
+                observer.ill_formed(direction, error);
+            }
+            Edit::LineRejected(line) => {
+                flow.rejected_lines += 1;
+                if let Some(reply) = observer.rejected_line(direction, line)
+                    && !setup.report_only
+                {
+                    replies.extend_from_slice(&reply);
+                }
+            }
+        });
+        if setup.report_only && !slice.is_empty() {
+            pending.pass(head, slice, 0..slice.len());
+        }
+        result
+    }
+
+    fn poll_write<W: AsyncWrite + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        to: &mut W,
+        observer: &mut impl Observer,
+    ) -> Poll<State> {
+        while !self.pending.is_empty() {
+            let text = self.pending.bytes(self.buffer.as_deref().unwrap_or_default());
+            match ready!(Pin::new(&mut *to).poll_write(cx, text)) {
+                Ok(0) => return Poll::Ready(self.fail(io::ErrorKind::WriteZero.into(), State::Discard)),
+                Ok(written) => {
+                    self.flow.written += written as u64;
+                    observer.written(self.direction, written);
+                    self.pending.advance(written);
+                }
+                Err(error) => return Poll::Ready(self.fail(error, State::Discard)),
+            }
+        }
+        self.pending.clear();
+        self.pending_replies = 0;
+        let has_size = |buffer: &Buffer| buffer.len() == HEADROOM + self.size.bytes();
+        if self.rest.is_empty() && !self.buffer.as_ref().is_some_and(has_size) {
+            self.buffer = None;
+        }
+        Poll::Ready(State::Flush)
+    }
+
+    fn poll_flush<W: AsyncWrite + Unpin>(&mut self, cx: &mut Context<'_>, to: &mut W) -> Poll<State> {
+        Poll::Ready(match ready!(Pin::new(to).poll_flush(cx)) {
+            Err(error) => self.fail(error, State::Discard),
+            Ok(()) if self.stop.is_some() && !self.setup.closes => {
+                if self.ended {
+                    State::Done
+                } else {
+                    State::Discard
+                }
+            }
+            Ok(()) if self.ended || self.stop.is_some() => State::Shutdown,
+            Ok(()) => State::Read,
+        })
+    }
+
+    fn poll_shutdown<W: AsyncWrite + Unpin>(&mut self, cx: &mut Context<'_>, to: &mut W) -> Poll<State> {
+        self.buffer = None;
+        self.pending.release();
+        let next = if self.ended { State::Done } else { State::Discard };
+        Poll::Ready(match ready!(Pin::new(to).poll_shutdown(cx)) {
+            // The peer has already closed the connection.
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => next,
+            Err(error) => self.fail(error, next),
+            Ok(()) => next,
+        })
+    }
+
+    /// Returns the next state, and the number of bytes that were read.
+    fn poll_discard<R: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &mut R,
+    ) -> Poll<(State, usize)> {
+        Poll::Ready(match ready!(self.poll_into_buffer(cx, from)) {
+            Ok(0) => (State::Done, 0),
+            Ok(read) => (State::Discard, read),
+            Err(_) => {
+                self.broken = true;
+                (State::Done, 0)
+            }
+        })
+    }
+
+    /// Records why the direction stopped. Only the first reason is kept.
+    fn fail(&mut self, error: io::Error, next: State) -> State {
+        self.pending.clear();
+        self.sink_is_reset |= error.kind() == io::ErrorKind::ConnectionReset;
+        self.stop.get_or_insert(End::Failed(self.direction, error));
+        next
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,413 @@
+//! The filter of a gateway, without I/O.
+
+use core::ops::Range;
+
+use bytes::Bytes;
+use utf8_codec::boundary::unfinished_len;
+use utf8_codec::internal::{Joiner, validate_masked};
+use utf8_codec::validator::Mask;
+use utf8_codec::{Ascii, Utf8Decoder, Utf8Error};
+
+use super::error::FrameError;
+use super::frames::{Data, Frames, Message, Step};
+use super::header::{FrameHeader, MAX_CONTROL, Opcode, Sender};
+use crate::Edit;
+
+/// A filter for one direction of a WebSocket connection that a gateway forwards. The input is slices of an engine's
+/// buffer, the output is [`Edit`]s of that buffer, as those of [`proxy::Filter`](crate::Filter).
+///
+/// - What was forwarded ends between frames after every slice, so a close frame can be inserted at any time. A frame that
+///   is not complete in a slice is therefore forwarded as fragments, one for each slice, with headers of their own (RFC 6455
+///   §5.4). A complete frame passes unchanged. The fragments of a masked frame have its key, rotated, so that its
+///   payload stays as it is.
+/// - A control frame is forwarded when it is complete. Text is forwarded in whole characters: at most 3 bytes move from the
+///   end of a frame to the next frame of the message.
+/// - At the first byte that no message has there, the verdict is [`FrameVerdict::Reject`]. What precedes it in the message
+///   was forwarded. Send the [close frame](FrameError::close_frame) of the error to both peers, then close both connections.
+/// - The messages, the control frames, the errors and the offsets do not depend on how the stream is split into slices.
+///   The lengths of fragments do.
+///
+/// Edits are ranges of the slice and bytes to insert, so that an engine can apply them to its own buffer, in place or while
+/// it copies. [`rewrite`](Self::rewrite) applies them to a [`Bytes`].
+///
+/// ```
+/// use utf8_codec_proxy::Edit;
+/// use utf8_codec_proxy::websocket::{FrameFilter, FrameVerdict, Sender};
+///
+/// let mut filter = FrameFilter::new(Sender::Server);
+/// let mut forwarded = Vec::new();
+/// // A frame of 6 bytes that arrives in two parts, and the start of one that is ill-formed.
+/// for (slice, passes) in [(&b"\x81\x06na\xC3"[..], true), (b"\xAFve", true), (b"\x81\x7E\xFF\xFFxy\xFFz", false)] {
+///     let verdict = filter.feed_with(slice, |edit| match edit {
+///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
+///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
+///         _ => {}
+///     });
+///     if let FrameVerdict::Reject(error) = verdict {
+///         error.close_frame().write_to(None, &mut forwarded);
+///         assert_eq!((error.offset, error.message_offset, error.close_code()), (14, 2, 1007));
+///     }
+///     assert_eq!(verdict == FrameVerdict::Pass, passes);
+/// }
+/// let frames = b"\x01\x02na\x80\x04\xC3\xAFve\x01\x02xy\x88";
+/// assert_eq!(&forwarded[..frames.len()], frames);
+/// ```
+#[derive(Clone, Debug)]
+pub struct FrameFilter {
+    frames: Frames,
+    text: Utf8Decoder,
+    substitute: Option<Ascii>,
+    /// Whether a frame of the message was forwarded, so that the next one is a continuation.
+    is_continued: bool,
+    end: Option<FrameVerdict>,
+}
+
+/// The result of filtering a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a rejected connection must be closed"]
+pub enum FrameVerdict {
+    /// Everything so far is well-formed or was repaired.
+    Pass,
+    /// The last edits contain the close frame of the sender. Bytes after it are discarded.
+    Closed,
+    /// The stream is an error after the frames that pass. Forward those, then close both connections with the code of the
+    /// error. Every later slice is rejected with the same error.
+    Reject(FrameError),
+}
+
+impl FrameFilter {
+    /// Creates a filter of the frames that `sender` sends. It rejects ill-formed text, frames of more than 16 MiB and
+    /// messages of more than 64 MiB.
+    pub const fn new(sender: Sender) -> Self {
+        Self {
+            frames: Frames::new(sender),
+            text: Utf8Decoder::new(),
+            substitute: None,
+            is_continued: false,
+            end: None,
+        }
+    }
+
+    /// Replaces each ill-formed byte of a text message by this byte, as
+    /// [`ErrorPolicy::Substitute`](utf8_codec::ErrorPolicy::Substitute) does. Lengths are kept. A close frame with an ill-formed
+    /// reason is still rejected.
+    #[must_use]
+    pub const fn with_substitute(mut self, byte: Ascii) -> Self {
+        self.substitute = Some(byte);
+        self
+    }
+
+    /// Sets the maximum length of the payload of a data frame. The filter needs no memory for it, the receiver may.
+    #[must_use]
+    pub const fn with_max_frame_length(mut self, limit: u64) -> Self {
+        self.frames.max_frame_length = limit;
+        self
+    }
+
+    /// Sets the maximum length of a message, the sum of the payloads of its frames. Without it a peer can fill the memory
+    /// of a receiver that collects messages.
+    #[must_use]
+    pub const fn with_max_message_length(mut self, limit: u64) -> Self {
+        self.frames.max_message_length = limit;
+        self
+    }
+
+    /// Passes compressed messages (RSV1) without looking at their text, for connections that negotiated
+    /// `permessage-deflate`: see [`CompressionPolicy::passes`](super::CompressionPolicy::passes).
+    #[must_use]
+    pub const fn with_compressed(mut self, passes: bool) -> Self {
+        self.frames.passes_compressed = passes;
+        self
+    }
+
+    /// Filters the next slice of the stream and calls `edit` for each edit. The slice may be empty.
+    ///
+    /// [`Edit::IllFormed`] has the offset on the wire, and is reported before the `Insert` that contains the replacement.
+    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> FrameVerdict {
+        let mut plan = Plan { edit, passed: 0..0 };
+        let verdict = match self.end {
+            Some(end) => end,
+            None => self.run(slice, &mut plan).unwrap_or_else(|error| {
+                self.frames.stop_at(&error);
+                FrameVerdict::Reject(error)
+            }),
+        };
+        if verdict != FrameVerdict::Pass {
+            self.end = Some(verdict);
+        }
+        plan.flush();
+        verdict
+    }
+
+    /// Ends the stream.
+    ///
+    /// Returns [`Reject`](FrameVerdict::Reject) if it ends inside a frame or a message, and [`Closed`](FrameVerdict::Closed)
+    /// if there was a close frame. `Pass` means that the peer left without one.
+    pub fn finish(&mut self) -> FrameVerdict {
+        let at_end = self.frames.finish().map_or_else(FrameVerdict::Reject, |()| FrameVerdict::Pass);
+        let verdict = self.end.take().unwrap_or(at_end);
+        self.frames.restart();
+        (self.text, self.is_continued) = (Utf8Decoder::new(), false);
+        verdict
+    }
+
+    /// Replaces the next chunk by what can be forwarded: [`feed_with`](Self::feed_with) for hooks that replace a chunk. A
+    /// chunk of complete frames is not copied.
+    pub fn rewrite(&mut self, chunk: &mut Bytes) -> FrameVerdict {
+        let whole = core::mem::take(chunk);
+        let mut frames = Joiner::without_limit();
+        let verdict = self.feed_with(&whole, |edit| match edit {
+            Edit::Pass(range) => drop(frames.span(&whole[..], range)),
+            Edit::Insert(bytes) => drop(frames.copy(&whole[..], bytes)),
+            _ => {}
+        });
+        *chunk = frames.end().map(|frames| frames.of_last(whole)).unwrap_or_default();
+        verdict
+    }
+
+    /// Returns the number of bytes read, including those that are held. After an error it is the offset of the error.
+    pub const fn offset(&self) -> u64 {
+        self.frames.offset()
+    }
+
+    #[inline(always)]
+    fn run(
+        &mut self,
+        slice: &[u8],
+        plan: &mut Plan<impl FnMut(Edit<'_>)>,
+    ) -> Result<FrameVerdict, FrameError> {
+        let mut at = 0;
+        while let Some(step) = self.frames.step(slice, &mut at)? {
+            match step {
+                Step::Data(data) => self.data(slice, data, plan)?,
+                Step::Control { header, whole } => {
+                    self.control(&header, whole, plan);
+                    if header.opcode == Opcode::Close {
+                        return Ok(FrameVerdict::Closed);
+                    }
+                }
+            }
+        }
+        Ok(FrameVerdict::Pass)
+    }
+
+    fn control(
+        &self,
+        header: &FrameHeader,
+        whole: Option<Range<usize>>,
+        plan: &mut Plan<impl FnMut(Edit<'_>)>,
+    ) {
+        if let Some(whole) = whole {
+            return plan.pass(whole);
+        }
+        plan.header(header);
+        let mask = header.mask.map(Mask::new);
+        plan.insert_masked(self.frames.control_payload(), mask);
+    }
+
+    /// Forwards a part of a message.
+    #[inline(always)]
+    fn data(
+        &mut self,
+        slice: &[u8],
+        data: Data,
+        plan: &mut Plan<impl FnMut(Edit<'_>)>,
+    ) -> Result<(), FrameError> {
+        let before = self.text;
+        let payload = &slice[data.range.clone()];
+        let is_read = data.message.is_text && !data.message.is_compressed;
+        let result =
+            if is_read { validate(&mut self.text, payload, data.mask, data.ends_message) } else { Ok(()) };
+        if let Some(from) = data.whole_from
+            && result.is_ok()
+            && before.pending().is_empty()
+            && self.text.pending().is_empty()
+            && self.is_continued != data.is_first
+        {
+            // The whole frame passes unchanged.
+            plan.pass(from..data.range.end);
+            self.is_continued = true;
+            self.end_part(&data);
+            return Ok(());
+        }
+        self.fragment(payload, &data, before, result, plan)
+    }
+
+    /// Forwards a part of a message as a frame with another header, after the bytes that were held. If the part is
+    /// ill-formed, it is repaired, or only what precedes the error is forwarded.
+    fn fragment(
+        &mut self,
+        payload: &[u8],
+        data: &Data,
+        before: Utf8Decoder,
+        result: Result<(), Utf8Error>,
+        plan: &mut Plan<impl FnMut(Edit<'_>)>,
+    ) -> Result<(), FrameError> {
+        let part = Part { held: before.pending(), payload, data };
+        let read = data.offset + payload.len() as u64;
+        // Offsets in the message.
+        let start = data.offset - part.held.len() as u64;
+        let (end, repairs, rejected) = match (result, self.substitute) {
+            (Ok(()), _) => (read - self.text.pending().len() as u64, None, None),
+            (Err(error), None) => (error.offset, None, Some(error)),
+            (Err(_), Some(byte)) => (read - part.unfinished_len() as u64, Some(byte), None),
+        };
+        let is_final = data.ends_message && rejected.is_none();
+        let Message { is_text, is_compressed, .. } = data.message;
+        if start < end || is_final {
+            let is_first = !core::mem::replace(&mut self.is_continued, true);
+            plan.header(&FrameHeader {
+                is_final,
+                is_compressed: is_first && is_compressed,
+                opcode: match is_first {
+                    true if is_text => Opcode::Text,
+                    true => Opcode::Binary,
+                    false => Opcode::Continuation,
+                },
+                mask: part.mask_at(start).map(Mask::key),
+                len: end - start,
+            });
+        }
+        let mut from = start;
+        if let Some(byte) = repairs {
+            self.text = before;
+            loop {
+                let at = self.text.offset();
+                let rest = payload.get((at - data.offset) as usize..).unwrap_or_default();
+                let Err(error) = validate(&mut self.text, rest, part.mask_at(at), data.ends_message) else {
+                    break;
+                };
+                let Utf8Error { offset, kind, len, .. } = error;
+                let wire = self.frames.text_error(data, error).offset;
+                plan.report(Utf8Error::new(wire, kind, len));
+                part.forward(from..offset, plan);
+                plan.insert_masked(&[byte.get(); 4][..usize::from(len)], part.mask_at(offset));
+                from = offset + u64::from(len);
+            }
+        }
+        part.forward(from..end, plan);
+        if let Some(error) = rejected {
+            let rejected = self.frames.text_error(data, error);
+            plan.report(error.with_offset(rejected.offset));
+            return Err(rejected);
+        }
+        self.end_part(data);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn end_part(&mut self, data: &Data) {
+        self.frames.note_pending(data, self.text.pending().len());
+        if data.ends_message {
+            (self.text, self.is_continued) = (Utf8Decoder::new(), false);
+        }
+    }
+}
+
+/// Validates a part of the text of a message.
+#[inline(always)]
+fn validate(text: &mut Utf8Decoder, part: &[u8], mask: Option<Mask>, ends: bool) -> Result<(), Utf8Error> {
+    match mask {
+        Some(mut mask) => validate_masked(text, part, &mut mask)?,
+        None => text.validate(part)?,
+    }
+    if ends { text.finish() } else { Ok(()) }
+}
+
+/// A part of the text of a message, and the bytes before it that were held.
+struct Part<'p> {
+    held: &'p [u8],
+    payload: &'p [u8],
+    data: &'p Data,
+}
+
+impl Part<'_> {
+    /// Returns the mask at an offset in the message. The fragments have the key of the frame that they are parts of,
+    /// rotated, and held bytes have the key of the frame that they move to.
+    fn mask_at(&self, offset: u64) -> Option<Mask> {
+        // The distance may be negative. A rotation by 4 changes nothing.
+        self.data.mask.map(|mask| mask.rotated(offset.wrapping_sub(self.data.offset) as usize))
+    }
+
+    /// Returns the number of bytes at the end that start a character, if the message does not end there.
+    fn unfinished_len(&self) -> usize {
+        if self.data.ends_message {
+            return 0;
+        }
+        let mut last = [0; 6];
+        let (held, len) = (self.held.len(), self.payload.len().min(3));
+        last[..held].copy_from_slice(self.held);
+        let from = self.payload.len() - len;
+        let payload = &mut last[held..held + len];
+        payload.copy_from_slice(&self.payload[from..]);
+        if let Some(mut mask) = self.mask_at(self.data.offset + from as u64) {
+            mask.apply(payload);
+        }
+        unfinished_len(&last[..held + len])
+    }
+
+    /// Forwards the bytes at these offsets in the message.
+    fn forward(&self, range: Range<u64>, plan: &mut Plan<impl FnMut(Edit<'_>)>) {
+        let Data { offset, range: Range { start, .. }, .. } = *self.data;
+        let held = |at: u64| self.held.len().saturating_sub(offset.saturating_sub(at) as usize);
+        plan.insert_masked(&self.held[held(range.start)..held(range.end)], self.mask_at(range.start));
+        let position = |at: u64| start + at.saturating_sub(offset) as usize;
+        plan.pass(position(range.start)..position(range.end));
+    }
+}
+
+/// Calls `edit` with each edit. Ranges that are adjacent become one.
+struct Plan<F> {
+    edit: F,
+    passed: Range<usize>,
+}
+
+impl<F: FnMut(Edit<'_>)> Plan<F> {
+    #[inline(always)]
+    fn pass(&mut self, range: Range<usize>) {
+        if range.is_empty() {
+            return;
+        }
+        if self.passed.end == range.start {
+            self.passed.end = range.end;
+        } else {
+            self.flush();
+            self.passed = range;
+        }
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) {
+        if !self.passed.is_empty() {
+            let end = self.passed.end;
+            (self.edit)(Edit::Pass(core::mem::replace(&mut self.passed, end..end)));
+        }
+    }
+
+    fn insert(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.flush();
+            (self.edit)(Edit::Insert(bytes));
+        }
+    }
+
+    fn header(&mut self, header: &FrameHeader) {
+        let (bytes, len) = header.bytes();
+        self.insert(&bytes[..len]);
+    }
+
+    /// Inserts at most 125 bytes.
+    fn insert_masked(&mut self, bytes: &[u8], mask: Option<Mask>) {
+        let mut masked = [0; MAX_CONTROL];
+        let masked = &mut masked[..bytes.len()];
+        masked.copy_from_slice(bytes);
+        if let Some(mut mask) = mask {
+            mask.apply(masked);
+        }
+        self.insert(masked);
+    }
+
+    fn report(&mut self, error: Utf8Error) {
+        (self.edit)(Edit::IllFormed(error));
+    }
+}

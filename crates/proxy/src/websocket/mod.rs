@@ -1,0 +1,66 @@
+//! Text in WebSocket frames (RFC 6455).
+//!
+//! For gateways that forward WebSocket connections, and for endpoints that read frames themselves.
+//!
+//! | input | use |
+//! |---|---|
+//! | the frames of a peer, for a client or server | [`FrameReader`]: text as it arrives, control frames, the end of messages |
+//! | one direction of a connection, for a gateway | [`FrameFilter`]: edits of an engine's buffer, as `proxy::Filter` |
+//! | an error | [`FrameError`]: kind, offset on the wire and in the message, close code |
+//! | frames to write | [`FrameHeader`], [`CloseFrame`] |
+//! | `Sec-WebSocket-Extensions` in the handshake | [`CompressionPolicy`] |
+//! | payloads of another library | [`validator`](utf8_codec::validator) |
+//!
+//! ```
+//! use utf8_codec_proxy::websocket::{Event, FrameErrorKind, FrameReader, Sender};
+//!
+//! let mut reader = FrameReader::new(Sender::Server);
+//! // The first bytes of a frame of 1 MiB.
+//! let mut chunk = *b"\x81\x7F\0\0\0\0\0\x10\0\0caf\xC3\xA9 \xFF";
+//! let mut events = reader.feed(&mut chunk);
+//! assert_eq!(events.next(), Some(Ok(Event::Text("café "))));
+//! let error = events.next().unwrap().unwrap_err();
+//! assert_eq!((error.offset, error.message_offset, error.close_code()), (16, 6, 1007));
+//! assert!(matches!(error.kind, FrameErrorKind::Text(_)));
+//! let mut to_server = Vec::new();
+//! error.close_frame().write_to(Some([1, 2, 3, 4]), &mut to_server);
+//! ```
+//!
+//! The handshake is that of an HTTP library. After it, pass the bytes of each direction to a reader or filter.
+//!
+//! # Errors
+//!
+//! A header is an error at its first byte that no frame has there: reserved bits and opcodes, the mask, the length, a
+//! fragmented or long control frame, a continuation without a message. Text is an error at its first byte that is part of
+//! no character, even if the rest of the frame has not arrived. So are the code and the reason of a close frame. An error ends the
+//! connection, and [`FrameError::close_code`] is the code: 1002, 1007 or 1009.
+//!
+//! # Limits
+//!
+//! A frame has at most 16 MiB and a message at most 64 MiB, unless another limit is set. Neither type stores data of a message
+//! except at most 3 bytes of a character. They store the header and the control frame that are not complete, at most 139
+//! bytes.
+//!
+//! # Cost
+//!
+//! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns. A byte of text is
+//! validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`] while it validates, or in a copy of 1 KiB.
+//!
+//! # Feature
+//!
+//! `websocket`, which needs `proxy` (`bytes`, `memchr`) and `alloc`, but neither `std` nor a runtime.
+
+mod close;
+mod error;
+mod filter;
+mod frames;
+mod handshake;
+mod header;
+mod reader;
+
+pub use close::CloseFrame;
+pub use error::{FrameError, FrameErrorKind};
+pub use filter::{FrameFilter, FrameVerdict};
+pub use handshake::CompressionPolicy;
+pub use header::{FrameHeader, Opcode, Sender};
+pub use reader::{Event, Events, FrameReader};

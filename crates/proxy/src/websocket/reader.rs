@@ -1,0 +1,325 @@
+//! The reader of an endpoint.
+
+use alloc::boxed::Box;
+use core::iter::FusedIterator;
+
+use bytes::Bytes;
+use utf8_codec::validator::Mask;
+use utf8_codec::{Counters, ShortStr, TextDecoder, TextPiece, Utf8Error, from_utf8};
+
+use super::close::CloseFrame;
+use super::error::FrameError;
+use super::frames::{Data, Frames, Step};
+use super::header::{Opcode, Sender};
+
+/// Reads the frames that a peer sends, for a client or a server that has the bytes of the connection.
+///
+/// Text is returned as it arrives, also inside a frame, and never ends inside a character. The events, the errors and
+/// the offsets do not depend on how the stream is split into chunks, apart from how text and data are divided into
+/// [`Text`](Event::Text), [`Seam`](Event::Seam) and [`Binary`](Event::Binary).
+///
+/// ```
+/// use utf8_codec_proxy::websocket::{Event, FrameReader, Opcode, Sender};
+///
+/// let mut reader = FrameReader::new(Sender::Server);
+/// let mut text = String::new();
+/// for mut chunk in [*b"\x01\x03gr\xC3\x89", *b"\x00\x80\x03\xBCn!"] {
+///     for event in reader.feed(&mut chunk[..]) {
+///         match event? {
+///             Event::Text(part) => text.push_str(part),
+///             Event::Seam(character) => text.push_str(&character),
+///             Event::End(Opcode::Text) => assert_eq!(text, "grün!"),
+///             Event::Ping(payload) => assert_eq!(payload, ""), // reply with a pong
+///             _ => {}
+///         }
+///     }
+/// }
+/// # Ok::<(), utf8_codec_proxy::websocket::FrameError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FrameReader {
+    frames: Frames,
+    text: TextDecoder,
+    end: Option<End>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Closed,
+    Failed(FrameError),
+}
+
+/// What the peer sent. Events are in stream order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event<'c> {
+    /// Text of a message, borrowed from the chunk; never empty.
+    Text(&'c str),
+    /// A character of a message whose bytes came in different chunks or frames.
+    Seam(ShortStr),
+    /// The replacement of an ill-formed sequence. The offset of the error is that in the message.
+    Repaired(ShortStr, Utf8Error),
+    /// Data of a binary message, borrowed from the chunk; never empty.
+    Binary(&'c [u8]),
+    /// The end of a message, and whether it was `Text` or `Binary`.
+    End(Opcode),
+    /// A ping. Reply with a pong with the same payload.
+    Ping(Bytes),
+    /// A pong.
+    Pong(Bytes),
+    /// The last frame. Reply with a close frame, unless you sent one. Bytes after it are discarded.
+    Close(Option<Box<CloseFrame>>),
+}
+
+impl FrameReader {
+    /// Creates a reader of the frames that `sender` sends. It rejects ill-formed text, frames of more than 16 MiB and
+    /// messages of more than 64 MiB.
+    pub fn new(sender: Sender) -> Self {
+        Self::with_decoder(sender, TextDecoder::new())
+    }
+
+    /// Creates a reader that applies the policies of the decoder to each text message. They do not apply to the reason of
+    /// a close frame, which must be well-formed.
+    pub fn with_decoder(sender: Sender, decoder: TextDecoder) -> Self {
+        let mut text = decoder.restarted_at(0);
+        text.restart();
+        Self { frames: Frames::new(sender), text, end: None }
+    }
+
+    /// Sets the maximum length of the payload of a data frame. Without it a peer that announces a long frame makes a
+    /// program wait for it, or reserve memory.
+    #[must_use]
+    pub const fn with_max_frame_length(mut self, limit: u64) -> Self {
+        self.frames.max_frame_length = limit;
+        self
+    }
+
+    /// Sets the maximum length of a message, the sum of the payloads of its frames. Without it a peer can fill the memory
+    /// of a program that collects messages.
+    #[must_use]
+    pub const fn with_max_message_length(mut self, limit: u64) -> Self {
+        self.frames.max_message_length = limit;
+        self
+    }
+
+    /// Reads the next chunk. The mask is removed in the chunk, and text and data are borrowed from it.
+    ///
+    /// The chunk is read as the iterator advances, and the rest of it when the iterator is dropped: the events of that rest
+    /// are lost. An error is the last item, and the only item of every later call, also if it was in that rest.
+    #[must_use = "the events of the chunk are lost if the iterator is dropped"]
+    pub fn feed<'r, 'c>(&'r mut self, chunk: &'c mut [u8]) -> Events<'r, 'c> {
+        Events { reader: self, rest: chunk, data: None, text: &[], is_whole: false, is_over: false }
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the stream if there was one, or [`Truncated`](super::FrameErrorKind::Truncated) if it ends
+    /// inside a frame or a message. If it ends before a close frame there is no error, but the peer may not have sent
+    /// everything: see [`is_closed`](Self::is_closed).
+    pub fn finish(&mut self) -> Result<(), FrameError> {
+        let result = match self.end.take() {
+            Some(End::Failed(error)) => Err(error),
+            Some(End::Closed) => Ok(()),
+            None => self.frames.finish(),
+        };
+        self.frames.restart();
+        self.text.restart();
+        result
+    }
+
+    /// Returns the number of errors in text messages so far, by kind.
+    pub const fn counters(&self) -> Counters {
+        self.text.counters()
+    }
+
+    /// Returns the number of bytes read. After an error it is the offset of the error.
+    pub const fn offset(&self) -> u64 {
+        self.frames.offset()
+    }
+
+    /// Whether a close frame was read.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.end, Some(End::Closed))
+    }
+}
+
+/// The events of a chunk, returned by [`FrameReader::feed`].
+#[derive(Debug)]
+pub struct Events<'r, 'c> {
+    reader: &'r mut FrameReader,
+    rest: &'c mut [u8],
+    /// A part of a text message that is not returned completely: the bytes after those in `text`, and the end.
+    data: Option<Data>,
+    text: &'c [u8],
+    /// Whether all of a text message was returned, and its end was not.
+    is_whole: bool,
+    is_over: bool,
+}
+
+impl<'c> Events<'_, 'c> {
+    /// Returns the text of a short message in one frame, if no policy applies to it. If it is ill-formed, it is left in `data`.
+    #[inline(always)]
+    fn short_text(&mut self) -> Option<&'c str> {
+        let FrameReader { frames, text, end } = &mut *self.reader;
+        if self.data.is_some() || end.is_some() || !text.is_past_start() {
+            return None;
+        }
+        let (header, len) = frames.short_text(self.rest)?;
+        let (frame, rest) = core::mem::take(&mut self.rest).split_at_mut(header + len);
+        self.rest = rest;
+        let data = frames.take_short_text((header, len));
+        let (header, payload) = frame.split_at_mut(header);
+        if let Some(key) = header.get(2..).and_then(<[u8]>::first_chunk) {
+            Mask::new(*key).apply(payload);
+        }
+        let payload = &*payload;
+        match from_utf8(payload) {
+            Ok(text) => Some(text),
+            Err(_) => {
+                (self.data, self.text) = (Some(data), payload);
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn next_event(&mut self) -> Result<Option<Event<'c>>, FrameError> {
+        loop {
+            if let Some(data) = &self.data {
+                if let Some(event) = self.reader.next_of_data(data, &mut self.text)? {
+                    if matches!(event, Event::End(_)) {
+                        self.data = None;
+                    }
+                    return Ok(Some(event));
+                }
+                self.data = None;
+            }
+            let (rest, mut at) = (core::mem::take(&mut self.rest), 0);
+            let step = self.reader.frames.step(rest, &mut at)?;
+            let (read, after) = rest.split_at_mut(at);
+            self.rest = after;
+            match step {
+                None => return Ok(None),
+                Some(Step::Control { header, .. }) => return Ok(Some(self.reader.control(header.opcode))),
+                Some(Step::Data(data)) => {
+                    let payload = &mut read[data.range.clone()];
+                    if let Some(mut mask) = data.mask {
+                        mask.apply(payload);
+                    }
+                    let (payload, is_text) = (&*payload, data.message.is_text);
+                    self.data = Some(data);
+                    if is_text {
+                        self.text = payload;
+                    } else if !payload.is_empty() {
+                        return Ok(Some(Event::Binary(payload)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl FrameReader {
+    /// Returns the next event of a part of a message, of which `rest` is not decoded yet.
+    #[inline(always)]
+    fn next_of_data<'c>(
+        &mut self,
+        data: &Data,
+        rest: &mut &'c [u8],
+    ) -> Result<Option<Event<'c>>, FrameError> {
+        if data.message.is_text {
+            while !rest.is_empty() {
+                let (piece, taken) = self.text.take_piece(rest);
+                *rest = &rest[taken..];
+                if let Some(piece) = piece {
+                    return self.piece(data, piece).map(Some);
+                }
+            }
+            if data.ends_message {
+                if let Some(piece) = self.text.finish() {
+                    return self.piece(data, piece).map(Some);
+                }
+                self.text.restart();
+            } else {
+                self.frames.note_pending(data, self.text.pending().len());
+            }
+        }
+        if !data.ends_message {
+            return Ok(None);
+        }
+        Ok(Some(Event::End(if data.message.is_text { Opcode::Text } else { Opcode::Binary })))
+    }
+
+    #[inline(always)]
+    fn piece<'c>(&self, data: &Data, piece: TextPiece<'c>) -> Result<Event<'c>, FrameError> {
+        match piece {
+            TextPiece::Text(text) => Ok(Event::Text(text)),
+            TextPiece::Seam(character) => Ok(Event::Seam(character)),
+            TextPiece::Repaired(text, error) => Ok(Event::Repaired(text, error)),
+            TextPiece::IllFormed(error) => Err(self.frames.text_error(data, error)),
+        }
+    }
+
+    #[cold]
+    fn control(&mut self, opcode: Opcode) -> Event<'static> {
+        let payload = self.frames.control_payload();
+        match opcode {
+            Opcode::Close => {
+                self.end = Some(End::Closed);
+                let frame = payload.split_first_chunk().map(|(&code, reason)| {
+                    CloseFrame::new(u16::from_be_bytes(code), from_utf8(reason).unwrap_or_default())
+                });
+                Event::Close(frame.map(Box::new))
+            }
+            Opcode::Ping => Event::Ping(Bytes::copy_from_slice(payload)),
+            _ => Event::Pong(Bytes::copy_from_slice(payload)),
+        }
+    }
+}
+
+impl<'c> Iterator for Events<'_, 'c> {
+    type Item = Result<Event<'c>, FrameError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        if core::mem::take(&mut self.is_whole) {
+            return Some(Ok(Event::End(Opcode::Text)));
+        }
+        if let Some(text) = self.short_text() {
+            self.is_whole = true;
+            return Some(Ok(Event::Text(text)));
+        }
+        let next = match self.reader.end {
+            None => self.next_event(),
+            Some(End::Closed) => Ok(None),
+            Some(End::Failed(error)) => Err(error),
+        };
+        match next {
+            Ok(Some(event)) => Some(Ok(event)),
+            Ok(None) => {
+                self.is_over = true;
+                None
+            }
+            Err(error) => {
+                self.is_over = true;
+                self.reader.frames.stop_at(&error);
+                self.reader.end = Some(End::Failed(error));
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl FusedIterator for Events<'_, '_> {}
+
+impl Drop for Events<'_, '_> {
+    /// Reads the rest of the chunk, so that the next one continues the stream.
+    fn drop(&mut self) {
+        while self.next().is_some() {}
+    }
+}
