@@ -4,4 +4,5 @@
 #[cfg(all(feature = "futures-io", feature = "tokio-io"))]
 mod io;
 
+#[cfg(all(feature = "futures-io", feature = "tokio-io"))]
 use test_support::attacks;

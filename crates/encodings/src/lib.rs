@@ -19,12 +19,12 @@
 //! transcoder.finish_into(&mut text)?;
 //! assert_eq!(text, "né\u{FFFD}!");
 //! assert_eq!(transcoder.counters().total(), 1);
-//! # Ok::<(), utf8_codec::Utf8Error>(())
+//! # Ok::<(), utf8_codec_encodings::TranscodeError>(())
 //! ```
 //!
 //! # Errors
 //!
-//! A [`Utf8Error`](utf8_codec::Utf8Error) has the offset in the input, and its message names the source encoding. The
+//! A [`TranscodeError`](crate::TranscodeError) has the offset in the input, and its message names the source encoding. The
 //! transcoder can continue after an error.
 //!
 //! # Limits

@@ -29,13 +29,13 @@ const STEP: usize = 16 * 1024;
 pin_project! {
     /// A [`Stream`] of text, decoded from a stream of byte chunks in another encoding.
     ///
-    /// The items are `Result<ByteString, Utf8StreamError<E>>`: whole characters, never empty. The text, the errors and the
-    /// offsets do not depend on where the chunks end. [`Utf8StreamExt::transcode`](super::Utf8StreamExt::transcode) creates
+    /// The items are `Result<ByteString, Utf8StreamError<E, TranscodeError>>`: whole characters, never empty. The text, the errors and the
+    /// offsets do not depend on where the chunks end. [`TranscodeStreamExt::transcode`](TranscodeStreamExt::transcode) creates
     /// one.
     ///
     /// ```
     /// use futures::{StreamExt, stream};
-    /// use utf8_codec::stream::Utf8StreamExt;
+    /// use utf8_codec_encodings::stream::TranscodeStreamExt;
     /// use utf8_codec_encodings::Encoding;
     ///
     /// # futures::executor::block_on(async {
@@ -45,13 +45,13 @@ pin_project! {
     /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("ï"));
     /// let error = text.next().await.unwrap().unwrap_err();
     /// assert_eq!(error.to_string(), "ill-formed UTF-16BE at byte 4 (Truncated, 1 byte)");
-    /// # Ok::<(), utf8_codec::stream::Utf8StreamError<core::convert::Infallible>>(())
+    /// # Ok::<(), utf8_codec::stream::Utf8StreamError<core::convert::Infallible, utf8_codec_encodings::TranscodeError>>(())
     /// # }).unwrap();
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`Utf8Stream`](super::Utf8Stream#errors): the text before an error is returned first, an error of the text ends the
+    /// As [`Utf8Stream`](utf8_codec::stream::Utf8Stream#errors): the text before an error is returned first, an error of the text ends the
     /// stream, and decoding may continue after an error of the inner stream.
     ///
     /// # Limits
@@ -77,7 +77,7 @@ impl<S> TranscodeStream<S> {
     }
 
     /// Creates a stream over `inner` with the policies of `transcoder`, whose target must be UTF-8. With any other target
-    /// the first item is the error of [`Output`](crate::transcode::Output).
+    /// the first item is the error of [`Output`](crate::Output).
     pub const fn with_transcoder(inner: S, transcoder: Transcoder) -> Self {
         Self { inner, transcoder, chunk: Bytes::new(), error: None, state: State::Open }
     }

@@ -67,7 +67,7 @@ enum LineState {
 /// );
 /// assert_eq!(lines.next().await.unwrap()?.unwrap(), "c");
 /// lines.send("ok").await?;
-/// # Ok::<(), utf8_codec::codec::CodecError<TranscodeError>>(())
+/// # Ok::<(), utf8_codec::codec::CodecError<utf8_codec_encodings::TranscodeError>>(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug)]

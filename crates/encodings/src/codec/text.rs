@@ -42,7 +42,7 @@ use crate::{Encoding, Status, Switches, Transcoder, UnmappablePolicy};
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("a"));
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("💩"));
 /// text.send("ok").await?;
-/// # Ok::<(), utf8_codec::codec::CodecError<TranscodeError>>(())
+/// # Ok::<(), utf8_codec::codec::CodecError<utf8_codec_encodings::TranscodeError>>(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug)]

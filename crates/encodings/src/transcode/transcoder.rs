@@ -23,7 +23,7 @@ use crate::error::TranscodeError;
 /// text depends on the bytes of the *input*. If the target encoding does not have a character of this text, such as
 /// U+FFFD in Latin-1, `?` is written.
 ///
-/// The message of an error names the encodings, and [`Utf8Error::encoding`](utf8_codec::Utf8Error::encoding) returns the
+/// The message of an error names the encodings, and [`TranscodeError::source`](crate::TranscodeError::source) returns the
 /// source encoding.
 ///
 /// A BOM is U+FEFF at the start of the input, in any encoding. [`BomPolicy`] applies to it. The transcoder never adds
@@ -53,7 +53,7 @@ use crate::error::TranscodeError;
 /// let error = transcoder.feed_into(b"\xAC\x20", &mut out).unwrap_err();
 /// let message = "character not in ISO 8859-1 at byte 4 (Unmappable, 2 bytes of UTF-16LE)";
 /// assert_eq!(error.to_string(), message);
-/// # Ok::<(), utf8_codec::Utf8Error>(())
+/// # Ok::<(), utf8_codec_encodings::TranscodeError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Transcoder {
@@ -102,7 +102,7 @@ impl Transcoder {
     /// let mut out = Vec::new();
     /// transcoder.feed_into("né 5 €".as_bytes(), &mut out)?;
     /// assert_eq!(out, b"n\xE9 5 &#8364;");
-    /// # Ok::<(), utf8_codec::Utf8Error>(())
+    /// # Ok::<(), utf8_codec_encodings::TranscodeError>(())
     /// ```
     #[must_use]
     pub const fn with_unmappable_policy(mut self, unmappable: UnmappablePolicy) -> Self {

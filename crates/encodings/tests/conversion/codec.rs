@@ -227,7 +227,7 @@ async fn utf8_reader_reads_the_output_of_a_transcode_codec() {
         assert_eq!(lines.next_line().await.expect("a line").as_deref(), Some("a"));
         let error = lines.next_line().await.expect_err("an unpaired surrogate");
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        let error: CodecError = error.downcast().expect("the error of the codec");
+        let error: CodecError<TranscodeError> = error.downcast().expect("the error of the codec");
         let CodecError::IllFormed { error, .. } = error else { panic!("{error:?}") };
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::UnpairedSurrogate, 2));
         assert_eq!(error.to_string(), "ill-formed UTF-16BE at byte 4 (UnpairedSurrogate, 2 bytes)");

@@ -352,7 +352,7 @@ fn errors_name_both_encodings() {
         assert_eq!(error.to_string(), expected);
     }
     for (from, title) in [(Encoding::Utf32Le, "UTF-32LE"), (Encoding::Utf32Be, "UTF-32BE")] {
-        let error = convert(Transcoder::new(from, Encoding::Utf8), &[b"a"]).expect_err("unfinished");
+        let error = convert_named(Transcoder::new(from, Encoding::Utf8), &[b"a"]).expect_err("unfinished");
         assert_eq!(error.to_string(), format!("ill-formed {title} at byte 0 (Truncated, 1 byte)"));
     }
 }

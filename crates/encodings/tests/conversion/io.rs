@@ -2,10 +2,11 @@
 
 use std::io::{self, BufRead, Read};
 
+#[cfg(any(feature = "futures-io", feature = "tokio-io"))]
 use futures::executor::block_on;
-use utf8_codec::{ErrorPolicy, Utf8Error};
+use utf8_codec::ErrorPolicy;
 use utf8_codec_encodings::io::{TranscodeReader, TranscodeWriter};
-use utf8_codec_encodings::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeError, Transcoder};
 
 use crate::support::hostile::{HostileReader, HostileWriter, again, steps};
 use crate::support::some_partitions;
@@ -26,7 +27,7 @@ fn all_families_of_traits_return_the_text_and_the_error() {
     for (encoding, input, text, offset) in INPUTS {
         let check = |out: Vec<u8>, error: Option<io::Error>| {
             assert_eq!(String::from_utf8(out).unwrap(), text, "{encoding}");
-            assert_eq!(error.map(|error| Utf8Error::find(&error).unwrap().offset), offset, "{encoding}");
+            assert_eq!(error.map(|error| TranscodeError::find(&error).unwrap().offset), offset, "{encoding}");
         };
         some_partitions(input, 4, |chunks| {
             for room in [1, 3, 100] {
@@ -105,7 +106,7 @@ fn written(transcoder: Transcoder, at_most: usize, chunks: &[&[u8]]) -> (Vec<u8>
     let ended = again(|| writer.finish()).err();
     assert_eq!(again(|| writer.write(b"x")).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     assert!(again(|| writer.finish()).is_ok(), "reported once");
-    let offset = |error: &io::Error| Utf8Error::find(error).unwrap().offset;
+    let offset = |error: &io::Error| TranscodeError::find(error).unwrap().offset;
     assert_eq!(again_failed.as_ref().map(offset), failed.as_ref().map(offset), "returned again");
     (writer.into_inner().written, failed.or(ended).as_ref().map(offset))
 }
@@ -122,7 +123,7 @@ fn written_by_tokio(transcoder: Transcoder, at_most: usize, chunks: &[&[u8]]) ->
         error = error.take().or(writer.shutdown().await.err());
     });
     assert!(writer.get_ref().closed);
-    (writer.into_inner().written, error.map(|error| Utf8Error::find(&error).unwrap().offset))
+    (writer.into_inner().written, error.map(|error| TranscodeError::find(&error).unwrap().offset))
 }
 
 #[cfg(feature = "futures-io")]
@@ -137,7 +138,7 @@ fn written_by_futures(transcoder: Transcoder, at_most: usize, chunks: &[&[u8]]) 
         error = error.take().or(writer.close().await.err());
     });
     assert!(writer.get_ref().closed);
-    (writer.into_inner().written, error.map(|error| Utf8Error::find(&error).unwrap().offset))
+    (writer.into_inner().written, error.map(|error| TranscodeError::find(&error).unwrap().offset))
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn the_end_returns_the_error_of_a_write_that_was_dropped() {
     let mut writer = TranscodeWriter::new(HostileWriter::new(100), Encoding::Utf16Be);
     assert!(writer.write(b"a\xFF").now_or_never().is_none(), "the inner writer is pending");
     let error = block_on(writer.shutdown()).unwrap_err();
-    assert_eq!(Utf8Error::find(&error).map(|error| error.offset), Some(1));
+    assert_eq!(TranscodeError::find(&error).map(|error| error.offset), Some(1));
     assert_eq!(writer.into_inner().written, b"\0a");
 }
 

@@ -296,7 +296,7 @@ fn errors_in_another_charset_are_the_same_when_split() {
                 match expected {
                     Ok(expected) => assert!(error.is_none() && text == expected.as_bytes(), "{error:?}"),
                     Err(offset) => {
-                        let Some(Utf8BodyError::IllFormed(error)) = error else { panic!("{error:?}") };
+                        let Some(Utf8BodyError::Transcode(error)) = error else { panic!("{error:?}") };
                         assert_eq!(error.offset, offset, "{charset} {chunks:02X?}");
                     }
                 }

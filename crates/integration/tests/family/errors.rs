@@ -103,11 +103,11 @@ fn an_error_of_the_inner_type_is_unchanged() {
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
         assert_eq!(Utf8Error::find(&error), None);
     }
-    for error in [&CodecError::Io(reset()) as &dyn Error, &FramingError::Io(reset())] {
+    for error in [&<CodecError>::Io(reset()) as &dyn Error, &FramingError::Io(reset())] {
         let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
         assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::ConnectionReset));
     }
-    let other: io::Error = Utf8StreamError::Inner("no io::Error").into();
+    let other: io::Error = <Utf8StreamError<_>>::Inner("no io::Error").into();
     assert_eq!((other.kind(), other.to_string().as_str()), (io::ErrorKind::Other, "no io::Error"));
 }
 
