@@ -20,9 +20,7 @@ pub(crate) fn each_by(
 ) -> bool {
     let mut positions = [0; CAPACITY];
     let mut start = 0;
-    while let Some(rest) = bytes.get(start..)
-        && !rest.is_empty()
-    {
+    while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
         let found = kernel.find_class(rest, class, &mut positions);
         for &position in positions.iter().take(found.count) {
             if !visit(start + usize::from(position)) {

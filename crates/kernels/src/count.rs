@@ -1,6 +1,7 @@
 //! Counts bytes in bulk: lines, characters, UTF-16 code units.
 
 use super::arch::count::{BLOCKS, LANES, sum};
+use super::chunks::as_chunks;
 use super::dispatch::Kernel;
 use super::functions::Range;
 
@@ -47,7 +48,7 @@ pub fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     let Some((_, after)) = bytes.split_first() else { return 0 };
     let before = &bytes[..after.len()];
     let ((before, rest_before), (after, rest_after)) =
-        (before.as_chunks::<LANES>(), after.as_chunks::<LANES>());
+        (as_chunks::<LANES>(before), as_chunks::<LANES>(after));
     let mut total = 0;
     for (before, after) in before.chunks(BLOCKS).zip(after.chunks(BLOCKS)) {
         let mut lanes = [0_u8; LANES];
@@ -233,7 +234,7 @@ mod tests {
             let bytes = &text[start..];
             let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
             assert_eq!(byte(bytes, b'\n'), lines);
-            assert_eq!(characters(str::from_utf8(bytes).expect("ASCII")), bytes.len());
+            assert_eq!(characters(core::str::from_utf8(bytes).expect("ASCII")), bytes.len());
             for kernel in Kernel::available() {
                 assert_eq!(ascii_by(kernel, bytes, b'\n'), (bytes.len(), lines), "{kernel:?}: {start}");
                 #[cfg(feature = "transcode")]

@@ -197,7 +197,7 @@ impl Range {
     /// Returns the first value, and the last value minus the first one.
     #[cfg(utf8_codec_vectors = "x86_64")]
     pub(crate) const fn first_and_width(self) -> [i8; 2] {
-        [self.first.cast_signed(), self.width.cast_signed()]
+        [self.first as i8, self.width as i8]
     }
 }
 
@@ -225,7 +225,7 @@ impl LineForm {
 
     /// Returns `None` unless `symbols` is a multiple of 4 from 4 to 76.
     pub const fn new(symbols: usize, has_cr: bool) -> Option<Self> {
-        if symbols == 0 || symbols > Self::MAX_SYMBOLS || !symbols.is_multiple_of(4) {
+        if symbols == 0 || symbols > Self::MAX_SYMBOLS || symbols % 4 != 0 {
             return None;
         }
         Some(Self { groups: (symbols / 4) as u8, has_cr })

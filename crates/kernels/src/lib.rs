@@ -49,6 +49,7 @@
 //! | `class.rs` | a class: the set of characters that a search finds |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
+//! | `chunks.rs` | bytes as arrays |
 //!
 //! What the code for each instruction set costs and gains. A factor is the throughput divided by that of the portable kernel,
 //! on Intel Sapphire Rapids in chunks of 8 KiB: the lowest and the highest one of ASCII, English, French, Cyrillic and CJK
@@ -64,6 +65,9 @@
 //! | UTF-8 to UTF-16 and back | 256, 10,198 | 2.2 to 30 | 349, 12,958 | 1.6 to 16 | 288 |
 //! | single bytes to UTF-8; UTF-8 to ISO 8859-1 | 145, 7,661 | 2.8 to 12 | 61, 12,846 | 2.1 to 4.5 | |
 //! | base64 | 110, 2,770 | 5 to 8 | 93, 2,829 | 3.6 to 4.6 | 86 |
+//!
+//! The minimum supported Rust version is 1.85. Compilers before 1.87 build the portable kernel alone, those before 1.89 all kernels
+//! except AVX-512: their instructions are not yet safe functions, or not stable.
 //!
 //! # Features
 //!
@@ -91,6 +95,7 @@ pub mod ascii;
 #[cfg(feature = "base64")]
 pub mod base64;
 pub mod boundary;
+mod chunks;
 mod class;
 pub mod classes;
 #[cfg(feature = "transcode")]

@@ -121,10 +121,8 @@ fn validate_any(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
 pub(crate) fn validate_few(state: ScanState, chunk: &[u8]) -> (u64, Result<(), Index>) {
     let [.., last] = *chunk else { return (state.bits(), Ok(())) };
     let carry = state.carry();
-    if carry.pending_len() == 0
-        && let Some(few) = Few::new(chunk)
-        && few.is_text()
-    {
+    let few = Few::new(chunk).filter(|few| carry.pending_len() == 0 && few.is_text());
+    if let Some(few) = few {
         let end = carry.after_few(few.word(), chunk.len());
         let before = state.prediction();
         let before = if state.expects_ascii() { before.mispredicted() } else { before };

@@ -237,9 +237,10 @@ fn plain_text_ends_before_the_first_backslash_or_error() {
                     let mut placed = Placed::new(&good, (at + 11 * i) % 64);
                     placed.chunk_mut()[at] = b'\\';
                     let critical = CRITICAL[at % CRITICAL.len()];
-                    if let Some(place) = (at + at % 13).checked_sub(6).filter(|_| at % 3 > 0)
-                        && let Some(place) = placed.chunk_mut().get_mut(place..place + critical.len())
-                    {
+                    let place = (at + at % 13).checked_sub(6).filter(|_| at % 3 > 0);
+                    let place =
+                        place.and_then(|place| placed.chunk_mut().get_mut(place..place + critical.len()));
+                    if let Some(place) = place {
                         place.copy_from_slice(critical);
                     }
                     let mut state = ScanState::START;

@@ -3,6 +3,7 @@
 //! The loops are written so that the compiler vectorizes them, with vectors as wide as the calling function allows. The
 //! counts are in 64 lanes of 8 bits, which are summed up before one of them can overflow.
 
+use crate::chunks::as_chunks;
 use crate::functions::{ASCII_GROUP, Range};
 
 /// A safe [`count`](crate::functions::Functions).
@@ -23,7 +24,7 @@ pub(crate) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
 /// A safe [`ascii_len`](crate::functions::Functions).
 #[cfg(feature = "transcode")]
 pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     groups.iter().take_while(|group| is_ascii(group)).count() * ASCII_GROUP
 }
 
@@ -42,7 +43,7 @@ pub(crate) const BLOCKS: usize = u8::MAX as usize;
 /// Returns the number of bytes that satisfy `is`. `is` must not branch.
 #[inline(always)]
 pub(crate) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
-    let (blocks, rest) = bytes.as_chunks::<LANES>();
+    let (blocks, rest) = as_chunks::<LANES>(bytes);
     let mut total = 0;
     for blocks in blocks.chunks(BLOCKS) {
         let mut lanes = [0_u8; LANES];
@@ -59,7 +60,7 @@ pub(crate) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
 /// [`count_ascii`], inlined into the function of a kernel and vectorized for its instructions.
 #[inline(always)]
 pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let (mut len, mut total) = (0, 0);
     for groups in groups.chunks(BLOCKS * LANES / ASCII_GROUP) {
         let (mut lanes, before) = ([0_u8; LANES], len);
@@ -67,7 +68,7 @@ pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
             if !is_ascii(group) {
                 break;
             }
-            let (blocks, _) = group.as_chunks::<LANES>();
+            let (blocks, _) = as_chunks::<LANES>(group);
             for block in blocks {
                 for (lane, &byte) in lanes.iter_mut().zip(block) {
                     *lane = lane.wrapping_add(u8::from(byte == wanted));

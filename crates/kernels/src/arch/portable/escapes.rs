@@ -1,5 +1,6 @@
 //! The escapes of JSON, by the bits of 64 bytes at a time. The lowest bit is for the first byte.
 
+use crate::chunks::as_chunks;
 use crate::functions::BLOCK;
 
 const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
@@ -16,7 +17,7 @@ pub(crate) fn escapes_len_with(
     // Of the block before: whether its last byte starts an escape; the `u` of escapes; the first digits that are `D`; the second
     // digits of the high surrogates.
     let [mut is_begun, mut units, mut firsts, mut highs] = [0_u64; 4];
-    for block in text.as_chunks().0 {
+    for block in as_chunks(text).0 {
         let backslashes = in_range(block, 0, b'\\'..=b'\\');
         if backslashes | is_begun | units >> 60 | highs >> 58 == 0 {
             [units, firsts, highs] = [0; 3];

@@ -37,10 +37,8 @@ pub(crate) unsafe fn masked_text_end<V: Masked>(bytes: &[u8], from: usize, key: 
     };
     let (group, prefetches) = (V::GROUP * V::LEN, V::prefetches_ascii());
     let (mut segment, mut has_four_bytes) = (V::FIRST_SEGMENT, false);
-    while let Some(rest) = bytes.get(at..)
-        && rest.len() >= group
-        && let Some(before) = bytes[..at].last_chunk()
-    {
+    while let Some((done, rest)) = bytes.split_at_checked(at) {
+        let Some(before) = done.last_chunk().filter(|_| rest.len() >= group) else { break };
         let before = Carry::from_word(u32::from_le_bytes(*before) ^ key);
         if before.is_ascii() {
             let start = at;

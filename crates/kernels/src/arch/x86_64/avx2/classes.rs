@@ -6,6 +6,7 @@
 use core::arch::x86_64::*;
 
 use crate::arch::portable::classes::{GROUP, find_class_with};
+use crate::chunks::as_chunks;
 use crate::class::Class;
 use crate::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
@@ -83,7 +84,7 @@ pub(crate) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
     let [below_40, below_80, ..] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
     let bit = table(&BITS);
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let is_clean = |group: &[u8; ASCII_GROUP]| {
         let (mut any, mut marks) = (_mm256_setzero_si256(), _mm256_setzero_si256());
         for vector in 0..ASCII_GROUP / WIDTH {

@@ -21,12 +21,11 @@ pub(crate) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) 
     };
     // Two blocks at a time, so that the room is tested half as often.
     let (mut count, mut start, mut rest) = (0, 0, bytes);
-    while start < STRETCH
-        && let Some(room) =
-            positions.get_mut(count..).and_then(|room| room.first_chunk_mut::<{ 2 * BLOCK }>())
-        && let Some((first, after)) = rest.split_first_chunk()
-        && let Some((second, after)) = after.split_first_chunk()
-    {
+    while start < STRETCH {
+        let room = positions.get_mut(count..).and_then(|room| room.first_chunk_mut::<{ 2 * BLOCK }>());
+        let Some(room) = room else { break };
+        let Some((first, after)) = rest.split_first_chunk() else { break };
+        let Some((second, after)) = after.split_first_chunk() else { break };
         let len = write_positions(equal_bits(first), start as u16, room);
         let room = &mut room[len..];
         count += len + write_positions(equal_bits(second), (start + BLOCK) as u16, room);

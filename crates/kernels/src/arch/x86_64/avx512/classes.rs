@@ -8,6 +8,7 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::arch::vector::Vector;
+use crate::chunks::as_chunks;
 use crate::class::Class;
 use crate::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
@@ -133,7 +134,7 @@ pub(crate) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
             _mm512_maskz_sub_epi8(lower, _mm512_set1_epi8(-1), numbers),
         ),
     );
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let mut len = 0;
     for group in groups {
         let mut any = _mm512_setzero_si512();
