@@ -53,14 +53,16 @@ pub fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     for (before, after) in before.chunks(BLOCKS).zip(after.chunks(BLOCKS)) {
         let mut lanes = [0_u8; LANES];
         for (before, after) in before.iter().zip(after) {
-            for ((lane, &before), &after) in lanes.iter_mut().zip(before).zip(after) {
-                *lane = lane.wrapping_add(u8::from((before == first) & (after == second)));
+            for i in 0..LANES {
+                lanes[i] = lanes[i].wrapping_add(u8::from((before[i] == first) & (after[i] == second)));
             }
         }
         total += sum(&lanes);
     }
-    let is_pair = |&(before, after): &(&u8, &u8)| (*before, *after) == (first, second);
-    total + rest_before.iter().zip(rest_after).filter(is_pair).count()
+    for (&before, &after) in rest_before.iter().zip(rest_after) {
+        total += usize::from((before == first) & (after == second));
+    }
+    total
 }
 
 /// Returns the number of bytes from `first` to `last`. The range wraps if `last` is less than `first`.

@@ -1,7 +1,6 @@
 //! Finds every position of a character of a class: the loop of all kernels except AVX-512, and a byte-by-byte comparison.
 
 use super::positions::write_positions;
-use crate::chunks::as_chunks;
 use crate::class::Class;
 use crate::functions::{BLOCK, CAPACITY, Found};
 
@@ -14,11 +13,11 @@ pub(crate) const GROUP: usize = 4 * BLOCK;
 /// A safe [`find_class`](crate::functions::Functions).
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let block_bits = |block: &[u8; BLOCK]| {
-        let (words, _) = as_chunks::<8>(block);
-        words.iter().rev().fold(0, |bits, word| {
-            let of_word = word.iter().rev().fold(0, |bits, &byte| bits << 1 | u64::from(class.has(byte)));
-            bits << 8 | of_word
-        })
+        let mut bits = 0;
+        for &byte in block.iter().rev() {
+            bits = bits << 1 | u64::from(class.has(byte));
+        }
+        bits
     };
     find_class_with(bytes, class, positions, |_, _| false, block_bits)
 }

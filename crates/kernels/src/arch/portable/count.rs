@@ -31,7 +31,11 @@ pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
 /// Whether a group is ASCII. Written without a branch, so that it is vectorized.
 #[inline(always)]
 fn is_ascii(group: &[u8; ASCII_GROUP]) -> bool {
-    group.iter().fold(0, |any, &byte| any | byte) < 0x80
+    let mut any = 0;
+    for byte in group {
+        any |= byte;
+    }
+    any < 0x80
 }
 
 /// The number of lanes: one vector of AVX-512, or four 128-bit vectors.
@@ -48,13 +52,14 @@ pub(crate) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     for blocks in blocks.chunks(BLOCKS) {
         let mut lanes = [0_u8; LANES];
         for block in blocks {
-            for (lane, &byte) in lanes.iter_mut().zip(block) {
-                *lane = lane.wrapping_add(u8::from(is(byte)));
-            }
+            add(&mut lanes, block, &is);
         }
         total += sum(&lanes);
     }
-    total + rest.iter().filter(|&&byte| is(byte)).count()
+    for &byte in rest {
+        total += usize::from(is(byte));
+    }
+    total
 }
 
 /// [`count_ascii`], inlined into the function of a kernel and vectorized for its instructions.
@@ -70,9 +75,7 @@ pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
             }
             let (blocks, _) = as_chunks::<LANES>(group);
             for block in blocks {
-                for (lane, &byte) in lanes.iter_mut().zip(block) {
-                    *lane = lane.wrapping_add(u8::from(byte == wanted));
-                }
+                add(&mut lanes, block, &|byte| byte == wanted);
             }
             len += ASCII_GROUP;
         }
@@ -84,7 +87,19 @@ pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
     (len, total)
 }
 
+/// Adds 1 to the lane of each byte that satisfies `is`.
+#[inline(always)]
+fn add(lanes: &mut [u8; LANES], block: &[u8; LANES], is: &impl Fn(u8) -> bool) {
+    for i in 0..LANES {
+        lanes[i] = lanes[i].wrapping_add(u8::from(is(block[i])));
+    }
+}
+
 #[inline(always)]
 pub(crate) fn sum(lanes: &[u8; LANES]) -> usize {
-    lanes.iter().map(|&lane| usize::from(lane)).sum()
+    let mut sum = 0;
+    for &lane in lanes {
+        sum += usize::from(lane);
+    }
+    sum
 }

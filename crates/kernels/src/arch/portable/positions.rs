@@ -78,13 +78,15 @@ pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
     let all = u64::from_ne_bytes([byte; 8]);
     let (words, _) = as_chunks::<8>(block);
-    words.iter().rev().fold(0, |bits, word| {
+    let mut bits = 0;
+    for word in words.iter().rev() {
         let differs = u64::from_le_bytes(*word) ^ all;
         // Bit 7 of each byte that is zero in `differs`. No carry crosses a byte.
         let equal = !(((differs & LOW) + LOW) | differs | LOW);
         // Gathers the 8 bits, the first byte in the lowest bit.
-        bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
+        bits = bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    }
+    bits
 }
 
 #[cfg(test)]

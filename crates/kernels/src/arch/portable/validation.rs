@@ -96,10 +96,18 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
             at += BLOCK;
             // After an ASCII block more ASCII is likely.
             let (groups, _) = as_chunks::<{ 4 * BLOCK }>(chunk.get(at..).unwrap_or_default());
-            at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(group)).count();
+            for group in groups {
+                if !is_ascii(group) {
+                    break;
+                }
+                at += 4 * BLOCK;
+            }
             continue;
         }
-        let after = block.iter().fold(state, |state, &byte| step(state, byte));
+        let mut after = state;
+        for &byte in block {
+            after = step(after, byte);
+        }
         if after & MASK == REJECTED {
             break;
         }
@@ -128,6 +136,9 @@ fn is_ascii_chunk(chunk: &[u8]) -> bool {
 #[inline(always)]
 fn is_ascii<const N: usize>(block: &[u8; N]) -> bool {
     let (words, _) = as_chunks::<8>(block);
-    let any = words.iter().fold(0, |any, &word| any | u64::from_ne_bytes(word));
+    let mut any = 0;
+    for &word in words {
+        any |= u64::from_ne_bytes(word);
+    }
     any & 0x8080_8080_8080_8080 == 0
 }

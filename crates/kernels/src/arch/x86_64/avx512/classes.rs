@@ -24,7 +24,8 @@ const GROUP: usize = 4 * BLOCK;
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let [below_40, below_80, ..] = class.words();
     // SAFETY: a table has 64 entries.
-    let [leads, seconds, thirds] = [0, 1, 2].map(|at| unsafe { load(class.tables()[at].entries.as_ptr()) });
+    let of = |at: usize| unsafe { load(class.tables()[at].entries.as_ptr()) };
+    let (leads, seconds, thirds) = (of(0), of(1), of(2));
     let ascii =
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 0x40), _mm512_maskz_set1_epi8(below_80, -0x80));
     let table = _mm512_or_si512(leads, ascii);
@@ -64,7 +65,8 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
                 let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
                 Zmm::prefetch(from.wrapping_add(AHEAD));
                 // SAFETY: a group and two bytes follow.
-                let [x, second, third] = [0, 1, 2].map(|after| unsafe { load(from.wrapping_add(after)) });
+                let after = |bytes: usize| unsafe { load(from.wrapping_add(bytes)) };
+                let (x, second, third) = (after(0), after(1), after(2));
                 let (flags, group) = marks(x);
                 // flags & group & seconds, then any | (both & thirds)
                 let both =
