@@ -76,13 +76,6 @@ impl Utf8Decoder {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
-    /// Moves the decoder forward over bytes that were validated elsewhere, and end with `last`.
-    #[inline]
-    pub(crate) fn skip_validated(&mut self, bytes: usize, last: [u8; 4]) {
-        self.offset = self.offset.wrapping_add(bytes as u64);
-        self.state = self.state.after(&last);
-    }
-
     /// Decodes the next chunk. The pieces are borrowed from it.
     ///
     /// The chunk is decoded as the iterator advances. If the iterator is dropped early, [`offset`](Self::offset) shows

@@ -67,11 +67,9 @@ macro_rules! functions {
             validate_function: $kernel::validate,
             validate_large_function: $kernel::validate_large,
             is_text_function: $kernel::is_text,
-            plain: Some($kernel::validate_plain),
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,
-            masked_text_end: $kernel::masked_text_end,
             #[cfg(feature = "transcode")]
             ascii_len: $kernel::count::ascii_len,
             #[cfg(feature = "base64")]
@@ -80,7 +78,8 @@ macro_rules! functions {
             decode_base64_lines: $kernel::base64::decode_lines,
             find_all: $kernel::positions::find_all,
             find_class: $kernel::classes::find_class,
-            escapes_len: $kernel::positions::escapes_len,
+            // Every CPU with AVX-512 has AVX2.
+            escapes_len: avx2::escapes::escapes_len,
             ascii_without: $kernel::classes::ascii_without,
             #[cfg(feature = "transcode")]
             decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],

@@ -2,7 +2,6 @@
 
 use core::arch::x86_64::*;
 
-use crate::arch::portable::escapes::escapes_len_with;
 use crate::arch::portable::positions::{STRETCH, find_more_with};
 use crate::functions::{BLOCK, CAPACITY, Found};
 
@@ -60,22 +59,4 @@ fn write_positions(mut bits: u64, start: u16, room: &mut [u16]) -> usize {
         }
     }
     count
-}
-
-/// Implements [`escapes_len`](crate::functions::Functions).
-#[target_feature(enable = "avx2,bmi1")]
-pub(crate) fn escapes_len(text: &[u8]) -> usize {
-    escapes_len_with(text, |block, bits, range| {
-        let all = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
-        let half = |start: usize| {
-            debug_assert!(start + 32 <= BLOCK);
-            // SAFETY: a half of a block has the size of a vector.
-            let x = unsafe { _mm256_loadu_si256(block.as_ptr().add(start).cast()) };
-            let number = _mm256_sub_epi8(_mm256_or_si256(x, all(bits)), all(*range.start()));
-            let is_less =
-                _mm256_cmpeq_epi8(_mm256_min_epu8(number, all(range.end() - range.start())), number);
-            u64::from(_mm256_movemask_epi8(is_less).cast_unsigned())
-        };
-        half(0) | half(32) << 32
-    })
 }
