@@ -107,8 +107,8 @@ impl Utf8Decoder {
         }
     }
 
-    /// Takes text without a backslash from the start of a chunk: up to the first backslash, the first ill-formed sequence or
-    /// the end of the chunk, with an unfinished sequence there. It is empty if that is not fast.
+    /// Takes text without a backslash from the start of a chunk. It ends before the first backslash or ill-formed sequence, or
+    /// earlier, or at the end of the chunk, with an unfinished sequence there.
     #[inline]
     pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
         let Some(start) = self.state.boundary() else { return "" };

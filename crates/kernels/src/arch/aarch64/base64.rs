@@ -68,7 +68,7 @@ unsafe fn decode(values: Lookup, from: *const u8) -> (bool, uint8x16x3_t) {
     let uint8x16x4_t(a, b, c, d) = unsafe { vld4q_u8(from) };
     let [a, b, c, d] = [a, b, c, d].map(|x| values.of(x));
     let marks = vandq_u8(vandq_u8(a, b), vandq_u8(c, d));
-    // The insertions keep 2, 4 and 6 bits of the values, without the marks.
+    // `vsli` keeps the low 2, 4 or 6 bits of each value; the mark above them is shifted out.
     let bytes = uint8x16x3_t(
         vsliq_n_u8::<2>(vshrq_n_u8::<4>(b), a),
         vsliq_n_u8::<4>(vshrq_n_u8::<2>(c), b),
