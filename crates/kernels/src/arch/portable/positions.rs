@@ -65,9 +65,13 @@ pub(crate) fn write_positions(mut bits: u64, start: u16, room: &mut [u16; BLOCK]
     };
     // The first `FEW` positions are always written, because a branch on their number would be mispredicted. Excess
     // positions are overwritten later or not used.
-    room[..FEW].iter_mut().for_each(&mut next);
+    for position in &mut room[..FEW] {
+        next(position);
+    }
     if count > FEW {
-        room[FEW..count].iter_mut().for_each(next);
+        for position in &mut room[FEW..count] {
+            next(position);
+        }
     }
     count
 }

@@ -51,11 +51,17 @@ fn write_positions(mut bits: u64, start: u16, room: &mut [u16]) -> usize {
         bits &= bits.wrapping_sub(1);
     };
     // Excess positions are overwritten later or not used.
-    room[..FEW].iter_mut().for_each(&mut next);
+    for position in &mut room[..FEW] {
+        next(position);
+    }
     if count > FEW {
-        room[FEW..MORE].iter_mut().for_each(&mut next);
+        for position in &mut room[FEW..MORE] {
+            next(position);
+        }
         if count > MORE {
-            room[MORE..count].iter_mut().for_each(next);
+            for position in &mut room[MORE..count] {
+                next(position);
+            }
         }
     }
     count
