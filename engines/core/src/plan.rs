@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use utf8_codec::TextDecoder;
-//! use utf8_codec_envoy::plan::{Check, Verdict};
+//! use utf8_codec_engines::plan::{Check, Verdict};
 //!
 //! let mut check = Check::text(TextDecoder::new(), false);
 //! let slices: [&[u8]; 2] = [b"na\xC3", b"\xAFve \xC3"];

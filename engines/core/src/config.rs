@@ -1,14 +1,14 @@
 //! The settings of a filter, from JSON.
 //!
 //! ```
-//! use utf8_codec_envoy::config::{FilterKind, Settings};
+//! use utf8_codec_engines::config::{FilterKind, Settings};
 //!
 //! let settings = Settings::parse(br#"{"on_error": "replace", "mode": "buffered"}"#, FilterKind::Http)?;
 //! assert!(settings.is_buffered());
 //!
 //! let error = Settings::parse(br#"{"on_eror": "replace"}"#, FilterKind::Http).unwrap_err();
 //! assert!(error.to_string().starts_with("unknown field `on_eror`, expected one of `on_error`"));
-//! # Ok::<(), utf8_codec_envoy::config::ConfigError>(())
+//! # Ok::<(), utf8_codec_engines::config::ConfigError>(())
 //! ```
 
 mod error;

@@ -4,8 +4,8 @@
 
 use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
-use utf8_codec_envoy::config::{FilterKind, Settings};
-use utf8_codec_envoy::plan::{
+use utf8_codec_engines::config::{FilterKind, Settings};
+use utf8_codec_engines::plan::{
     Check, Content, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status,
 };
 

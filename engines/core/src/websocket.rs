@@ -2,9 +2,9 @@
 //!
 //! ```
 //! use utf8_codec::websocket::Sender;
-//! use utf8_codec_envoy::config::{FilterKind, Settings};
-//! use utf8_codec_envoy::plan::Verdict;
-//! use utf8_codec_envoy::websocket::WebSocket;
+//! use utf8_codec_engines::config::{FilterKind, Settings};
+//! use utf8_codec_engines::plan::Verdict;
+//! use utf8_codec_engines::websocket::WebSocket;
 //!
 //! let mut connection = WebSocket::new(&Settings::parse(b"{}", FilterKind::Http)?).expect("checked by default");
 //! let outcome = connection.feed(Sender::Server, &[b"\x81\x02ok\x81\x05caf\xFF"], false);
@@ -15,7 +15,7 @@
 //! // The server receives a close frame in place of what the client sends next.
 //! let outcome = connection.feed(Sender::Client, &[b"\x82"], false);
 //! assert_eq!((outcome.kept, outcome.tail[0]), (0, 0x88));
-//! # Ok::<(), utf8_codec_envoy::config::ConfigError>(())
+//! # Ok::<(), utf8_codec_engines::config::ConfigError>(())
 //! ```
 
 use core::hash::{BuildHasher as _, Hasher as _};

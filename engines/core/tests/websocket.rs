@@ -3,9 +3,9 @@
 
 use utf8_codec::http::Reason;
 use utf8_codec::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
-use utf8_codec_envoy::config::{FilterKind, Settings};
-use utf8_codec_envoy::plan::{Outcome, Verdict};
-use utf8_codec_envoy::websocket::{Extensions, WebSocket, extensions, is_compressed, is_handshake};
+use utf8_codec_engines::config::{FilterKind, Settings};
+use utf8_codec_engines::plan::{Outcome, Verdict};
+use utf8_codec_engines::websocket::{Extensions, WebSocket, extensions, is_compressed, is_handshake};
 
 const KEY: [u8; 4] = [7, 0, 255, 13];
 
