@@ -354,7 +354,6 @@ impl Report {
         object["bom"] = json!(self.has_bom());
         object["confidence"] = json!(confidence.name());
         object["reason"] = json!(reason);
-        object["coincidence"] = json!(self.detection.coincidence());
         object["sequences"] = json!(sequences);
         object["bytes"] = json!(bytes);
         object["lines"] = json!(lines);
