@@ -13,9 +13,9 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use crate::args::PolicyArgs;
 use crate::charset::{From, NamedEncoding};
-use crate::check::decide;
 use crate::files::{BUFFER, Opened, is_standard, read, read_stdin_once, stdin};
 use crate::fingerprint::{Fingerprint, Fingerprinted};
+use crate::guess::decide;
 use crate::log::Verbosity;
 use crate::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 use crate::output::OutputFile;

@@ -11,15 +11,15 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
 use super::diagnostic::{FileStatus, Summary};
-use super::iso2022::Iso2022Counter;
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path};
 use super::repository::Repository;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
 use super::scan::{Checks, scan};
-use super::{binary, candidates, declaration};
 use crate::escape::{self, github_value};
 use crate::files::{file_members, name_of, write_object};
+use crate::guess::iso2022::Iso2022Counter;
+use crate::guess::{binary, candidates, declaration};
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::walk::{Input, WalkArgs, spawn};

@@ -6,11 +6,11 @@ use utf8_codec::ErrorKind;
 use utf8_codec::locate::{Columns, Location};
 use utf8_codec::transcode::Encoding;
 
-use super::declaration::Declared;
-use super::languages::Doubt;
 use super::rules::Rule;
-use super::words::Guess;
 use crate::charset::NamedEncoding;
+use crate::guess::Guess;
+use crate::guess::declaration::Declared;
+use crate::guess::languages::Doubt;
 
 /// An ill-formed sequence, or text that violates a rule.
 #[derive(Clone, Debug)]

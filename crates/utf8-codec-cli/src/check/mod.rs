@@ -1,23 +1,15 @@
 //! `utf8-codec check`: reports where and why files are ill-formed.
 
-mod binary;
-mod candidates;
 mod config;
-mod decide;
-mod declaration;
+mod describe;
 mod detect;
 mod diagnostic;
 mod diff;
 mod escapes;
 mod explain;
 mod fix;
-mod gitattributes;
 mod invisible;
-mod iso2022;
 mod kept;
-mod languages;
-mod legacy;
-mod mojibake;
 mod order;
 mod receiver;
 mod report;
@@ -29,9 +21,6 @@ mod scanned;
 mod settings;
 mod split;
 mod times;
-mod utf8_evidence;
-mod wide;
-mod words;
 
 use core::cell::RefCell;
 use core::num::NonZeroUsize;
@@ -50,18 +39,17 @@ use utf8_codec::transcode::Encoding;
 
 use crate::args::{at_least_one, whole_number};
 use crate::files::Opened;
+use crate::guess::binary::Start;
+use crate::guess::mojibake::Survey;
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::progress::{Counted, Progress, Stdout};
 use crate::temporary::Scratch;
 use crate::walk::{Input, WalkArgs, spawn};
-use binary::Start;
-pub(super) use decide::decide;
 pub(super) use detect::DetectArgs;
 use diagnostic::Summary;
 use explain::Topic;
 use fix::FixArgs;
-use mojibake::Survey;
 use order::Turn;
 use receiver::{Event, Receiver, unreadable};
 use report::{Format, Reporter, Totals};

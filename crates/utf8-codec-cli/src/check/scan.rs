@@ -12,19 +12,20 @@ use utf8_codec::locate::{Columns, Locator};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder};
 
-use super::binary::PREFIX;
-use super::declaration;
+use super::describe::describe;
 use super::diagnostic::{Diagnostic, FileStatus, Problem, Summary};
 use super::escapes::{Escapes, Violation};
 use super::invisible::MARK;
 use super::kept::starts_patch;
-use super::mojibake::{Survey, long_segments};
 use super::rules::Rule;
 use super::scanned::Scanned;
 use super::split::FilePart;
-use super::words::{WordEvidence, describe};
 use crate::charset::NamedEncoding;
 use crate::files::read;
+use crate::guess::binary::PREFIX;
+use crate::guess::declaration;
+use crate::guess::evidence::EncodingEvidence;
+use crate::guess::mojibake::{Survey, long_segments};
 
 /// The maximum length of a line to which rules are applied as a whole.
 const MAX_LINE: usize = 256 * 1024;
@@ -152,7 +153,11 @@ pub(super) fn scan_part(
         done: (part.start - from) as usize,
         not_decoded: 0,
         locator: Locator::new(),
-        evidence: if part.start > 0 { WordEvidence::of_later_part() } else { WordEvidence::default() },
+        evidence: if part.start > 0 {
+            EncodingEvidence::of_later_part()
+        } else {
+            EncodingEvidence::default()
+        },
         summary: Summary::default(),
         first_line: None,
         needs_bom: false,
@@ -198,7 +203,7 @@ struct Scan<'s> {
     /// The number of bytes of the part that were counted by the locator and not fed to the decoder.
     not_decoded: u64,
     locator: Locator,
-    evidence: WordEvidence,
+    evidence: EncodingEvidence,
     summary: Summary,
     /// The length of the first line of the part in characters, if it has ended.
     first_line: Option<u64>,

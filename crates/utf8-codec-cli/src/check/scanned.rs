@@ -3,13 +3,14 @@
 use utf8_codec::locate::Locator;
 
 use super::diagnostic::{Diagnostic, FileStatus, ILL_FORMED, Summary};
-use super::words::{Guess, WordEvidence};
+use crate::guess::Guess;
+use crate::guess::evidence::EncodingEvidence;
 
 /// The result of a scan of a file or a part of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scanned {
     pub(super) summary: Summary,
-    pub(super) evidence: Box<WordEvidence>,
+    pub(super) evidence: Box<EncodingEvidence>,
     /// The lines and columns of the part.
     pub(super) locator: Locator,
     /// The length of the first line in characters, if it ends in the part.

@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::declaration;
-use super::mojibake::is_inside;
 use crate::files::read;
+use crate::guess::declaration;
+use crate::guess::mojibake::is_inside;
 
 /// The default length of a part. The overhead of a part is a few small reads, less than 50 microseconds.
 pub(super) const PART: u64 = 32 << 20;

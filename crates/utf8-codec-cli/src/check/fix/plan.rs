@@ -7,15 +7,14 @@ use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy, Utf8Error};
 
 use crate::charset::NamedEncoding;
-use crate::check::binary;
-use crate::check::declaration;
 use crate::check::diagnostic::{ILL_FORMED, Summary};
 use crate::check::escapes::Escapes;
 use crate::check::invisible::MARK;
-use crate::check::mojibake::{self, Survey, first_len, long_segments};
 use crate::check::report::counted;
 use crate::check::rules::Rule;
 use crate::files::read;
+use crate::guess::mojibake::{self, Survey, first_len, long_segments};
+use crate::guess::{binary, declaration};
 use crate::temporary::Scratch;
 
 /// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.

@@ -9,9 +9,9 @@ use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorKind, Utf8Error};
 
 use super::{PREFIX, SHOWN, Scan};
+use crate::check::describe::{describe, describe_in};
 use crate::check::diagnostic::{Context, Diagnostic, Problem};
 use crate::check::rules::Rule;
-use crate::check::words::{describe, describe_in};
 
 impl Scan<'_> {
     pub(super) fn check_bom(&mut self, start: &[u8], encoding: Encoding) {

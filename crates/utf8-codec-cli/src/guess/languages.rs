@@ -45,7 +45,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// Why a declaration does not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub(crate) enum Doubt {
     /// The encoding is not known, or cannot have a declaration that is read as ASCII.
     Unknown,
     /// Its letters are not those of words in the encoding, or those of words in another one.
