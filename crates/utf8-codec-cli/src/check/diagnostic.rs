@@ -1,5 +1,6 @@
 //! The errors and the summary of a check.
 
+use core::fmt::Display;
 use core::num::NonZeroUsize;
 
 use utf8_codec::ErrorKind;
@@ -66,6 +67,14 @@ pub(super) struct Context {
     pub(super) row_offset: u64,
 }
 
+/// An event of the check of one file, in this order.
+pub(super) enum Event {
+    Diagnostic(Diagnostic),
+    /// The changes that a fix would make.
+    Diff(Vec<u8>),
+    End(Summary),
+}
+
 /// The summary of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
@@ -122,16 +131,16 @@ pub(super) enum FileStatus {
 }
 
 impl Summary {
-    pub(super) fn count(&mut self, name: &'static str) {
-        self.errors += 1;
-        self.add(name, 1);
+    /// Returns the summary of a file that could not be read.
+    pub(super) fn unreadable(error: &dyn Display) -> Self {
+        Self { end: FileStatus::Unreadable(error.to_string()), ..Self::default() }
     }
 
-    /// Adds `more` to the number of errors with this name.
-    pub(super) fn add(&mut self, name: &'static str, more: u64) {
+    pub(super) fn count(&mut self, name: &'static str) {
+        self.errors += 1;
         match self.kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += more,
-            None => self.kinds.push((name, more)),
+            Some((_, count)) => *count += 1,
+            None => self.kinds.push((name, 1)),
         }
     }
 

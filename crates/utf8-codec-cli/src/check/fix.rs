@@ -17,11 +17,12 @@ use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorPolicy};
 
-use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
+use super::checks::Checks;
+use super::diagnostic::{Event, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
 use super::kept::PATCH;
 use super::rules::Rule;
-use super::scan::{Checks, scan};
+use super::scan::scan;
 use super::settings::Settings;
 use super::times::Times;
 use crate::charset::From;
@@ -98,16 +99,15 @@ impl FixArgs {
         Some(path.into())
     }
 
-    /// Checks a file and fixes it, then calls `report` for each remaining error. A dry run instead calls `show` with
-    /// the diff, and does not change the file.
+    /// Checks a file and fixes it, then reports each remaining error. A dry run instead reports the diff, and does not change
+    /// the file.
     pub(super) fn run(
         &self,
         input: &Input,
-        checks: &Checks,
+        checks: Checks,
         settings: &Settings,
         times: &Times,
-        report: &mut dyn FnMut(Diagnostic),
-        show: &mut dyn FnMut(Vec<u8>),
+        report: &mut dyn FnMut(Event),
     ) -> io::Result<Summary> {
         // A fix reads the file several times. The content of a pipe would be lost.
         let mut opened = input.open_regular()?;
@@ -132,7 +132,10 @@ impl FixArgs {
         let mut checks = self.checks_of_text(&mut opened.file, &summary, checks, is_escaped)?;
         let plan = self.plan_of(&mut opened.file, &summary, &checks, is_escaped)?;
         let fixed = match plan {
-            Ok(plan) if self.is_dry_run() => self.preview(&input.path, &opened, plan, show).map(|()| None),
+            Ok(plan) if self.is_dry_run() => self.preview(&input.path, &opened, plan).map(|diff| {
+                report(Event::Diff(diff));
+                None
+            }),
             Ok(plan) => {
                 let rewritten = self.rewrite(input, &opened, plan, &checks);
                 rewritten.map(|(left, new)| Some((plan.changes(&summary, &left), left, new)))
@@ -165,18 +168,24 @@ impl FixArgs {
         if !self.is_dry_run() && summary.errors > 0 {
             opened.file.rewind()?;
             let mut content = new.as_ref().map_or(Ok(&opened.file), Replacement::new_content)?;
-            scan(&mut content, &checks, skip_binary, report)?;
+            let found = &mut |diagnostic| report(Event::Diagnostic(diagnostic));
+            scan(&mut content, &checks, skip_binary, found)?;
         }
         Ok(summary)
     }
 
     /// Sets the number of errors that `--fix` would remove from a file, and whether the command in the hint would be
-    /// refused. A file that cannot be read again has none.
-    pub(super) fn count_fixable(&self, input: &Input, settings: &Settings, summary: &mut Summary) {
+    /// refused. A file that cannot be read again has none. `checks` are those of the scan, with the survey of the file.
+    pub(super) fn count_fixable(
+        &self,
+        input: &Input,
+        mut checks: Checks,
+        settings: &Settings,
+        summary: &mut Summary,
+    ) {
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) || input.is_stdin {
             return;
         }
-        let Ok(mut checks) = settings.of(&input.path) else { return };
         checks.kept = kept(checks.kept, &input.path, settings, summary);
         match self.left(input, summary, checks) {
             Ok(left) => summary.fixable = summary.errors.saturating_sub(left.errors),
@@ -195,7 +204,6 @@ impl FixArgs {
         // Without a plan the file is not opened again.
         self.plan(summary, &checks, false)?;
         let mut file = input.open_regular()?.file;
-        let checks = checks.surveyed(&mut file)?;
         let checks = self.checks_of_text(&mut file, summary, checks, false)?;
         let plan = self.plan_of(&mut file, summary, &checks, false)??;
         let (mut new, mut writer) = io::pipe()?;
@@ -358,14 +366,8 @@ impl FixArgs {
         self.from == Some(From::Charset(Encoding::Iso2022Jp.into()))
     }
 
-    /// Shows the diff of a fix.
-    fn preview(
-        &self,
-        path: &Path,
-        opened: &Opened,
-        plan: Plan<'_>,
-        show: &mut dyn FnMut(Vec<u8>),
-    ) -> Result<(), Failed> {
+    /// Returns the diff of a fix.
+    fn preview(&self, path: &Path, opened: &Opened, plan: Plan<'_>) -> Result<Vec<u8>, Failed> {
         let mut file = &opened.file;
         let mut new = Scratch::new();
         plan.apply(&mut file, &mut |bytes| new.write_all(bytes))?;
@@ -388,8 +390,7 @@ impl FixArgs {
         if diff.is_empty() {
             return Err(nothing_is_certain());
         }
-        show(diff);
-        Ok(())
+        Ok(diff)
     }
 
     /// Rewrites a file. Returns the new content and its summary.

@@ -10,12 +10,12 @@ use ec4rs::property::Charset as EditorConfigCharset;
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
+use super::checks::Checks;
 use super::config::{Config, Configs, Options};
 use super::diagnostic::{ILL_FORMED, Summary};
 use super::escapes::{has_comments, is_json};
 use super::kept::{PATCH, is_patch};
 use super::rules::Rule;
-use super::scan::Checks;
 use crate::args::bom_policy;
 use crate::charset::NamedEncoding;
 use crate::files::directory_of;
@@ -68,8 +68,17 @@ pub(super) struct Settings {
 /// A setting that has no effect, and its file.
 #[derive(Clone, Debug)]
 pub(super) struct Warning {
-    pub(super) file: PathBuf,
+    pub(super) file: Option<PathBuf>,
     pub(super) message: String,
+}
+
+impl Warning {
+    pub(super) fn in_words(&self) -> String {
+        match &self.file {
+            Some(file) => format!("{}: {}", file.display(), self.message),
+            None => self.message.clone(),
+        }
+    }
 }
 
 impl SettingsArgs {
@@ -124,7 +133,7 @@ impl Settings {
                     1 => message.push_str(" (and 1 other file)"),
                     more => message.push_str(&format!(" (and {more} other files)")),
                 }
-                Some(Warning { file, message })
+                Some(Warning { file: Some(file), message })
             })
             .collect()
     }

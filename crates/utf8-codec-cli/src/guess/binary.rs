@@ -10,12 +10,7 @@
 //! Bytes above 7F are no sign: they are most of the bytes of text in many legacy encodings. After the first 8,000 bytes,
 //! the bytes after each ill-formed sequence are examined in the same way, for text with data appended to it.
 
-use std::fs::File;
-use std::io::{self, Read};
-
 use utf8_codec::{ErrorKind, from_utf8};
-
-use super::wide::Wide;
 
 /// The length of the start of a file that is examined.
 pub(crate) const PREFIX: usize = 8000;
@@ -80,28 +75,6 @@ pub(super) fn is_binary(start: &[u8]) -> bool {
             controls.look_at(prefix);
             controls.are_binary()
         }
-    }
-}
-
-/// What a file starts with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
-    Text,
-    /// UTF-16 or UTF-32.
-    Wide,
-    Binary,
-}
-
-impl Start {
-    /// Reads the start of a file from its current position.
-    pub(crate) fn of(mut file: &File) -> io::Result<Self> {
-        let mut start = Vec::new();
-        (&mut file).take(PREFIX as u64).read_to_end(&mut start)?;
-        Ok(match Wide::of(&start) {
-            Some(_) => Self::Wide,
-            None if is_binary(&start) => Self::Binary,
-            None => Self::Text,
-        })
     }
 }
 
@@ -190,12 +163,6 @@ impl Controls {
             self.controls += 1;
             self.kinds |= 1 << (byte & 0x1F);
         }
-    }
-
-    pub(super) fn join(&mut self, next: &Self) {
-        self.bytes += next.bytes;
-        self.controls += next.controls;
-        self.kinds |= next.kinds;
     }
 
     pub(super) fn are_binary(&self) -> bool {

@@ -25,9 +25,7 @@ pub(crate) struct EncodingEvidence {
     trial: Option<Box<Trial>>,
     starts_binary: bool,
     pub(crate) declared: Option<Declared>,
-    /// Whether this is not the start of the file, so that its declaration is not known.
-    is_later_part: bool,
-    /// The text that is UTF-8, if the file declares another encoding or its declaration is not known.
+    /// The text that is UTF-8, if the file declares another encoding.
     utf8: Utf8Evidence,
     errors: u64,
     /// The number of well-formed characters beyond ASCII, up to [`ENOUGH`].
@@ -78,12 +76,6 @@ impl Sample {
             self.0.push(b'\n');
         }
     }
-
-    fn join(&mut self, next: &Self) {
-        if self.0.len() < Self::LIMIT {
-            self.0.extend_from_slice(&next.0);
-        }
-    }
 }
 
 impl EncodingEvidence {
@@ -102,11 +94,6 @@ impl EncodingEvidence {
         Transcoder::new(encoding, Encoding::Utf8).feed_into(start, &mut text).ok()?;
         let is_text = |character: char| !character.is_control() || "\t\n\r\u{C}".contains(character);
         text.chars().all(is_text).then_some(encoding)
-    }
-
-    /// Returns the evidence of a part that is not the first one.
-    pub(crate) fn of_later_part() -> Self {
-        Self { is_later_part: true, ..Self::default() }
     }
 
     /// Records the bytes of the file, from its start.
@@ -129,24 +116,9 @@ impl EncodingEvidence {
             // Each character beyond ASCII has one of these bytes.
             self.characters = ENOUGH.min(self.characters + count(text.as_bytes(), |byte| byte >= 0xC0));
         }
-        if self.declared.is_some() || self.is_later_part {
+        if self.declared.is_some() {
             self.utf8.text(text);
         }
-    }
-
-    /// Adds the evidence of the next part of the file.
-    pub(crate) fn join(&mut self, next: &Self) {
-        self.utf8.join(&next.utf8);
-        self.errors += next.errors;
-        self.characters = ENOUGH.min(self.characters + next.characters);
-        self.pairs += next.pairs;
-        self.java_nuls += next.java_nuls;
-        self.is_cut |= next.is_cut;
-        self.windows += next.windows;
-        self.western.join(&next.western);
-        self.contexts.join(&next.contexts);
-        self.sample.join(&next.sample);
-        self.controls.join(&next.controls);
     }
 
     /// Whether the file starts with a signature of a binary format, contains NUL near its start, or has control

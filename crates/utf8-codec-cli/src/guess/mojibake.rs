@@ -29,7 +29,7 @@ use core::ops::Range;
 
 use round::{Evidence, Found, find_once, find_written, undo_once};
 use segments::is_long;
-pub(crate) use segments::{first_len, is_inside, long_segments};
+pub(crate) use segments::{first_len, long_segments};
 use sequences::Sequences;
 use survey::MAX_ROUNDS;
 pub(crate) use survey::Survey;

@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use utf8_codec::transcode::{Encoding, Transcoder};
 
-use super::segments::SEGMENT;
+use super::segments::{SEGMENT, is_inside};
 use super::*;
 
 /// Decodes UTF-8 text as another encoding and encodes it as UTF-8 again.
