@@ -16,6 +16,8 @@
 mod charsets;
 mod example;
 mod judge;
+mod neighbors;
+mod pairs;
 mod plausible;
 mod quotes;
 mod references;
@@ -24,6 +26,7 @@ mod segments;
 mod sequence;
 mod sequences;
 mod survey;
+mod trails;
 
 use core::ops::Range;
 
