@@ -93,6 +93,8 @@ pub(super) struct Summary {
     pub(super) reading: Option<Result<NamedEncoding, Doubt>>,
     /// The encodings that it may have if it is ill-formed and none is probable, with a line of its text in each.
     pub(super) candidates: Vec<(Encoding, String)>,
+    /// Whether the file has characters of UTF-8 beyond ASCII.
+    pub(super) has_utf_8: bool,
     /// Whether much of the file is UTF-8, although it declares another encoding.
     pub(super) is_mixed: bool,
     /// Whether the file should be UTF-8.

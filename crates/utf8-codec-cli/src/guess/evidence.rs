@@ -145,6 +145,11 @@ impl EncodingEvidence {
         self.sample.error(bytes, position);
     }
 
+    /// Whether there are well-formed characters beyond ASCII.
+    pub(crate) fn has_utf_8(&self) -> bool {
+        self.characters > 0
+    }
+
     /// Returns the encoding of the text of a file with this declaration, or why it is probably another one.
     pub(crate) fn reading(&self, declared: &Declared) -> Result<NamedEncoding, Doubt> {
         self.contexts.reading(declared.charset())

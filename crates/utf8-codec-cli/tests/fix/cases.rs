@@ -248,7 +248,18 @@ fn a_file_is_not_fixed_against_its_declaration() {
             "it declares latin1",
         ),
         // Some of the file is UTF-8, or all of it.
-        ("a.py", b"# coding: latin-1\ncaf\xC3\xA9 \xE9\n", &[], "part of it is UTF-8"),
+        (
+            "a.py",
+            b"# coding: latin-1\ncaf\xC3\xA9 \xE9\n",
+            &[],
+            "it declares latin-1, and part of it is UTF-8: name the encoding of the other part with --from",
+        ),
+        (
+            "a.py",
+            b"# coding: latin-1\ncaf\xC3\xA9 caf\xE9 cr\xE8me\n",
+            &[],
+            "it declares latin-1, and part of it is UTF-8: --from latin1 keeps that part",
+        ),
         (
             "a.py",
             b"# coding: latin-1\nBeyonc\xC3\x83\xC2\xA9\n",
@@ -263,6 +274,11 @@ fn a_file_is_not_fixed_against_its_declaration() {
         // Without --from, the declaration decides.
         assert_eq!(report.contains("to fix it"), args.contains(&"utf-16le"), "{report}");
         assert_eq!(directory.read(name), content, "{name}");
+        if reason.contains("part of it is UTF-8") {
+            assert_eq!(check(&directory, &["--fix", "--from", "latin1", name]).0, Some(0));
+            let fixed = String::from_utf8(directory.read(name)).expect("UTF-8");
+            assert!(fixed.starts_with("# coding: utf-8\ncaf\u{E9} "), "{fixed}");
+        }
     }
 }
 

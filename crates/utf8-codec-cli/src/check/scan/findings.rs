@@ -383,6 +383,7 @@ fn judge(summary: &mut Summary, evidence: EncodingEvidence) {
     let guess = evidence.guess(summary.reading);
     summary.guess = guess.filter(|guess| is_ill_formed || *guess == Guess::Binary);
     summary.is_utf_8 = true;
+    summary.has_utf_8 = evidence.has_utf_8();
     summary.is_foreign = evidence.is_foreign();
     summary.is_mixed = evidence.contradicts_declaration();
     // In a file that is mostly UTF-8, the conversion of the whole file would turn that text into mojibake.
