@@ -41,7 +41,7 @@ use crate::temporary::Scratch;
 use crate::walk::{Input, WalkArgs};
 use checks::Checks;
 pub(super) use detect::DetectArgs;
-use diagnostic::{Event, Summary};
+use diagnostic::{Event, Explained, Summary};
 use explain::Topic;
 use fix::FixArgs;
 use order::{Lane, Turn};
@@ -175,6 +175,13 @@ impl Args {
         self.max_errors.is_none() && !matches!(self.format, Format::Human | Format::Json)
     }
 
+    /// Whether the report of a file depends on what `--fix` would do: it has the number of errors, or a command for the file.
+    fn reports_fixes_of(&self, summary: &Summary) -> bool {
+        let is_joined = self.joins_errors() && summary.explained() != Explained::Nothing;
+        let has_command = is_joined && summary.command(Some("")).is_some();
+        !self.quiet && (self.format.has_fixable() || has_command)
+    }
+
     /// Returns the warnings after all files were checked.
     fn warnings(&self, totals: &Totals, settings: Settings) -> Vec<Warning> {
         let mut warnings = settings.into_warnings();
@@ -278,7 +285,7 @@ impl Run<'_> {
         let found = &mut |diagnostic| report(Event::Diagnostic(diagnostic));
         let mut summary = scan(&mut content, &checks, !input.is_named, found)?;
         self.settings.withhold_command(&input.path, &mut summary);
-        if !self.args.quiet && self.args.format.has_fixable() {
+        if self.args.reports_fixes_of(&summary) {
             self.args.fix.count_fixable(input, checks, self.settings, &mut summary);
         }
         if self.progress.is_on() {

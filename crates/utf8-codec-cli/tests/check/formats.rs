@@ -168,6 +168,18 @@ fn errors_with_one_cause_are_one_result() {
             assert!(!all.contains("not UTF-8: "), "{all}");
         }
     }
+    // The command is left out if `--fix` would refuse the file: the other declaration would remain.
+    for (name, start, has_command) in [
+        ("good.py", "# coding: latin-1\n", true),
+        ("two.py", "# coding: latin-1 vim: fileencoding=latin-1\n", false),
+    ] {
+        directory.write(name, [start.as_bytes(), &b"x = 'caf\xE9'\n".repeat(9)].concat());
+        for format in ["human", "short", "github", "sarif", "gitlab"] {
+            let report = stdout(&check(&directory, &["--format", format, name]));
+            assert!(report.contains("latin-1, as it declares"), "{name} {format}: {report}");
+            assert_eq!(report.contains("to fix it"), has_command, "{name} {format}: {report}");
+        }
+    }
     // A service recognizes the result also if there are more errors than before.
     let identity = |lines: usize| {
         directory.write("more.txt", b"\xF3\xDF\xC5\n".repeat(lines));
