@@ -135,7 +135,7 @@ impl FixArgs {
         if !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
-        let is_escaped = summary.errors == 0 && content.is_iso_2022_jp();
+        let is_escaped = content.finish() && summary.errors == 0;
         if summary.errors == 0 && !is_escaped {
             // The user expects a change of this file.
             if input.is_named && self.is_named() && checks.encoding == Encoding::Utf8.into() {
@@ -148,16 +148,18 @@ impl FixArgs {
             errors = Few::unknown();
         }
         let plan = self.plan_of(&mut opened.file, &summary, &checks, is_escaped)?;
-        let fixed = plan.and_then(|plan| match self.is_dry_run() {
-            true => self.preview(&input.path, &opened, plan).map(Fix::Diff),
-            false => self.rewrite(input, &opened, plan, &summary, &checks).map(Fix::Content),
+        let new = plan.and_then(|plan| {
+            if self.is_dry_run() {
+                report(Event::Diff(self.preview(&input.path, &opened, plan)?));
+                return Ok(None);
+            }
+            self.rewrite(input, &opened, plan, &summary, &checks).map(Some)
         });
-        match fixed {
-            Ok(Fix::Diff(diff)) => report(Event::Diff(diff)),
-            Ok(Fix::Content(new)) => {
+        match new {
+            Ok(None) => {}
+            Ok(Some(new)) => {
                 summary = new.summary;
-                let content = new.replacement.new_content();
-                let new_time = content.and_then(|file| file.metadata()?.modified());
+                let new_time = new.replacement.new_content().and_then(|file| file.metadata()?.modified());
                 if let (Ok(old_time), Ok(new_time)) = (opened.metadata.modified(), new_time) {
                     times.add(input, old_time, new_time);
                 }
@@ -434,12 +436,6 @@ impl FixArgs {
         summary.fixed = Fixed::Rewritten(old.errors.saturating_sub(summary.errors), changes);
         Ok(NewContent { summary, errors, replacement })
     }
-}
-
-/// What a fix results in.
-enum Fix {
-    Diff(Vec<u8>),
-    Content(NewContent),
 }
 
 /// The new content of a file, with its remaining errors.

@@ -17,8 +17,8 @@ impl<'f> Watched<'f> {
         Self { file, detector: is_watched.then(Detector::new) }
     }
 
-    /// Whether what was read is ISO-2022-JP by its escape sequences, if the file is watched.
-    pub(super) fn is_iso_2022_jp(mut self) -> bool {
+    /// Ends the file. Returns whether it is watched and is ISO-2022-JP by its escape sequences.
+    pub(super) fn finish(mut self) -> bool {
         let detection = self.detector.as_mut().map(Detector::finish);
         matches!(detection, Some(Detection::Iso2022 { label: "ISO-2022-JP" }))
     }

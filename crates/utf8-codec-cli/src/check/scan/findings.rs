@@ -213,7 +213,8 @@ impl<'s> Findings<'s> {
     /// Reports what violates a rule in a text.
     fn violations(&mut self, mut found: Vec<(Rule, Violation)>, text: &str, window: &Window) {
         found.sort_by_key(|(_, violation)| violation.at);
-        let (mut locator, mut from) = (self.locator, 0);
+        let mut locator = self.locator;
+        let mut from = 0;
         for (rule, Violation { at, before, len, message }) in found {
             locator.push(&text[from..at]);
             from = at;
@@ -282,7 +283,8 @@ impl<'s> Findings<'s> {
 
     fn ill_formed(&mut self, error: Utf8Error, window: &Window) {
         let Utf8Error { offset, kind, len, .. } = error;
-        let (named, encoding) = (self.checks.encoding, self.encoding);
+        let named = self.checks.encoding;
+        let encoding = self.encoding;
         let following = &window.bytes()[window.position(offset)..];
         let bytes = &following[..following.len().min(8)];
         let message = || match named == Encoding::Utf8.into() {
@@ -314,9 +316,11 @@ impl<'s> Findings<'s> {
     }
 
     fn context(&self, offset: u64, len: usize, window: &Window) -> Context {
-        let (at, bytes) = (window.position(offset), window.bytes());
+        let at = window.position(offset);
+        let bytes = window.bytes();
         let row = at - (offset % 16).min(at as u64) as usize;
-        let (row, row_offset) = (bytes[row..bytes.len().min(row + 16)].to_vec(), offset - offset % 16);
+        let row = bytes[row..bytes.len().min(row + 16)].to_vec();
+        let row_offset = offset - offset % 16;
         if self.encoding != Encoding::Utf8 {
             let characters = self.converted.chars().count();
             let shown = self.converted.chars().skip(characters.saturating_sub(SHOWN));

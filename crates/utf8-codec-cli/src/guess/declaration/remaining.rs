@@ -60,7 +60,7 @@ fn head_len(kind: Option<DocumentKind>, text: &[u8]) -> usize {
         _ if kind == Some(DocumentKind::Python) || is_script(text) => {
             memchr::memchr_iter(b'\n', text).nth(LINES - 1).unwrap_or(text.len())
         }
-        // Up to the entry after the header entry.
+        // The header entry ends where the next `msgid` starts.
         Some(DocumentKind::Gettext) => {
             let header = memchr::memmem::find(text, b"\nmsgstr").unwrap_or(text.len());
             memchr::memmem::find(&text[header..], b"\nmsgid").map_or(text.len(), |len| header + len)
