@@ -8,9 +8,9 @@ const DETECTED: usize = 4096;
 
 /// The encoding of wide text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wide {
-    pub(super) encoding: Encoding,
-    pub(super) has_bom: bool,
+pub(crate) struct Wide {
+    pub(crate) encoding: Encoding,
+    pub(crate) has_bom: bool,
 }
 
 impl Wide {

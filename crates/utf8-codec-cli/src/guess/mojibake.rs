@@ -3,7 +3,7 @@
 //!
 //! To detect such text, the second encoding is reversed: each run of non-ASCII characters is encoded as windows-1252.
 //! Characters that are well-formed UTF-8 in the result are a [`sequence`]. Correct text has a few of them, such as a
-//! capital letter before a quotation mark: these are weak. The others are strong evidence ([`judge`]). A weak sequence is
+//! capital letter before a quotation mark: these are weak. The others are strong evidence ([`judge`], [`pairs`]). A weak sequence is
 //! decoded if the line or the file was encoded twice as a whole ([`round`], [`survey`]).
 //!
 //! Text about mojibake quotes it, and tables have it beside what it was ([`example`]): this is reported and kept. Where bytes
@@ -16,6 +16,8 @@
 mod charsets;
 mod example;
 mod judge;
+mod neighbors;
+mod pairs;
 mod plausible;
 mod quotes;
 mod references;
@@ -24,19 +26,20 @@ mod segments;
 mod sequence;
 mod sequences;
 mod survey;
+mod trails;
 
 use core::ops::Range;
 
 use round::{Evidence, Found, find_once, find_written, undo_once};
 use segments::is_long;
-pub(super) use segments::{first_len, is_inside, long_segments};
+pub(crate) use segments::{first_len, long_segments};
 use sequences::Sequences;
 use survey::MAX_ROUNDS;
-pub(super) use survey::Survey;
+pub(crate) use survey::Survey;
 
 /// Returns the runs of a text that were encoded twice, in its order. `is_line_start` is whether the text is at the start
 /// of a line.
-pub(super) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<Found> {
+pub(crate) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<Found> {
     let is_written = references::may_start(text);
     if !is_written && !survey.may_have(text) {
         return Vec::new();
@@ -64,7 +67,7 @@ pub(super) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<
 
 /// Whether correct text is not like `read`, which is a line of UTF-8 that was decoded as an encoding of one byte for each
 /// character.
-pub(super) fn is_made(line: &str, read: &str) -> bool {
+pub(crate) fn is_made(line: &str, read: &str) -> bool {
     let runs = |text: &str| -> Vec<Range<usize>> {
         let is_start =
             |at: &usize| !text.as_bytes()[*at].is_ascii() && (*at == 0 || text.as_bytes()[at - 1].is_ascii());
@@ -80,7 +83,7 @@ pub(super) fn is_made(line: &str, read: &str) -> bool {
 }
 
 /// Returns the text of a segment before it was encoded again, or `None` if it was not. `is_line_start` is as in [`find`].
-pub(super) fn undo(segment: &str, survey: &Survey, is_line_start: bool) -> Option<String> {
+pub(crate) fn undo(segment: &str, survey: &Survey, is_line_start: bool) -> Option<String> {
     if !survey.may_have(segment) {
         return None;
     }

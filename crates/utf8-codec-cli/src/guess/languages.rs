@@ -45,7 +45,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// Why a declaration does not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub(crate) enum Doubt {
     /// The encoding is not known, or cannot have a declaration that is read as ASCII.
     Unknown,
     /// Its letters are not those of words in the encoding, or those of words in another one.
@@ -132,27 +132,16 @@ impl Contexts {
         let around = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
         for (at, &byte) in bytes.iter().enumerate().skip(position).take(len) {
             let context = [around(at.checked_sub(1)), byte, around(at.checked_add(1))];
-            self.add(context, 1);
+            self.add(context);
         }
     }
 
     /// Counts a context, up to the limits.
-    fn add(&mut self, context: [u8; 3], count: u64) {
-        let count = count.min(MAX_BYTES - self.total);
-        if count > 0 && (self.counts.len() < MAX_CONTEXTS || self.counts.contains_key(&context)) {
-            *self.counts.entry(context).or_default() += count;
-            self.total += count;
-        }
-    }
-
-    /// Adds the contexts of the next part of the file.
-    pub(super) fn join(&mut self, next: &Self) {
-        // Sorted, because the limits may drop some of them.
-        let mut counts: Vec<([u8; 3], u64)> =
-            next.counts.iter().map(|(&context, &count)| (context, count)).collect();
-        counts.sort_unstable();
-        for (context, count) in counts {
-            self.add(context, count);
+    fn add(&mut self, context: [u8; 3]) {
+        let has_room = self.counts.len() < MAX_CONTEXTS || self.counts.contains_key(&context);
+        if has_room && self.total < MAX_BYTES {
+            *self.counts.entry(context).or_default() += 1;
+            self.total += 1;
         }
     }
 
@@ -419,20 +408,15 @@ mod tests {
     }
 
     #[test]
-    fn joined_contexts_have_the_limits_of_one() {
-        let part = |first: u8| {
-            let mut contexts = Contexts::default();
-            for context in 0..MAX_CONTEXTS {
-                contexts.add([first, (context >> 8) as u8, context as u8], 50);
-            }
-            contexts
-        };
-        let mut joined = part(0);
-        joined.join(&part(1));
-        assert_eq!((joined.counts.len(), joined.total), (MAX_CONTEXTS, MAX_CONTEXTS as u64 * 50));
-        (0..2).for_each(|_| joined.join(&part(0)));
-        assert_eq!((joined.counts.len(), joined.total), (MAX_CONTEXTS, MAX_BYTES));
-        assert_eq!(joined.counts.values().sum::<u64>(), MAX_BYTES);
+    fn contexts_are_limited() {
+        let mut contexts = Contexts::default();
+        for context in 0..2 * MAX_CONTEXTS {
+            contexts.add([(context >> 16) as u8, (context >> 8) as u8, context as u8]);
+        }
+        assert_eq!((contexts.counts.len(), contexts.total), (MAX_CONTEXTS, MAX_CONTEXTS as u64));
+        (0..2 * MAX_BYTES).for_each(|_| contexts.add([0; 3]));
+        assert_eq!((contexts.counts.len(), contexts.total), (MAX_CONTEXTS, MAX_BYTES));
+        assert_eq!(contexts.counts.values().sum::<u64>(), MAX_BYTES);
     }
 
     #[test]

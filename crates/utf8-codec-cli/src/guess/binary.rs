@@ -10,15 +10,10 @@
 //! Bytes above 7F are no sign: they are most of the bytes of text in many legacy encodings. After the first 8,000 bytes,
 //! the bytes after each ill-formed sequence are examined in the same way, for text with data appended to it.
 
-use std::fs::File;
-use std::io::{self, Read};
-
 use utf8_codec::{ErrorKind, from_utf8};
 
-use super::wide::Wide;
-
 /// The length of the start of a file that is examined.
-pub(super) const PREFIX: usize = 8000;
+pub(crate) const PREFIX: usize = 8000;
 
 /// How formats without a NUL near their start begin. Each contains a byte that text does not contain, or is longer than a
 /// word. Sources: the specifications of the formats, and the magic numbers of `file`.
@@ -80,28 +75,6 @@ pub(super) fn is_binary(start: &[u8]) -> bool {
             controls.look_at(prefix);
             controls.are_binary()
         }
-    }
-}
-
-/// What a file starts with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
-    Text,
-    /// UTF-16 or UTF-32.
-    Wide,
-    Binary,
-}
-
-impl Start {
-    /// Reads the start of a file from its current position.
-    pub(super) fn of(mut file: &File) -> io::Result<Self> {
-        let mut start = Vec::new();
-        (&mut file).take(PREFIX as u64).read_to_end(&mut start)?;
-        Ok(match Wide::of(&start) {
-            Some(_) => Self::Wide,
-            None if is_binary(&start) => Self::Binary,
-            None => Self::Text,
-        })
     }
 }
 
@@ -170,7 +143,7 @@ fn is_openpgp(prefix: &[u8]) -> bool {
 
 /// Whether text in an encoding that extends ASCII does not contain this byte. ESC switches character sets and colors, BS
 /// overprints, and SUB ends files of DOS.
-pub(super) fn is_control(byte: u8) -> bool {
+pub(crate) fn is_control(byte: u8) -> bool {
     matches!(byte, 0x00..=0x07 | 0x0B | 0x0E..=0x19 | 0x1C..=0x1F | 0x7F)
 }
 
@@ -192,12 +165,6 @@ impl Controls {
         }
     }
 
-    pub(super) fn join(&mut self, next: &Self) {
-        self.bytes += next.bytes;
-        self.controls += next.controls;
-        self.kinds |= next.kinds;
-    }
-
     pub(super) fn are_binary(&self) -> bool {
         self.kinds & 1 != 0 || (self.kinds.count_ones() >= 3 && self.controls * 40 >= self.bytes)
     }
@@ -206,7 +173,7 @@ impl Controls {
 /// Whether a whole file of text and ill-formed sequences is short random data, such as a key, in which three different
 /// control characters may be missing. In random data half of the bytes are control characters or ill-formed, and a third
 /// are control characters or bytes that are no letters in windows-1252, of many kinds.
-pub(super) fn is_noise(bytes: &[u8]) -> bool {
+pub(crate) fn is_noise(bytes: &[u8]) -> bool {
     /// A shorter file may be a single word, or a sample of letters.
     const MIN: usize = 8;
     /// A line of one sign may separate paragraphs.

@@ -9,7 +9,7 @@ const SHIFT_IN: u8 = 0x0F;
 
 /// Counts characters, without escape sequences and shifts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Iso2022Counter {
+pub(crate) struct Iso2022Counter {
     state: State,
     /// Whether a character of the sets G0 to G3 has two bytes.
     is_double: [bool; 4],
@@ -32,7 +32,7 @@ enum State {
 
 impl Iso2022Counter {
     /// Counts the next bytes, none of which is above `7F`.
-    pub(super) fn feed(&mut self, chunk: &[u8]) {
+    pub(crate) fn feed(&mut self, chunk: &[u8]) {
         let mut rest = chunk;
         while let Some((&byte, after)) = rest.split_first() {
             if self.is_ascii() {
@@ -48,12 +48,12 @@ impl Iso2022Counter {
         }
     }
 
-    pub(super) const fn characters(&self) -> u64 {
+    pub(crate) const fn characters(&self) -> u64 {
         self.characters
     }
 
     /// Returns the length of the longest line in characters.
-    pub(super) fn longest_line(&self) -> u64 {
+    pub(crate) fn longest_line(&self) -> u64 {
         self.longest_line.max(self.line)
     }
 

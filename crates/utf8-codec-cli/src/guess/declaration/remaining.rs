@@ -9,7 +9,7 @@ use crate::charset::NamedEncoding;
 
 /// Returns the line and the label of what looks like a declaration of the old encoding, after all declarations were
 /// rewritten: `charset=`, `encoding=` or `coding:` before a label of it, in the head of the text.
-pub(in crate::check) fn remaining(
+pub(crate) fn remaining(
     kind: Option<DocumentKind>,
     text: &[u8],
     old: NamedEncoding,
@@ -60,7 +60,7 @@ fn head_len(kind: Option<DocumentKind>, text: &[u8]) -> usize {
         _ if kind == Some(DocumentKind::Python) || is_script(text) => {
             memchr::memchr_iter(b'\n', text).nth(LINES - 1).unwrap_or(text.len())
         }
-        // Up to the entry after the header entry.
+        // The header entry ends where the next `msgid` starts.
         Some(DocumentKind::Gettext) => {
             let header = memchr::memmem::find(text, b"\nmsgstr").unwrap_or(text.len());
             memchr::memmem::find(&text[header..], b"\nmsgid").map_or(text.len(), |len| header + len)
@@ -106,7 +106,7 @@ const CLIENT_VALUE: usize = 256;
 
 /// Returns the line and the label of a declaration of a legacy encoding in a text of whole lines, in a form that
 /// [`super::declarations`] does not know. `is_start` is whether it is the start of the file.
-pub(in crate::check) fn other_form(text: &[u8], is_start: bool) -> Option<(usize, String)> {
+pub(crate) fn other_form(text: &[u8], is_start: bool) -> Option<(usize, String)> {
     let lower = text.to_ascii_lowercase();
     if is_start && lower.starts_with(b"{\\rtf") {
         // Bytes above 7F are in the code page, and other characters are escaped.

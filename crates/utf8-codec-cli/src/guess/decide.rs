@@ -8,11 +8,13 @@ use utf8_codec::{ErrorKind, from_utf8};
 
 use super::candidates;
 use super::declaration::{self, Declared};
+use super::editorconfig::{charset_of, other_encoding};
+use super::gitattributes::{GitAttributes, GitText};
 use super::languages::Contexts;
-use super::settings::charset_outside;
 use super::wide::Wide;
 use crate::charset::NamedEncoding;
 use crate::escape;
+use crate::files::{directory_of, is_standard};
 
 /// Decides the encoding of an input that starts with `start`, which is all of it if `is_all`. Only UTF-8, UTF-16, UTF-32 and
 /// an encoding that the input declares are decided. For all others the error has a line for each candidate, the most
@@ -42,6 +44,19 @@ pub(crate) fn decide(path: &Path, start: &[u8], is_all: bool) -> Result<NamedEnc
         message.push_str(&format!("\n{encoding}: {}", escape::text(&line)));
     }
     Err(message)
+}
+
+/// Returns the encoding of a file that is not UTF-8, if `.gitattributes` or `.editorconfig` declares one.
+fn charset_outside(path: &Path) -> Option<NamedEncoding> {
+    if is_standard(path) {
+        return None;
+    }
+    let mut git = GitAttributes::default();
+    git.load(directory_of(path));
+    match git.of(path) {
+        Ok(Some(GitText::Encoded { encoding, .. })) => Some(encoding),
+        _ => charset_of(path, &mut |_, _| {}).ok().flatten().and_then(other_encoding),
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ const MAX_LINE: usize = 2048;
 
 /// What the attributes of a file say about its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum GitText {
+pub(crate) enum GitText {
     /// `-text`, or the macro `binary`.
     Binary,
     /// `working-tree-encoding`: git stores the file as UTF-8, and writes it to the working tree in this encoding.
@@ -36,7 +36,7 @@ pub(super) enum GitText {
 
 /// The attributes of the files in all directories of the inputs.
 #[derive(Debug, Default)]
-pub(super) struct GitAttributes {
+pub(crate) struct GitAttributes {
     /// By the directory of an input.
     directories: HashMap<PathBuf, Arc<Level>>,
     /// By the canonical directory.
@@ -82,7 +82,7 @@ enum State {
 
 impl GitAttributes {
     /// Reads the attributes of the files in a directory, unless they have been read before.
-    pub(super) fn load(&mut self, directory: &Path) {
+    pub(crate) fn load(&mut self, directory: &Path) {
         if !self.directories.contains_key(directory)
             && let Ok(canonical) = resolved(directory)
         {
@@ -109,7 +109,7 @@ impl GitAttributes {
 
     /// Returns what the attributes of a file say, whose directory was loaded, or which file of attributes could not be
     /// read.
-    pub(super) fn of(&self, path: &Path) -> Result<Option<GitText>, String> {
+    pub(crate) fn of(&self, path: &Path) -> Result<Option<GitText>, String> {
         if !self.has_lines {
             return Ok(None);
         }

@@ -192,14 +192,6 @@ impl Western {
         }
     }
 
-    /// Adds the evidence of the next part of the file.
-    pub(super) fn join(&mut self, next: &Self) {
-        self.plausible += next.plausible;
-        self.implausible += next.implausible;
-        self.opening += next.opening;
-        self.closing += next.closing;
-    }
-
     /// Whether the text is probably windows-1252 or ISO 8859-1. A long text may have as many unusual words as usual ones: of
     /// text in other encodings less than one letter in 20 is plausible, except of Hungarian and Slavic languages in
     /// windows-1250, where letters that are the same in both are.

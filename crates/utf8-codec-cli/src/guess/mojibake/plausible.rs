@@ -151,7 +151,7 @@ fn is_odd(first: char, second: char) -> bool {
 fn is_sign(character: char) -> bool {
     !character.is_alphabetic()
         && !character.is_ascii()
-        && !super::judge::is_typographic(character)
+        && !super::neighbors::is_typographic(character)
         && !is_superscript(character)
         && !matches!(character, '´' | '\u{AD}')
 }

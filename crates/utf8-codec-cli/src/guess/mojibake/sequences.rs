@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use super::example::places;
 use super::judge;
+use super::neighbors::is_typographic;
 use super::segments::is_inside;
 use super::sequence::{Place, Sequence, UNDEFINED, byte_of};
 
@@ -199,7 +200,7 @@ impl Sequences {
             for &(_, character) in &run[at..at + chunk.invalid().len()] {
                 self.has_others = true;
                 self.has_correct = true;
-                is_broken |= !judge::is_typographic(character);
+                is_broken |= !is_typographic(character);
             }
             at += chunk.invalid().len();
         }

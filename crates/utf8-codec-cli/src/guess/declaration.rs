@@ -16,7 +16,7 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 use super::binary;
 use super::languages::{Doubt, windows_page};
 use crate::charset::NamedEncoding;
-pub(super) use remaining::{other_form, remaining};
+pub(crate) use remaining::{other_form, remaining};
 
 /// Extensions of files that declare their encoding in a way that their start does not show. Ruby has the comment of Python.
 const EXTENSIONS: [(&str, DocumentKind); 19] = [
@@ -43,11 +43,11 @@ const EXTENSIONS: [(&str, DocumentKind); 19] = [
 
 /// The length of the start of a file in which declarations are searched. Browsers also follow a `<meta>` after the first
 /// 1,024 bytes, so all before `<body` are searched.
-pub(super) const PREFIX: usize = 64 * 1024;
+pub(crate) const PREFIX: usize = 64 * 1024;
 
 /// The encoding that a file declares, if it is not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Declared {
+pub(crate) struct Declared {
     label: String,
     /// The label of another declaration, which contradicts it.
     other: Option<String>,
@@ -57,7 +57,7 @@ pub(super) struct Declared {
 }
 
 /// Returns the kind of a file by its extension.
-pub(super) fn kind_of(path: &Path) -> Option<DocumentKind> {
+pub(crate) fn kind_of(path: &Path) -> Option<DocumentKind> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     EXTENSIONS.into_iter().find(|&(known, _)| known == extension).map(|(_, kind)| kind)
 }
@@ -65,7 +65,7 @@ pub(super) fn kind_of(path: &Path) -> Option<DocumentKind> {
 impl Declared {
     /// Returns the encoding that a file declares, if it starts with `start`. `kind` is its kind by its extension. A BOM
     /// has precedence.
-    pub(super) fn of(kind: Option<DocumentKind>, start: &[u8]) -> Option<Self> {
+    pub(crate) fn of(kind: Option<DocumentKind>, start: &[u8]) -> Option<Self> {
         if start.starts_with(b"\xEF\xBB\xBF") {
             return None;
         }
@@ -90,25 +90,25 @@ impl Declared {
         Some(Self { label: label_of(first), other, charset, is_ascii })
     }
 
-    pub(super) fn charset(&self) -> Option<NamedEncoding> {
+    pub(crate) fn charset(&self) -> Option<NamedEncoding> {
         self.charset
     }
 
     /// Whether the file declares ASCII, which every other declaration extends.
-    pub(super) fn is_ascii(&self) -> bool {
+    pub(crate) fn is_ascii(&self) -> bool {
         self.is_ascii
     }
 
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         format!("{}, as it declares", self.label)
     }
 
-    pub(super) fn label(&self) -> &str {
+    pub(crate) fn label(&self) -> &str {
         &self.label
     }
 
     /// Returns what the file declares, in words.
-    pub(super) fn in_full(&self) -> String {
+    pub(crate) fn in_full(&self) -> String {
         match &self.other {
             Some(other) => format!("it declares {} and {other}", self.label),
             None => format!("it declares {}", self.label),
@@ -116,7 +116,7 @@ impl Declared {
     }
 
     /// Returns why the declaration does not decide.
-    pub(super) fn doubted(&self, doubt: Doubt) -> String {
+    pub(crate) fn doubted(&self, doubt: Doubt) -> String {
         let reason = match doubt {
             Doubt::Unknown if self.other.is_some() => return self.in_full(),
             Doubt::Unknown => ", which cannot be its encoding or is not known",
@@ -129,12 +129,12 @@ impl Declared {
     }
 
     /// Whether the declaration is the same in an encoding.
-    pub(super) fn is_ascii_in(&self, charset: NamedEncoding) -> bool {
+    pub(crate) fn is_ascii_in(&self, charset: NamedEncoding) -> bool {
         decoded(charset, self.label.as_bytes()) == self.label
     }
 
     /// Whether a user may name this encoding for a file with this declaration.
-    pub(super) fn allows(&self, named: NamedEncoding) -> bool {
+    pub(crate) fn allows(&self, named: NamedEncoding) -> bool {
         self.is_ascii || self.charset.is_some_and(|charset| agree(charset, named))
     }
 }
@@ -200,7 +200,7 @@ fn charset_named(kind: DocumentKind, label: &[u8]) -> Option<NamedEncoding> {
 
 /// Returns the number of bytes at the start of a file that decide about its declaration, at least [`binary::PREFIX`].
 /// `start` has so many.
-pub(super) fn needed(kind: Option<DocumentKind>, start: &[u8]) -> usize {
+pub(crate) fn needed(kind: Option<DocumentKind>, start: &[u8]) -> usize {
     match kind {
         Some(DocumentKind::Html) => PREFIX,
         _ if starts_like_html(start) => PREFIX,
@@ -211,7 +211,7 @@ pub(super) fn needed(kind: Option<DocumentKind>, start: &[u8]) -> usize {
 
 /// Replaces the label of each declaration in a text by `utf-8`. `text` starts with the start of the file.
 /// `is_converted` is whether the text was in another encoding. Otherwise a declaration that allows UTF-8 is kept.
-pub(super) fn rewrite(kind: Option<DocumentKind>, is_converted: bool, text: &mut String) {
+pub(crate) fn rewrite(kind: Option<DocumentKind>, is_converted: bool, text: &mut String) {
     let mut found = declarations(kind, text.as_bytes());
     found.sort_by_key(|(_, range)| range.start);
     for (kind, range) in found.into_iter().rev() {

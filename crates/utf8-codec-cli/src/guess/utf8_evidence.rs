@@ -59,13 +59,6 @@ impl Utf8Evidence {
         self.has_line |= line.continuations >= ENOUGH && !line.has_error;
     }
 
-    /// Adds the evidence of the next lines of the file.
-    pub(super) fn join(&mut self, next: &Self) {
-        self.characters += next.characters;
-        self.long += next.long;
-        self.has_line |= next.has_line;
-    }
-
     /// Whether a line of the file is UTF-8, or most of the file, which has this number of errors and declares this
     /// encoding.
     pub(super) fn contradicts(&self, declared: Option<Encoding>, errors: u64) -> bool {
