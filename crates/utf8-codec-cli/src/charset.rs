@@ -5,7 +5,7 @@ use core::str::FromStr;
 use std::io::{self, Write};
 
 use utf8_codec::Subset;
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, Transcoder};
 
 /// An encoding as a command line option: an encoding of the library, possibly with an additional rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

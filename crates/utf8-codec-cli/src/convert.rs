@@ -8,8 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use clap::ValueEnum;
-use utf8_codec::transcode::{Status, Switches, Transcoder, UnmappablePolicy};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
+use utf8_codec_encodings::{Status, Switches, TranscodeError, Transcoder, UnmappablePolicy};
 
 use crate::args::PolicyArgs;
 use crate::charset::{FromArg, NamedEncoding};
@@ -273,8 +273,8 @@ impl Args {
 
     /// Describes an error. The transcoder implements ASCII as a subset of another encoding, so its errors do not
     /// mention ASCII.
-    fn describe(&self, from: NamedEncoding, error: Utf8Error) -> String {
-        let Utf8Error { offset, kind, len, .. } = error;
+    fn describe(&self, from: NamedEncoding, error: TranscodeError) -> String {
+        let TranscodeError { offset, kind, len, .. } = error;
         let bytes = if len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
         match kind {
             ErrorKind::OutsideSubset if from.is_ascii() => {

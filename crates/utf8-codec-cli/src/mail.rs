@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use memchr::memchr;
 use serde_json::{Value, json};
-use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
+use utf8_codec_mail::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
 use crate::escape;
 use crate::files::{BUFFER, file_members, name_of, read, write_object};

@@ -12,8 +12,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
-use utf8_codec::proxy::Direction;
 use utf8_codec::{ErrorKind, Utf8Error};
+use utf8_codec_proxy::Direction;
 
 use crate::log::DroppedLines;
 use crate::net::Peer;

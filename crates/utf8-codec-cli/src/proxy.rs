@@ -14,11 +14,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Level, info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::json::{EscapePolicy, JsonStrings};
-use utf8_codec::proxy::{
+use utf8_codec::{ErrorPolicy, Subset, TextDecoder, Utf8Error};
+use utf8_codec_proxy::{
     Direction, End, ForwardPolicy, LineError, LineFilter, Observer, Outcome as Relayed, RejectedLine,
     RejectionPolicy, Relay,
 };
-use utf8_codec::{ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 use crate::address::{self, Address, ListenAddress};
 use crate::admin;

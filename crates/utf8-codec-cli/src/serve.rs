@@ -13,8 +13,8 @@ use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
-use utf8_codec::proxy::Direction;
 use utf8_codec::{LineEnding, TextDecoder};
+use utf8_codec_proxy::Direction;
 
 use crate::address::ListenAddress;
 use crate::args::{PolicyArgs, whole_number};
@@ -59,7 +59,7 @@ impl Args {
 }
 
 /// The settings of a line server, which all connections share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LineServer {
     pub(super) decoder: TextDecoder,
     pub(super) max_line: usize,
@@ -80,18 +80,20 @@ impl LineServer {
         // A timeout of `Duration::MAX` never elapses.
         let idle_timeout = self.idle_timeout.unwrap_or(Duration::MAX);
         let token = cut.clone();
+        let server = Arc::new(self);
         let session = move |connection: Connection| {
             let cut = token.clone();
+            let server = Arc::clone(&server);
             async move {
                 let (number, peer, log) = (connection.number, connection.peer, Arc::clone(&connection.log));
                 let end = tokio::select! {
-                    ended = self.session(connection, idle_timeout) => match ended {
+                    ended = server.session(connection, idle_timeout) => match ended {
                         Ok(()) => "closed".to_owned(),
                         Err(error) => error.to_string(),
                     },
                     () = cut.cancelled() => "cut".to_owned(),
                 };
-                if self.logs_connections {
+                if server.logs_connections {
                     log.line(Level::INFO, peer.ip(), |held_back| {
                         info!(connection = number, %peer, end, held_back, "connection closed");
                     });
@@ -102,13 +104,13 @@ impl LineServer {
     }
 
     /// Responds until the peer has no more lines. Reading stops while the peer does not read the responses.
-    async fn session(self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
+    async fn session(&self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
         let mut reports = ConnectionReports::of(&connection);
         let mut stream = connection.stream;
         stream.set_nodelay()?;
         let (requests, answers) = split(&mut stream);
         let requests = NotSilent::new(requests, idle_timeout);
-        let codec = Utf8LinesCodec::with_decoder(self.decoder).with_max_length(self.max_line);
+        let codec = Utf8LinesCodec::with_decoder(self.decoder.clone()).with_max_length(self.max_line);
         let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
         // The text of a line may end with CR, and the response ends with that text. `LineEnding::Lf` accepts it; the
         // default would return an error.

@@ -13,7 +13,7 @@ use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, error, info, warn};
 use utf8_codec::Utf8Error;
-use utf8_codec::proxy::Direction;
+use utf8_codec_proxy::Direction;
 
 use crate::address::{Address, ListenAddress};
 use crate::args::{at_least_one, file_mode, seconds, whole_number};

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 use std::io::{self, Read, Seek};
 
 use utf8_codec::BomPolicy;
-use utf8_codec::declared::DocumentKind;
+use utf8_codec_media::declared::DocumentKind;
 
 use super::rules::Rule;
 use crate::charset::NamedEncoding;

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 
 use utf8_codec::ErrorKind;
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 /// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` also
 /// contains the input after it, if there is any.

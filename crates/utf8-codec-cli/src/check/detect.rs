@@ -4,9 +4,9 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use serde_json::json;
-use utf8_codec::declared::DocumentKind;
-use utf8_codec::detect::{Detection, Detector};
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::detect::{Detection, Detector};
+use utf8_codec_media::declared::DocumentKind;
 
 use super::checks::Checks;
 use super::diagnostic::{FileStatus, Summary};

@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 
 use utf8_codec::ErrorKind;
 use utf8_codec::locate::{Columns, Location};
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 use super::rules::Rule;
 use crate::charset::NamedEncoding;

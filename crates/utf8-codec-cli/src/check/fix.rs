@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::ValueEnum;
-use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorPolicy};
+use utf8_codec_encodings::Encoding;
 
 use super::checks::Checks;
 use super::diagnostic::{Event, FileStatus, Fixed, ILL_FORMED, Summary};

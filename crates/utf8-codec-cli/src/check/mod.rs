@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use anstream::AutoStream;
 use clap::ValueEnum;
 use terminal_size::terminal_size_of;
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 use crate::args::whole_number;
 use crate::files::Opened;

@@ -9,8 +9,8 @@ mod window;
 
 use std::io::{self, Read};
 
-use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::{Piece, Utf8Decoder};
+use utf8_codec_encodings::{Encoding, Status, Transcoder};
 
 use super::checks::Checks;
 use super::diagnostic::{Diagnostic, FileStatus, Summary};
@@ -149,7 +149,7 @@ fn transcode(
         match progress.status {
             Status::InputEmpty => return,
             Status::OutputFull => {}
-            Status::IllFormed(error) => findings.error(error, window),
+            Status::IllFormed(error) => findings.error(error.utf8_error(), window),
         }
     }
 }

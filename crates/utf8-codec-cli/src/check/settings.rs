@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ec4rs::property::Charset as EditorConfigCharset;
 use utf8_codec::BomPolicy;
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 use super::checks::Checks;
 use super::config::{Config, Configs, Options};

@@ -2,7 +2,7 @@
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use utf8_codec::ErrorPolicy;
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, Transcoder};
 
 /// A top-level domain for each group of languages of `chardetng`, which returns only the first of its guesses for each.
 const DOMAINS: [&str; 24] = [

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use utf8_codec::transcode::Encoding;
 use utf8_codec::{ErrorKind, from_utf8};
+use utf8_codec_encodings::Encoding;
 
 use super::candidates;
 use super::declaration::{self, Declared};

@@ -1,6 +1,6 @@
 //! Declarations of an encoding inside files: which one a file has, and how it is rewritten together with the text.
 //!
-//! What a declaration is, is in [`utf8_codec::declared`]. Here is which files have which kind of declaration: by their
+//! What a declaration is, is in [`utf8_codec_media::declared`]. Here is which files have which kind of declaration: by their
 //! start (`<?xml`, `@charset "`, `<!doctype html`, `<html`, `#!` with Python or Ruby) and by their extension
 //! ([`EXTENSIONS`]). XHTML has two kinds.
 
@@ -10,8 +10,8 @@ use core::ops::Range;
 use std::path::Path;
 
 use utf8_codec::ErrorPolicy;
-use utf8_codec::declared::{DocumentKind, Search, Source, find};
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, Transcoder};
+use utf8_codec_media::declared::{DocumentKind, Search, Source, find};
 
 use super::binary;
 use super::languages::{Doubt, windows_page};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ec4rs::property::Charset as EditorConfigCharset;
 use ec4rs::{ConfigParser, Properties, PropertiesSource};
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 use crate::charset::NamedEncoding;
 use crate::files::{open_regular, read_config};

@@ -1,8 +1,8 @@
 //! The evidence for the encoding of a file, collected while it is scanned as UTF-8.
 
-use utf8_codec::declared::DocumentKind;
-use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorKind, Utf8Error};
+use utf8_codec_encodings::{Encoding, Transcoder};
+use utf8_codec_media::declared::DocumentKind;
 
 use super::binary::{self, Controls};
 use super::declaration::Declared;

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use utf8_codec::BomPolicy;
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 use crate::charset::NamedEncoding;
 use crate::files::{directory_of, open_regular, read_config, resolved};

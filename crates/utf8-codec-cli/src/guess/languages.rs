@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use utf8_codec::ErrorPolicy;
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, Transcoder};
 
 use crate::charset::NamedEncoding;
 

@@ -25,7 +25,7 @@ pub(super) mod mojibake;
 mod utf8_evidence;
 mod wide;
 
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 use crate::charset::NamedEncoding;
 pub(super) use decide::decide;

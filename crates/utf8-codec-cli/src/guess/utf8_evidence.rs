@@ -1,6 +1,6 @@
 //! Evidence that a file that declares another encoding is UTF-8, or that some of its lines are.
 
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 /// The number of continuation bytes in a line without errors from which on the line is UTF-8: two or three letters of
 /// East Asian scripts, six of others. In a million lines of translations and manual pages in legacy encodings, in

@@ -1,7 +1,7 @@
 //! Text in UTF-16 and UTF-32, which contains NUL and is not binary.
 
-use utf8_codec::detect::{Detection, Detector};
-use utf8_codec::transcode::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::detect::{Detection, Detector};
+use utf8_codec_encodings::{Encoding, Status, Transcoder};
 
 /// The number of bytes that [`Detector`] examines as UTF-16.
 const DETECTED: usize = 4096;

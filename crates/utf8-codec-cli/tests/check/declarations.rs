@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::Stdio;
 
 use crate::support::program::{Directory, program, run, stdout};
-use crate::support::rng::Rng;
 use crate::support::wait::wait_until_read;
+use test_support::Rng;
 
 /// Runs `check` and returns its exit status and its report.
 fn check(directory: &Directory, args: &[&str]) -> (Option<i32>, String) {

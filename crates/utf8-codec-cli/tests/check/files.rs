@@ -3,8 +3,8 @@
 use std::process::{Command, Output};
 
 use crate::support::program::{Directory, PROGRAM, program, run, stderr, stdout};
-use crate::support::rng::Rng;
 use serde_json::Value;
+use test_support::Rng;
 
 /// Runs `check` in a directory.
 pub(super) fn check(directory: &Directory, args: &[&str]) -> Output {

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, Transcoder};
 
-use crate::support::encodings::{OWN, Open, encode};
 use crate::support::program::{Directory, program, run, stderr, stdout};
-use crate::support::rng::Rng;
 use crate::support::wait::wait_until_read;
+use test_support::Rng;
+use test_support::encodings::{OWN, Open, encode};
 
 #[test]
 fn every_pair_of_encodings_is_converted_from_stdin_to_stdout() {

@@ -456,7 +456,7 @@ fn contradicting_options_are_errors() {
 
 /// UTF-8 that a program decoded as windows-1252 and wrote as UTF-8.
 fn encoded_twice(text: &str) -> String {
-    use utf8_codec::transcode::{Encoding, Transcoder};
+    use utf8_codec_encodings::{Encoding, Transcoder};
 
     let mut out = String::new();
     let mut transcoder = Transcoder::new(Encoding::Windows1252, Encoding::Utf8);

@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::support::partitions::every_partition;
 use crate::support::program::{program, run};
 use crate::support::server::{Server, facts, read_all, read_line, read_to_reset, wait_for_metric};
 use crate::support::wait::{wait_until, wait_until_constant};
+use test_support::every_partition;
 
 // proxy
 

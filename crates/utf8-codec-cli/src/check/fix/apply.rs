@@ -5,8 +5,8 @@
 
 use std::io::{self, Read};
 
-use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy};
+use utf8_codec_encodings::{Encoding, Transcoder};
 
 use super::plan::{BUFFER, Failed, FixSource, Plan, is_not};
 use crate::charset::NamedEncoding;

@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 
-use utf8_codec::declared::DocumentKind;
-use utf8_codec::transcode::{Encoding, Switches, Transcoder};
-use utf8_codec::{BomPolicy, ErrorPolicy, Utf8Error};
+use utf8_codec::{BomPolicy, ErrorPolicy};
+use utf8_codec_encodings::{Encoding, Switches, TranscodeError, Transcoder};
+use utf8_codec_media::declared::DocumentKind;
 
 use crate::charset::NamedEncoding;
 use crate::check::diagnostic::{ILL_FORMED, Summary};
@@ -186,7 +186,7 @@ impl Plan<'_> {
     }
 }
 
-pub(super) fn is_not(charset: NamedEncoding, error: Utf8Error) -> Failed {
+pub(super) fn is_not(charset: NamedEncoding, error: TranscodeError) -> Failed {
     Failed::NoFix(format!("it is not {charset} either: {error}"))
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use utf8_codec::detect::{Detection, Detector};
+use utf8_codec_encodings::detect::{Detection, Detector};
 
 /// A file that also goes to a detector while it is read.
 #[derive(Debug)]

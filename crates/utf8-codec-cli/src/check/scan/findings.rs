@@ -3,10 +3,10 @@
 use core::ops::Range;
 
 use utf8_codec::boundary::{ceil_boundary, floor_boundary};
-use utf8_codec::detect::{BomSniffer, Sniff};
 use utf8_codec::locate::{Columns, Location, Locator};
-use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorKind, Utf8Error};
+use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::detect::{BomSniffer, Sniff};
 
 use super::window::{Window, line_around};
 use crate::check::checks::Checks;
@@ -213,7 +213,7 @@ impl<'s> Findings<'s> {
     /// Reports what violates a rule in a text.
     fn violations(&mut self, mut found: Vec<(Rule, Violation)>, text: &str, window: &Window) {
         found.sort_by_key(|(_, violation)| violation.at);
-        let mut locator = self.locator;
+        let mut locator = self.locator.clone();
         let mut from = 0;
         for (rule, Violation { at, before, len, message }) in found {
             locator.push(&text[from..at]);

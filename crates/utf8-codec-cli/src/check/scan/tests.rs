@@ -1,6 +1,6 @@
 //! The report for every partition of the input into reads.
 
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
 
 use super::*;
 use crate::check::rules::Rule;

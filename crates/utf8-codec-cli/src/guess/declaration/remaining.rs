@@ -1,8 +1,8 @@
 //! Declarations that are not rewritten: after a conversion to UTF-8 they are false, and programs that follow them decode the new
 //! text in the old encoding.
 
-use utf8_codec::declared::DocumentKind;
-use utf8_codec::transcode::Encoding;
+use utf8_codec_encodings::Encoding;
+use utf8_codec_media::declared::DocumentKind;
 
 use super::{PREFIX, agree, charset_named, is_script, metas, starts_like_html};
 use crate::charset::NamedEncoding;

@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::sync::LazyLock;
 
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, Transcoder};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

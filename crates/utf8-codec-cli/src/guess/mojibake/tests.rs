@@ -2,7 +2,7 @@ mod charsets;
 
 use std::io::Cursor;
 
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec_encodings::{Encoding, Transcoder};
 
 use super::segments::{SEGMENT, is_inside};
 use super::*;
