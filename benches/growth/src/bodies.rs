@@ -10,16 +10,16 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio_util::io::StreamReader;
-use utf8_codec::http::{BodyRules, Utf8Body};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
-use utf8_codec::proxy::Filter;
 use utf8_codec::stream::Utf8StreamExt;
-use utf8_codec::websocket::{FrameFilter, FrameReader, Sender};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
+use utf8_codec_http::{BodyRules, Utf8Body};
+use utf8_codec_proxy::Filter;
+use utf8_codec_proxy::websocket::{FrameFilter, FrameReader, Sender};
 
 use crate::inputs::*;
+use crate::row::{Row, sink};
 use crate::text::policies;
-use crate::{Row, sink};
 
 fn chunks(bytes: &[u8], chunk: usize) -> Vec<Bytes> {
     bytes.chunks(chunk).map(Bytes::copy_from_slice).collect()

@@ -8,16 +8,15 @@ use futures::{StreamExt, stream};
 use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
 use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
-use utf8_codec::codec::{
-    Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
-};
+use utf8_codec::codec::{Lines, Recoverable, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::SseStream;
-use utf8_codec::transcode::Encoding;
 use utf8_codec::{Ascii, ErrorPolicy, LineEnding, TextDecoder};
+use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::codec::TranscodeCodec;
 
 use crate::inputs::*;
+use crate::row::{Row, sink};
 use crate::text::policies;
-use crate::{Row, sink};
 
 /// Drives a codec as `FramedRead` does with `ErrorsAsItems`: decodes all items after each read, and the rest at the
 /// end.

@@ -2,17 +2,17 @@
 
 use core::hint::black_box;
 
-use utf8_codec::content_type::ContentType;
-use utf8_codec::detect::{
-    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
-};
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
-use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
+use utf8_codec_encodings::detect::{
+    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
+};
+use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_media::content_type::ContentType;
 
 use crate::inputs::*;
-use crate::{Row, sink};
+use crate::row::{Row, sink};
 
 /// All characters except `a`, so that each `a` is one error in well-formed text.
 const NOT_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
