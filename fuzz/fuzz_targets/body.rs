@@ -5,9 +5,9 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
-use utf8_codec_fuzz::support::bodies::{EndHint, Script, drain};
+use test_support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
+use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
 
 const TYPES: [&str; 5] = [
     "text/plain",

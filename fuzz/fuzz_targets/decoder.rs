@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use test_support::oracle;
 use utf8_codec::{
     ErrorPolicy, Piece, TextDecoder, Utf8Decoder, ValidateManyError, from_utf8, from_utf8_lossy,
     validate_many,
 };
-use utf8_codec_fuzz::support::oracle;
 use utf8_codec_fuzz::{Input, decode};
 
 fuzz_target!(|data: &[u8]| {

@@ -3,9 +3,9 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
 use utf8_codec::{LineEnding, Utf8Error};
 use utf8_codec_fuzz::{Input, decode_until_error};
+use utf8_codec_proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use test_support::json;
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
 use utf8_codec::{ErrorPolicy, Subset, TextPiece};
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::json;
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();

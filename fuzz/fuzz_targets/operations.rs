@@ -7,8 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::Decoder;
 use utf8_codec::LineEnding;
 use utf8_codec::codec::{SseCodec, Utf8Codec, Utf8LinesCodec};
-use utf8_codec_encodings::codec::TranscodeCodec;
 use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::codec::TranscodeCodec;
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {

@@ -5,9 +5,9 @@
 use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
 use std::io::{self, ErrorKind, Read, Write};
+use test_support::hostile::{HostileReader, HostileWriter, steps};
 use utf8_codec::Utf8Error;
 use utf8_codec::io::{LineTooLong, Utf8Reader, Utf8Writer};
-use utf8_codec_fuzz::support::hostile::{HostileReader, HostileWriter, steps};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
 fuzz_target!(|data: &[u8]| {

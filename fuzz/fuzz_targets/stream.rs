@@ -6,8 +6,8 @@ use futures::executor::block_on;
 use futures::stream::FusedStream;
 use libfuzzer_sys::fuzz_target;
 use std::io;
+use test_support::hostile::{HostileStream, Step, steps};
 use utf8_codec::stream::Utf8Stream;
-use utf8_codec_fuzz::support::hostile::{HostileStream, Step, steps};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
 fuzz_target!(|data: &[u8]| {

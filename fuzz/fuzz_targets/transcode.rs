@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
-use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
+use test_support::encodings::{self, OWN, Open, PAGES};
+use utf8_codec::{ErrorKind, ErrorPolicy};
+use utf8_codec_encodings::{Encoding, Status, TranscodeError, Transcoder};
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::encodings::{self, OWN, Open, PAGES};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(whole, expected);
     assert_eq!(run(strict, &chunks, input.pick(7, &[6, 7, 13, 64, 300, 9000])), expected);
 
-    let policy = strict.with_error_policy(input.pick(0, &utf8_codec_fuzz::support::policies()));
+    let policy = strict.with_error_policy(input.pick(0, &test_support::policies()));
     assert_eq!(run(policy, &chunks, 17), run(policy, &[input.bytes], ROOM));
     let sniffing = strict.with_sniffing(true);
     assert_eq!(run(sniffing, &chunks, 9), run(sniffing, &[input.bytes], ROOM));
@@ -48,7 +48,7 @@ type Errors = Vec<(u64, ErrorKind, u8)>;
 
 fn run(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
     let (mut out, mut errors, mut buffer) = (Vec::new(), Vec::new(), vec![0; room]);
-    let mut note = |error: Utf8Error| errors.push((error.offset, error.kind, error.len));
+    let mut note = |error: TranscodeError| errors.push((error.offset, error.kind, error.len));
     for chunk in chunks.iter().copied().map(Some).chain([None]) {
         let mut rest = chunk.unwrap_or_default();
         loop {
