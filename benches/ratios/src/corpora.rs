@@ -1,6 +1,6 @@
 //! Text generated from a seed, so that it is the same on every machine.
 
-#[path = "../../../src/rng.rs"]
+#[path = "../../../crates/kernels/src/rng.rs"]
 mod rng;
 
 use rng::Rng;

@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};
 use utf8_codec::locate::{Columns, Locator};
 use utf8_codec::{ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Decoder};
+use utf8_codec_encodings::detect::{FallbackDecoder, Legacy, Scope};
 
 use crate::corpora::{Corpus, lines, with_errors};
 use crate::measure::Contender;
