@@ -38,9 +38,9 @@ use crate::subset::Subset;
 /// ```
 ///
 /// With the feature `alloc`, `decode_chunk` returns the text of each chunk as one string, `feed_into` appends it to a
-/// `String`, and `decode` decodes a complete input. `feed_ranges` returns pieces with their positions in the
+/// `String`, `finish_into` appends the rest, and `decode_whole` decodes a complete input. `feed_ranges` returns pieces with their positions in the
 /// chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,
     pub(super) policies: Policies,
@@ -52,10 +52,21 @@ impl TextDecoder {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
 
+    /// Creates a decoder that continues the stream of another one.
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn of(decoder: Utf8Decoder, on_error: ErrorPolicy) -> Self {
+        Self { decoder, ..Self::new().with_error_policy(on_error) }
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn into_decoder(self) -> Utf8Decoder {
+        self.decoder
+    }
+
     /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as
     /// [`Utf8Decoder::with_offset`]. Its counters are 0. The [`BomPolicy`] is only applied at offset 0.
     #[must_use]
-    pub const fn restarted_at(self, offset: u64) -> Self {
+    pub const fn restarted_at(&self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::with_offset(offset), policies: self.policies.restarted(offset == 0) }
     }
 

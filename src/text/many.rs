@@ -58,7 +58,7 @@ pub type ManyStrings<'b, O> = (Cow<'b, [u8]>, Cow<'b, [O]>);
 ///
 /// Returns the bytes and the offsets of the same number of strings. If every string is well-formed, both are borrowed.
 /// Otherwise the offsets start at 0 and the bytes are those of the strings, each of them the text that
-/// [`TextDecoder::decode`] returns under the policy. A string also ends a sequence, so a character that an offset splits
+/// [`TextDecoder::decode_whole`] returns under the policy. A string also ends a sequence, so a character that an offset splits
 /// is repaired in both strings. The strings at positions without a value (nulls) are repaired, too.
 ///
 /// # Errors
@@ -98,7 +98,7 @@ pub fn repair_many<'b, O: Copy + TryFrom<usize> + TryInto<usize>>(
     for (start, group) in groups(offsets, FEW) {
         match valid_text(bytes, group) {
             Some(text) => repaired.push_group(start, text, group)?,
-            None => repaired.push_repaired(start, bytes, group, decoder)?,
+            None => repaired.push_repaired(start, bytes, group, &decoder)?,
         }
     }
     Ok((Cow::Owned(repaired.values.into_bytes()), Cow::Owned(repaired.offsets)))
@@ -137,7 +137,7 @@ impl<O: Copy + TryFrom<usize> + TryInto<usize>> Repaired<O> {
         start: usize,
         bytes: &[u8],
         group: &[O],
-        decoder: TextDecoder,
+        decoder: &TextDecoder,
     ) -> Result<(), RepairManyError> {
         for (at, pair) in (start..).zip(group.windows(2)) {
             let string = bytes.get(index(pair[0])..index(pair[1]));
@@ -147,7 +147,7 @@ impl<O: Copy + TryFrom<usize> + TryInto<usize>> Repaired<O> {
                 self.push_end(at, self.values.len())?;
                 continue;
             }
-            let mut decoder = decoder;
+            let mut decoder = decoder.clone();
             let end = decoder.feed_into(string, &mut self.values).map(|()| decoder.finish());
             let end = end.and_then(|end| {
                 end.map_or(Ok(()), |piece| piece.text().map(|text| self.values.push_str(text)))

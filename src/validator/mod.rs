@@ -60,7 +60,7 @@ use crate::error::Utf8Error;
 /// // Now close with Utf8Validator::CLOSE_CODE.
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use = "a message may be truncated: call `finish`"]
 pub struct Utf8Validator {
     decoder: Utf8Decoder,
