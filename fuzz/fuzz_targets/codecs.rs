@@ -16,8 +16,8 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
 
-    let (text, errors) = decode(decoder, &[input.bytes]);
-    let found = items(&mut Utf8Codec::with_decoder(decoder), &chunks);
+    let (text, errors) = decode(decoder.clone(), &[input.bytes]);
+    let found = items(&mut Utf8Codec::with_decoder(decoder.clone()), &chunks);
     assert_eq!(found.iter().filter(|item| item.is_err()).count(), errors.len());
     assert_eq!(found.into_iter().flatten().map(String::from).collect::<String>(), text);
 

@@ -22,8 +22,8 @@ fuzz_target!(|data: &[u8]| {
     let ending = input.pick(5, &ENDINGS);
     let (text, parts) = input.text();
     let mut locator = Locator::new().with_line_ending(ending);
-    let mut joined = locator;
-    let mut by_ascii = locator;
+    let mut joined = locator.clone();
+    let mut by_ascii = locator.clone();
     for part in &parts {
         locator.push(part);
         let ascii = by_ascii.push_ascii(part.as_bytes());

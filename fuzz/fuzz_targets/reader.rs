@@ -14,9 +14,10 @@ fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
-    let (text, error) = decode_until_error(decoder, input.bytes);
+    let (text, error) = decode_until_error(decoder.clone(), input.bytes);
     let at_most = input.pick(5, &[1, 2, 3, 7, 64, usize::MAX]);
-    let reader = || Utf8Reader::with_decoder(HostileReader::new(steps(&chunks)).at_most(at_most), decoder);
+    let reader =
+        || Utf8Reader::with_decoder(HostileReader::new(steps(&chunks)).at_most(at_most), decoder.clone());
     let found =
         |result: io::Result<usize>| result.err().map(|error| Utf8Error::find(&error).expect("ill-formed"));
 

@@ -59,7 +59,10 @@ impl<'i> Input<'i> {
         let decoder = TextDecoder::new()
             .with_error_policy(self.pick(0, &test_support::policies()))
             .with_bom_policy(self.pick(1, &boms));
-        self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.with_subset(subset))
+        match self.pick(2, &SUBSETS) {
+            Some(subset) => decoder.with_subset(subset),
+            None => decoder,
+        }
     }
 
     /// Returns the stream in chunks, some of which may be empty.
