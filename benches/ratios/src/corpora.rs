@@ -3,9 +3,11 @@
 #[path = "../../../crates/kernels/src/rng.rs"]
 mod rng;
 
-use rng::Rng;
+pub use rng::Rng;
 
 /// The kinds of text, by the letters of their words. A letter that is listed more often is more frequent.
+// `benches/instructions` includes this file, and uses all of them.
+#[allow(dead_code)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corpus {
     AsciiJson,
@@ -15,6 +17,8 @@ pub enum Corpus {
     Cjk,
     Emoji,
 }
+
+pub const TEXTS: [Corpus; 4] = [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Cjk];
 
 impl Corpus {
     pub const fn name(self) -> &'static str {

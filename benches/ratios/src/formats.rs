@@ -11,9 +11,8 @@ use prost::Message as _;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tungstenite::protocol::{Message, Role, WebSocket};
-use utf8_codec::TextDecoder;
 use utf8_codec::json::JsonDecoder;
-use utf8_codec::validator::{Mask, Utf8Validator};
+use utf8_codec::validator::Mask;
 use utf8_codec_http::protobuf::{Schema, StringValidator};
 use utf8_codec_proxy::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
 
@@ -31,21 +30,19 @@ impl Bench {
         self.json();
         self.protobuf();
         self.frames();
-        self.beside_validation();
     }
 
     fn json(&self) {
         let scenario = "escapes of JSON, 64 KiB chunks";
-        for (input, one_in, corpus) in [
-            ("ASCII, no escapes", None, Corpus::AsciiJson),
-            ("Cyrillic, no escapes", None, Corpus::Cyrillic),
-            ("ASCII, 5 % of the characters escaped", Some(20), Corpus::AsciiJson),
-            ("Cyrillic, all of it escaped", Some(1), Corpus::Cyrillic),
+        for (input, is_escaped, corpus) in [
+            ("ASCII, no escapes", false, Corpus::AsciiJson),
+            ("Cyrillic, no escapes", false, Corpus::Cyrillic),
+            ("Cyrillic, all of it escaped", true, Corpus::Cyrillic),
         ] {
             if !self.is_wanted(scenario) {
                 continue;
             }
-            let document = &document(corpus, one_in);
+            let document = &document(corpus, is_escaped);
             let contenders = vec![
                 Contender::new("ours", move || {
                     let mut decoder = JsonDecoder::new();
@@ -58,8 +55,8 @@ impl Bench {
                     parsed.map_or(0, |_| document.len() as u64)
                 }),
             ];
-            let goal = goal(if one_in == Some(1) { 1.0 } else { 5.0 })
-                .because("serde_json does not look at characters");
+            let goal =
+                goal(if is_escaped { 1.0 } else { 5.0 }).because("serde_json does not look at characters");
             self.row(scenario, input, document.len(), contenders, goal);
         }
     }
@@ -84,48 +81,6 @@ impl Bench {
                 }),
             ];
             self.row(scenario, corpus.name(), bytes.len(), contenders, goal(2.0));
-        }
-    }
-
-    /// The same text without the format.
-    fn beside_validation(&self) {
-        let (masked, json) = ("masked text, 64 KiB", "JSON without escapes, 64 KiB");
-        for corpus in [Corpus::AsciiJson, Corpus::Cyrillic, Corpus::Cjk] {
-            if self.is_wanted(masked) {
-                let text = &corpus.text(READ).into_bytes();
-                let mut payload = text.clone();
-                Mask::new(KEY).apply(&mut payload);
-                let payload = &payload;
-                let ours = Contender::new("ours", move || {
-                    let mut validator = Utf8Validator::new();
-                    let is_ok = validator.validate_masked(black_box(payload), &mut Mask::new(KEY)).is_ok();
-                    assert!(is_ok && validator.finish().is_ok());
-                    payload.len() as u64
-                });
-                let alone = Contender::new("our validation", move || {
-                    let mut validator = Utf8Validator::new();
-                    assert!(validator.validate(black_box(text)).is_ok() && validator.finish().is_ok());
-                    text.len() as u64
-                });
-                let goal = goal(0.8).because("each vector is combined with the key first");
-                self.row(masked, corpus.name(), text.len(), vec![ours, alone], goal);
-            }
-            if self.is_wanted(json) {
-                let document = &document(corpus, None);
-                let chunks = move || black_box(document).as_bytes().chunks(READ);
-                let ours = Contender::new("ours", move || {
-                    let mut decoder = JsonDecoder::new();
-                    chunks().for_each(|chunk| decoder.feed(chunk).for_each(|piece| _ = black_box(piece)));
-                    document.len() as u64
-                });
-                let alone = Contender::new("our `TextDecoder`", move || {
-                    let mut decoder = TextDecoder::new();
-                    chunks().for_each(|chunk| decoder.feed(chunk).for_each(|piece| _ = black_box(piece)));
-                    document.len() as u64
-                });
-                let goal = goal(0.7).because("a backslash is searched in the same pass");
-                self.row(json, corpus.name(), document.len(), vec![ours, alone], goal);
-            }
         }
     }
 
@@ -195,18 +150,16 @@ impl Bench {
 /// The size of a document of JSON.
 const LEN: usize = 1024 * 1024;
 
-/// An array of objects with a number and a text of 100 to 200 bytes each. One in `one_in` characters is escaped.
-fn document(corpus: Corpus, one_in: Option<usize>) -> String {
+/// An array of objects with a number and a text of 100 to 200 characters each, of which all or none are escaped.
+fn document(corpus: Corpus, is_escaped: bool) -> String {
     let mut document = String::from("[{\"id\":0}");
     for (id, text) in corpus.strings(100..=200, LEN / 150).iter().enumerate() {
         document.push_str(&format!(",\n{{\"id\":{id},\"text\":\""));
-        let characters = text.chars().filter(|character| character.is_alphanumeric() || *character == ' ');
-        for (at, character) in characters.enumerate() {
-            match one_in {
-                Some(one_in) if at % one_in == 0 => {
-                    document.push_str(&format!("\\u{:04x}", u32::from(character)));
-                }
-                _ => document.push(character),
+        for character in text.chars().filter(|character| character.is_alphanumeric() || *character == ' ') {
+            if is_escaped {
+                document.push_str(&format!("\\u{:04x}", u32::from(character)));
+            } else {
+                document.push(character);
             }
         }
         document.push_str("\"}");

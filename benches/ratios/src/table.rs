@@ -23,11 +23,6 @@ pub const fn goal(ratio: f64) -> Goal {
 }
 
 impl Goal {
-    /// The same reason with another ratio.
-    pub const fn of(self, ratio: f64) -> Self {
-        Self { ratio, ..self }
-    }
-
     /// Sets the reason, which is printed if the row is missed.
     pub const fn because(self, reason: &'static str) -> Self {
         Self { reason, ..self }
@@ -119,7 +114,7 @@ impl Bench {
     }
 
     /// Adds the result of a row in this run.
-    pub fn add(&self, scenario: &'static str, input: &str, peer: &str, ratio: f64, speed: f64, goal: Goal) {
+    fn add(&self, scenario: &'static str, input: &str, peer: &str, ratio: f64, speed: f64, goal: Goal) {
         eprintln!("{scenario}, {input}: {ratio:.2} of {peer}");
         let mut rows = self.rows.borrow_mut();
         let peer = peer.to_owned();

@@ -12,7 +12,6 @@
 //! |---|---|
 //! | `validation.rs` | where a stream becomes ill-formed |
 //! | `escapes.rs` | how far the escapes of JSON are those of characters |
-//! | `masked.rs` | up to where the masked payload of a WebSocket frame is well-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back, mostly through UTF-16 |
 //! | `ascii.rs` | a copy of ASCII or of text of the BMP, up to the first other byte |
@@ -40,7 +39,7 @@
 //! |---|---|
 //! | `dispatch.rs` | the selection of a kernel: the functions for the best instruction set that the CPU supports |
 //! | `arch/x86_64/`, `arch/aarch64/`, `arch/wasm32/` | AVX-512, AVX2, NEON and `simd128`: their vector types, and the algorithms that only they have |
-//! | `arch/vector/` | the validation algorithm, generic over the vector type; also with a search for backslashes |
+//! | `arch/vector/` | the validation algorithm, generic over the vector type |
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
 //! | `arch/shuffles.rs` | the tables that AVX2 and NEON share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
@@ -49,6 +48,7 @@
 //! | `class.rs` | a class: the set of characters that a search finds |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
+//! | `chunks.rs` | bytes as arrays |
 //!
 //! What the code for each instruction set costs and gains. A factor is the throughput divided by that of the portable kernel,
 //! on Intel Sapphire Rapids in chunks of 8 KiB: the lowest and the highest one of ASCII, English, French, Cyrillic and CJK
@@ -57,13 +57,17 @@
 //!
 //! | family | AVX-512: lines, bytes | factor | AVX2: lines, bytes | factor | NEON: lines |
 //! |---|---|---|---|---|---|
-//! | validation (measured with a copy) | 167, 15,700 | 1.8 to 12 | 264, 16,674 | 1.5 to 7 | 138 |
-//! | classes and subsets | 143, 1,508 | 26 to 55 | 97, 6,185 | 11 to 25 | |
-//! | counts and positions | 94, 3,114 | not measured | 77, 9,208 | not measured | |
+//! | validation (measured with a copy) | 110, 7,088 | 1.8 to 12 | 200, 7,452 | 1.5 to 7 | 138 |
+//! | classes and subsets | 146, 1,494 | 26 to 55 | 105, 6,030 | 11 to 25 | |
+//! | counts and positions | 91, 1,573 | not measured | 76, 4,599 | not measured | |
+//! | escapes of JSON, few and all of the text | those of AVX2 | | 60, 907 | 1.5, 7 | |
 //! | copies (measured with CESU-8) | 37, 2,548 | 30 to 61 | 37, 2,064 | 16 to 53 | 50 |
 //! | UTF-8 to UTF-16 and back | 256, 10,198 | 2.2 to 30 | 349, 12,958 | 1.6 to 16 | 288 |
 //! | single bytes to UTF-8; UTF-8 to ISO 8859-1 | 145, 7,661 | 2.8 to 12 | 61, 12,846 | 2.1 to 4.5 | |
 //! | base64 | 110, 2,770 | 5 to 8 | 93, 2,829 | 3.6 to 4.6 | 86 |
+//!
+//! The minimum supported Rust version is 1.85. Compilers before 1.87 build the portable kernel alone, those before 1.89 all kernels
+//! except AVX-512: their instructions are not yet safe functions, or not stable.
 //!
 //! # Features
 //!
@@ -91,6 +95,7 @@ pub mod ascii;
 #[cfg(feature = "base64")]
 pub mod base64;
 pub mod boundary;
+mod chunks;
 mod class;
 pub mod classes;
 #[cfg(feature = "transcode")]
@@ -111,7 +116,6 @@ pub mod held;
 mod kernel;
 #[cfg(feature = "transcode")]
 mod latin;
-pub mod masked;
 mod positions;
 #[cfg(test)]
 mod rng;

@@ -98,12 +98,12 @@ impl NamedEncoding {
 
 /// The argument of `--from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From {
+pub(super) enum FromArg {
     Auto,
     Charset(NamedEncoding),
 }
 
-impl FromStr for From {
+impl FromStr for FromArg {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
@@ -123,7 +123,7 @@ fn write_names<'a>(
     writeln!(out)
 }
 
-impl core::convert::From<Encoding> for NamedEncoding {
+impl From<Encoding> for NamedEncoding {
     fn from(encoding: Encoding) -> Self {
         Self { encoding, rule: Rule::None }
     }

@@ -12,10 +12,10 @@ use utf8_codec::transcode::{Status, Switches, Transcoder, UnmappablePolicy};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use crate::args::PolicyArgs;
-use crate::charset::{From, NamedEncoding};
-use crate::check::decide;
+use crate::charset::{FromArg, NamedEncoding};
 use crate::files::{BUFFER, Opened, is_standard, read, read_stdin_once, stdin};
 use crate::fingerprint::{Fingerprint, Fingerprinted};
+use crate::guess::decide;
 use crate::log::Verbosity;
 use crate::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 use crate::output::OutputFile;
@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// The encoding of the input. `auto`: UTF-8, UTF-16 and UTF-32, and what the input, .gitattributes or .editorconfig
     /// declares. Any other input is an error with a list of candidates, the most plausible one first
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
-    from: From,
+    from: FromArg,
     /// The encoding of the output
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
     to: NamedEncoding,
@@ -190,8 +190,8 @@ impl Args {
         let Run { bom, buffer, converted, .. } = run;
         let mut filled = 0;
         let look_ahead = match self.from {
-            From::Auto => BUFFER,
-            From::Charset(from) => from.look_ahead(),
+            FromArg::Auto => BUFFER,
+            FromArg::Charset(from) => from.look_ahead(),
         };
         while filled < look_ahead {
             match read(&mut input, &mut buffer[filled..]).map_err(cannot_read)? {
@@ -200,8 +200,8 @@ impl Args {
             }
         }
         let from = match self.from {
-            From::Charset(from) => from,
-            From::Auto => match decide(path, &buffer[..filled], filled < look_ahead) {
+            FromArg::Charset(from) => from,
+            FromArg::Auto => match decide(path, &buffer[..filled], filled < look_ahead) {
                 Ok(from) => from,
                 Err(message) => return Ok(Some(message)),
             },

@@ -19,6 +19,7 @@ mod escape;
 mod exclude;
 mod files;
 mod fingerprint;
+mod guess;
 mod identity;
 mod limits;
 mod log;

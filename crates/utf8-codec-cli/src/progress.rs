@@ -3,7 +3,8 @@
 use core::convert::Infallible;
 use core::time::Duration;
 use std::io::{self, IsTerminal, Read, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -33,6 +34,18 @@ impl Progress {
         if let Some(bar) = &self.0 {
             bar.inc(bytes);
         }
+    }
+
+    /// Runs `work`, and removes the bar. `total` is as in [`appear`](Self::appear).
+    pub(super) fn during(&self, total: impl FnOnce() -> Option<u64> + Send, work: impl FnOnce()) {
+        thread::scope(|scope| {
+            let (_running, ended) = mpsc::channel();
+            if self.is_on() {
+                scope.spawn(move || self.appear(&ended, total));
+            }
+            work();
+        });
+        self.finish();
     }
 
     /// Waits for [`DELAY`], then the bar appears, unless the sender of `ended` was dropped before. `total` returns the number of bytes

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, Scope};
+use std::thread;
 
 use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkState};
@@ -278,16 +278,6 @@ fn irregular_ignore_file(directory: &Path) -> Option<Input> {
         };
         Some(Input::unreadable(&file, &error))
     })
-}
-
-/// Starts the threads that share the work with this one, `jobs` in total. If the system does not allow so many, the
-/// others do the work.
-pub(super) fn spawn<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    jobs: usize,
-    work: impl Fn() + Copy + Send + 'scope,
-) {
-    let _ = (1..jobs).try_for_each(|_| thread::Builder::new().spawn_scoped(scope, work).map(drop));
 }
 
 /// Returns a key that sorts in the same order as the components of the path, and is compared faster.

@@ -2,8 +2,7 @@
 
 use core::cell::Cell;
 
-use utf8_codec::ErrorKind;
-use utf8_codec::http::{MessageKind, Reason};
+use utf8_codec_engines::{ErrorKind, MessageKind, Reason};
 
 use crate::abi::log_level;
 use crate::host::{Config, Host, log};

@@ -5,18 +5,20 @@ mod hooks;
 use core::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use utf8_codec::from_utf8;
-use utf8_codec::http::{MessageKind, Reason, Rejection};
-use utf8_codec::websocket::Sender;
+use utf8_codec_engines::config::Settings;
+use utf8_codec_engines::plan::{
+    Check, Content, Outcome, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status,
+};
+use utf8_codec_engines::websocket::{
+    EXTENSIONS, Extensions, WebSocket, extensions, is_compressed, is_handshake,
+};
+use utf8_codec_engines::{MessageKind, Reason, Rejection, Sender, from_utf8};
 
 use crate::abi::{body_status, body_type, header_type, headers_status, trailers_status};
-use crate::config::Settings;
 use crate::counters::Counters;
 use crate::host::{Chunks, Stream};
 use crate::objects;
-use crate::plan::{Check, Content, Outcome, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status};
 use crate::rewrite::{Target, rewrite};
-use crate::websocket::{EXTENSIONS, Extensions, WebSocket, extensions, is_compressed, is_handshake};
 
 /// The configuration of a filter.
 struct Shared {

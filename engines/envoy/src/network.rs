@@ -5,15 +5,15 @@
 use core::cell::Cell;
 use std::sync::Arc;
 
-use utf8_codec::http::MessageKind;
+use utf8_codec_engines::MessageKind;
+use utf8_codec_engines::config::{FilterKind, Settings};
+use utf8_codec_engines::plan::{Check, Outcome, Verdict};
 
 use crate::abi::{self, Buffer, EnvoyPtr, ModulePtr, close_type, network_status};
-use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
 use crate::host::{Chunks, Config, Connection, Side, guard};
 use crate::linger::Linger;
 use crate::objects;
-use crate::plan::{Check, Outcome, Verdict};
 use crate::rewrite::{Target, rewrite, within};
 
 /// The configuration of a filter.

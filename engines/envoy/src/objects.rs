@@ -5,8 +5,9 @@
 use core::ptr;
 use std::sync::Arc;
 
+use utf8_codec_engines::config::{FilterKind, Settings};
+
 use crate::abi::{Buffer, ModulePtr, log_level};
-use crate::config::{FilterKind, Settings};
 use crate::host::{guard, log};
 
 /// Creates a configuration from its JSON. Returns null, and logs the reason, if the JSON is invalid or `make` returns an

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use utf8_codec::http::{MessageKind, Reason, Rejection};
-use utf8_codec_envoy::plan::{Check, Content, Outcome, Tunnel, Verdict, decide, is_grpc};
+use utf8_codec_engines::plan::{Check, Content, Outcome, Tunnel, Verdict, decide, is_grpc};
+use utf8_codec_engines::{MessageKind, Reason, Rejection};
 
 use crate::settings::Checked;
 

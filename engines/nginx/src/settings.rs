@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use utf8_codec_envoy::config::{FilterKind, Settings};
+use utf8_codec_engines::config::{FilterKind, Settings};
 
 /// The limit of a response that is held, if none is set.
 const BUFFER_SIZE: usize = 1 << 20;

@@ -8,9 +8,9 @@ use core::ptr;
 use std::sync::Arc;
 
 use ngx::ffi::*;
-use utf8_codec::http::MessageKind;
-use utf8_codec_envoy::config::FilterKind;
-use utf8_codec_envoy::plan::{Check, Verdict};
+use utf8_codec_engines::MessageKind;
+use utf8_codec_engines::config::FilterKind;
+use utf8_codec_engines::plan::{Check, Verdict};
 
 use crate::exchange::{Record, Variable};
 use crate::ffi::chain::{Chain, Inserted, consume, rewrite, slices};

@@ -1,8 +1,8 @@
 //! Checks one body in the hooks of Pingora.
 
 use bytes::Bytes;
-use utf8_codec::http::Reason;
-use utf8_codec_envoy::plan::{Check, Outcome, Verdict};
+use utf8_codec_engines::Reason;
+use utf8_codec_engines::plan::{Check, Outcome, Verdict};
 
 /// The state of one body.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ pub(crate) fn changed(chunk: &Bytes, outcome: &Outcome) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use utf8_codec::TextDecoder;
+    use utf8_codec_engines::TextDecoder;
 
     use super::*;
 

@@ -12,12 +12,10 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
 use pingora::protocols::http::server::Session as HttpSession;
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
-use utf8_codec::content_type;
-use utf8_codec::http::{MessageKind, Reason, Rejection};
-use utf8_codec::websocket::Sender;
-use utf8_codec_envoy::config::Settings;
-use utf8_codec_envoy::plan::{self, Check, Content, MessagePlan, Verdict};
-use utf8_codec_envoy::websocket::{self, EXTENSIONS, Extensions, WebSocket};
+use utf8_codec_engines::config::Settings;
+use utf8_codec_engines::plan::{self, Check, Content, MessagePlan, Verdict};
+use utf8_codec_engines::websocket::{self, EXTENSIONS, Extensions, WebSocket};
+use utf8_codec_engines::{MessageKind, Reason, Rejection, Sender, content_type};
 
 use crate::body::{Body, Checked};
 

@@ -17,7 +17,7 @@ use pingora::apps::HttpServerOptions;
 use pingora::proxy::http_proxy_service;
 use pingora::server::Server;
 use pingora::server::configuration::ServerConf;
-use utf8_codec_envoy::config::{FilterKind, Settings};
+use utf8_codec_engines::config::{FilterKind, Settings};
 
 use crate::gateway::Gateway;
 

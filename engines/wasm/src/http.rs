@@ -9,12 +9,10 @@ use std::rc::Rc;
 use log::error;
 use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::{Action, Bytes};
-use utf8_codec::from_utf8;
-use utf8_codec::http::{MessageKind, Reason, Rejection};
-use utf8_codec::websocket::Sender;
-use utf8_codec_envoy::config::Settings;
-use utf8_codec_envoy::plan::{self, Check, Content, Tunnel, Verdict};
-use utf8_codec_envoy::websocket::{self, EXTENSIONS, Extensions, WebSocket};
+use utf8_codec_engines::config::Settings;
+use utf8_codec_engines::plan::{self, Check, Content, Tunnel, Verdict};
+use utf8_codec_engines::websocket::{self, EXTENSIONS, Extensions, WebSocket};
+use utf8_codec_engines::{MessageKind, Reason, Rejection, Sender, from_utf8};
 
 use crate::{change, log, whole};
 

@@ -11,10 +11,10 @@ use std::rc::Rc;
 use log::{error, info};
 use proxy_wasm::traits::{Context, HttpContext, RootContext, StreamContext};
 use proxy_wasm::types::{ContextType, LogLevel};
-use utf8_codec::http::{MessageKind, Reason};
-use utf8_codec_envoy::config::{FilterKind, Settings};
-use utf8_codec_envoy::plan::Outcome;
-use utf8_codec_envoy::shift::{GAP, shift};
+use utf8_codec_engines::config::{FilterKind, Settings};
+use utf8_codec_engines::plan::Outcome;
+use utf8_codec_engines::shift::{GAP, shift};
+use utf8_codec_engines::{MessageKind, Reason};
 
 proxy_wasm::main! {{
     proxy_wasm::set_log_level(LogLevel::Info);

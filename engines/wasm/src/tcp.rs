@@ -7,9 +7,9 @@
 use log::error;
 use proxy_wasm::traits::{Context, StreamContext};
 use proxy_wasm::types::Action;
-use utf8_codec::http::MessageKind;
-use utf8_codec_envoy::config::Settings;
-use utf8_codec_envoy::plan::{Check, Verdict};
+use utf8_codec_engines::MessageKind;
+use utf8_codec_engines::config::Settings;
+use utf8_codec_engines::plan::{Check, Verdict};
 
 use crate::{change, log, whole};
 

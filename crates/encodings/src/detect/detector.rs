@@ -73,32 +73,6 @@ pub enum Detection {
 }
 
 impl Detection {
-    /// Returns an upper bound for the probability that text in another encoding has this result by accident. It is 1
-    /// for ASCII, and 0 for [`NotUtf8`](Self::NotUtf8). For UTF-8 it is small after a few sequences: with 3 it is below
-    /// 1 in 10,000.
-    ///
-    /// RFC 2279 §1 states that "the probability that a string of characters in any other encoding appears as valid
-    /// UTF-8 is low, diminishing with increasing string length". Of the 49,152 pairs of random bytes that are not both
-    /// ASCII, 1,920 are a UTF-8 sequence, which is 3.9 %. For 3 bytes it is 0.42 %, for 4 bytes 0.026 %. The
-    /// probability of n sequences is therefore at most (5/128)^n. In real legacy text it is lower: in Latin-1 and
-    /// windows-1252 the lead bytes are accented letters, and the continuation bytes are punctuation and symbols.
-    pub fn coincidence(&self) -> f64 {
-        match *self {
-            Self::Ascii => 1.0,
-            Self::Utf8 { sequences } => power(5.0 / 128.0, sequences),
-            // The BOM has 3 bytes, "ï»¿" in Latin-1, and counts as one sequence.
-            Self::Utf8WithBom { sequences } => power(5.0 / 128.0, sequences.saturating_add(1)),
-            // A BOM of 2 or 4 specific bytes.
-            Self::Utf16(_) => 1.0 / 65_536.0,
-            Self::Utf32(_) => 1.0 / 4_294_967_296.0,
-            // 102 of 65,536 code units are evidence.
-            Self::LooksLikeUtf16 { evidence, .. } => power(102.0 / 65_536.0, evidence.into()),
-            // 3 or 4 specific bytes of 7 bits.
-            Self::Iso2022 { .. } => power(1.0 / 128.0, 3),
-            Self::NotUtf8 { .. } => 0.0,
-        }
-    }
-
     /// Returns the encoding with which the stream can be decoded, UTF-8 for ASCII. Returns `None` for
     /// [`NotUtf8`](Self::NotUtf8) and [`Iso2022`](Self::Iso2022).
     pub const fn encoding(&self) -> Option<Encoding> {
@@ -115,17 +89,6 @@ impl Detection {
 /// The number of bytes that are decoded and counted at a time.
 const PART: usize = 16 * 1024;
 
-fn power(base: f64, exponent: u64) -> f64 {
-    let mut result = 1.0;
-    for _ in 0..exponent {
-        result *= base;
-        if result == 0.0 {
-            break;
-        }
-    }
-    result
-}
-
 /// Detects the encoding of a stream in chunks of any size, in constant memory. The result so far is always available.
 ///
 /// ```
@@ -135,7 +98,6 @@ fn power(base: f64, exponent: u64) -> f64 {
 /// assert_eq!(detector.push(b"plain"), Detection::Ascii);
 /// assert_eq!(detector.push(b" caf\xC3"), Detection::Ascii);
 /// assert_eq!(detector.push(b"\xA9"), Detection::Utf8 { sequences: 1 });
-/// assert!(detector.detection().coincidence() < 0.04);
 /// let Detection::NotUtf8 { first } = detector.push(b" caf\xE9!") else { panic!() };
 /// assert_eq!(first.offset, 15);
 /// ```

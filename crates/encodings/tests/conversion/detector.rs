@@ -79,24 +79,6 @@ fn the_first_error_is_that_of_the_oracle() {
 }
 
 #[test]
-fn coincidence_is_the_probability_of_a_false_detection() {
-    assert_eq!(Detection::Ascii.coincidence(), 1.0);
-    // Counts all pairs of bytes that are not both ASCII.
-    let pairs = (0..=0xFFFF_u16).map(u16::to_be_bytes).filter(|pair| !pair.is_ascii());
-    let (all, good) = pairs
-        .fold((0, 0), |(all, good), pair| (all + 1, good + i32::from(core::str::from_utf8(&pair).is_ok())));
-    let chance = f64::from(good) / f64::from(all);
-    assert_eq!(Detection::Utf8 { sequences: 1 }.coincidence(), chance);
-    assert!(Detection::Utf8 { sequences: 3 }.coincidence() < 1e-4);
-    assert_eq!(Detection::Utf8 { sequences: u64::MAX }.coincidence(), 0.0);
-    assert!(Detection::Utf8WithBom { sequences: 0 }.coincidence() < 0.04);
-    let utf_16 = Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Le, units: 9, evidence: 1 };
-    assert_eq!(utf_16.coincidence(), 102.0 * 0.5_f64.powi(16));
-    assert_eq!(Detection::Utf16(Encoding::Utf16Be).coincidence(), 0.5_f64.powi(16));
-    assert_eq!(Detection::Utf32(Encoding::Utf32Be).coincidence(), 0.5_f64.powi(32));
-}
-
-#[test]
 fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
     for (input, verdict) in [
         // The number of bytes that decide.

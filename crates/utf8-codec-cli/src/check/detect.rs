@@ -1,28 +1,27 @@
 //! `utf8-codec detect`: reports the encoding of files.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
-use std::thread;
 
 use serde_json::json;
 use utf8_codec::declared::DocumentKind;
 use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 
+use super::checks::Checks;
 use super::diagnostic::{FileStatus, Summary};
-use super::iso2022::Iso2022Counter;
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, github_path};
 use super::repository::Repository;
 use super::sarif::{Notifications, rule, sarif_end, sarif_start, uri};
-use super::scan::{Checks, scan};
-use super::{binary, candidates, declaration};
+use super::scan::scan;
 use crate::escape::{self, github_value};
 use crate::files::{file_members, name_of, write_object};
+use crate::guess::iso2022::Iso2022Counter;
+use crate::guess::{binary, candidates, declaration};
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
-use crate::walk::{Input, WalkArgs, spawn};
+use crate::walk::{Input, WalkArgs};
 
 /// The number of bytes from which the encoding for decoding is determined. UTF-16 and UTF-32 are detected in the first
 /// 4 KiB; every other file is decoded as UTF-8.
@@ -93,23 +92,10 @@ impl DetectArgs {
             repository: Repository::default(),
             notifications: Notifications::default(),
         });
-        let next = AtomicUsize::new(0);
-        let work = || {
-            while !turn.has_failed()
-                && let file = next.fetch_add(1, Ordering::Relaxed)
-                && let Some(input) = inputs.get(file)
-            {
-                let report = input.read().and_then(|mut content| {
-                    detect(&mut content, declaration::kind_of(&input.path), !input.is_named)
-                });
-                let mut lane = turn.lane((file, 0));
-                lane.push(report);
-                lane.end(true);
-            }
-        };
-        thread::scope(|scope| {
-            spawn(scope, self.walk.jobs().get().min(inputs.len()), work);
-            work();
+        turn.run(self.walk.jobs().get(), &inputs, |input, lane| {
+            lane.push(input.read().and_then(|mut content| {
+                detect(&mut content, declaration::kind_of(&input.path), !input.is_named)
+            }));
         });
         let Receiver { mut out, status, notifications, .. } = turn.into_receiver().map_err(cannot_write)?;
         if self.format == Format::Sarif {
@@ -295,7 +281,8 @@ impl Report {
         let errors = self.summary.errors;
         let ill_formed = || format!("but {}", counted(errors, "ill-formed sequence"));
         match self.detection {
-            // They may be bytes of UTF-16 in which no byte is above 7F: Cyrillic or Thai without spaces.
+            // Control characters in otherwise clean ASCII can be UTF-16 whose bytes all happen to be below 80: Cyrillic or Thai
+            // without spaces.
             Detection::Ascii | Detection::Utf8 { .. } if self.controls > 0 => (
                 Confidence::Medium,
                 format!("well-formed, but {}", counted(self.controls, "control character")),
@@ -354,7 +341,6 @@ impl Report {
         object["bom"] = json!(self.has_bom());
         object["confidence"] = json!(confidence.name());
         object["reason"] = json!(reason);
-        object["coincidence"] = json!(self.detection.coincidence());
         object["sequences"] = json!(sequences);
         object["bytes"] = json!(bytes);
         object["lines"] = json!(lines);

@@ -1,16 +1,17 @@
 //! The errors and the summary of a check.
 
+use core::fmt::Display;
 use core::num::NonZeroUsize;
 
 use utf8_codec::ErrorKind;
 use utf8_codec::locate::{Columns, Location};
 use utf8_codec::transcode::Encoding;
 
-use super::declaration::Declared;
-use super::languages::Doubt;
 use super::rules::Rule;
-use super::words::Guess;
 use crate::charset::NamedEncoding;
+use crate::guess::Guess;
+use crate::guess::declaration::Declared;
+use crate::guess::languages::Doubt;
 
 /// An ill-formed sequence, or text that violates a rule.
 #[derive(Clone, Debug)]
@@ -66,6 +67,14 @@ pub(super) struct Context {
     pub(super) row_offset: u64,
 }
 
+/// An event of the check of one file, in this order.
+pub(super) enum Event {
+    Diagnostic(Diagnostic),
+    /// The changes that a fix would make.
+    Diff(Vec<u8>),
+    End(Summary),
+}
+
 /// The summary of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
@@ -84,6 +93,8 @@ pub(super) struct Summary {
     pub(super) reading: Option<Result<NamedEncoding, Doubt>>,
     /// The encodings that it may have if it is ill-formed and none is probable, with a line of its text in each.
     pub(super) candidates: Vec<(Encoding, String)>,
+    /// Whether the file has characters of UTF-8 beyond ASCII.
+    pub(super) has_utf_8: bool,
     /// Whether much of the file is UTF-8, although it declares another encoding.
     pub(super) is_mixed: bool,
     /// Whether the file should be UTF-8.
@@ -122,16 +133,16 @@ pub(super) enum FileStatus {
 }
 
 impl Summary {
-    pub(super) fn count(&mut self, name: &'static str) {
-        self.errors += 1;
-        self.add(name, 1);
+    /// Returns the summary of a file that could not be read.
+    pub(super) fn unreadable(error: &dyn Display) -> Self {
+        Self { end: FileStatus::Unreadable(error.to_string()), ..Self::default() }
     }
 
-    /// Adds `more` to the number of errors with this name.
-    pub(super) fn add(&mut self, name: &'static str, more: u64) {
+    pub(super) fn count(&mut self, name: &'static str) {
+        self.errors += 1;
         match self.kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += more,
-            None => self.kinds.push((name, more)),
+            Some((_, count)) => *count += 1,
+            None => self.kinds.push((name, 1)),
         }
     }
 

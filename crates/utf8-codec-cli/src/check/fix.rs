@@ -1,10 +1,25 @@
 //! `utf8-codec check --fix`: rewrites files that have errors.
 //!
-//! A file is read twice: to find its errors, and to create the new content. The complete new content is scanned and
-//! then replaces the old content. If it still has errors, it is scanned again to report them. The file is opened once, so
-//! that all this is about the same file.
+//! The complete new content is scanned and then replaces the old content. The file is opened once. Before it is replaced, it is
+//! compared with its metadata when it was opened, so what one read found is true for the next. Memory is constant, so a file is
+//! read several times:
+//!
+//! | read | if |
+//! |---|---|
+//! | survey, and once more for each time that text was encoded | the rule `mojibake` is checked |
+//! | scan, which finds the errors | always |
+//! | decoding, and the survey of the text | the rule `mojibake` is checked, and the file is in another encoding |
+//! | up to the first character beyond ASCII | the content decides about a BOM (rule `bom`) |
+//! | search for lines that are UTF-8 | it is in another encoding of one byte, and has characters of UTF-8 |
+//! | conversion | there is a fix |
+//! | scan of the new content | there is a fix |
+//! | another scan, of what remains | it has more than [`MAX`](few::MAX) errors |
+//! | comparison of what was replaced ([`Replacement`]) | the names of the files were exchanged |
 
+mod apply;
+mod few;
 mod plan;
+mod watched;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,28 +28,31 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use clap::ValueEnum;
-use utf8_codec::detect::{Detection, Detector};
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{BomPolicy, ErrorPolicy};
 
-use super::diagnostic::{Diagnostic, FileStatus, Fixed, ILL_FORMED, Summary};
+use super::checks::Checks;
+use super::diagnostic::{Event, FileStatus, Fixed, ILL_FORMED, Summary};
 use super::diff::{self, DiffLines};
 use super::kept::PATCH;
-use super::languages::Doubt;
-use super::mojibake::Survey;
 use super::rules::Rule;
-use super::scan::{Checks, scan};
+use super::scan::scan;
 use super::settings::Settings;
 use super::times::Times;
-use super::words::Guess;
-use crate::charset::From;
-use crate::files::{Opened, read};
+use crate::charset::FromArg;
+use crate::files::Opened;
 use crate::fingerprint::Fingerprinted;
+use crate::guess::Guess;
+use crate::guess::languages::Doubt;
+use crate::guess::mojibake::Survey;
 use crate::identity::{Expected, check_unchanged};
 use crate::replacement::Replacement;
 use crate::temporary::Scratch;
 use crate::walk::Input;
-use plan::{Failed, FixSource, Plan, policy_of, source_of};
+use apply::{apply, with_bom_by_content};
+use few::Few;
+use plan::{Failed, FixSource, Plan, policy_of, remedy, source_of};
+use watched::Watched;
 
 /// The options of `--fix`.
 #[derive(Clone, Debug, clap::Args)]
@@ -51,7 +69,7 @@ pub(super) struct FixArgs {
     /// are not changed. Data that is not text is not converted: a control character that text does not contain in most
     /// files, and in files without a space and a line end many bytes above 7F
     #[arg(long, value_name = "ENCODING", requires = "fixing")]
-    from: Option<From>,
+    from: Option<FromArg>,
     /// Keep the old file under its name with SUFFIX appended
     #[arg(long, value_name = "SUFFIX", requires = "fix", value_parser = suffix, conflicts_with_all = ["diff", "dry_run"])]
     backup: Option<OsString>,
@@ -98,85 +116,81 @@ impl FixArgs {
         Some(path.into())
     }
 
-    /// Checks a file and fixes it, then calls `report` for each remaining error. A dry run instead calls `show` with
-    /// the diff, and does not change the file.
+    /// Checks a file and fixes it, then reports each remaining error. A dry run instead reports the diff, and does not change
+    /// the file.
     pub(super) fn run(
         &self,
         input: &Input,
-        checks: &Checks,
+        checks: Checks,
         settings: &Settings,
         times: &Times,
-        report: &mut dyn FnMut(Diagnostic),
-        show: &mut dyn FnMut(Vec<u8>),
+        report: &mut dyn FnMut(Event),
     ) -> io::Result<Summary> {
-        // A fix reads the file several times. The content of a pipe would be lost.
+        // The content of a pipe would be lost after the first read.
         let mut opened = input.open_regular()?;
-        let skip_binary = !input.is_named;
         let mut checks = checks.surveyed(&mut opened.file)?;
-        let mut summary = scan(&mut opened.file, &checks, skip_binary, &mut |_| {})?;
+        let mut content = Watched::new(&opened.file, self.names_escapes());
+        let mut errors = Few::default();
+        let mut summary = scan(&mut content, &checks, !input.is_named, &mut |error| errors.push(error))?;
         if !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
-        let is_escaped = summary.errors == 0 && self.names_escapes() && has_escapes(&mut opened.file)?;
+        let is_escaped = content.finish() && summary.errors == 0;
         if summary.errors == 0 && !is_escaped {
             // The user expects a change of this file.
-            if input.is_named
-                && matches!(self.from, Some(From::Charset(_)))
-                && checks.encoding == Encoding::Utf8.into()
-            {
+            if input.is_named && self.is_named() && checks.encoding == Encoding::Utf8.into() {
                 summary.fixed = Fixed::Not("it is UTF-8 already".to_owned());
             }
             return Ok(summary);
         }
         checks.kept = kept(checks.kept, &input.path, settings, &summary);
-        let mut checks = self.checks_of_text(&mut opened.file, &summary, checks, is_escaped)?;
-        let plan = self.plan_of(&mut opened.file, &summary, &checks, is_escaped)?;
-        let fixed = match plan {
-            Ok(plan) if self.is_dry_run() => self.preview(&input.path, &opened, plan, show).map(|()| None),
-            Ok(plan) => {
-                let rewritten = self.rewrite(input, &opened, plan, &checks);
-                rewritten.map(|(left, new)| Some((plan.changes(&summary, &left), left, new)))
-            }
-            Err(failed) => Err(failed),
-        };
-        if matches!(fixed, Ok(Some(_))) {
-            checks.survey = checks.survey.after_fix();
+        if self.survey_text(&mut opened.file, &summary, &mut checks, is_escaped)? {
+            errors = Few::unknown();
         }
-        let errors = summary.errors;
-        let mut new = None;
-        match fixed {
+        let plan = self.plan_of(&mut opened.file, &summary, &checks, is_escaped)?;
+        let new = plan.and_then(|plan| {
+            if self.is_dry_run() {
+                report(Event::Diff(self.preview(&input.path, &opened, plan)?));
+                return Ok(None);
+            }
+            self.rewrite(input, &opened, plan, &summary, &checks).map(Some)
+        });
+        match new {
             Ok(None) => {}
-            Ok(Some((changes, left, replacement))) => {
-                summary = left;
-                summary.fixed = Fixed::Rewritten(errors.saturating_sub(summary.errors), changes);
-                let new_time = replacement.new_content().and_then(|file| file.metadata()?.modified());
+            Ok(Some(new)) => {
+                summary = new.summary;
+                let new_time = new.replacement.new_content().and_then(|file| file.metadata()?.modified());
                 if let (Ok(old_time), Ok(new_time)) = (opened.metadata.modified(), new_time) {
                     times.add(input, old_time, new_time);
                 }
-                new = Some(replacement);
+                if summary.errors > 0 {
+                    let mut content = new.replacement.new_content()?;
+                    new.errors.report(&mut content, &after_fix(&checks), false, report)?;
+                }
             }
-            Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),
-            Err(Failed::Kept(reason)) => {
-                summary.fixed = Fixed::Not(reason);
-                summary.has_no_command = true;
+            Err(failed) => {
+                not_fixed(&mut summary, failed);
+                if !self.is_dry_run() && summary.errors > 0 {
+                    opened.file.rewind()?;
+                    errors.report(&mut opened.file, &checks, !input.is_named, report)?;
+                }
             }
-            Err(Failed::Io(error)) => summary.fixed = Fixed::Failed(error.to_string()),
-        }
-        if !self.is_dry_run() && summary.errors > 0 {
-            opened.file.rewind()?;
-            let mut content = new.as_ref().map_or(Ok(&opened.file), Replacement::new_content)?;
-            scan(&mut content, &checks, skip_binary, report)?;
         }
         Ok(summary)
     }
 
     /// Sets the number of errors that `--fix` would remove from a file, and whether the command in the hint would be
-    /// refused. A file that cannot be read again has none.
-    pub(super) fn count_fixable(&self, input: &Input, settings: &Settings, summary: &mut Summary) {
+    /// refused. A file that cannot be read again has none. `checks` are those of the scan, with the survey of the file.
+    pub(super) fn count_fixable(
+        &self,
+        input: &Input,
+        mut checks: Checks,
+        settings: &Settings,
+        summary: &mut Summary,
+    ) {
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) || input.is_stdin {
             return;
         }
-        let Ok(mut checks) = settings.of(&input.path) else { return };
         checks.kept = kept(checks.kept, &input.path, settings, summary);
         match self.left(input, summary, checks) {
             Ok(left) => summary.fixable = summary.errors.saturating_sub(left.errors),
@@ -195,15 +209,15 @@ impl FixArgs {
         // Without a plan the file is not opened again.
         self.plan(summary, &checks, false)?;
         let mut file = input.open_regular()?.file;
-        let checks = checks.surveyed(&mut file)?;
-        let checks = self.checks_of_text(&mut file, summary, checks, false)?;
+        let mut checks = checks;
+        self.survey_text(&mut file, summary, &mut checks, false)?;
         let plan = self.plan_of(&mut file, summary, &checks, false)??;
         let (mut new, mut writer) = io::pipe()?;
-        let after = Checks { survey: checks.survey.after_fix(), ..checks.clone() };
+        let after = after_fix(&checks);
         thread::scope(|scope| {
             let scanning = thread::Builder::new()
                 .spawn_scoped(scope, move || scan(&mut new, &after, false, &mut |_| {}))?;
-            let applied = plan.apply(&mut file, &mut |bytes| writer.write_all(bytes));
+            let applied = apply(plan, &mut file, &mut |bytes| writer.write_all(bytes));
             drop(writer);
             let left = scanning.join().unwrap_or_else(|_| Err(io::Error::other("the scan failed")));
             applied?;
@@ -211,28 +225,31 @@ impl FixArgs {
         })
     }
 
-    /// Returns the settings with the survey of the text, which is evidence only after the text is decoded. Rewinds the file.
-    fn checks_of_text(
+    /// Replaces the survey by that of the text if the file is in another encoding: its bytes are no evidence. Returns whether it
+    /// did. Rewinds the file.
+    fn survey_text(
         &self,
         file: &mut File,
         summary: &Summary,
-        mut checks: Checks,
+        checks: &mut Checks,
         is_escaped: bool,
-    ) -> io::Result<Checks> {
-        if checks.needs_survey()
-            && let Ok(plan) = self.plan(summary, &checks, is_escaped)
-            && plan.old_charset().is_some()
-        {
-            file.rewind()?;
-            match plan.decoded(file) {
-                Ok(mut text) => checks.survey = Survey::of(&mut text)?,
-                Err(Failed::Io(error)) => return Err(error),
-                // The plan fails in the same way.
-                Err(_) => {}
-            }
-        }
+    ) -> io::Result<bool> {
         file.rewind()?;
-        Ok(checks)
+        if !checks.needs_survey() {
+            return Ok(false);
+        }
+        let decoded = match self.plan(summary, checks, is_escaped) {
+            Ok(plan) if plan.old_charset().is_some() => plan.decoded(file),
+            _ => return Ok(false),
+        };
+        file.rewind()?;
+        match decoded {
+            Ok(mut text) => checks.survey = Survey::of(&mut text)?,
+            Err(Failed::Io(error)) => return Err(error),
+            // The plan fails in the same way.
+            Err(_) => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Returns the plan to fix a file with this content. Rewinds it.
@@ -245,10 +262,11 @@ impl FixArgs {
     ) -> io::Result<Result<Plan<'c>, Failed>> {
         let mut plan = self.plan(summary, checks, is_escaped);
         if checks.bom_by_content && (summary.has(Rule::Bom.name()) || checks.bom == BomPolicy::Require) {
-            plan = plan.and_then(|plan| plan.with_bom_by_content(file));
+            plan = plan.and_then(|plan| with_bom_by_content(plan, file));
+            file.rewind()?;
         }
-        file.rewind()?;
         if let Ok(own) = &plan
+            && summary.has_utf_8
             && let Some(line) = own.line_in_utf8(file)?
         {
             let label = summary.declared.as_ref().map(|declared| declared.label());
@@ -285,8 +303,7 @@ impl FixArgs {
             }
         };
         let survey = checks.needs_survey().then_some(&checks.survey);
-        let is_named = matches!(self.from, Some(From::Charset(_)));
-        let is_declared = summary.declared.is_some() && is_ill_formed && !is_named;
+        let is_declared = summary.declared.is_some() && is_ill_formed && !self.is_named();
         let removes_marks = checks.rules.contains(&Rule::Invisible);
         let replaces_escapes = checks.rules.contains(&Rule::JsonEscapes);
         Ok(Plan {
@@ -304,8 +321,8 @@ impl FixArgs {
     /// Returns how to decode a file that is not UTF-8, or why that cannot be decided.
     fn source(&self, summary: &Summary) -> Result<FixSource, String> {
         let named = match self.from {
-            Some(From::Charset(charset)) => Some(charset),
-            Some(From::Auto) | None => None,
+            Some(FromArg::Charset(charset)) => Some(charset),
+            Some(FromArg::Auto) | None => None,
         };
         if let Some(declared) = &summary.declared {
             let label = declared.label();
@@ -319,7 +336,13 @@ impl FixArgs {
                 }
                 (Some(named), _) => Ok(source_of(named)),
                 (None, Some(Err(Doubt::Unknown)) | None) => Err(declared.doubted(Doubt::Unknown)),
-                (None, _) if summary.is_mixed => Err(format!("it declares {label}, and part of it is UTF-8")),
+                (None, Some(reading)) if summary.is_mixed => {
+                    let remedy = match reading {
+                        Ok(charset) => remedy(*charset, "that part"),
+                        Err(_) => "name the encoding of the other part with --from".to_owned(),
+                    };
+                    Err(format!("it declares {label}, and part of it is UTF-8: {remedy}"))
+                }
                 (None, Some(Err(doubt))) => {
                     Err(format!("{}: name the encoding with --from", declared.doubted(*doubt)))
                 }
@@ -327,7 +350,7 @@ impl FixArgs {
             };
         }
         let guess = summary.guess.as_ref();
-        let is_auto = self.from == Some(From::Auto);
+        let is_auto = self.from == Some(FromArg::Auto);
         // The encoding follows from a BOM or from sequences that no other encoding has, so `--from` is not used.
         if let Some(charset) = guess.and_then(|guess| guess.decided(is_auto)) {
             return Ok(FixSource::Other(charset));
@@ -353,22 +376,21 @@ impl FixArgs {
         }
     }
 
-    /// Whether the user named ISO-2022-JP.
-    fn names_escapes(&self) -> bool {
-        self.from == Some(From::Charset(Encoding::Iso2022Jp.into()))
+    /// Whether the user named the encoding.
+    fn is_named(&self) -> bool {
+        matches!(self.from, Some(FromArg::Charset(_)))
     }
 
-    /// Shows the diff of a fix.
-    fn preview(
-        &self,
-        path: &Path,
-        opened: &Opened,
-        plan: Plan<'_>,
-        show: &mut dyn FnMut(Vec<u8>),
-    ) -> Result<(), Failed> {
+    /// Whether the user named ISO-2022-JP.
+    fn names_escapes(&self) -> bool {
+        self.from == Some(FromArg::Charset(Encoding::Iso2022Jp.into()))
+    }
+
+    /// Returns the diff of a fix.
+    fn preview(&self, path: &Path, opened: &Opened, plan: Plan<'_>) -> Result<Vec<u8>, Failed> {
         let mut file = &opened.file;
         let mut new = Scratch::new();
-        plan.apply(&mut file, &mut |bytes| new.write_all(bytes))?;
+        apply(plan, &mut file, &mut |bytes| new.write_all(bytes))?;
         file.rewind()?;
         new.rewind()?;
         let mut lines = DiffLines::Same;
@@ -388,48 +410,59 @@ impl FixArgs {
         if diff.is_empty() {
             return Err(nothing_is_certain());
         }
-        show(diff);
-        Ok(())
+        Ok(diff)
     }
 
-    /// Rewrites a file. Returns the new content and its summary.
+    /// Rewrites a file with this summary.
     fn rewrite(
         &self,
         input: &Input,
         opened: &Opened,
         plan: Plan<'_>,
+        old: &Summary,
         checks: &Checks,
-    ) -> Result<(Summary, Replacement), Failed> {
+    ) -> Result<NewContent, Failed> {
         let mut replacement = Replacement::of_input(input, opened)?;
         let mut content = Fingerprinted::new(&opened.file);
-        plan.apply(&mut content, &mut |bytes| replacement.write(bytes))?;
-        let checks = &Checks { survey: checks.survey.after_fix(), ..checks.clone() };
+        apply(plan, &mut content, &mut |bytes| replacement.write(bytes))?;
         let mut new = Fingerprinted::new(replacement.new_content()?);
-        let left = scan(&mut new, checks, false, &mut |_| {})?;
+        let mut errors = Few::default();
+        let mut summary = scan(&mut new, &after_fix(checks), false, &mut |error| errors.push(error))?;
         if new.fingerprint() == content.fingerprint() {
             return Err(nothing_is_certain());
         }
         replacement.commit_content(content.fingerprint(), self.backup.as_deref())?;
-        Ok((left, replacement))
+        let changes = plan.changes(old, &summary);
+        summary.fixed = Fixed::Rewritten(old.errors.saturating_sub(summary.errors), changes);
+        Ok(NewContent { summary, errors, replacement })
     }
 }
 
-/// Whether a file is ISO-2022-JP by its escape sequences.
-fn has_escapes(file: &mut File) -> io::Result<bool> {
-    let mut detector = Detector::new();
-    let mut buffer = vec![0; 64 * 1024];
-    file.rewind()?;
-    loop {
-        match read(file, &mut buffer)? {
-            0 => break,
-            len => detector.push(&buffer[..len]),
-        };
-    }
-    file.rewind()?;
-    Ok(matches!(detector.finish(), Detection::Iso2022 { label: "ISO-2022-JP" }))
+/// The new content of a file, with its remaining errors.
+struct NewContent {
+    summary: Summary,
+    errors: Few,
+    replacement: Replacement,
+}
+
+/// Returns the checks of the new content: what a fix left is reported.
+fn after_fix(checks: &Checks) -> Checks {
+    Checks { survey: checks.survey.after_fix(), ..checks.clone() }
 }
 
 /// The result if a fix would not change the file.
 fn nothing_is_certain() -> Failed {
     Failed::NoFix("none of its errors has a fix that is certain".to_owned())
+}
+
+/// Records why a file was not fixed.
+fn not_fixed(summary: &mut Summary, failed: Failed) {
+    summary.fixed = match failed {
+        Failed::NoFix(reason) => Fixed::Not(reason),
+        Failed::Kept(reason) => {
+            summary.has_no_command = true;
+            Fixed::Not(reason)
+        }
+        Failed::Io(error) => Fixed::Failed(error.to_string()),
+    };
 }

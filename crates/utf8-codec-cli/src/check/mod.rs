@@ -1,23 +1,16 @@
 //! `utf8-codec check`: reports where and why files are ill-formed.
 
-mod binary;
-mod candidates;
+mod checks;
 mod config;
-mod decide;
-mod declaration;
+mod describe;
 mod detect;
 mod diagnostic;
 mod diff;
 mod escapes;
 mod explain;
 mod fix;
-mod gitattributes;
 mod invisible;
-mod iso2022;
 mod kept;
-mod languages;
-mod legacy;
-mod mojibake;
 mod order;
 mod receiver;
 mod report;
@@ -25,51 +18,37 @@ mod repository;
 mod rules;
 mod sarif;
 mod scan;
-mod scanned;
 mod settings;
-mod split;
 mod times;
-mod utf8_evidence;
-mod wide;
-mod words;
 
-use core::cell::RefCell;
 use core::num::NonZeroUsize;
-use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Seek, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread;
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
 use anstream::AutoStream;
 use clap::ValueEnum;
 use terminal_size::terminal_size_of;
-use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
-use crate::args::{at_least_one, whole_number};
+use crate::args::whole_number;
 use crate::files::Opened;
 use crate::log::Verbosity;
 use crate::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use crate::progress::{Counted, Progress, Stdout};
 use crate::temporary::Scratch;
-use crate::walk::{Input, WalkArgs, spawn};
-use binary::Start;
-pub(super) use decide::decide;
+use crate::walk::{Input, WalkArgs};
+use checks::Checks;
 pub(super) use detect::DetectArgs;
-use diagnostic::Summary;
+use diagnostic::{Event, Explained, Summary};
 use explain::Topic;
 use fix::FixArgs;
-use mojibake::Survey;
-use order::Turn;
-use receiver::{Event, Receiver, unreadable};
+use order::{Lane, Turn};
+use receiver::Receiver;
 use report::{Format, Reporter, Totals};
-use rules::Rule;
-use scan::{Checks, HISTORY, scan, scan_part};
-use scanned::Scanned;
+use scan::scan;
 use settings::{Settings, SettingsArgs, Warning};
-use split::{FilePart, PART, PartReader, Queue, Work};
 use times::Times;
 
 /// Report where files are not UTF-8, and why
@@ -109,9 +88,6 @@ pub(super) struct Args {
     /// When to draw a progress bar on stderr: auto is after a second, if stderr is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     progress: ProgressWhen,
-    /// The length of the parts into which large files are split, for tests
-    #[arg(long, value_name = "BYTES", value_parser = at_least_one, hide = true)]
-    part: Option<NonZeroUsize>,
     /// Print no report; only the exit status. A file is read to its first error
     #[arg(long, short)]
     quiet: bool,
@@ -147,104 +123,21 @@ impl Args {
         }
         let inputs = self.walk.collect()?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
-        let common = Checks {
-            max_errors: self.max_errors(),
-            is_verdict: self.is_verdict(),
-            wants_context: self.format.has_context() && !self.quiet,
-            wants_counts: self.stats,
-            ..Checks::new(self.settings.encoding())
-        };
-        let settings = self.settings.clone().load(&inputs, common)?;
+        let settings = self.settings.clone().load(&inputs, self.checks())?;
         let inputs: Vec<Input> = inputs.into_iter().filter(|input| self.is_read(input, &settings)).collect();
         let progress = self.progress(&inputs);
-        let mut reporter = Reporter::new(Stdout::new(progress.clone()), self.format);
-        reporter.is_quiet = self.quiet || self.fix.is_dry_run();
-        reporter.has_stats = self.stats;
-        reporter.has_color = self.has_color();
-        reporter.columns = terminal_size_of(io::stdout()).map_or(COLUMNS, |(width, _)| width.0.into());
-        reporter.max_errors = self.max_errors();
-        reporter.joins_errors =
-            self.max_errors.is_none() && !matches!(self.format, Format::Human | Format::Json);
+        let mut reporter = self.reporter(&progress);
         reporter.begin().map_err(cannot_write)?;
-        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &settings, &self.fix, self.quiet));
-        let queue = Queue::new(inputs.len());
-        // The surveys of files that are split, and the files of which nothing more is read.
-        let (surveys, decided) = (Mutex::new(HashMap::new()), Mutex::new(HashSet::new()));
-        let times = Times::default();
-        let jobs = self.walk.jobs().get();
-        let work = || {
-            while let Some(work) = queue.next() {
-                let (file, part, opened) = match work {
-                    Work::File(file) => {
-                        let opened = inputs.get(file).and_then(|input| self.open(input));
-                        let (parts, opened) = match (inputs.get(file), opened) {
-                            (Some(input), Some(Ok(opened))) => {
-                                let (parts, opened, survey) = self.split(input, &settings, opened);
-                                if !parts.is_empty() {
-                                    lock(&surveys).insert(file, survey);
-                                }
-                                (parts, Some(Ok(Arc::new(opened))))
-                            }
-                            (_, opened) => {
-                                (Vec::new(), opened.map(|opened| opened.map(|it| Arc::new(it.file))))
-                            }
-                        };
-                        let shared = opened.as_ref().and_then(|opened| opened.as_ref().ok());
-                        queue.opened(file, parts.get(1..).unwrap_or_default(), shared);
-                        (file, parts.first().copied().filter(|first| !first.is_last()), opened)
-                    }
-                    Work::Part(file, part, opened) => (file, Some(part), Some(Ok(opened))),
-                };
-                let Some(input) = inputs.get(file).filter(|_| !turn.has_failed()) else { continue };
-                let mut lane = turn.lane((file, part.map_or(0, |part| part.number)));
-                let is_last = part.is_none_or(|part| part.is_last());
-                let mut push = |event| lane.push(event);
-                let end = match (part, &opened) {
-                    (Some(_), _) if lock(&decided).contains(&file) => {
-                        Event::Part(Ok(Scanned::default()), is_last)
-                    }
-                    (Some(part), Some(Ok(opened))) => {
-                        let survey = lock(&surveys).get(&file).cloned().unwrap_or_default();
-                        let checks = settings.of(&input.path).map_err(io::Error::other);
-                        let scanned = checks.and_then(|checks| {
-                            let checks = Checks { survey, ..checks };
-                            let mut scanned = check_part(part, opened, &checks, &progress, &mut push)?;
-                            settings.withhold_command(&input.path, &mut scanned.summary);
-                            Ok(scanned)
-                        });
-                        if self.is_verdict() && scanned.as_ref().is_ok_and(|it| it.summary.errors > 0) {
-                            lock(&decided).insert(file);
-                        }
-                        Event::Part(scanned, is_last)
-                    }
-                    _ => Event::End(self.check(input, opened, &settings, &times, &progress, &mut push)),
-                };
-                lane.push(end);
-                lane.end(is_last);
-            }
-        };
-        thread::scope(|scope| {
-            let (_running, ended) = mpsc::channel();
-            if progress.is_on() {
-                let (inputs, progress) = (&inputs, &progress);
-                scope.spawn(move || progress.appear(&ended, || total_len(inputs)));
-            }
-            thread::scope(|scope| {
-                spawn(scope, jobs, work);
-                work();
-            });
-        });
-        progress.finish();
-        times.keep_order();
+        let turn = Turn::new(Receiver::new(&inputs, reporter, &progress, &self.fix, self.quiet));
+        let run = Run { args: &self, settings: &settings, progress: &progress, times: Times::default() };
+        progress.during(
+            || total_len(&inputs),
+            || turn.run(self.walk.jobs().get(), &inputs, |input, lane| run.input(input, lane)),
+        );
+        run.times.keep_order();
         let mut reporter = turn.into_receiver().map_err(cannot_write)?.into_reporter();
-        // A hook may name only files that are excluded.
-        if reporter.totals.is_empty() && !self.walk.force_exclude() {
-            let warning = Warning { file: ".".into(), message: "no file was checked".to_owned() };
-            print_error(&format!("warning: {}", warning.message));
-            reporter.warning(&warning).map_err(cannot_write)?;
-        }
-        for warning in settings.into_warnings() {
-            print_error(&format!("warning: {}: {}", warning.file.display(), warning.message));
+        for warning in self.warnings(&reporter.totals, settings) {
+            print_error(&format!("warning: {}", warning.in_words()));
             reporter.warning(&warning).map_err(cannot_write)?;
         }
         reporter.finish().map_err(cannot_write)?;
@@ -253,6 +146,50 @@ impl Args {
             Totals { errors: 1.., .. } => CommandStatus::IllFormed,
             _ => CommandStatus::Success,
         })
+    }
+
+    /// Returns the settings that do not depend on a file.
+    fn checks(&self) -> Checks {
+        Checks {
+            max_errors: self.max_errors(),
+            is_verdict: self.is_verdict(),
+            wants_context: self.format.has_context() && !self.quiet,
+            wants_counts: self.stats,
+            ..Checks::new(self.settings.encoding())
+        }
+    }
+
+    fn reporter(&self, progress: &Progress) -> Reporter<Stdout> {
+        let mut reporter = Reporter::new(Stdout::new(progress.clone()), self.format);
+        reporter.is_quiet = self.quiet || self.fix.is_dry_run();
+        reporter.has_stats = self.stats;
+        reporter.has_color = self.has_color();
+        reporter.columns = terminal_size_of(io::stdout()).map_or(COLUMNS, |(width, _)| width.0.into());
+        reporter.max_errors = self.max_errors();
+        reporter.joins_errors = self.joins_errors();
+        reporter
+    }
+
+    /// Whether errors with one cause are one result.
+    fn joins_errors(&self) -> bool {
+        self.max_errors.is_none() && !matches!(self.format, Format::Human | Format::Json)
+    }
+
+    /// Whether the report of a file depends on what `--fix` would do: it has the number of errors, or a command for the file.
+    fn reports_fixes_of(&self, summary: &Summary) -> bool {
+        let is_joined = self.joins_errors() && summary.explained() != Explained::Nothing;
+        let has_command = is_joined && summary.command(Some("")).is_some();
+        !self.quiet && (self.format.has_fixable() || has_command)
+    }
+
+    /// Returns the warnings after all files were checked.
+    fn warnings(&self, totals: &Totals, settings: Settings) -> Vec<Warning> {
+        let mut warnings = settings.into_warnings();
+        // A hook may name only files that are excluded.
+        if totals.is_empty() && !self.walk.force_exclude() {
+            warnings.insert(0, Warning { file: None, message: "no file was checked".to_owned() });
+        }
+        warnings
     }
 
     /// Whether an input is read. Warns of rules that its name switches off, if it is named.
@@ -287,96 +224,9 @@ impl Args {
         // An earlier fix kept them.
         let backups: HashSet<_> = inputs.iter().filter_map(|input| self.fix.backup_of(&input.path)).collect();
         let inputs = inputs.into_iter().filter(|input| input.is_named || !backups.contains(&input.path));
-        // By the canonical path, because two threads that fix one file would disturb each other.
+        // Two threads must not rewrite the same file.
         let mut seen = HashSet::new();
-        let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(inputs.filter(|input| seen.insert(canonical(&input.path))).collect())
-    }
-
-    /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file itself.
-    fn open(&self, input: &Input) -> Option<io::Result<Opened>> {
-        let is_opened = !input.is_stdin && !self.fix.is_on();
-        is_opened.then(|| input.open())
-    }
-
-    /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it, and its
-    /// survey if it is split.
-    fn split(&self, input: &Input, settings: &Settings, opened: Opened) -> (Vec<FilePart>, File, Survey) {
-        let len = self.part.map_or(PART, |len| len.get() as u64);
-        let Opened { mut file, metadata } = opened;
-        let is_large = metadata.is_file() && metadata.len() > 2 * len;
-        // In other encodings a character boundary cannot be found without the bytes before it.
-        let is_utf_8 = || {
-            settings.of(&input.path).is_ok_and(|it| {
-                let needs_bom = it.bom_by_content && it.bom == BomPolicy::Require;
-                // A comment in JSON may have many lines.
-                let is_binary = it.is_text == Some(false) && !input.is_named;
-                it.encoding == Encoding::Utf8.into() && !needs_bom && !it.has_comments && !is_binary
-            })
-        };
-        if !is_large || !is_utf_8() {
-            return (Vec::new(), file, Survey::default());
-        }
-        // Whether wide text is well-formed is known only from its start to its end.
-        let start = Start::of(&file);
-        let is_text =
-            start.is_ok_and(|start| start == Start::Text || (start == Start::Binary && input.is_named));
-        // What such a rule, or `json-escapes`, finds in a line depends on the whole line.
-        let needs_lines = settings
-            .of(&input.path)
-            .is_ok_and(|checks| checks.needs_words() || checks.rules.contains(&Rule::JsonEscapes));
-        let parts = if is_text { split::parts(&mut file, len, needs_lines) } else { Ok(Vec::new()) };
-        let survey = file.rewind().and_then(|()| match settings.of(&input.path) {
-            Ok(checks) => Ok(checks.surveyed(&mut file)?.survey),
-            Err(_) => Ok(Survey::default()),
-        });
-        match survey {
-            Ok(survey) => (parts.unwrap_or_default(), file, survey),
-            Err(_) => (Vec::new(), file, Survey::default()),
-        }
-    }
-
-    fn check(
-        &self,
-        input: &Input,
-        opened: Option<io::Result<Arc<File>>>,
-        settings: &Settings,
-        times: &Times,
-        progress: &Progress,
-        push: &mut dyn FnMut(Event),
-    ) -> Summary {
-        let Input { path, is_named, .. } = input;
-        let checks = match settings.of(path) {
-            Ok(checks) => checks,
-            Err(error) => return unreadable(&error),
-        };
-        let push = RefCell::new(push);
-        let report = &mut |diagnostic| push.borrow_mut()(Event::Diagnostic(diagnostic));
-        let summary = match self.fix.is_on() {
-            true => {
-                let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                let summary = self.fix.run(input, &checks, settings, times, report, show);
-                // A fix reads the file several times.
-                progress.advance(if progress.is_on() { len_of(input).unwrap_or(0) } else { 0 });
-                summary
-            }
-            false => {
-                content_of(input, opened, &checks).and_then(|(checks, content)| {
-                    let mut content = Counted::new(content, progress);
-                    let mut summary = scan(&mut content, &checks, !is_named, report)?;
-                    settings.withhold_command(path, &mut summary);
-                    if !self.quiet && self.format.has_fixable() {
-                        self.fix.count_fixable(input, settings, &mut summary);
-                    }
-                    if progress.is_on() {
-                        // The rest of a binary file is not read.
-                        content.skip_to(len_of(input).unwrap_or(0));
-                    }
-                    Ok(summary)
-                })
-            }
-        };
-        summary.unwrap_or_else(|error| unreadable(&error))
     }
 
     fn has_color(&self) -> bool {
@@ -405,44 +255,69 @@ fn total_len(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(len_of).sum()
 }
 
-fn check_part(
-    part: FilePart,
-    file: &File,
-    checks: &Checks,
-    progress: &Progress,
-    push: &mut dyn FnMut(Event),
-) -> io::Result<Scanned> {
-    let reader = PartReader::new(file, part, HISTORY as u64);
-    let from = reader.at;
-    scan_part(&mut Counted::new(reader, progress), from, part, checks, false, &mut |diagnostic| {
-        push(Event::Diagnostic(diagnostic))
-    })
+fn canonical(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns the content of a file that is not fixed, and the checks with its survey. What can be read only once is copied
-/// if there is a survey.
-fn content_of(
-    input: &Input,
-    opened: Option<io::Result<Arc<File>>>,
-    checks: &Checks,
-) -> io::Result<(Checks, Box<dyn Read>)> {
-    if !checks.needs_survey() {
-        let content = match opened {
-            Some(file) => Box::new(file?),
-            None => input.read()?,
+/// What the threads share. Each file is read by one of them.
+struct Run<'r> {
+    args: &'r Args,
+    settings: &'r Settings,
+    progress: &'r Progress,
+    times: Times,
+}
+
+impl Run<'_> {
+    /// Checks or fixes a file and reports it.
+    fn input(&self, input: &Input, lane: &mut Lane<'_, Event, Receiver<'_>>) {
+        let report = &mut |event| lane.push(event);
+        let summary = match self.args.fix.is_on() {
+            true => self.fix(input, report),
+            false => self.check(input, report),
         };
-        return Ok((checks.clone(), content));
+        lane.push(Event::End(summary.unwrap_or_else(|error| Summary::unreadable(&error))));
     }
-    let mut copy = match opened.transpose()? {
-        Some(mut file) if file.metadata()?.is_file() => {
-            return Ok((checks.surveyed(&mut file)?, Box::new(file)));
+
+    fn check(&self, input: &Input, report: &mut dyn FnMut(Event)) -> io::Result<Summary> {
+        let checks = self.settings.of(&input.path).map_err(io::Error::other)?;
+        let (checks, content) = content_of(input, checks)?;
+        let mut content = Counted::new(content, self.progress);
+        let found = &mut |diagnostic| report(Event::Diagnostic(diagnostic));
+        let mut summary = scan(&mut content, &checks, !input.is_named, found)?;
+        self.settings.withhold_command(&input.path, &mut summary);
+        if self.args.reports_fixes_of(&summary) {
+            self.args.fix.count_fixable(input, checks, self.settings, &mut summary);
         }
-        Some(mut file) => Scratch::of(&mut file)?,
-        None => Scratch::of(&mut input.read()?)?,
+        if self.progress.is_on() {
+            // The rest of a binary file is not read.
+            content.skip_to(len_of(input).unwrap_or(0));
+        }
+        Ok(summary)
+    }
+
+    fn fix(&self, input: &Input, report: &mut dyn FnMut(Event)) -> io::Result<Summary> {
+        let checks = self.settings.of(&input.path).map_err(io::Error::other)?;
+        let summary = self.args.fix.run(input, checks, self.settings, &self.times, report);
+        // A fix reads the file several times.
+        self.progress.advance(if self.progress.is_on() { len_of(input).unwrap_or(0) } else { 0 });
+        summary
+    }
+}
+
+/// Returns the content of a file, and the checks with its survey. What can be read only once is copied if there is a survey.
+fn content_of(input: &Input, checks: Checks) -> io::Result<(Checks, Box<dyn Read>)> {
+    if !checks.needs_survey() {
+        return Ok((checks, input.read()?));
+    }
+    let mut copy = match input.is_stdin {
+        true => Scratch::of(&mut input.read()?)?,
+        false => {
+            let Opened { mut file, metadata } = input.open()?;
+            if metadata.is_file() {
+                return Ok((checks.surveyed(&mut file)?, Box::new(file)));
+            }
+            Scratch::of(&mut file)?
+        }
     };
     Ok((checks.surveyed(&mut copy)?, Box::new(copy)))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -314,7 +314,8 @@ impl<W: Write> Reporter<W> {
 
     /// Writes a warning. It is also printed on stderr.
     pub(super) fn warning(&mut self, warning: &Warning) -> io::Result<()> {
-        let (path, message) = (self.repository.relative(&warning.file), &warning.message);
+        let file = warning.file.as_deref().unwrap_or(Path::new("."));
+        let (path, message) = (self.repository.relative(file), &warning.message);
         match self.format {
             Format::Github if !self.is_quiet => {
                 let (file, message) = (github_path(path), github_value(message, false));

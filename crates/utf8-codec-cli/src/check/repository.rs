@@ -53,11 +53,13 @@ fn relative(path: &Path, roots: &[PathBuf]) -> PathBuf {
     let given =
         path::absolute(path).ok().filter(|_| !path.components().any(|part| part == Component::ParentDir));
     let places = || real.iter().chain(&given);
-    let here = env::current_dir().ok();
-    let more = real.as_deref().and_then(working_tree).into_iter().chain(here.as_deref());
-    let all = roots.iter().map(PathBuf::as_path).chain(more);
-    let inside =
-        all.flat_map(|root| places().map(move |place| place.strip_prefix(root))).find_map(Result::ok);
+    let below = |root: &Path| places().find_map(|place| place.strip_prefix(root).ok());
+    // The file system is searched for another root only if the file is below none of these: all threads wait for the report.
+    let inside = roots
+        .iter()
+        .find_map(|root| below(root))
+        .or_else(|| real.as_deref().and_then(working_tree).and_then(below))
+        .or_else(|| env::current_dir().ok().as_deref().and_then(below));
     match inside {
         Some(inside) if inside.as_os_str().is_empty() => ".".into(),
         // `components` removes `//`.

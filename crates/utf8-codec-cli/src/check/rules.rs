@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::invisible;
-use super::mojibake::{self, Survey};
+use crate::guess::mojibake::{self, Survey};
 
 /// The start of a comment that switches rules off for its line.
 const ALLOW: &[u8] = b"utf8-codec: allow ";

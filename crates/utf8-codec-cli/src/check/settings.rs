@@ -3,26 +3,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ec4rs::property::Charset as EditorConfigCharset;
-use ec4rs::{ConfigParser, Properties, PropertiesSource};
 use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
+use super::checks::Checks;
 use super::config::{Config, Configs, Options};
-use super::declaration::kind_of;
 use super::diagnostic::{ILL_FORMED, Summary};
 use super::escapes::{has_comments, is_json};
-use super::gitattributes::{GitAttributes, GitText};
 use super::kept::{PATCH, is_patch};
 use super::rules::Rule;
-use super::scan::Checks;
 use crate::args::bom_policy;
 use crate::charset::NamedEncoding;
-use crate::files::{directory_of, is_standard, open_regular, read_config};
+use crate::files::directory_of;
+use crate::guess::declaration::kind_of;
+use crate::guess::editorconfig::{charset_of, other_encoding};
+use crate::guess::gitattributes::{GitAttributes, GitText};
 use crate::walk::Input;
 
 /// Extensions of files that need a BOM if they contain characters beyond ASCII: Windows PowerShell decodes scripts without
@@ -69,8 +68,17 @@ pub(super) struct Settings {
 /// A setting that has no effect, and its file.
 #[derive(Clone, Debug)]
 pub(super) struct Warning {
-    pub(super) file: PathBuf,
+    pub(super) file: Option<PathBuf>,
     pub(super) message: String,
+}
+
+impl Warning {
+    pub(super) fn in_words(&self) -> String {
+        match &self.file {
+            Some(file) => format!("{}: {}", file.display(), self.message),
+            None => self.message.clone(),
+        }
+    }
 }
 
 impl SettingsArgs {
@@ -125,7 +133,7 @@ impl Settings {
                     1 => message.push_str(" (and 1 other file)"),
                     more => message.push_str(&format!(" (and {more} other files)")),
                 }
-                Some(Warning { file, message })
+                Some(Warning { file: Some(file), message })
             })
             .collect()
     }
@@ -259,73 +267,6 @@ fn by_type(path: &Path) -> BomPolicy {
         BomPolicy::Reject
     } else {
         BomPolicy::Keep
-    }
-}
-
-/// Returns the encoding of a file that is not UTF-8, if `.gitattributes` or `.editorconfig` declares one.
-pub(super) fn charset_outside(path: &Path) -> Option<NamedEncoding> {
-    if is_standard(path) {
-        return None;
-    }
-    let mut git = GitAttributes::default();
-    git.load(directory_of(path));
-    match git.of(path) {
-        Ok(Some(GitText::Encoded { encoding, .. })) => Some(encoding),
-        _ => charset_of(path, &mut |_, _| {}).ok().flatten().and_then(other_encoding),
-    }
-}
-
-/// Returns the encoding of a charset other than UTF-8.
-fn other_encoding(charset: EditorConfigCharset) -> Option<NamedEncoding> {
-    match charset {
-        EditorConfigCharset::Utf8 | EditorConfigCharset::Utf8Bom => None,
-        EditorConfigCharset::Utf16Le => Some(Encoding::Utf16Le.into()),
-        EditorConfigCharset::Utf16Be => Some(Encoding::Utf16Be.into()),
-        EditorConfigCharset::Latin1 => Some(Encoding::Latin1.into()),
-    }
-}
-
-/// Returns the `charset` of `.editorconfig` for a file. An unknown value is ignored, as the EditorConfig specification
-/// requires, and passed to `warn`.
-fn charset_of(
-    path: &Path,
-    warn: &mut dyn FnMut(&Path, String),
-) -> Result<Option<EditorConfigCharset>, String> {
-    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-    let mut files = Vec::new();
-    for directory in path.ancestors().skip(1) {
-        let file = directory.join(".editorconfig");
-        // `ec4rs::properties_of` would open any file, and would read a line of any length.
-        let Ok(opened) = open_regular(&file) else { continue };
-        let content = read_config(opened.file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let Ok(parser) = ConfigParser::new(io::Cursor::new(content)) else { continue };
-        let is_root = parser.is_root;
-        files.push((directory, parser));
-        if is_root {
-            break;
-        }
-    }
-    let (mut properties, mut source) = (Properties::new(), None);
-    for (directory, parser) in files.iter_mut().rev() {
-        // The globs are relative to the directory.
-        let below = path.strip_prefix(*directory).unwrap_or(&path);
-        let file = directory.join(".editorconfig");
-        let value = |properties: &Properties| properties.get_raw::<EditorConfigCharset>().clone();
-        let before = value(&properties);
-        parser
-            .apply_to(&mut properties, below)
-            .map_err(|error| format!("{}:{}: {error}", file.display(), parser.line_no()))?;
-        source = if value(&properties) == before { source } else { Some(file) };
-    }
-    match properties.get::<EditorConfigCharset>() {
-        Ok(charset) => Ok(Some(charset)),
-        Err(unknown) => {
-            let value = unknown.into_option().filter(|value| !value.eq_ignore_ascii_case("unset"));
-            if let (Some(value), Some(file)) = (value, source) {
-                warn(&file, format!("unknown charset {value}: its files are checked as utf-8"));
-            }
-            Ok(None)
-        }
     }
 }
 

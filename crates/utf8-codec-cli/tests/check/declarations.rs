@@ -323,34 +323,6 @@ fn an_impossible_declaration_is_not_the_probable_encoding() {
 
 /// The parts of a file, and the reads of a pipe.
 #[test]
-fn the_hint_does_not_depend_on_parts() {
-    let ascii = "<a>plain ascii</a>\n".repeat(500);
-    let links = "<link rel=x>\n".repeat(3000);
-    for (name, content) in [
-        // Contradicted in a later part.
-        (
-            "a.xml",
-            ["<?xml version=\"1.0\" encoding=\"iso-8859-1\"?>\n", &ascii, &"<a>caf\u{E9}</a>\n".repeat(1000)]
-                .concat(),
-        ),
-        // Declared after the end of a part.
-        ("a.html", ["<!doctype html>\n<head>", &links, "<meta charset=latin1>\n<body>", &ascii].concat()),
-    ] {
-        let directory = Directory::new();
-        directory.write(name, [content.as_bytes(), b"<a>caf\xE9</a>\n"].concat());
-        let expected = check(&directory, &["--jobs", "1", name]);
-        for part in (1..25).map(|step| step * 997).chain([1, 100, 8000, 8192, 65_536]) {
-            let (part, jobs) = (part.to_string(), (1 + part % 2).to_string());
-            assert_eq!(
-                check(&directory, &["--part", &part, "--jobs", &jobs, name]),
-                expected,
-                "{name} {part}"
-            );
-        }
-    }
-}
-
-#[test]
 fn the_hint_does_not_depend_on_the_reads_of_a_pipe() {
     let links = "<link rel=x>\n".repeat(1000);
     let html = ["<!doctype html>\n<head>", &links, "<meta charset=latin1>\n<body>caf"].concat();

@@ -140,52 +140,45 @@ fn errors_have_the_same_locations_with_statistics() {
     };
     let expected = errors(&["--stats"]);
     assert!(expected.len() > 50, "{}", expected.len());
-    for part in ["1000000", "20000", "4099"] {
-        assert_eq!(errors(&["--part", part]), expected, "parts of {part}");
-    }
+    assert_eq!(errors(&[]), expected);
 }
 
-/// A file is split into parts. The report is the same in every format for any number of threads.
+/// Files of different lengths end in another order than they are reported in.
 #[test]
-fn the_report_does_not_depend_on_the_parts_of_a_file() {
+fn the_report_does_not_depend_on_the_number_of_threads() {
     let lines = "plain\nžluťoučký kůň €🦀\nCafÃ© and \u{202E}text\n";
     let dense = "一二三四五六七".repeat(40);
-    for (text, planted) in [
+    let directory = Directory::new();
+    let mut names = Vec::new();
+    for (number, (text, planted)) in [
         (lines.repeat(1000), &b"\xFF"[..]),
         (dense.repeat(80), b"\xE2\x82"),
+        (String::new(), b"plain"),
         ("no line end at all, ".repeat(3200), b"\xED\xA0\xBD\xED\xB2\xA9"),
-        ([&dense, "\n"].concat().repeat(80), b"\xC0\x80"),
-    ] {
+        ([&dense, "\n"].concat(), b"\xC0\x80"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let mut input = text.into_bytes();
         for tenth in [9, 7, 5, 3, 1] {
             let at = input.len() / 10 * tenth;
             input.splice(at..at, planted.iter().copied());
         }
-        // Errors on both sides of the boundaries of the parts, and an end inside a character.
-        for at in [20_000, 40_000] {
-            input[at - 3..at + 3].fill(0x80);
-        }
-        input.extend_from_slice(b"\xF0\x9F");
-        let directory = Directory::new();
-        directory.write("file", &input);
-        for (format, max) in [("human", "1000000"), ("json", "1000000"), ("short", "3")] {
-            let report = |part: &str, jobs: &str, rule: &str| {
-                let args = ["--format", format, "--part", part, "--jobs", jobs, "--max-errors", max];
-                stdout(&check(
-                    &directory,
-                    &[&args[..], &["--rule", rule, "--stats", "file", "file"]].concat(),
-                ))
-            };
-            let whole = report("1000000000", "1", "bidi");
-            for part in ["20000", "4099"] {
-                let split = report(part, "1", "bidi");
-                let differ = split.lines().zip(whole.lines()).find(|(split, whole)| split != whole);
-                assert_eq!(differ, None, "{format}, parts of {part}");
-                assert!(split == whole, "{format}, parts of {part}");
-                assert!(report(part, "2", "bidi") == split, "{format}, parts of {part}, 2 threads");
-            }
-            // This rule receives long lines in pieces. The report is the same for any number of threads.
-            assert!(report("20000", "2", "mojibake") == report("20000", "1", "mojibake"), "{format}");
+        let name = number.to_string();
+        directory.write(&name, &input);
+        names.extend([name.clone(), name]);
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for format in ["human", "json", "short", "gitlab"] {
+        let report = |jobs: &str| {
+            let args = ["--format", format, "--jobs", jobs, "--max-errors", "300", "--rule", "bidi"];
+            stdout(&check(&directory, &[&args[..], &["--rule", "mojibake"], &names].concat()))
+        };
+        let one = report("1");
+        assert!(one.len() > 10_000, "{format}");
+        for jobs in ["2", "5"] {
+            assert!(report(jobs) == one, "{format}, {jobs} threads");
         }
     }
 }
@@ -361,9 +354,6 @@ fn a_quiet_check_ends_at_the_first_error() {
         (output.status.code(), stdout(&output), stderr(&output)),
         (Some(1), String::new(), String::new())
     );
-    let directory = Directory::new();
-    directory.write("file", [&b"text\n".repeat(100), &b"\xFF"[..]].concat());
-    assert_eq!(check(&directory, &["-q", "--part", "20", "file"]).status.code(), Some(1));
 }
 
 #[test]
@@ -408,15 +398,12 @@ fn stats_count_bytes_lines_and_characters() {
 #[test]
 fn invisible_characters_are_found_in_lines_of_any_length() {
     let words = "می\u{200C}خواهم 👩\u{200D}💻 ".repeat(20_000);
-    for part in ["1000000000", "50000"] {
-        let input = format!("\u{FEFF}{words}a\u{200B}b");
-        let directory = Directory::new();
-        directory.write("file", &input);
-        let found =
-            stdout(&check(&directory, &["--rule", "invisible", "--format", "short", "--part", part, "file"]));
-        let column = input.chars().count() - 1;
-        assert_eq!(found, format!("file:1:{column}: U+200B ZERO WIDTH SPACE is invisible\n"));
-    }
+    let input = format!("\u{FEFF}{words}a\u{200B}b");
+    let directory = Directory::new();
+    directory.write("file", &input);
+    let found = stdout(&check(&directory, &["--rule", "invisible", "--format", "short", "file"]));
+    let column = input.chars().count() - 1;
+    assert_eq!(found, format!("file:1:{column}: U+200B ZERO WIDTH SPACE is invisible\n"));
 }
 
 #[test]

@@ -163,10 +163,21 @@ fn errors_with_one_cause_are_one_result() {
             let line_of_place = if name == "declared.xml" { ":2:" } else { separator };
             let separator = if format == "short" { line_of_place } else { separator };
             assert_eq!(one.matches(separator).count(), 1, "{name} {format}: {one}");
-            assert_eq!(report(&["--part", "1000", "--jobs", "2"]), one, "{name} {format}");
             let all = report(&["--max-errors", "0"]);
             assert!(all.matches(if format == "short" { name } else { separator }).count() > 1, "{all}");
             assert!(!all.contains("not UTF-8: "), "{all}");
+        }
+    }
+    // The command is left out if `--fix` would refuse the file: the other declaration would remain.
+    for (name, start, has_command) in [
+        ("good.py", "# coding: latin-1\n", true),
+        ("two.py", "# coding: latin-1 vim: fileencoding=latin-1\n", false),
+    ] {
+        directory.write(name, [start.as_bytes(), &b"x = 'caf\xE9'\n".repeat(9)].concat());
+        for format in ["human", "short", "github", "sarif", "gitlab"] {
+            let report = stdout(&check(&directory, &["--format", format, name]));
+            assert!(report.contains("latin-1, as it declares"), "{name} {format}: {report}");
+            assert_eq!(report.contains("to fix it"), has_command, "{name} {format}: {report}");
         }
     }
     // A service recognizes the result also if there are more errors than before.
@@ -237,7 +248,6 @@ fn the_number_of_fixable_errors_is_the_one_that_is_fixed() {
                 .expect("a summary")
         };
         let before = summary(&[]);
-        assert_eq!(summary(&["--part", "1000"]), before, "{name}");
         assert_eq!((&directory.read(name), &before["schema"]), (content, &1.into()));
         let fixable = before["fixable"].as_u64().expect("a number");
         total += fixable;

@@ -89,7 +89,6 @@ fn files_that_are_no_text_are_skipped_as_binary() {
     };
     // The last line is about the ends of lines.
     assert_eq!(names(&["."]), ["./a.all", "./a.txt", "./sub/odd.dat"]);
-    assert_eq!(names(&["--part", "1", "."]), ["./a.all", "./a.txt", "./sub/odd.dat"]);
     let summary = stdout(&run(program(&["check"]).current_dir(directory.root()), b""));
     assert!(summary.ends_with("3 errors in 3 files, 3 binary files skipped\n"), "{summary}");
     // A file that is named is checked, unless a hook names it, and never fixed.

@@ -90,9 +90,6 @@ fn a_sequence_at_a_boundary_in_a_long_line_is_found() {
         let output = check(&directory, &[&["--format", "short"], &names[..]].concat());
         assert_eq!(stdout(&output).lines().count(), 7 * names.len(), "{filler} {sequence}");
         assert_eq!(output.status.code(), Some(1));
-        // Parts of a file.
-        let output = check(&directory, &[&["--format", "short", "--part", "100000"], &names[..]].concat());
-        assert_eq!(stdout(&output).lines().count(), 7 * names.len(), "parts, {filler} {sequence}");
         let output = check(&directory, &[&["--fix"], &names[..]].concat());
         assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
         for (name, expected) in names.iter().zip(expected) {
@@ -148,11 +145,6 @@ fn a_second_fix_of_a_long_line_changes_nothing() {
     let unit = "cafÃ© Å² kÃ…Â² NÃ‘O, Ã‰â€\u{9D} Å²: ";
     for shift in 0..3 {
         directory.write("file", &("-".repeat(shift * 13) + &unit.repeat(80_000 / unit.len())));
-        let whole = stdout(&check(&directory, &["--format", "short", "file"]));
-        for part in ["1500", "30000"] {
-            let parts = stdout(&check(&directory, &["--format", "short", "--part", part, "file"]));
-            assert!(parts == whole, "{shift} {part}");
-        }
         check(&directory, &["--fix", "file"]);
         let fixed = directory.read("file");
         for _ in 0..2 {

@@ -248,7 +248,18 @@ fn a_file_is_not_fixed_against_its_declaration() {
             "it declares latin1",
         ),
         // Some of the file is UTF-8, or all of it.
-        ("a.py", b"# coding: latin-1\ncaf\xC3\xA9 \xE9\n", &[], "part of it is UTF-8"),
+        (
+            "a.py",
+            b"# coding: latin-1\ncaf\xC3\xA9 \xE9\n",
+            &[],
+            "it declares latin-1, and part of it is UTF-8: name the encoding of the other part with --from",
+        ),
+        (
+            "a.py",
+            b"# coding: latin-1\ncaf\xC3\xA9 caf\xE9 cr\xE8me\n",
+            &[],
+            "it declares latin-1, and part of it is UTF-8: --from latin1 keeps that part",
+        ),
         (
             "a.py",
             b"# coding: latin-1\nBeyonc\xC3\x83\xC2\xA9\n",
@@ -263,6 +274,11 @@ fn a_file_is_not_fixed_against_its_declaration() {
         // Without --from, the declaration decides.
         assert_eq!(report.contains("to fix it"), args.contains(&"utf-16le"), "{report}");
         assert_eq!(directory.read(name), content, "{name}");
+        if reason.contains("part of it is UTF-8") {
+            assert_eq!(check(&directory, &["--fix", "--from", "latin1", name]).0, Some(0));
+            let fixed = String::from_utf8(directory.read(name)).expect("UTF-8");
+            assert!(fixed.starts_with("# coding: utf-8\ncaf\u{E9} "), "{fixed}");
+        }
     }
 }
 
@@ -322,8 +338,7 @@ fn a_long_script_needs_a_bom_for_its_last_character() {
     let directory = Directory::new();
     let text = "# plain\n".repeat(100_000) + "'\u{E9}'\n";
     directory.write("long.ps1", &text);
-    let (status, report) =
-        check(&directory, &["--rule", "bom", "--part", "65536", "--format", "short", "long.ps1"]);
+    let (status, report) = check(&directory, &["--rule", "bom", "--format", "short", "long.ps1"]);
     assert_eq!((status, report.as_str()), (Some(1), "long.ps1:1:1: there is no BOM\n"));
     assert_eq!(check(&directory, &["--rule", "bom", "--fix", "long.ps1"]).0, Some(0));
     assert_eq!(directory.read("long.ps1"), ["\u{FEFF}", &text].concat().as_bytes());

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use utf8_codec_engines::config::{FilterKind, Settings};
+
 use super::{Filter, REJECTED, REQUEST, RESPONSE, Shared};
 use crate::abi::{Buffer, EnvoyPtr, ModulePtr, body_status, headers_status, trailers_status};
-use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
 use crate::host::{Config, Stream, guard};
 use crate::objects;

@@ -8,7 +8,7 @@ use core::ptr;
 use std::collections::VecDeque;
 
 use ngx::ffi::{ngx_alloc_chain_link, ngx_buf_t, ngx_chain_t, ngx_pcalloc, ngx_pool_t};
-use utf8_codec_envoy::plan::Outcome;
+use utf8_codec_engines::plan::Outcome;
 
 /// Buffers with bytes of this module that a later filter may still write.
 #[derive(Debug, Default)]

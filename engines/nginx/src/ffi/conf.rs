@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::ptr;
 
 use ngx::ffi::{NGX_LOG_EMERG, ngx_command_t, ngx_conf_t, ngx_str_t, ngx_uint_t};
-use utf8_codec_envoy::config::FilterKind;
+use utf8_codec_engines::config::FilterKind;
 
 use super::{bytes, guard, own};
 use crate::settings::{Arguments, Block, DIRECTIVES};

@@ -16,7 +16,7 @@ mod state;
 use core::ffi::{c_char, c_void};
 
 use ngx::ffi::*;
-use utf8_codec_envoy::config::FilterKind;
+use utf8_codec_engines::config::FilterKind;
 
 use self::state::{MODULE, NEXT, shared};
 use crate::exchange::Variable;

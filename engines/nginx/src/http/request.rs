@@ -1,7 +1,7 @@
 //! The phase before the content, and the filter of request bodies. `r` is the request of the hook everywhere.
 
 use ngx::ffi::*;
-use utf8_codec::http::MessageKind;
+use utf8_codec_engines::MessageKind;
 
 use super::state::{NEXT, Shared, checked, keep_answer, log_line, panicked, shared};
 use crate::exchange::Request;

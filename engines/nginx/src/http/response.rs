@@ -4,9 +4,8 @@ use core::cell::RefCell;
 use std::sync::Arc;
 
 use ngx::ffi::*;
-use utf8_codec::from_utf8;
-use utf8_codec::http::{MessageKind, Reason};
-use utf8_codec_envoy::plan::{Content, Outcome, decide};
+use utf8_codec_engines::plan::{Content, Outcome, decide};
+use utf8_codec_engines::{MessageKind, Reason, from_utf8};
 
 use super::state::{MODULE, NEXT, Reply, checked, keep_answer, log_line, new_reply, panicked, reply, shared};
 use crate::exchange::Answer;

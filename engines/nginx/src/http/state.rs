@@ -5,7 +5,7 @@ use core::ptr;
 use std::sync::Arc;
 
 use ngx::ffi::*;
-use utf8_codec_envoy::plan::Check;
+use utf8_codec_engines::plan::Check;
 
 use crate::exchange::{Answer, Exchange};
 use crate::ffi::chain::Inserted;

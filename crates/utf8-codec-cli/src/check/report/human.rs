@@ -7,9 +7,9 @@ use std::path::Path;
 use super::excerpt::Excerpt;
 use super::{Reporter, Totals, counted};
 use crate::check::diagnostic::{Context, Diagnostic, Fixed, Summary};
-use crate::check::languages::Doubt;
 use crate::escape;
 use crate::files::name_of;
+use crate::guess::languages::Doubt;
 use crate::walk::Input;
 
 /// The number of encodings that are shown if it is not known.

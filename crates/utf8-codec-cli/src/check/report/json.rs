@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::Totals;
 use crate::check::diagnostic::{Diagnostic, FileStatus, Fixed, Problem, Summary};
-use crate::check::words::Guess;
 use crate::files::file_members;
+use crate::guess::Guess;
 
 /// The version of the objects. A member that is renamed, removed or means something else increases it; a new member does
 /// not.

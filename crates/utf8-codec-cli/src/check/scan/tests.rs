@@ -1,6 +1,9 @@
 //! The report for every partition of the input into reads.
 
+use utf8_codec::transcode::Encoding;
+
 use super::*;
+use crate::check::rules::Rule;
 
 /// Returns the chunks one by one, one in each read.
 struct Chunks<'c>(Vec<&'c [u8]>);

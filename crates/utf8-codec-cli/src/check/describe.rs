@@ -1,0 +1,184 @@
+//! Texts of messages: the reason for an error.
+
+use core::fmt::Display;
+
+use utf8_codec::ErrorKind;
+use utf8_codec::transcode::Encoding;
+
+/// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` also
+/// contains the input after it, if there is any.
+pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
+    let [a, b, c, d] = core::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0));
+    let tail = |byte: u8| u32::from(byte & 0x3F);
+    match kind {
+        ErrorKind::Overlong => {
+            let value = match a {
+                0xC0 | 0xC1 => u32::from(a & 0x1F) << 6 | tail(b),
+                0xE0 => tail(b) << 6 | tail(c),
+                _ => tail(b) << 12 | tail(c) << 6 | tail(d),
+            };
+            let whole = match a {
+                0xC0 | 0xC1 => 2,
+                0xE0 => 3,
+                _ => 4,
+            };
+            let is_whole =
+                bytes.len() >= whole && bytes[1..whole].iter().all(|byte| (0x80..0xC0).contains(byte));
+            if is_whole {
+                format!("overlong encoding of U+{value:04X}")
+            } else {
+                format!("{a:02X} {b:02X} starts an overlong encoding")
+            }
+        }
+        ErrorKind::Surrogate => {
+            format!("surrogate U+{:04X}: half of a UTF-16 pair", 0xD000 | tail(b) << 6 | tail(c))
+        }
+        ErrorKind::AboveMax if a == 0xF4 => {
+            let value = 0x10_0000 | tail(b) << 12 | tail(c) << 6 | tail(d);
+            format!("U+{value:X} is above U+10FFFF, the last code point")
+        }
+        ErrorKind::AboveMax => format!("{a:02X} starts a code point above U+10FFFF, the last one"),
+        ErrorKind::InvalidLead => format!("{a:02X} is never part of UTF-8"),
+        ErrorKind::UnexpectedContinuation => format!("continuation byte {a:02X} without a first byte"),
+        ErrorKind::MissingContinuation => {
+            let next = bytes.get(len).copied().unwrap_or(0);
+            let position = ["second", "third", "fourth"][(len - 1).min(2)];
+            let (low, high) = match (len, a) {
+                (1, 0xE0) => (0xA0, 0xBF),
+                (1, 0xED) => (0x80, 0x9F),
+                (1, 0xF0) => (0x90, 0xBF),
+                (1, 0xF4) => (0x80, 0x8F),
+                _ => (0x80, 0xBF),
+            };
+            let before: Vec<String> = bytes[..len].iter().map(|byte| format!("{byte:02X}")).collect();
+            format!(
+                "the {position} byte after {} must be {low:02X}..{high:02X}, but is {next:02X}",
+                before.join(" ")
+            )
+        }
+        ErrorKind::Truncated => "the input ends inside a character".to_owned(),
+        ErrorKind::MissingBom => "there is no BOM".to_owned(),
+        ErrorKind::UnexpectedBom => "there is a BOM".to_owned(),
+        kind => format!("ill-formed: {kind}"),
+    }
+}
+
+/// Describes the ill-formed sequence at the start of `bytes` in an encoding other than UTF-8. `name` is the name of the
+/// encoding in reports.
+pub(super) fn describe_in(
+    encoding: Encoding,
+    name: impl Display,
+    kind: ErrorKind,
+    bytes: &[u8],
+    len: usize,
+) -> String {
+    let sequence = &bytes[..len.min(bytes.len())];
+    let value = match encoding {
+        Encoding::Utf16Le | Encoding::Utf32Le => {
+            sequence.iter().rev().fold(0, |value, &byte| value << 8 | u32::from(byte))
+        }
+        Encoding::Utf16Be | Encoding::Utf32Be => {
+            sequence.iter().fold(0, |value, &byte| value << 8 | u32::from(byte))
+        }
+        // The value of a sequence of three bytes in CESU-8 and similar encodings.
+        _ => sequence.iter().fold(0, |value, &byte| (value << 6 | u32::from(byte & 0x3F)) & 0xFFFF),
+    };
+    let is_wide =
+        matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be);
+    match kind {
+        ErrorKind::UnpairedSurrogate => format!("surrogate {value:04X} without its other half"),
+        ErrorKind::Truncated if !is_wide => format!("the input ends inside a character of {name}"),
+        ErrorKind::Truncated if len == 2 && matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) => {
+            format!("surrogate {value:04X}, and the input ends before its other half")
+        }
+        ErrorKind::Truncated => format!("the input ends inside a code unit of {name}"),
+        ErrorKind::Surrogate if is_wide => format!("{value:04X} is a surrogate, half of a UTF-16 pair"),
+        ErrorKind::AboveMax if is_wide => format!("{value:X} is above 10FFFF, the last code point"),
+        ErrorKind::InvalidLead | ErrorKind::OutsideSubset => {
+            format!("{:02X} is never part of {name}", bytes.first().copied().unwrap_or(0))
+        }
+        _ if encoding.is_legacy() => {
+            let bytes: Vec<String> = sequence.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("{} is ill-formed {name}: {kind}", bytes.join(" "))
+        }
+        _ if is_wide => format!("{value:04X} is ill-formed {name}: {kind}"),
+        _ => describe(kind, bytes, len),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_of_an_error_states_the_reason() {
+        for (kind, bytes, len, words) in [
+            (ErrorKind::Overlong, &b"\xC0\xAF"[..], 1, "overlong encoding of U+002F"),
+            (ErrorKind::Overlong, b"\xE0\x80\xAF", 1, "overlong encoding of U+002F"),
+            (ErrorKind::Overlong, b"\xC0a", 1, "C0 61 starts an overlong encoding"),
+            (
+                ErrorKind::MissingContinuation,
+                b"\xE0a",
+                1,
+                "the second byte after E0 must be A0..BF, but is 61",
+            ),
+            (
+                ErrorKind::MissingContinuation,
+                b"\xE2\x82a",
+                2,
+                "the third byte after E2 82 must be 80..BF, but is 61",
+            ),
+            (ErrorKind::Surrogate, b"\xED\xA0\xBD", 1, "surrogate U+D83D: half of a UTF-16 pair"),
+            (ErrorKind::AboveMax, b"\xF4\x90\x80\x80", 1, "U+110000 is above U+10FFFF, the last code point"),
+            (ErrorKind::InvalidLead, b"\xFF", 1, "FF is never part of UTF-8"),
+        ] {
+            assert_eq!(describe(kind, bytes, len), words);
+        }
+    }
+
+    #[test]
+    fn errors_in_other_encodings_state_the_reason() {
+        for (encoding, kind, bytes, len, words) in [
+            (
+                Encoding::Utf16Be,
+                ErrorKind::UnpairedSurrogate,
+                &b"\xD8\x3E\0b"[..],
+                2,
+                "surrogate D83E without its other half",
+            ),
+            (
+                Encoding::Utf16Le,
+                ErrorKind::Truncated,
+                b"\x3E\xD8",
+                2,
+                "surrogate D83E, and the input ends before its other half",
+            ),
+            (Encoding::Utf16Le, ErrorKind::Truncated, b"a", 1, "the input ends inside a code unit of NAME"),
+            (
+                Encoding::Utf32Le,
+                ErrorKind::AboveMax,
+                b"\0\0\x11\0",
+                4,
+                "110000 is above 10FFFF, the last code point",
+            ),
+            (
+                Encoding::Utf32Be,
+                ErrorKind::Surrogate,
+                b"\0\0\xD8\0",
+                4,
+                "D800 is a surrogate, half of a UTF-16 pair",
+            ),
+            (Encoding::Latin1, ErrorKind::OutsideSubset, b"\xE9a", 1, "E9 is never part of NAME"),
+            (
+                Encoding::Cesu8,
+                ErrorKind::UnpairedSurrogate,
+                b"\xED\xA0\xBD",
+                3,
+                "surrogate D83D without its other half",
+            ),
+            (Encoding::Cesu8, ErrorKind::Overlong, b"\xC0\xAF", 1, "overlong encoding of U+002F"),
+        ] {
+            assert_eq!(describe_in(encoding, "NAME", kind, bytes, len), words);
+        }
+    }
+}

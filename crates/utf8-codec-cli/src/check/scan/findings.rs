@@ -1,0 +1,399 @@
+//! What a scan finds, as diagnostics with their context, and what follows from all of it.
+
+use core::ops::Range;
+
+use utf8_codec::boundary::{ceil_boundary, floor_boundary};
+use utf8_codec::detect::{BomSniffer, Sniff};
+use utf8_codec::locate::{Columns, Location, Locator};
+use utf8_codec::transcode::Encoding;
+use utf8_codec::{BomPolicy, ErrorKind, Utf8Error};
+
+use super::window::{Window, line_around};
+use crate::check::checks::Checks;
+use crate::check::describe::{describe, describe_in};
+use crate::check::diagnostic::{Context, Diagnostic, FileStatus, ILL_FORMED, Problem, Summary};
+use crate::check::escapes::{Escapes, Violation};
+use crate::check::invisible::MARK;
+use crate::check::kept::starts_patch;
+use crate::check::rules::Rule;
+use crate::guess::Guess;
+use crate::guess::binary::PREFIX;
+use crate::guess::evidence::EncodingEvidence;
+
+/// The maximum number of bytes of the line that are shown before the start of an error, and from it on. In converted
+/// text these are characters.
+const SHOWN: usize = 60;
+
+/// What was found so far. The methods that get a [`Window`] need it for the bytes around an error.
+pub(super) struct Findings<'s> {
+    checks: &'s Checks,
+    report: &'s mut dyn FnMut(Diagnostic),
+    summary: Summary,
+    evidence: EncodingEvidence,
+    locator: Locator,
+    /// The number of bytes that were counted by the locator and not decoded.
+    not_decoded: u64,
+    /// Whether the next text is at the start of a line.
+    is_line_start: bool,
+    /// The escapes of JSON, if their rule is checked.
+    escapes: Option<Escapes>,
+    /// Whether a BOM is missing if there is a character beyond ASCII.
+    needs_bom: bool,
+    /// The encoding, with its byte order.
+    encoding: Encoding,
+    /// The last part of the current line so far, converted to UTF-8. Empty if the input is UTF-8.
+    converted: String,
+    /// The position in the window of the line that was last searched for comments, and the rules that they switch off.
+    allowed: (Range<usize>, Vec<Rule>),
+}
+
+impl<'s> Findings<'s> {
+    pub(super) fn new(checks: &'s Checks, report: &'s mut dyn FnMut(Diagnostic)) -> Self {
+        let has_escapes = checks.rules.contains(&Rule::JsonEscapes);
+        Self {
+            checks,
+            report,
+            summary: Summary::default(),
+            evidence: EncodingEvidence::default(),
+            locator: Locator::new(),
+            not_decoded: 0,
+            is_line_start: true,
+            escapes: has_escapes.then(|| Escapes::new(&checks.rules, checks.has_comments)),
+            needs_bom: false,
+            encoding: checks.encoding.encoding(),
+            converted: String::new(),
+            allowed: Default::default(),
+        }
+    }
+
+    /// Examines the start of the file, which is in the window.
+    pub(super) fn start(&mut self, window: &Window) {
+        let start = window.bytes();
+        self.evidence.start(start, self.checks.kind);
+        self.summary.is_patch = starts_patch(start);
+        self.summary.has_no_command = self.summary.is_patch || self.checks.kept.is_some();
+        self.encoding = self.checks.encoding.encoding_of(&start[..start.len().min(5)]);
+    }
+
+    /// Whether the file is binary.
+    pub(super) fn is_binary(&self) -> bool {
+        !self.checks.is_text.unwrap_or(!self.evidence.is_binary())
+    }
+
+    /// The encoding of the file, with its byte order.
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Whether text is needed where it is ASCII.
+    pub(super) fn needs_text(&self) -> bool {
+        self.needs_lines() || self.checks.wants_counts
+    }
+
+    /// Whether text must not be cut inside a line.
+    pub(super) fn needs_lines(&self) -> bool {
+        !self.checks.rules.is_empty()
+    }
+
+    /// Whether nothing after an error matters.
+    pub(super) fn is_decided(&self) -> bool {
+        self.checks.is_verdict && self.summary.errors > 0
+    }
+
+    /// Checks the BOM, at the start of the file.
+    pub(super) fn check_bom(&mut self, window: &Window) {
+        let start = &window.bytes()[..window.bytes().len().min(5)];
+        let mut sniffer = BomSniffer::new();
+        sniffer.push(start);
+        let named = match sniffer.finish() {
+            Sniff::Found(named) => Some(named),
+            _ => None,
+        };
+        let encoding = self.encoding;
+        let own = encoding.bom().filter(|bom| start.starts_with(bom));
+        let is_before_shebang = |bom: &[u8]| start[bom.len()..].starts_with(b"#!");
+        let (kind, bom) = match (self.checks.bom, own) {
+            (_, Some(bom)) if self.checks.bom_by_content && is_before_shebang(bom) => {
+                (ErrorKind::UnexpectedBom, bom)
+            }
+            (BomPolicy::Require, None) if self.checks.bom_by_content => {
+                self.needs_bom = !start.starts_with(b"#!");
+                return;
+            }
+            (BomPolicy::Require, None) => (ErrorKind::MissingBom, &[][..]),
+            (BomPolicy::Reject, Some(bom)) => (ErrorKind::UnexpectedBom, bom),
+            // The BOM of another encoding is reported as ill-formed by the UTF-8 decoder. Other decoders may decode it
+            // as text, so it is reported here.
+            (_, None) if encoding != Encoding::Utf8 && named.is_some() => {
+                (ErrorKind::UnexpectedBom, named.and_then(Encoding::bom).unwrap_or_default())
+            }
+            _ => return,
+        };
+        let message = match named.filter(|&named| named != encoding) {
+            Some(named) => format!("the BOM is that of {named}, and the encoding should be {encoding}"),
+            None => describe(kind, &[], 0),
+        };
+        self.bom(kind, bom, message, window);
+    }
+
+    /// Reports UTF-16 without a BOM whose text is ASCII, which is also well-formed UTF-8.
+    pub(super) fn check_wide(&mut self, window: &Window) {
+        let start = &window.bytes()[..window.bytes().len().min(PREFIX)];
+        let Some(encoding) = self.evidence.wide_ascii(start) else { return };
+        if self.encoding != Encoding::Utf8 {
+            return;
+        }
+        let kind = ErrorKind::MissingBom;
+        let name = encoding.name().to_uppercase();
+        let message = format!("{name} without a BOM, not UTF-8: every other byte is NUL");
+        let problem = Problem::IllFormed(kind);
+        self.found(problem, Location::default(), 0, Columns::of(" "), window, || message);
+    }
+
+    fn bom(&mut self, kind: ErrorKind, bom: &[u8], message: String, window: &Window) {
+        let mut width = Columns::of(" ");
+        width.bytes = bom.len() as u64;
+        let problem = Problem::Bom(kind, self.checks.bom_rule);
+        self.found(problem, Location::default(), width.bytes, width, window, || message);
+    }
+
+    /// Examines the bytes of the window that are decoded next.
+    pub(super) fn start_chunk(&mut self, chunk: &[u8], window: &Window) {
+        self.allowed = Default::default();
+        self.evidence.bytes(chunk);
+        if self.needs_bom && !chunk.is_ascii() {
+            self.needs_bom = false;
+            self.bom(ErrorKind::MissingBom, &[], describe(ErrorKind::MissingBom, &[], 0), window);
+        }
+    }
+
+    /// Counts the lines of the ASCII at the start of some bytes and returns its length. It need not be decoded: one pass
+    /// finds its end and counts.
+    pub(super) fn ascii(&mut self, bytes: &[u8]) -> usize {
+        let len = self.locator.push_ascii(bytes);
+        self.not_decoded += len as u64;
+        len
+    }
+
+    /// Checks the next text.
+    pub(super) fn text(&mut self, text: &str, window: &Window) {
+        let mut found = Vec::new();
+        let is_file_start = self.locator.location().offset == 0;
+        for &rule in &self.checks.rules {
+            // The BOM of a file is not invisible text.
+            let is_bom = rule == Rule::Invisible && is_file_start && text.starts_with(MARK);
+            let start = if is_bom { MARK.len_utf8() } else { 0 };
+            rule.check(&text[start..], &self.checks.survey, self.is_line_start, |at, len, message| {
+                found.push((rule, Violation { at: start + at, before: 0, len, message }));
+            });
+        }
+        self.is_line_start = text.ends_with('\n');
+        found.extend(self.escapes.as_mut().map(|escapes| escapes.check(Some(text))).unwrap_or_default());
+        self.violations(found, text, window);
+        if self.checks.wants_counts {
+            self.count(text);
+        }
+        self.evidence.text(text);
+        self.locator.push(text);
+    }
+
+    /// Stores the last part of the current line of converted text for the context of an error.
+    pub(super) fn remember(&mut self, text: &str) {
+        if let Some(end) = memchr::memrchr(b'\n', text.as_bytes()) {
+            self.converted.clear();
+            self.converted.push_str(&text[end + 1..]);
+        } else {
+            self.converted.push_str(text);
+        }
+        let excess = self.converted.len().saturating_sub(4 * SHOWN);
+        let start = (excess..).find(|&at| self.converted.is_char_boundary(at)).unwrap_or(0);
+        self.converted.drain(..start);
+    }
+
+    /// Reports what violates a rule in a text.
+    fn violations(&mut self, mut found: Vec<(Rule, Violation)>, text: &str, window: &Window) {
+        found.sort_by_key(|(_, violation)| violation.at);
+        let mut locator = self.locator;
+        let mut from = 0;
+        for (rule, Violation { at, before, len, message }) in found {
+            locator.push(&text[from..at]);
+            from = at;
+            let mut location = locator.location();
+            location.offset -= before;
+            // JSON has no comments.
+            if rule != Rule::JsonEscapes && self.is_allowed(rule, window.position(location.offset), window) {
+                continue;
+            }
+            let Columns { bytes, characters, utf16, .. } = &mut location.columns;
+            // An escape is ASCII, and is in one line.
+            for column in [bytes, characters, utf16] {
+                *column = column.saturating_sub(before);
+            }
+            let width = match text.get(at..at + len) {
+                Some(text) if before == 0 => Columns::of(text),
+                _ => Columns::of(&"u".repeat(len)),
+            };
+            self.found(Problem::Rule(rule), location, len as u64, width, window, || message);
+        }
+    }
+
+    /// Whether a comment on the line around the position `at` switches the rule off. The comments are searched once for
+    /// all violations in a line, because a line may have as many of them as bytes.
+    fn is_allowed(&mut self, rule: Rule, at: usize, window: &Window) -> bool {
+        if !self.allowed.0.contains(&at) {
+            let line = window.line_around(at);
+            let text = &window.bytes()[line.clone()];
+            let rules = self.checks.rules.iter().copied().filter(|rule| rule.is_allowed_by(text)).collect();
+            self.allowed = (line, rules);
+        }
+        self.allowed.1.contains(&rule)
+    }
+
+    fn count(&mut self, text: &str) {
+        self.summary.characters += Columns::of(text).characters;
+        let mut column = self.locator.location().columns.characters;
+        let mut lines = text.split_inclusive('\n').peekable();
+        while let Some(line) = lines.next() {
+            column += Columns::of(line.trim_end_matches('\n')).characters;
+            if line.ends_with('\n') || lines.peek().is_some() {
+                self.summary.longest_line = self.summary.longest_line.max(column);
+                column = 0;
+            }
+        }
+    }
+
+    /// Ends an escape that the text does not continue.
+    fn end_escape(&mut self, window: &Window) {
+        let wrong = self.escapes.as_mut().map(|escapes| escapes.check(None)).unwrap_or_default();
+        self.violations(wrong, "", window);
+    }
+
+    /// Reports an ill-formed sequence. Its offset is that among the decoded bytes.
+    pub(super) fn error(&mut self, error: Utf8Error, window: &Window) {
+        self.end_escape(window);
+        let offset = self.not_decoded + error.offset;
+        let error = Utf8Error::new(offset, error.kind, error.len);
+        tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
+        let at = window.position(error.offset);
+        self.evidence.error(error, window.bytes(), at);
+        self.summary.characters += 1;
+        self.ill_formed(error, window);
+        self.locator.push_ill_formed(error.len.into());
+    }
+
+    fn ill_formed(&mut self, error: Utf8Error, window: &Window) {
+        let Utf8Error { offset, kind, len, .. } = error;
+        let named = self.checks.encoding;
+        let encoding = self.encoding;
+        let following = &window.bytes()[window.position(offset)..];
+        let bytes = &following[..following.len().min(8)];
+        let message = || match named == Encoding::Utf8.into() {
+            true => describe(kind, bytes, len.into()),
+            false => describe_in(encoding, named, kind, bytes, len.into()),
+        };
+        let mut location = self.locator.location();
+        location.offset = offset;
+        let mut width = Columns::of(" ");
+        width.bytes = len.into();
+        self.found(Problem::IllFormed(kind), location, len.into(), width, window, message);
+    }
+
+    fn found(
+        &mut self,
+        problem: Problem,
+        location: Location,
+        len: u64,
+        width: Columns,
+        window: &Window,
+        message: impl FnOnce() -> String,
+    ) {
+        self.summary.count(problem.name());
+        if self.summary.is_above(problem.name(), self.checks.max_errors) {
+            return;
+        }
+        let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, window));
+        (self.report)(Diagnostic { problem, location, len, width, message: message(), context });
+    }
+
+    fn context(&self, offset: u64, len: usize, window: &Window) -> Context {
+        let at = window.position(offset);
+        let bytes = window.bytes();
+        let row = at - (offset % 16).min(at as u64) as usize;
+        let row = bytes[row..bytes.len().min(row + 16)].to_vec();
+        let row_offset = offset - offset % 16;
+        if self.encoding != Encoding::Utf8 {
+            let characters = self.converted.chars().count();
+            let shown = self.converted.chars().skip(characters.saturating_sub(SHOWN));
+            let line: String = shown.chain([char::REPLACEMENT_CHARACTER]).collect();
+            let at = line.len() - char::REPLACEMENT_CHARACTER.len_utf8();
+            return Context {
+                covered: line.len() - at,
+                line: line.into_bytes(),
+                at,
+                is_cut: (characters > SHOWN, true),
+                row,
+                row_offset,
+            };
+        }
+        // The length is limited, because a line may fill the window, and each error in it copies its context.
+        let end = floor_boundary(bytes, bytes.len().min(at + SHOWN)).max(at);
+        let near = at.saturating_sub(SHOWN)..end;
+        let line = line_around(&bytes[near.clone()], at - near.start);
+        let is_cut = (line.start == 0 && near.start > 0, line.end == near.len() && near.end < bytes.len());
+        let line = near.start + line.start..near.start + line.end;
+        let start = match is_cut.0 {
+            true => ceil_boundary(&bytes[..line.end], line.start).min(at),
+            false => line.start,
+        };
+        Context {
+            line: bytes[start..line.end].to_vec(),
+            at: at - start,
+            covered: len,
+            is_cut,
+            row,
+            row_offset,
+        }
+    }
+
+    /// Ends the text.
+    pub(super) fn end(&mut self, window: &Window) {
+        self.end_escape(window);
+        self.evidence.end();
+    }
+
+    /// Returns the summary of the file.
+    pub(super) fn finish(self, window: &Window, end: FileStatus) -> Summary {
+        let Self { mut summary, evidence, locator, encoding, .. } = self;
+        summary.bytes = window.end();
+        summary.end = end;
+        if !matches!(summary.end, FileStatus::Checked) {
+            return summary;
+        }
+        let end = locator.location();
+        summary.lines = end.line + u64::from(end.columns.bytes > 0);
+        summary.longest_line = summary.longest_line.max(end.columns.characters);
+        if encoding == Encoding::Utf8 {
+            judge(&mut summary, evidence);
+        }
+        summary
+    }
+}
+
+/// Adds what the evidence says about the encoding of a file that should be UTF-8.
+fn judge(summary: &mut Summary, evidence: EncodingEvidence) {
+    let is_ill_formed = summary.has(ILL_FORMED);
+    let declared = evidence.declared.as_ref().filter(|_| is_ill_formed);
+    summary.reading = declared.map(|declared| evidence.reading(declared));
+    let guess = evidence.guess(summary.reading);
+    summary.guess = guess.filter(|guess| is_ill_formed || *guess == Guess::Binary);
+    summary.is_utf_8 = true;
+    summary.has_utf_8 = evidence.has_utf_8();
+    summary.is_foreign = evidence.is_foreign();
+    summary.is_mixed = evidence.contradicts_declaration();
+    // In a file that is mostly UTF-8, the conversion of the whole file would turn that text into mojibake.
+    let is_other = summary.is_foreign && !summary.is_mixed;
+    if is_ill_formed && is_other && summary.guess.is_none() {
+        summary.candidates = evidence.candidates();
+    }
+    summary.declared = evidence.declared;
+}

@@ -1,0 +1,205 @@
+//! The evidence for the encoding of a file, collected while it is scanned as UTF-8.
+
+use utf8_codec::declared::DocumentKind;
+use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec::{ErrorKind, Utf8Error};
+
+use super::binary::{self, Controls};
+use super::declaration::Declared;
+use super::languages::{Contexts, Doubt};
+use super::legacy::Western;
+use super::utf8_evidence::{Utf8Evidence, count};
+use super::wide::{Trial, Wide};
+use super::{Guess, candidates};
+use crate::charset::NamedEncoding;
+
+/// The number of characters that are counted at most, so that a long text costs nothing. With twice as many errors nobody
+/// reads the places.
+const ENOUGH: u64 = 1 << 16;
+
+/// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EncodingEvidence {
+    wide: Option<Wide>,
+    /// Decodes the file as wide text.
+    trial: Option<Box<Trial>>,
+    starts_binary: bool,
+    pub(crate) declared: Option<Declared>,
+    /// The text that is UTF-8, if the file declares another encoding.
+    utf8: Utf8Evidence,
+    errors: u64,
+    /// The number of well-formed characters beyond ASCII, up to [`ENOUGH`].
+    characters: u64,
+    pairs: u64,
+    java_nuls: u64,
+    is_cut: bool,
+    /// The number of errors that start with a byte 80 to 9F. These bytes are control characters in ISO 8859-1, and most
+    /// are letters or signs in windows-1252.
+    windows: u64,
+    western: Western,
+    contexts: Contexts,
+    sample: Sample,
+    controls: Controls,
+}
+
+/// The first lines with errors, for candidates.
+#[derive(Clone, Debug, Default)]
+struct Sample(Vec<u8>);
+
+impl Sample {
+    const LIMIT: usize = 1024;
+    /// The length of the part of a line before and after its first error. The scanner has so many bytes of every line.
+    const AROUND: usize = 200;
+
+    /// Adds the line around an error.
+    fn error(&mut self, bytes: &[u8], position: usize) {
+        if self.0.len() >= Self::LIMIT {
+            return;
+        }
+        // A character of several bytes in a long line is not cut.
+        let is_border = |byte: &u8| *byte < 0x40;
+        let window = &bytes[position.saturating_sub(Self::AROUND)..position];
+        let start = match memchr::memrchr(b'\n', window) {
+            Some(end) => position - window.len() + end + 1,
+            None if window.len() == position => 0,
+            None => position - window.len() + window.iter().position(is_border).unwrap_or(window.len()),
+        };
+        let window = &bytes[position..bytes.len().min(position + Self::AROUND)];
+        let end = match memchr::memchr(b'\n', window) {
+            Some(end) => end,
+            None if position + window.len() == bytes.len() => window.len(),
+            None => window.iter().rposition(is_border).unwrap_or(window.len()),
+        };
+        let line = &bytes[start..position + end];
+        if !self.0.strip_suffix(b"\n").is_some_and(|lines| lines.ends_with(line)) {
+            self.0.extend_from_slice(line);
+            self.0.push(b'\n');
+        }
+    }
+}
+
+impl EncodingEvidence {
+    /// Records the first bytes of the file. `kind` is its kind by its extension.
+    pub(crate) fn start(&mut self, bytes: &[u8], kind: Option<DocumentKind>) {
+        self.wide = Wide::of(&bytes[..bytes.len().min(binary::PREFIX)]);
+        self.trial = self.wide.map(|wide| Box::new(Trial::new(wide.encoding)));
+        self.starts_binary = self.wide.is_none() && binary::is_binary(bytes);
+        self.declared = if self.wide.is_none() { Declared::of(kind, bytes) } else { None };
+    }
+
+    /// Returns the encoding if the start of the file is UTF-16 without a BOM and well-formed UTF-8, because its text is ASCII.
+    pub(crate) fn wide_ascii(&self, start: &[u8]) -> Option<Encoding> {
+        let Wide { encoding, .. } = self.wide.filter(|wide| !wide.has_bom && start.is_ascii())?;
+        let mut text = String::new();
+        Transcoder::new(encoding, Encoding::Utf8).feed_into(start, &mut text).ok()?;
+        let is_text = |character: char| !character.is_control() || "\t\n\r\u{C}".contains(character);
+        text.chars().all(is_text).then_some(encoding)
+    }
+
+    /// Records the bytes of the file, from its start.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        if let Some(trial) = &mut self.trial {
+            trial.feed(bytes);
+        }
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.utf8.end_line();
+        if let Some(trial) = &mut self.trial {
+            trial.finish();
+        }
+    }
+
+    /// Records well-formed text.
+    pub(crate) fn text(&mut self, text: &str) {
+        if self.characters < ENOUGH && !text.is_ascii() {
+            // Each character beyond ASCII has one of these bytes.
+            self.characters = ENOUGH.min(self.characters + count(text.as_bytes(), |byte| byte >= 0xC0));
+        }
+        if self.declared.is_some() {
+            self.utf8.text(text);
+        }
+    }
+
+    /// Whether the file starts with a signature of a binary format, contains NUL near its start, or has control
+    /// characters like compressed data.
+    pub(crate) fn is_binary(&self) -> bool {
+        self.starts_binary
+    }
+
+    /// Records an error at a position of `bytes`, with some bytes around it.
+    pub(crate) fn error(&mut self, error: Utf8Error, bytes: &[u8], position: usize) {
+        self.errors += 1;
+        self.utf8.error();
+        let rest = &bytes[position..bytes.len().min(position + 8)];
+        self.controls.look_at(rest);
+        match (error.kind, rest) {
+            (ErrorKind::Surrogate, [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..]) => self.pairs += 1,
+            (ErrorKind::Overlong, [0xC0, 0x80, ..]) => self.java_nuls += 1,
+            (ErrorKind::Truncated, _) => self.is_cut = true,
+            (_, [0x80..=0x9F, ..]) => self.windows += 1,
+            _ => {}
+        }
+        self.western.error(bytes, position);
+        self.contexts.error(bytes, position, error.len.into());
+        self.sample.error(bytes, position);
+    }
+
+    /// Whether there are well-formed characters beyond ASCII.
+    pub(crate) fn has_utf_8(&self) -> bool {
+        self.characters > 0
+    }
+
+    /// Returns the encoding of the text of a file with this declaration, or why it is probably another one.
+    pub(crate) fn reading(&self, declared: &Declared) -> Result<NamedEncoding, Doubt> {
+        self.contexts.reading(declared.charset())
+    }
+
+    /// Returns the encodings that the text may have if it is not known, the most plausible one first, with a line of it.
+    pub(crate) fn candidates(&self) -> Vec<(Encoding, String)> {
+        candidates::of(&self.sample.0, true)
+    }
+
+    /// Whether the file declares another encoding, and some or most of it is UTF-8.
+    pub(crate) fn contradicts_declaration(&self) -> bool {
+        self.declared.as_ref().is_some_and(|declared| {
+            self.utf8.contradicts(declared.charset().map(NamedEncoding::encoding), self.errors)
+        })
+    }
+
+    /// Whether the errors are those of a file in another encoding, and not of some places in UTF-8. In GBK and similar
+    /// encodings, one letter of five is a well-formed sequence by chance, and the others are one or two errors each.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.errors >= 2 * self.characters
+    }
+
+    /// `reading` is that of its declaration.
+    pub(crate) fn guess(&self, reading: Option<Result<NamedEncoding, Doubt>>) -> Option<Guess> {
+        let is_readable = self.trial.as_ref().is_none_or(|trial| trial.is_text());
+        if let Some(wide) = self.wide.filter(|_| is_readable) {
+            let is_broken = self.trial.as_ref().is_some_and(|trial| !trial.is_well_formed());
+            let has_ascii = self.trial.as_ref().is_some_and(|trial| trial.has_ascii());
+            return Some(Guess::Wide { wide, is_broken, has_ascii });
+        }
+        if self.starts_binary || self.controls.are_binary() || !is_readable {
+            return Some(Guess::Binary);
+        }
+        if let Some(declared) = &self.declared
+            && self.errors > 0
+        {
+            let charset = reading.and_then(Result::ok).filter(|_| !self.contradicts_declaration());
+            return charset.map(|charset| Guess::Declared(declared.clone(), charset));
+        }
+        // A surrogate pair causes six errors, because each byte of ED A0 80 ED B0 80 is ill-formed. C0 80 causes two.
+        match self.errors {
+            0 => None,
+            1 if self.is_cut => Some(Guess::Cut),
+            errors if errors == 6 * self.pairs + 2 * self.java_nuls => {
+                Some(if self.java_nuls > 0 { Guess::Java } else { Guess::Cesu8 })
+            }
+            _ if !self.western.is_probable() && !self.contexts.is_western() => None,
+            _ if self.windows > 0 => Some(Guess::Windows1252),
+            _ => Some(Guess::Latin1),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Evidence that ill-formed bytes are text of Western Europe in windows-1252 or ISO 8859-1.
+//!
+//! In another legacy encoding the same bytes are other letters, so a wrong hint destroys the text. A hint therefore needs
+//! bytes above 7F that are single letters between ASCII letters, in the case of the letters around them, in sequences of
+//! three letters that words of these languages have, and that words of other languages in their encodings do not give.
+//! Signs count where they are used like signs: `\u{A9}` between white space, `\u{B0}` after a digit, quotation marks
+//! around words.
+//!
+//! [`WORDS`] was made from the 30,000 most frequent words of each language in the lists of the Python package wordfreq
+//! 3.1: sequences of three letters that occur at least 100 times in a million words of Catalan, Danish, Dutch, English
+//! (apostrophes), Finnish, French, German, Italian, Norwegian, Portuguese, Spanish or Swedish, and at least 10 times as
+//! often as in words of 30 other pairs of language and encoding read as windows-1252. `\u{DF}` was added by hand, because
+//! the list has `ss` in its place.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// For each letter, the letters before and after it, in pairs. `-` is the start or the end of a word.
+const WORDS: &[(char, &str)] = &[
+    ('·', "ll"),
+    ('ß', "a-aeate-eeeti-ieito-oeotu-ueutä-äeätö-öeötü-üeüt"),
+    ('à', "-n-scncrfcmxpg’-"),
+    ('á', "-nc-cmcnfch-irmgmsmtmxpgrfrprrsrsvtntrunur"),
+    ('â', "-g"),
+    ('ã', "doeogoh-hoiolomemonoooporosotovoxozoço"),
+    (
+        'ä',
+        "mßrß-g-h-n-r-vbrbsbtbud-dndrdtdäeäfhflfnfrglgngrh-hfhlhmhnhrhshthuhvhäi-iäj-jhjljmjrjsjt\
+      jvjäk-kdklkmkrksktkvkykäl-lcldlglhlklmlnlplrlsltlulvläm-mdmimlmnmrmsmtmän-ncnenhninj\
+      nknlnmnnnrnsnynäp-pnprpär-rcrdrfrgrlrmrnrsrtrurvräs-scsgshsiskslsmsnsrssstsät-tctdtg\
+      thtjtktltmtntrtstttvtytäv-vgvhvkvlvnvrvsvtvxväwhwry-zhä-ädähäkälämänäräsätäv",
+    ),
+    (
+        'å',
+        "-b-h-k-l-p-r-s-tbdbtd-dldrf-fefrftg-gegngrgthghlhnhphrknkrl-lelglnlrlsltm-mdmlmnmrms\
+      mtn-nengnnnrntp-prpspvrdrgrkrnrrrts-sdsgslsnt-tetgtntrttv-vbvgvkvlvnvpvr",
+    ),
+    (
+        'æ',
+        "-gbrdkflfnfrglhnhrhvjljrjvkfkmkrldlglklnlrlsmnmrnrnvpnrbrdrfrkrlrnrtrvsdslsrsssttltn\
+      trttvgvkvlvr",
+    ),
+    ('ç', "aãaõcãeãiãiõlananãnónõoãpãrouãuõ"),
+    ('è', "-p-xcncsdldndsfrgngrh-icigimirlglmlnlsltlvmnmrmsmtnspcprrgrrrssnsrt-tctmtntru-xrün"),
+    (
+        'é',
+        "-c-d-g-m-n-p-q-s-t-vb-bmbnbrcdceclcsdbdcdedfdgdjdodpdrdtdudvf-fdfrfvg-gegngrh-hehohr\
+      hsinisitjrlclelflgmcmdmemlmmmsmtmxncnenfngnrp-pcpeprptrarcrdrerfrgrprsrvréscsespsqss\
+      t-tctetgtltsubumusvevnxrén",
+    ),
+    ('ê', "-tcsdnftgninlnmmpcrmrnrtrvtmtnttu-unusut"),
+    ('ë', "eni-ilin"),
+    ('í', "-na-adasbacacfcpdafafcfsgah-lcltmamlnanvrarorvs-svtatctftsu-uaudusvavdx-ña"),
+    ('î', "-lanatot"),
+    ('ï', "asaven"),
+    ('ñ', "aoaíeo"),
+    ('ò', "cml-lgmbmrnmr-rnrptrx-"),
+    ('ó', "-ta-cdcmdneng-gci-injvlglnmnmrmvnmnsrnrprxscsdslsntny-zn"),
+    ('ô', "cthtmnnmptrlrntt"),
+    ('õ', "heiepeseçe"),
+    (
+        'ö',
+        "rßlß-f-g-k-p-vbrd-dddmdrfdflfrgthchghhhjhlhnhrhshvi-inisj-jijnjrk-kikkknkpkrl-liljlklmls\
+      ltlym-mcmgmjmrmtndnjntpyrdrfrmrnrrrsrtrvsdsksnt-tdtitjtktmtntstätövlwhy-ydyhykylymyp\
+      ysytzsön",
+    ),
+    (
+        'ø',
+        "-d-g-k-l-n-r-s-v-ybgbkbrdddmdrfdflfrgrgyhjhrhshvhyjejnjpjrkbknkrlbldlnlplrlsmdmrmtnd\
+      ngnrnyprrdrmrnrrrvrysdsgsksnsrsssttdtrtttvty",
+    ),
+    ('ù', "o-"),
+    ('ú', "-l-nadandsdvedftg-gnm-mnmsnmpb"),
+    ('û', "ot"),
+    ('ü', "fßmßrßsß-bbcbrfhflfnfrgehlhtknlclsmlmnmsnbqeqèrbrcrfrhrnrssdtcttwnwrzg"),
+    ('œ', "-ucu"),
+    ('’', "dhelesevidilimivlalelilontonostsuiuluruuuvuàys"),
+];
+
+/// Letters of which only the sequences of [`WORDS`] are plausible. They are frequent letters of other alphabets: in
+/// windows-1250 `\u{151}`, `\u{171}` and `\u{103}`, in windows-1254 `\u{11F}`, `\u{131}` and `\u{15F}`.
+const FOREIGN: &str = "ãõûðýþ";
+
+/// How much a letter of [`FOREIGN`] counts against the hint.
+const FOREIGN_WEIGHT: u64 = 4;
+
+/// The longest run of bytes above 7F that may be part of a word.
+const MAX_RUN: usize = 3;
+
+/// The bytes of windows-1252 for the sequences of [`WORDS`].
+static SEQUENCES: LazyLock<HashSet<[u8; 3]>> = LazyLock::new(|| sequences(WORDS));
+
+fn sequences(table: &[(char, &str)]) -> HashSet<[u8; 3]> {
+    let mut sequences = HashSet::new();
+    for &(letter, around) in table {
+        let around: Vec<char> = around.chars().collect();
+        for pair in around.chunks_exact(2) {
+            sequences.insert([pair[0], letter, pair[1]].map(byte_of));
+        }
+    }
+    sequences
+}
+
+fn byte_of(character: char) -> u8 {
+    match character {
+        '\u{2019}' => 0x92,
+        '\u{153}' => 0x9C,
+        // The other characters of the table are in ISO 8859-1.
+        _ => u8::try_from(u32::from(character)).unwrap_or(b'-'),
+    }
+}
+
+/// The evidence in the words around ill-formed sequences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Western {
+    /// Letters and signs that are plausible in windows-1252, and hardly in another encoding.
+    plausible: u64,
+    /// Those that are not, with weights.
+    implausible: u64,
+    /// Quotation marks before and after words.
+    opening: u64,
+    closing: u64,
+}
+
+impl Western {
+    /// Examines the run of bytes above 7F around the ill-formed byte at the position. Does nothing if an ill-formed byte
+    /// before it in the same run was examined.
+    pub(super) fn error(&mut self, bytes: &[u8], position: usize) {
+        let is_high = |byte: &u8| !byte.is_ascii();
+        let before = bytes[..position].iter().rev().take(MAX_RUN).take_while(|byte| is_high(byte)).count();
+        let after = bytes[position..].iter().take(MAX_RUN + 1).take_while(|byte| is_high(byte)).count();
+        let run = position - before..position + after;
+        if before + after > MAX_RUN || after == 0 {
+            self.implausible += 1;
+            return;
+        }
+        // The first error of the run examines all of it.
+        if !str::from_utf8(&bytes[run.clone()])
+            .is_err_and(|error| run.start + error.valid_up_to() == position)
+        {
+            return;
+        }
+        for at in run {
+            self.byte(bytes, at);
+        }
+    }
+
+    fn byte(&mut self, bytes: &[u8], at: usize) {
+        let around = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
+        let (before, byte, after) = (around(at.checked_sub(1)), bytes[at], around(at.checked_add(1)));
+        let is_boundary = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+        let is_text = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
+        if is_letter(byte) || byte == 0x92 || byte == 0xB7 {
+            let sequence = [before, byte, after].map(|byte| if is_letter(byte) { lower(byte) } else { b'-' });
+            let sequence = [sequence[0], lower(byte), sequence[2]];
+            let before_that = around(at.checked_sub(2));
+            let is_odd = match is_upper(byte) {
+                true => is_letter(before) && !is_upper(before),
+                false => is_upper(before) && (is_upper(before_that) || is_upper(after)) && is_letter(byte),
+            };
+            if SEQUENCES.contains(&sequence) && !is_odd {
+                // The words were compared in lower case. In the encodings of DOS, capitals are other bytes.
+                if is_upper(byte) && (is_upper(before) || is_upper(after)) {
+                    return;
+                }
+                self.plausible += 1;
+            } else {
+                let is_foreign = FOREIGN.contains(char::from(lower(byte)));
+                self.implausible += if is_foreign { FOREIGN_WEIGHT } else { 1 };
+            }
+            return;
+        }
+        match byte {
+            // Copyright and registered sign, degree sign, pound and euro sign.
+            0xA9 | 0xAE if is_boundary(before) && is_boundary(after) => self.plausible += 1,
+            0xB0 if before.is_ascii_digit() && !after.is_ascii_digit() && after.is_ascii() => {
+                self.plausible += 1
+            }
+            0xB0 if before == b' ' && matches!(after, b'C' | b'F') => {}
+            0xA3 | 0x80 if is_boundary(before) && after.is_ascii_digit() => self.plausible += 1,
+            0x93 if is_boundary(before) && is_text(after) => self.opening += 1,
+            0x94 if is_text(before) && is_boundary(after) => self.closing += 1,
+            // Other signs that stand alone do not count.
+            0x80..=0x9F | 0xA0..=0xBF | 0xD7
+                if !matches!(byte, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)
+                    && (is_boundary(before) || before.is_ascii_digit())
+                    && (is_boundary(after) || after.is_ascii_digit()) => {}
+            // No-break spaces, guillemets and inverted marks beside words.
+            0x85 | 0x99 | 0xA0 | 0xAB | 0xBB if is_boundary(before) || is_boundary(after) => {}
+            0xA1 | 0xBF if is_boundary(before) => {}
+            _ => self.implausible += 1,
+        }
+    }
+
+    /// Whether the text is probably windows-1252 or ISO 8859-1. A long text may have as many unusual words as usual ones: of
+    /// text in other encodings less than one letter in 20 is plausible, except of Hungarian and Slavic languages in
+    /// windows-1250, where letters that are the same in both are.
+    pub(super) fn is_probable(&self) -> bool {
+        // A closing quotation mark is a letter in the encodings of DOS, at the end of words of which none has it at
+        // its start.
+        let quotes = self.opening.min(self.closing);
+        let plausible = self.plausible + quotes;
+        let implausible = self.implausible + (self.opening + self.closing - 2 * quotes);
+        plausible > 0 && implausible <= allowed(plausible)
+    }
+}
+
+/// Returns the number of implausible letters that probable text may have.
+fn allowed(plausible: u64) -> u64 {
+    if plausible < 20 { plausible / 2 } else { plausible }
+}
+
+fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic()
+        || matches!(byte, 0x83 | 0x8A | 0x8C | 0x8E | 0x9A | 0x9C | 0x9E | 0x9F)
+        || (byte >= 0xC0 && !matches!(byte, 0xD7 | 0xF7))
+}
+
+fn is_upper(byte: u8) -> bool {
+    byte.is_ascii_uppercase()
+        || matches!(byte, 0x8A | 0x8C | 0x8E | 0x9F)
+        || matches!(byte, 0xC0..=0xDE if byte != 0xD7)
+}
+
+/// Returns the lower case of a letter in windows-1252.
+fn lower(byte: u8) -> u8 {
+    match byte {
+        0x8A | 0x8C | 0x8E => byte + 0x10,
+        0x9F => 0xFF,
+        0xC0..=0xDE if byte != 0xD7 => byte + 0x20,
+        _ => byte.to_ascii_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_western(text: &[u8]) -> bool {
+        let mut western = Western::default();
+        let mut rest = 0;
+        while let Err(error) = str::from_utf8(&text[rest..]) {
+            let position = rest + error.valid_up_to();
+            western.error(text, position);
+            rest = position + error.error_len().unwrap_or(text.len() - position);
+        }
+        western.is_probable()
+    }
+
+    #[test]
+    fn text_of_western_europe_is_recognized() {
+        for text in [
+            &b"caf\xE9"[..],
+            b"\xC9tat, \xC9TAT\n",
+            b"gr\xF6\xDFer als f\xFCr",
+            b"informa\xE7\xE3o n\xE3o",
+            b"el a\xF1o, la direcci\xF3n",
+            b"p\xE5 sm\xF8rrebr\xF8d, n\xE5r",
+            b"k\xE4ytt\xE4j\xE4, m\xE4\xE4r\xE4",
+            b"Copyright \xA9 2003",
+            b"25\xB0C",
+            b"it\x92s a test, don\x92t",
+            b"\x93word\x94",
+            b"caf\xE9 and caf\xC3\xA9",
+        ] {
+            assert!(is_western(text), "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn text_in_other_encodings_is_not() {
+        for (encoding, text) in [
+            ("windows-1251", &b"\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0"[..]),
+            ("windows-1251, words of one letter", b"A \xE8 B, \xE2 C"),
+            ("KOI8-R", b"\xF0\xD2\xC9\xD7\xC5\xD4"),
+            ("windows-1253", b"\xCA\xE1\xEB\xE7\xEC\xDD\xF1\xE1"),
+            ("windows-1255", b"\xF9\xEC\xE5\xED"),
+            ("windows-1254", b"g\xFCne\xFEli, de\xF0il"),
+            ("windows-1250", b"Za\xBF\xF3\xB3\xE6 g\xEA\x9Cl\xB9 ja\x9F\xF1"),
+            ("windows-1250", b"mi\xEAso"),
+            ("windows-1250", b"\xC1rv\xEDzt\xFBr\xF5 t\xFCk\xF6rf\xFAr\xF3g\xE9p"),
+            ("windows-1250", b"P\xF8\xEDli\x9A \x9Elu\x9Dou\xE8k\xFD k\xF9\xF2"),
+            ("GBK", b"// \xD6\xD0\xCE\xC4\xD7\xA2\xCA\xCD"),
+            ("Big5", b"\xA7A\xA6n, \xA4@"),
+            ("Shift_JIS", b"\x83e\x83X\x83g \x82\xA0"),
+            ("windows-949", b"\xC7\xD1\xB1\xB9"),
+            ("Mac Roman", b"caf\x8E na\x95ve"),
+            ("Mac Roman", b"d\x92a a\x96o"),
+            ("cp850", b"caf\x82 gr\x94\xE1er"),
+            ("cp850", b"sj\x94 \x94l"),
+        ] {
+            assert!(!is_western(text), "{encoding} {}", text.escape_ascii());
+        }
+    }
+}

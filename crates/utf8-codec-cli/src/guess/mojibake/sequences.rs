@@ -1,0 +1,317 @@
+//! Finds the character sequences of a line that are well-formed UTF-8 if they are read back.
+
+use core::cell::LazyCell;
+use core::ops::Range;
+
+use super::example::places;
+use super::judge;
+use super::neighbors::is_typographic;
+use super::segments::is_inside;
+use super::sequence::{Place, Sequence, UNDEFINED, byte_of};
+
+/// The sequences of a line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sequences {
+    pub(super) list: Vec<Sequence>,
+    /// Whether a non-ASCII character belongs to no sequence.
+    pub(super) has_others: bool,
+    /// Whether one of them is neither U+FFFD nor a BOM.
+    pub(super) has_correct: bool,
+    /// The ranges of the first characters of sequences whose other characters are lost.
+    pub(super) damaged: Vec<Range<usize>>,
+    /// Those that are damaged only if the line was encoded twice as a whole. They may be letters of correct text.
+    suspects: Vec<Range<usize>>,
+    /// The sequences of the runs with suspects, as ranges of `list`.
+    beside_suspects: Vec<Range<usize>>,
+}
+
+/// Whether a character that is not ASCII shows that the text around it was not encoded twice.
+const fn is_correct(character: char) -> bool {
+    !matches!(character, char::REPLACEMENT_CHARACTER | '\u{FEFF}')
+}
+
+impl Sequences {
+    /// Finds the sequences of a line.
+    pub(super) fn of(text: &str) -> Self {
+        let mut found = Self::default();
+        // The first character of a sequence is U+00C2 to U+00F4, and these are C3 82 to C3 B4.
+        if memchr::memchr(0xC3, text.as_bytes()).is_none() {
+            found.has_others = !text.is_ascii();
+            found.has_correct = text.chars().any(|each| !each.is_ascii() && is_correct(each));
+            return found;
+        }
+        let bytes = text.as_bytes();
+        let has_controls = LazyCell::new(|| text.contains(UNDEFINED));
+        let mut at = 0;
+        while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
+            let mut len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
+            if bytes.get(start + len) == Some(&b' ') {
+                len = stretch_len(text, start, &|| *has_controls);
+            }
+            at = start + len;
+            match text[start..].chars().next() {
+                // Most of them are one letter, which is no sequence.
+                Some(only) if only.len_utf8() == len && !matches!(only, 'Â'..='ß') => {
+                    found.has_others = true;
+                    found.has_correct |= is_correct(only);
+                }
+                Some(only) if only.len_utf8() == len && !matches!(only, 'Â' | 'Ã') => {
+                    found.suspects.push(start..at)
+                }
+                _ => found.add_stretch(text, start..at),
+            }
+        }
+        found.decide_suspects();
+        found
+    }
+
+    /// Decides whether the suspects are damaged: all other characters are in sequences, and other runs have strong ones, or
+    /// this run has two.
+    fn decide_suspects(&mut self) {
+        if self.suspects.is_empty() {
+            return;
+        }
+        let has_two = |run: &Range<usize>| {
+            let mut strong =
+                self.list[run.clone()].iter().filter(|each| each.is_strong).map(|each| each.original);
+            strong.next().is_some_and(|first| strong.any(|each| each != first))
+        };
+        let strong = |list: &[Sequence]| list.iter().filter(|each| each.is_strong).count();
+        let beside: usize = self.beside_suspects.iter().map(|run| strong(&self.list[run.clone()])).sum();
+        if !self.has_others && (strong(&self.list) > beside || self.beside_suspects.iter().any(has_two)) {
+            self.damaged.append(&mut self.suspects);
+            return;
+        }
+        self.has_others = true;
+        self.has_correct = true;
+        for run in &self.beside_suspects {
+            for sequence in &mut self.list[run.clone()] {
+                sequence.is_strong = false;
+            }
+        }
+    }
+
+    /// Sets where the sequences stand.
+    pub(super) fn place(&mut self, line: &str, is_long: bool) {
+        let mut runs: Vec<(Range<usize>, String)> = Vec::new();
+        for sequence in &self.list {
+            match runs.last_mut() {
+                Some((range, original)) if range.end == sequence.range.start => {
+                    range.end = sequence.range.end;
+                    original.push(sequence.original);
+                }
+                _ => runs.push((sequence.range.clone(), sequence.original.to_string())),
+            }
+        }
+        let places = places(line, &runs, is_long);
+        let mut runs = runs.iter().zip(places).peekable();
+        for sequence in &mut self.list {
+            while runs.next_if(|((range, _), _)| range.end <= sequence.range.start).is_some() {}
+            sequence.place = runs.peek().map(|&(_, place)| place).unwrap_or_default();
+        }
+    }
+
+    /// Whether all characters that are not ASCII are in sequences, and a single encoding results in each run of them.
+    pub(super) fn are_all(&self) -> bool {
+        !self.has_others && self.list.iter().all(|sequence| sequence.is_reversible)
+    }
+
+    /// Whether some of the line was certainly encoded twice.
+    pub(super) fn is_proven(&self) -> bool {
+        self.list.iter().any(|sequence| sequence.is_strong)
+    }
+
+    /// Adds the sequences of a stretch of non-ASCII characters.
+    fn add_stretch(&mut self, text: &str, stretch: Range<usize>) {
+        let mut characters =
+            text[stretch.clone()].char_indices().map(|(at, c)| (stretch.start + at, c)).peekable();
+        let (mut run, mut bytes) = (Vec::new(), Vec::new());
+        // Whether a letter that has no byte precedes the run.
+        let mut is_after_letter = false;
+        while let Some((at, character)) = characters.next() {
+            // A space of the stretch is in place of a no-break space.
+            match if character == ' ' { Some(0xA0) } else { byte_of(character) } {
+                Some(byte) => {
+                    run.push((at, character));
+                    bytes.push(byte);
+                }
+                None => {
+                    self.has_others = true;
+                    self.has_correct |= is_correct(character);
+                    is_after_letter = is_letter(character);
+                }
+            }
+            let next = characters.peek().map(|&(_, next)| next);
+            if next.is_none_or(|next| next != ' ' && byte_of(next).is_none()) && !run.is_empty() {
+                // A word with a letter that the encoding does not have was not decoded from it.
+                if is_after_letter || next.is_some_and(is_letter) {
+                    self.has_others = true;
+                    self.has_correct = true;
+                } else {
+                    self.add_run(text, &run, &bytes);
+                }
+                is_after_letter = false;
+                run.clear();
+                bytes.clear();
+            }
+        }
+    }
+
+    /// Adds the sequences of a run of characters that have bytes.
+    fn add_run(&mut self, text: &str, run: &[(usize, char)], bytes: &[u8]) {
+        let first = self.list.len();
+        let mut at = 0;
+        // Whether a letter or a sign of the run belongs to no sequence.
+        let mut is_broken = false;
+        let mut has_suspects = false;
+        for chunk in bytes.utf8_chunks() {
+            for original in chunk.valid().chars() {
+                let len = original.len_utf8();
+                let mut sequence = Sequence {
+                    range: run[at].0..run.get(at + len).map_or(end_of(run), |&(end, _)| end),
+                    original,
+                    bytes: [0; 4],
+                    is_strong: false,
+                    is_reversible: true,
+                    has_control: run[at..at + len].iter().any(|(_, character)| character.is_control()),
+                    is_lossy: run[at..at + len].iter().any(|&(_, character)| character == ' '),
+                    place: Place::Text,
+                };
+                sequence.bytes[..len].copy_from_slice(&bytes[at..at + len]);
+                at += len;
+                self.list.push(sequence);
+            }
+            let invalid = &bytes[at..at + chunk.invalid().len()];
+            if is_cut(text, run, at, invalid)
+                || matches!(invalid, [0xC2 | 0xC3]) && is_damaged(text, run[at].0)
+            {
+                self.damaged
+                    .push(run[at].0..run.get(at + invalid.len()).map_or(end_of(run), |&(end, _)| end));
+                at += invalid.len();
+                continue;
+            }
+            if is_suspect(invalid) {
+                self.suspects
+                    .push(run[at].0..run.get(at + invalid.len()).map_or(end_of(run), |&(end, _)| end));
+                at += invalid.len();
+                has_suspects = true;
+                continue;
+            }
+            for &(_, character) in &run[at..at + chunk.invalid().len()] {
+                self.has_others = true;
+                self.has_correct = true;
+                is_broken |= !is_typographic(character);
+            }
+            at += chunk.invalid().len();
+        }
+        if has_suspects && first < self.list.len() {
+            self.beside_suspects.push(first..self.list.len());
+        }
+        let sequences = &mut self.list[first..];
+        let (mut is_latin_1, mut is_windows_1252) = (true, true);
+        for sequence in &*sequences {
+            for character in text[sequence.range.clone()].chars() {
+                is_latin_1 &= character <= '\u{FF}';
+                is_windows_1252 &= !character.is_control() || UNDEFINED.contains(&character);
+            }
+        }
+        for sequence in &mut *sequences {
+            sequence.is_reversible = is_latin_1 || is_windows_1252;
+        }
+        if !is_broken && (is_latin_1 || is_windows_1252) {
+            judge::run(text, sequences);
+        }
+    }
+}
+
+fn end_of(run: &[(usize, char)]) -> usize {
+    run.last().map_or(0, |&(at, character)| at + character.len_utf8())
+}
+
+/// Whether this character is part of a word.
+fn is_letter(character: char) -> bool {
+    character.is_alphabetic() || matches!(character, '\u{300}'..='\u{36F}')
+}
+
+/// Whether the bytes from `at` on are an incomplete sequence before U+FFFD. `E2 80` are the start of punctuation, and
+/// correct text does not have `â€`.
+fn is_cut(text: &str, run: &[(usize, char)], at: usize, invalid: &[u8]) -> bool {
+    let Some(&(start, _)) = run.get(at) else { return false };
+    let is_last = at + invalid.len() == run.len();
+    let before = text[..start].chars().next_back();
+    let is_replaced = is_last && text[end_of(run)..].starts_with(char::REPLACEMENT_CHARACTER);
+    match invalid {
+        [0xE2, 0x80] => true,
+        [0xC2..=0xF4] => is_replaced && !before.is_some_and(char::is_uppercase),
+        [0xE0..=0xF4, ..] => is_replaced,
+        _ => false,
+    }
+}
+
+/// Whether these bytes may be the start of a sequence whose last bytes are lost: they were dropped, replaced by `?`, or cut off
+/// with the end of the line. A letter in lower case alone is rather correct.
+fn is_suspect(invalid: &[u8]) -> bool {
+    matches!(invalid, [0xC2..=0xDF] | [0xE0..=0xF4, _, ..])
+}
+
+/// Returns the length of a stretch of non-ASCII characters, with the spaces in it that are in place of a no-break space.
+fn stretch_len(text: &str, start: usize, has_controls: &dyn Fn() -> bool) -> usize {
+    let mut len = 0;
+    loop {
+        let rest = &text.as_bytes()[start + len..];
+        len += rest.iter().position(u8::is_ascii).unwrap_or(rest.len());
+        // Most correct text ends here: no space follows, or the last letter is in lower case and ASCII is after the space.
+        let is_space = match &text.as_bytes()[start..start + len] {
+            [.., 0xC3, 0xA0..=0xBF] => matches!(text.as_bytes()[start + len..], [b' ', 0x80..=0xFF, ..]),
+            _ => text.as_bytes().get(start + len) == Some(&b' '),
+        };
+        if !is_space || !is_no_break(&text[start..], len, text[..start].chars().next_back(), has_controls) {
+            return len;
+        }
+        len += 1;
+    }
+}
+
+/// Whether the space at `at` is in place of a no-break space. `has_controls` is whether the bytes that windows-1252 does
+/// not define are in the text, so that they are not lost after the character before the space.
+fn is_no_break(stretch: &str, at: usize, before: Option<char>, has_controls: &dyn Fn() -> bool) -> bool {
+    let mut characters = stretch[..at].chars().rev();
+    let lead = characters.next();
+    let before = characters.next().or(before);
+    let after = stretch[at + 1..].chars().next();
+    let is_in_word = before.is_some_and(char::is_alphanumeric);
+    // In a sequence of three or four bytes.
+    let is_in_long = match [before, lead].map(|character| character.and_then(byte_of)) {
+        [_, Some(0xE1..=0xEF)] => after.is_some_and(is_inside),
+        [Some(0xE0..=0xEF), Some(0x80..=0xBF)] => true,
+        [Some(0x80..=0xBF), Some(0x80..=0xBF)] => {
+            let first = stretch[..at].chars().rev().nth(2).and_then(byte_of);
+            matches!(first, Some(0xF0..=0xF4))
+        }
+        _ => false,
+    };
+    if is_in_long {
+        return has_controls();
+    }
+    match lead {
+        Some('Â') => !before.is_some_and(char::is_uppercase),
+        // `à` at the end of a word.
+        Some('Ã') => {
+            !before.is_some_and(char::is_uppercase)
+                && after.is_none_or(|after| after.is_ascii() && !after.is_alphanumeric())
+        }
+        // `Š` and `Π` at its start.
+        Some('Å') => !is_in_word && after.is_some_and(|after| after.is_ascii_lowercase()),
+        Some('Î') if !is_in_word && matches!(after, Some('Î' | 'Ï')) => true,
+        Some('Ä'..='ß') => has_controls(),
+        _ => false,
+    }
+}
+
+/// Whether the `Ã` or `Â` at `start` is followed by a space or U+FFFD, and is not at the end of a word in capitals. A
+/// program replaced the no-break space after it.
+fn is_damaged(text: &str, start: usize) -> bool {
+    let before = text[..start].chars().next_back();
+    let after = text[start..].chars().nth(1);
+    !before.is_some_and(char::is_uppercase) && matches!(after, Some(' ' | char::REPLACEMENT_CHARACTER))
+}

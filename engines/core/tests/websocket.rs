@@ -1,0 +1,176 @@
+//! Both directions of a WebSocket connection, cut at every byte.
+#![allow(missing_docs)]
+
+use utf8_codec::http::Reason;
+use utf8_codec::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
+use utf8_codec_engines::config::{FilterKind, Settings};
+use utf8_codec_engines::plan::{Outcome, Verdict};
+use utf8_codec_engines::websocket::{Extensions, WebSocket, extensions, is_compressed, is_handshake};
+
+const KEY: [u8; 4] = [7, 0, 255, 13];
+
+fn settings(json: &str) -> Settings {
+    Settings::parse(json.as_bytes(), FilterKind::Http).unwrap()
+}
+
+fn websocket(json: &str) -> WebSocket {
+    WebSocket::new(&settings(json)).unwrap()
+}
+
+/// Frames of a sender.
+fn frames(sender: Sender, parts: &[(Opcode, bool, &[u8])]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (opcode, is_final, payload) in parts {
+        let mask = (sender == Sender::Client).then_some(KEY);
+        let header =
+            FrameHeader { mask, is_final: *is_final, ..FrameHeader::new(*opcode, payload.len() as u64) };
+        header.write_to(&mut bytes);
+        let key = mask.unwrap_or_default();
+        bytes.extend(payload.iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key));
+    }
+    bytes
+}
+
+fn content(slices: &[&[u8]], outcome: &Outcome) -> Vec<u8> {
+    [outcome.head.as_slice(), &slices.concat()[..outcome.kept], &outcome.tail].concat()
+}
+
+/// What a receiver reads: the text, the number of other frames, and the code of the close frame.
+fn read(sender: Sender, mut bytes: Vec<u8>) -> (String, usize, Option<u16>) {
+    let (mut text, mut others, mut code) = (String::new(), 0, None);
+    for event in FrameReader::new(sender).feed(&mut bytes) {
+        match event.unwrap() {
+            Event::Text(part) => text.push_str(part),
+            Event::Close(frame) => code = frame.map(|frame| frame.code()),
+            _ => others += 1,
+        }
+    }
+    (text, others, code)
+}
+
+#[test]
+fn both_peers_get_1007_at_the_first_impossible_byte() {
+    for sender in [Sender::Client, Sender::Server] {
+        let other = if sender == Sender::Client { Sender::Server } else { Sender::Client };
+        let stream = frames(
+            sender,
+            &[
+                (Opcode::Text, false, b"na\xC3"),
+                (Opcode::Ping, true, b"\xFF"),
+                (Opcode::Continuation, true, b"\xAF"),
+                (Opcode::Text, true, b"x\xF0\x9F(more"),
+            ],
+        );
+        for cut in 0..=stream.len() {
+            let mut connection = websocket("{}");
+            let (mut forwarded, mut rejected) = (Vec::new(), 0);
+            for slices in [[&stream[..cut / 2], &stream[cut / 2..cut]], [&stream[cut..], b"\x81"]] {
+                let outcome = connection.feed(sender, &slices, false);
+                if let Verdict::Rejected(Reason::WebSocket(error)) = &outcome.verdict {
+                    assert_eq!((error.close_code(), error.message_offset), (1007, 1));
+                    rejected += 1;
+                }
+                forwarded.extend_from_slice(&content(&slices, &outcome));
+            }
+            assert_eq!(rejected, 1, "{cut}");
+            let (text, others, code) = read(sender, forwarded);
+            assert_eq!((text.as_str(), code), ("naïx", Some(1007)), "{cut}");
+            assert!(others >= 2, "the ping, and the end of the first message");
+
+            let more = frames(other, &[(Opcode::Text, true, b"an answer")]);
+            let outcome = connection.feed(other, &[&more], false);
+            assert_eq!(read(other, content(&[&more], &outcome)), (String::new(), 0, Some(1007)));
+            assert_eq!(content(&[&more], &connection.feed(other, &[&more], true)), b"");
+        }
+    }
+}
+
+#[test]
+fn frames_without_an_error_pass_and_whole_ones_unchanged() {
+    let stream =
+        frames(Sender::Client, &[(Opcode::Text, true, "naïve".as_bytes()), (Opcode::Binary, true, b"\xFF")]);
+    assert!(websocket("{}").feed(Sender::Client, &[&stream], false).is_unchanged());
+    for cut in 0..=stream.len() {
+        let mut connection = websocket("{}");
+        let slices = [&stream[..cut], &stream[cut..]];
+        let forwarded: Vec<_> = slices
+            .iter()
+            .flat_map(|slice| content(&[slice], &connection.feed(Sender::Client, &[slice], false)))
+            .collect();
+        assert_eq!(read(Sender::Client, forwarded).0, "naïve", "{cut}");
+    }
+}
+
+#[test]
+fn a_report_changes_nothing() {
+    let mut connection = websocket(r#"{"action": "report"}"#);
+    let stream = frames(Sender::Server, &[(Opcode::Text, true, b"\xFF\xFF")]);
+    let outcome = connection.feed(Sender::Server, &[&stream[..1], &stream[1..]], false);
+    assert!(outcome.is_unchanged() && matches!(outcome.verdict, Verdict::Reported(Reason::WebSocket(_))));
+    assert_eq!(connection.feed(Sender::Server, &[&stream], false).verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_direction_that_is_not_checked_passes_until_the_other_is_rejected() {
+    let mut connection = websocket(r#"{"direction": "request"}"#);
+    assert!(connection.feed(Sender::Server, &[b"\xFF"], false).is_unchanged());
+    let stream = frames(Sender::Client, &[(Opcode::Text, true, b"\xFF")]);
+    assert!(matches!(connection.feed(Sender::Client, &[&stream], false).verdict, Verdict::Rejected(_)));
+    assert_eq!(content(&[b"\xFF"], &connection.feed(Sender::Server, &[b"\xFF"], false)), b"");
+}
+
+#[test]
+fn settings_select_the_repair_and_the_limit_and_pass() {
+    let text = frames(Sender::Server, &[(Opcode::Text, true, b"a\xFFb")]);
+    let outcome = websocket(r#"{"on_error": "substitute=?"}"#).feed(Sender::Server, &[&text], false);
+    assert_eq!((read(Sender::Server, content(&[&text], &outcome)).0.as_str(), outcome.repaired), ("a?b", 1));
+    let outcome = websocket(r#"{"max_websocket_message": 2}"#).feed(Sender::Server, &[&text], false);
+    assert_eq!(read(Sender::Server, content(&[&text], &outcome)).2, Some(1009));
+    assert!(WebSocket::new(&settings(r#"{"websocket": "pass"}"#)).is_none());
+}
+
+#[test]
+fn compression_is_removed_from_the_handshake_unless_it_passes() {
+    const DEFLATE: &str = "permessage-deflate";
+    let offer = [
+        (&b"Sec-WebSocket-Extensions"[..], &b"x-mux"[..]),
+        (b"sec-websocket-extensions", DEFLATE.as_bytes()),
+    ];
+    let run = |json, count: usize| extensions(&settings(json), offer[2 - count..].iter().copied());
+    assert_eq!(run("{}", 2), Extensions::Removed);
+    assert_eq!(run("{}", 0), Extensions::Unchanged);
+    assert_eq!(run(r#"{"action": "report"}"#, 2), Extensions::Unchanged);
+    let passes = r#"{"websocket_compression": "pass"}"#;
+    assert_eq!(
+        (run(passes, 1), run(passes, 2)),
+        (Extensions::Unchanged, Extensions::Changed(DEFLATE.into()))
+    );
+    assert!(is_compressed(&settings(passes), offer.into_iter()));
+    assert!(!is_compressed(&settings("{}"), offer.into_iter()));
+    assert!(is_compressed(&settings(r#"{"action": "report"}"#), offer.into_iter()));
+
+    let compressed = b"\xC1\x02\xFF\xFF";
+    let mut connection = websocket(passes);
+    connection.set_compressed(true);
+    assert!(connection.feed(Sender::Server, &[compressed], false).is_unchanged());
+    assert!(matches!(
+        websocket("{}").feed(Sender::Server, &[compressed], false).verdict,
+        Verdict::Rejected(_)
+    ));
+}
+
+#[test]
+fn a_handshake_names_the_protocol() {
+    for (name, value, expected) in [
+        ("Upgrade", "h2c, WebSocket", true),
+        (":protocol", "websocket", true),
+        ("upgrade", "websockets", false),
+        ("x-upgrade", "websocket", false),
+    ] {
+        assert_eq!(
+            is_handshake([(name.as_bytes(), value.as_bytes())].into_iter()),
+            expected,
+            "{name} {value}"
+        );
+    }
+}
