@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Fails if imports between files of a crate form a cycle, or if a file of the library imports from a higher floor.
+"""Fails if imports between files of a crate form a cycle. Cargo checks that there is none between crates.
 
 Checks all crates of the repository: every `src/lib.rs` and `src/main.rs`, and every test that is a folder.
 
 An import is a path in a `use` or in the code, followed through re-exports to the file that defines the name. `mod`
-declarations, re-exports (`pub use`) and `#[cfg(test)]` modules do not count. `.ci/imports.py --list` prints every import.
+declarations, `#[cfg(test)]` modules, and re-exports (`pub use`) that their own file does not use do not count.
+`.ci/imports.py --list` prints every import.
 """
 
 import re
@@ -13,15 +14,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "src"
-
-# CONTRIBUTING.md, "Floors": a file may import from its own floor and from those below it. The rest of the library is floor 3.
-# The kernels are another crate, so Cargo checks that they import nothing from here.
-FLOORS = {
-    1: ["error", "encoding", "decoder", "boundary", "many", "validator", "macros", "trace"],
-    2: ["line_ending", "policy", "subset", "text", "transcode", "detect", "locate", "declared", "json"],
-}
-FLOOR_OF = {room: floor for floor, rooms in FLOORS.items() for room in rooms}
 
 
 def without_comments_and_strings(text):
@@ -83,9 +75,10 @@ class Module:
         text = with_inline_modules_flat(without_tests(without_comments_and_strings(file)))
         uses = [use.groups() for use in re.finditer(r"(\bpub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);", text)]
         self.uses = [leaf for _, tree in uses for leaf in leaves(tree)]
-        self.imports = [path for public, tree in uses if not public for path, _ in leaves(tree)]
-        rest = re.sub(r"\buse\s+[^;]+;", "", text)
-        inline = re.findall(r"\b(?:crate|super|self)(?:\s*::\s*\w+)+", rest)
+        rest = re.sub(r"\buse\s+[^;]+;|\bpub\([^)]*\)", "", text)
+        used = set(re.findall(r"(?<![.:\w])(?<!fn )(?<!mod )\w+", rest))
+        self.imports = [path for public, tree in uses for path, name in leaves(tree) if not public or name in used]
+        inline = re.findall(r"(?<![:\w])\w+(?:\s*::\s*\w+)+", rest)
         self.paths = [tuple(re.split(r"\s*::\s*", path)) for path in inline]
 
 
@@ -188,13 +181,6 @@ def crate_roots():
     return [ROOT / path for path in sorted(set(listed)) if (ROOT / path).is_file()]
 
 
-def floor(path):
-    if not path.is_relative_to(LIBRARY):
-        return 4
-    room = path.relative_to(LIBRARY).parts[0].removesuffix(".rs")
-    return FLOOR_OF.get(room, 3)
-
-
 def main():
     sys.setrecursionlimit(10_000)
     edges = {}
@@ -208,20 +194,15 @@ def main():
         for (start, end), names in sorted(edges.items()):
             print(f"{name(start)} -> {name(end)}: {', '.join(sorted(names))}")
         return
-    failed = False
-    for group in loops(edges):
-        failed = True
+    found = loops(edges)
+    for group in found:
         print("import loop: " + ", ".join(map(name, group)))
         for (start, end), names in sorted(edges.items()):
             if start in group and end in group:
                 print(f"  {name(start)} -> {name(end)}: {', '.join(sorted(names))}")
-    for (start, end), names in sorted(edges.items()):
-        if floor(start) < floor(end) and start.name != "lib.rs":
-            failed = True
-            print(f"points up: {name(start)} (floor {floor(start)}) -> {name(end)} (floor {floor(end)}): {', '.join(sorted(names))}")
-    if failed:
+    if found:
         sys.exit(1)
-    print(f"{len(edges)} imports between the files of {len(roots)} crates, no loop, none points up")
+    print(f"{len(edges)} imports between the files of {len(roots)} crates, no loop")
 
 
 main()

@@ -1,7 +1,7 @@
 # The steps of the weekly workflow, which take long or need much. `.ci/run` includes this file.
 
 needs+=(
-    [clients]='curl logger=bsdutils npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
+    [clients]='curl npm' [containers]='curl ip=iproute2 iptables podman podman=aardvark-dns podman=netavark'
     [detection]='npm uchardet' [engines_all]='curl dh_nginx=nginx-dev dh_nginx=libclang-dev nginx nginx=libnginx-mod-stream openssl uwsgi_python3=uwsgi-plugin-python3'
     [growth]=valgrind [load]='haproxy nginx=libnginx-mod-stream socat' [mojibake]=npm
     [neon]='aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu qemu-aarch64=qemu-user'
@@ -14,16 +14,13 @@ python_with() {
     target/python/bin/pip install --quiet --disable-pip-version-check "$@"
 }
 
-# The example servers with real clients: curl, logger, vscode-jsonrpc and ws under Node, paho-mqtt, requests, websockets, the classes of
-# Autobahn's cases for WebSocket frames, and the exporters of OpenTelemetry. The verdicts on messages of protobuf are compared
-# with those of Python's reader.
+# The example servers with real clients: curl, ws under Node, requests, websockets, and the classes of Autobahn's cases for WebSocket
+# frames. The verdicts on messages of protobuf are compared with those of Python's reader.
 step_clients() {
-    npm install --silent --no-audit --no-fund --prefix target/node vscode-jsonrpc@8.2.1 ws@8.18.3
-    python_with paho-mqtt==2.1.0 websockets==15.0.1 opentelemetry-sdk==1.45.2 \
-        opentelemetry-exporter-otlp-proto-{http,grpc}==1.45.2
+    npm install --silent --no-audit --no-fund --prefix target/node ws@8.18.3
+    python_with protobuf==6.33.0 requests==2.32.5 websockets==15.0.1
     cargo build --workspace --all-features --examples
     python3 .ci/try_clients.py target/debug/examples target/node/node_modules target/python/bin/python
-    target/python/bin/python .ci/try_otlp.py target/debug/examples
     UTF8_CODEC_PROTOBUF=$PWD/target/python/bin/python UTF8_CODEC_REQUIRED=protobuf \
         cargo test -p integration --test programs protobuf
 }
@@ -95,9 +92,17 @@ step_minimal() {
     rustup toolchain install "$msrv" --profile minimal
     cargo "+$msrv" check --target-dir target/second --workspace --all-features
     nightly
-    .ci/library_alone
+    # The published packages without dev-dependencies, which raise the versions of others. The sources are links.
+    local manifest folder
+    for manifest in Cargo.toml crates/*/Cargo.toml; do
+        ! grep -q '^publish = false$' "$manifest" || continue
+        folder=$(dirname "$manifest")
+        mkdir -p "target/minimal/$folder"
+        ln -sfn "$PWD/$folder"/{README.md,build.rs,src} "target/minimal/$folder"
+        sed '/^\[.*dev-dependencies\]$/,/^$/d; /^\[\[\(bench\|example\|test\)\]\]$/,/^$/d' "$manifest" >"target/minimal/$manifest"
+    done
     (
-        cd target/library
+        cd target/minimal
         cargo "+$NIGHTLY" update -Z direct-minimal-versions
         cargo check --workspace --all-features
         rustup toolchain install "$kernels_msrv" --profile minimal
@@ -122,13 +127,10 @@ step_mojibake() {
 # NEON under emulation: the tests, and the instruction counts compared with those of simdutf8 and of the portable kernel.
 step_neon() {
     rustup target add aarch64-unknown-linux-gnu
-    .ci/library_alone
-    (
-        cd target/library
-        RUSTFLAGS='-A warnings -C debug-assertions' CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-            CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-            cargo test --release -p utf8-codec-kernels -p utf8-codec --features utf8-codec/transcode,utf8-codec/mime --target aarch64-unknown-linux-gnu --lib
-    )
+    RUSTFLAGS='-A warnings -C debug-assertions' CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+        cargo test --release --target aarch64-unknown-linux-gnu --target-dir target/second --lib \
+        -p utf8-codec-kernels -p utf8-codec -p utf8-codec-encodings -p utf8-codec-mail
     .ci/instructions_neon
 }
 
@@ -208,14 +210,10 @@ step_supply_chain() {
 # The kernels of WebAssembly under Node, each as the only one.
 step_wasm() {
     rustup target add wasm32-wasip1
-    .ci/library_alone
     local -x CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/.ci/node_wasi.mjs"
     local kernel
     for kernel in simd128 portable; do
-        (
-            cd target/library
-            RUSTFLAGS="-A warnings -C target-feature=+simd128 --cfg utf8_codec_kernel=\"$kernel\"" \
-                cargo test --release -p utf8-codec-kernels --features base64,transcode --target wasm32-wasip1 --lib
-        )
+        RUSTFLAGS="-A warnings -C target-feature=+simd128 --cfg utf8_codec_kernel=\"$kernel\"" \
+            cargo test --release -p utf8-codec-kernels --features base64,transcode --target wasm32-wasip1 --target-dir target/second --lib
     done
 }

@@ -5,9 +5,9 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
-use utf8_codec_fuzz::support::bodies::{EndHint, Script, drain};
+use test_support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
+use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
 
 const TYPES: [&str; 5] = [
     "text/plain",
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
         other => other,
     };
     let strict = BodyRules::new().with_missing_charset(MissingCharset::Utf8).with_form_data(true);
-    let rules = strict.clone().with_decoder(decoder).with_other_charset(OtherCharset::Transcode);
+    let rules = strict.clone().with_decoder(decoder.clone()).with_other_charset(OtherCharset::Transcode);
     let run = |rules: &BodyRules, content_type, chunks: &[&[u8]], end_hint| {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -61,7 +61,7 @@ fuzz_target!(|data: &[u8]| {
     }
 
     if content_type == CHARSETS[0] {
-        let (text, first) = decode_until_error(decoder, input.bytes);
+        let (text, first) = decode_until_error(decoder.clone(), input.bytes);
         let (data, _, error) = drain(Utf8Body::with_decoder(Script::of(&chunks, EndHint::Nothing), decoder));
         let error = error.map(|error| error.utf8_error().expect("ill-formed"));
         assert_eq!((data.as_slice(), error), (text.as_bytes(), first));

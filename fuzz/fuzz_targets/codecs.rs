@@ -3,10 +3,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::codec::{Lines, Utf8Codec, Utf8LinesCodec};
-use utf8_codec_encodings::codec::TranscodeCodec;
-use utf8_codec_encodings::Encoding;
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding};
-use utf8_codec_fuzz::{Input, decode, items, support};
+use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::codec::TranscodeCodec;
+use utf8_codec_fuzz::{Input, decode, items};
 
 const ENDINGS: [LineEnding; 5] =
     [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any, LineEnding::Ascii(Ascii::NUL)];
@@ -16,8 +16,8 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
 
-    let (text, errors) = decode(decoder, &[input.bytes]);
-    let found = items(&mut Utf8Codec::with_decoder(decoder), &chunks);
+    let (text, errors) = decode(decoder.clone(), &[input.bytes]);
+    let found = items(&mut Utf8Codec::with_decoder(decoder.clone()), &chunks);
     assert_eq!(found.iter().filter(|item| item.is_err()).count(), errors.len());
     assert_eq!(found.into_iter().flatten().map(String::from).collect::<String>(), text);
 
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
     );
 
     let encoding = input.pick(7, Encoding::ALL);
-    let policies: Vec<ErrorPolicy> = support::policies().into();
+    let policies: Vec<ErrorPolicy> = test_support::policies().into();
     let bom = input.pick(1, &[BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject]);
     let transcoded = || {
         let codec =

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::{ErrorPolicy, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy};
+use test_support::oracle;
 use utf8_codec::many::{ValidateManyError, validate_many};
-use utf8_codec_fuzz::support::oracle;
+use utf8_codec::{ErrorPolicy, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy};
 use utf8_codec_fuzz::{Input, decode};
 
 fuzz_target!(|data: &[u8]| {

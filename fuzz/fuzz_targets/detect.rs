@@ -3,7 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_encodings::detect::{BomSniffer, Designation, DesignationMatch, DesignationRecognizer, Detection, Detector, FallbackDecoder, Legacy, Padding, Scope, Sniff, decode_or_legacy};
+use utf8_codec_encodings::detect::{
+    BomSniffer, Designation, DesignationMatch, DesignationRecognizer, Detection, Detector, FallbackDecoder,
+    Legacy, Padding, Scope, Sniff, decode_or_legacy,
+};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,17 +3,18 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
 use utf8_codec::{LineEnding, Utf8Error};
 use utf8_codec_fuzz::{Input, decode_until_error};
+use utf8_codec_proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
-    let (text, error) = decode_until_error(decoder, input.bytes);
+    let (text, error) = decode_until_error(decoder.clone(), input.bytes);
 
-    let (mut filter, mut forwarded, mut verdict) = (Filter::with_decoder(decoder), Vec::new(), Verdict::Pass);
+    let (mut filter, mut forwarded, mut verdict) =
+        (Filter::with_decoder(decoder.clone()), Vec::new(), Verdict::Pass);
     for chunk in &chunks {
         verdict = filter.feed_with(chunk, |edit| apply(edit, chunk, &mut forwarded));
     }
@@ -27,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     );
 
     // Tests the hook that replaces chunks.
-    let (mut filter, mut hooked) = (Filter::with_decoder(decoder), Vec::new());
+    let (mut filter, mut hooked) = (Filter::with_decoder(decoder.clone()), Vec::new());
     for chunk in &chunks {
         let mut body = Some(Bytes::copy_from_slice(chunk));
         let _ = filter.rewrite(&mut body, false);

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use test_support::json;
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
 use utf8_codec::{ErrorPolicy, Subset, TextPiece};
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::json;
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
     if let Some(subset) = subset {
         strings = strings.with_subset(subset);
     }
-    let mut decoder = JsonDecoder::with_decoder(text).with_strings(strings);
+    let mut decoder = JsonDecoder::with_decoder(text.clone()).with_strings(strings);
     let (mut out, mut errors) = (String::new(), Vec::new());
     let mut take = |piece: TextPiece<'_>| {
         if let TextPiece::Repaired(_, error) | TextPiece::IllFormed(error) = piece {
@@ -31,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
     }
     decoder.finish().for_each(&mut take);
     let is_text = errors.iter().all(|error| error.3);
-    let expected = json::decode(input.bytes, text, policy, subset);
+    let expected = json::decode(input.bytes, text.clone(), policy, subset);
     assert_eq!((&out, &errors), (&expected.0, &expected.1));
     if is_text && policy == EscapePolicy::Replace && text.error_policy() == ErrorPolicy::Strict {
         assert_eq!(out.len(), input.bytes.len());

@@ -7,10 +7,10 @@ use futures::executor::block_on;
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body_util::{BodyExt, Full};
 use libfuzzer_sys::fuzz_target;
+use test_support::bodies::{EndHint, Script};
 use tower::{Layer, ServiceExt, service_fn};
-use utf8_codec_http::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::bodies::{EndHint, Script};
+use utf8_codec_http::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 
 const NAMES: [HeaderName; 4] = [
     http::header::CONTENT_TYPE,

@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
     let ending = input.pick(5, &ENDINGS);
     let (text, parts) = input.text();
     let mut locator = Locator::new().with_line_ending(ending);
-    let mut by_ascii = locator;
+    let mut by_ascii = locator.clone();
     for part in &parts {
         locator.push(part);
         let ascii = by_ascii.push_ascii(part.as_bytes());

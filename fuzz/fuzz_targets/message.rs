@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_mail::{MessageValidator, MimeLimits};
 use utf8_codec_fuzz::Input;
+use utf8_codec_mail::{MessageValidator, MimeLimits};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();

@@ -7,8 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::Decoder;
 use utf8_codec::LineEnding;
 use utf8_codec::codec::{SseCodec, Utf8Codec, Utf8LinesCodec};
-use utf8_codec_encodings::codec::TranscodeCodec;
 use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::codec::TranscodeCodec;
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
@@ -16,21 +16,21 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let mut decoder = input.decoder();
     let ending = input.pick(5, &[LineEnding::LfOrCrLf, LineEnding::Any, LineEnding::CrLf]);
-    let lines = Utf8LinesCodec::with_decoder(decoder)
+    let lines = Utf8LinesCodec::with_decoder(decoder.clone())
         .with_line_ending(ending)
         .with_max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
-    abuse(input, Utf8Codec::with_decoder(decoder), |text| valid(&text));
+    abuse(input, Utf8Codec::with_decoder(decoder.clone()), |text| valid(&text));
     abuse(input, lines.clone(), |line| valid(&line));
     abuse(input, lines.into_batches(), |batch| batch.iter().for_each(|line| valid(&line)));
-    abuse(input, SseCodec::with_decoder(decoder), |event| valid(&event.data));
+    abuse(input, SseCodec::with_decoder(decoder.clone()), |event| valid(&event.data));
     abuse(input, TranscodeCodec::new(input.pick(7, Encoding::ALL)), |text| valid(&text));
 
-    let mut snapshot = decoder;
+    let mut snapshot = decoder.clone();
     for (step, chunk) in input.chunks().into_iter().enumerate() {
         let operation = usize::from(data[step % 8]) + step;
         match operation % 7 {
-            0 => snapshot = decoder,
-            1 => decoder = snapshot,
+            0 => snapshot = decoder.clone(),
+            1 => decoder = snapshot.clone(),
             2 => decoder
                 .feed(chunk)
                 .take(operation / 7 % 3)

@@ -2,9 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_http::protobuf::{CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator};
+use test_support::protobuf::{Kind, Model, schema_of};
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::protobuf::{Kind, Model, schema_of};
+use utf8_codec_http::protobuf::{
+    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator,
+};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();

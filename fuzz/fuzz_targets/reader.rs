@@ -5,18 +5,19 @@
 use futures::executor::block_on;
 use libfuzzer_sys::fuzz_target;
 use std::io::{self, ErrorKind, Read, Write};
+use test_support::hostile::{HostileReader, HostileWriter, steps};
 use utf8_codec::Utf8Error;
 use utf8_codec::io::{LineTooLong, Utf8Reader, Utf8Writer};
-use utf8_codec_fuzz::support::hostile::{HostileReader, HostileWriter, steps};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
-    let (text, error) = decode_until_error(decoder, input.bytes);
+    let (text, error) = decode_until_error(decoder.clone(), input.bytes);
     let at_most = input.pick(5, &[1, 2, 3, 7, 64, usize::MAX]);
-    let reader = || Utf8Reader::with_decoder(HostileReader::new(steps(&chunks)).at_most(at_most), decoder);
+    let reader =
+        || Utf8Reader::with_decoder(HostileReader::new(steps(&chunks)).at_most(at_most), decoder.clone());
     let found =
         |result: io::Result<usize>| result.err().map(|error| Utf8Error::find(&error).expect("ill-formed"));
 

@@ -6,15 +6,15 @@ use futures::executor::block_on;
 use futures::stream::FusedStream;
 use libfuzzer_sys::fuzz_target;
 use std::io;
+use test_support::hostile::{HostileStream, Step, steps};
 use utf8_codec::stream::Utf8Stream;
-use utf8_codec_fuzz::support::hostile::{HostileStream, Step, steps};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
-    let (expected, first) = decode_until_error(decoder, input.bytes);
+    let (expected, first) = decode_until_error(decoder.clone(), input.bytes);
     // The inner stream returns an error and continues after it.
     let mut steps = steps(&chunks);
     let fails_at = input.pick(5, &[usize::MAX, 0, 1, 2, 5]);

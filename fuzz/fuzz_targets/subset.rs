@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();
     let decoder = TextDecoder::new().with_subset(subset);
 
-    let (inside, outside) = decode(decoder, &parts);
+    let (inside, outside) = decode(decoder.clone(), &parts);
     let mut expected = Vec::new();
     for (offset, character) in text.char_indices().filter(|&(_, character)| !subset.contains(character)) {
         expected.push((offset as u64, ErrorKind::OutsideSubset, character.len_utf8() as u8));

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
-use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
+use test_support::encodings::{self, OWN, Open, PAGES};
+use utf8_codec::{ErrorKind, ErrorPolicy};
+use utf8_codec_encodings::{Encoding, Status, TranscodeError, Transcoder};
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::encodings::{self, OWN, Open, PAGES};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
@@ -14,16 +14,16 @@ fuzz_target!(|data: &[u8]| {
     let (from, to) = (input.pick(5, Encoding::ALL), input.pick(6, Encoding::ALL));
     let chunks = input.chunks();
     let strict = Transcoder::new(from, to);
-    let whole = run(strict, &[input.bytes], ROOM);
+    let whole = run(&strict, &[input.bytes], ROOM);
     let has_definition = OWN.contains(&from) && OWN.contains(&to);
     let expected = if has_definition { naive(from, to, input.bytes) } else { whole.clone() };
     assert_eq!(whole, expected);
-    assert_eq!(run(strict, &chunks, input.pick(7, &[6, 7, 13, 64, 300, 9000])), expected);
+    assert_eq!(run(&strict, &chunks, input.pick(7, &[6, 7, 13, 64, 300, 9000])), expected);
 
-    let policy = strict.with_error_policy(input.pick(0, &utf8_codec_fuzz::support::policies()));
-    assert_eq!(run(policy, &chunks, 17), run(policy, &[input.bytes], ROOM));
+    let policy = strict.clone().with_error_policy(input.pick(0, &test_support::policies()));
+    assert_eq!(run(&policy, &chunks, 17), run(&policy, &[input.bytes], ROOM));
     let sniffing = strict.with_sniffing(true);
-    assert_eq!(run(sniffing, &chunks, 9), run(sniffing, &[input.bytes], ROOM));
+    assert_eq!(run(&sniffing, &chunks, 9), run(&sniffing, &[input.bytes], ROOM));
 
     let other = match from {
         Encoding::Utf16Le => encoding_rs::UTF_16LE,
@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
         _ => encoding_rs::Encoding::for_label(from.name().as_bytes()).expect("a label of the standard"),
     };
     let replaced =
-        run(Transcoder::new(from, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace), &chunks, 64).0;
+        run(&Transcoder::new(from, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace), &chunks, 64).0;
     let (text, _) = other.decode_without_bom_handling(input.bytes);
     // At the end of a stream, encoding_rs replaces a high surrogate and half a unit by one U+FFFD, as this
     // crate does.
@@ -46,9 +46,10 @@ const ROOM: usize = 2048;
 
 type Errors = Vec<(u64, ErrorKind, u8)>;
 
-fn run(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
+fn run(transcoder: &Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
+    let mut transcoder = transcoder.clone();
     let (mut out, mut errors, mut buffer) = (Vec::new(), Vec::new(), vec![0; room]);
-    let mut note = |error: Utf8Error| errors.push((error.offset, error.kind, error.len));
+    let mut note = |error: TranscodeError| errors.push((error.offset, error.kind, error.len));
     for chunk in chunks.iter().copied().map(Some).chain([None]) {
         let mut rest = chunk.unwrap_or_default();
         loop {

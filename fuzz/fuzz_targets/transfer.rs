@@ -2,9 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_mail::{BodyDecoder, BodyPiece, MimeError, TransferDecoder, TransferEncoding, TransferError, TransferPiece};
+use test_support::oracle;
 use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::oracle;
+use utf8_codec_mail::{
+    BodyDecoder, BodyPiece, MimeError, TransferDecoder, TransferEncoding, TransferError, TransferPiece,
+};
 
 const ENCODINGS: [TransferEncoding; 5] = [
     TransferEncoding::SevenBit,

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec_mail::unwrap::{DotUnstuffer, Unfolder, syslog_msg};
 use utf8_codec_fuzz::Input;
+use utf8_codec_mail::unwrap::{DotUnstuffer, Unfolder, syslog_msg};
 
 type Bytes = Vec<(u64, u8)>;
 

@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use test_support::websocket::{Rules, SENDERS, facts, read};
 use utf8_codec::Ascii;
+use utf8_codec_fuzz::Input;
 use utf8_codec_proxy::Edit;
 use utf8_codec_proxy::websocket::{Event, FrameFilter, FrameReader, FrameVerdict};
-use utf8_codec_fuzz::Input;
-use utf8_codec_fuzz::support::websocket::{Rules, SENDERS, facts, read};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();

@@ -5,11 +5,8 @@
 //! mutation of the text keeps the settings. Inputs are short, because libFuzzer needs many executions. A setting repeats the
 //! first half of the stream, so that there are also streams that are longer than the buffers and blocks of the crate.
 
-#[path = "../../tests/support/mod.rs"]
-pub mod support;
-
 use bytes::BytesMut;
-use support::Rng;
+use test_support::Rng;
 use tokio_util::codec::Decoder;
 use utf8_codec::{BomPolicy, Subset, TextDecoder, Utf8Error};
 
@@ -60,9 +57,12 @@ impl<'i> Input<'i> {
         ];
         let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
         let decoder = TextDecoder::new()
-            .with_error_policy(self.pick(0, &support::policies()))
+            .with_error_policy(self.pick(0, &test_support::policies()))
             .with_bom_policy(self.pick(1, &boms));
-        self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.with_subset(subset))
+        match self.pick(2, &SUBSETS) {
+            Some(subset) => decoder.with_subset(subset),
+            None => decoder,
+        }
     }
 
     /// Returns the stream in chunks, some of which may be empty.

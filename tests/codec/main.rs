@@ -10,6 +10,7 @@ mod line_encoder;
 mod reports;
 mod sse;
 mod sse_limits;
+mod sse_model;
 mod text;
 
 use test_support as support;

@@ -9,7 +9,7 @@ use utf8_codec::codec::sse::{Comment, Event, Retry};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, SseCodec};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder};
 
-use crate::support::sse::{check, datas, decode, events, random_stream};
+use crate::sse_model::{check, datas, decode, events, random_stream};
 use crate::support::{Rng, every_partition, some_partitions};
 
 #[test]

@@ -2,8 +2,8 @@
 
 use utf8_codec::codec::SseCodec;
 
+use crate::sse_model::{decode, events};
 use crate::support::some_partitions;
-use crate::support::sse::{decode, events};
 
 #[test]
 fn limits_discard_one_event_for_every_partition() {

@@ -12,7 +12,7 @@ use utf8_codec::codec::SseCodec;
 use utf8_codec::codec::sse::Event;
 use utf8_codec::stream::{SseStream, SseStreamError};
 
-use crate::support::sse::{Items, decode, random_stream};
+use crate::sse_model::{Items, decode, random_stream};
 use crate::support::{Rng, some_partitions};
 
 /// Returns the chunks as `Bytes` with one reference, and with two.

@@ -10,16 +10,16 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio_util::io::StreamReader;
-use utf8_codec::http::{BodyRules, Utf8Body};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
-use utf8_codec::proxy::Filter;
 use utf8_codec::stream::Utf8StreamExt;
-use utf8_codec::websocket::{FrameFilter, FrameReader, Sender};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
+use utf8_codec_http::{BodyRules, Utf8Body};
+use utf8_codec_proxy::Filter;
+use utf8_codec_proxy::websocket::{FrameFilter, FrameReader, Sender};
 
 use crate::inputs::*;
+use crate::row::{Row, sink};
 use crate::text::policies;
-use crate::{Row, sink};
 
 fn chunks(bytes: &[u8], chunk: usize) -> Vec<Bytes> {
     bytes.chunks(chunk).map(Bytes::copy_from_slice).collect()
@@ -57,13 +57,13 @@ pub(crate) fn rows() -> Vec<Row> {
     for (name, text) in policies() {
         rows.push(Row::new(format!("Utf8Stream, {name}"), TEXT, move |bytes, chunk| {
             let chunks = stream::iter(chunks(bytes, chunk)).map(Ok::<_, Infallible>);
-            block_on(chunks.utf8_with(text).for_each(|part| {
+            block_on(chunks.utf8_with(text()).for_each(|part| {
                 sink(part);
                 core::future::ready(())
             }));
         }));
         rows.push(Row::new(format!("Filter, {name}"), TEXT, move |bytes, chunk| {
-            let mut filter = Filter::with_decoder(text);
+            let mut filter = Filter::with_decoder(text());
             for chunk in chunks(bytes, chunk) {
                 let mut body = Some(chunk);
                 let _ = black_box(filter.rewrite(&mut body, false));
@@ -72,13 +72,13 @@ pub(crate) fn rows() -> Vec<Row> {
         rows.push(Row::new(format!("Utf8Body, {name}"), TEXT, move |bytes, chunk| {
             let chunks =
                 chunks(bytes, chunk).into_iter().map(|chunk| Ok::<_, Infallible>(Frame::data(chunk)));
-            let body = Utf8Body::with_decoder(StreamBody::new(stream::iter(chunks)), text);
+            let body = Utf8Body::with_decoder(StreamBody::new(stream::iter(chunks)), text());
             black_box(block_on(body.collect()).is_ok());
         }));
         rows.push(Row::new(format!("Utf8Reader, {name}"), TEXT, move |bytes, chunk| {
             let inner = || StreamReader::new(stream::iter(chunks(bytes, chunk)).map(Ok::<_, std::io::Error>));
             block_on(async {
-                let mut reader = Utf8Reader::with_decoder(inner(), text);
+                let mut reader = Utf8Reader::with_decoder(inner(), text());
                 while let Ok(filled) = reader.fill_buf().await
                     && !filled.is_empty()
                 {
@@ -86,24 +86,24 @@ pub(crate) fn rows() -> Vec<Row> {
                     let taken = filled.len().min(16);
                     reader.consume(taken);
                 }
-                let mut reader = Utf8Reader::with_decoder(inner(), text);
+                let mut reader = Utf8Reader::with_decoder(inner(), text());
                 let mut room = [0; 16];
                 while reader.read(&mut room).await.is_ok_and(|read| read > 0) {}
             });
         }));
         rows.push(Row::new(format!("Utf8Reader, blocking, {name}"), TEXT, move |bytes, chunk| {
             for max in [0, 100, usize::MAX] {
-                let own = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
+                let own = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text());
                 own.into_bounded_lines(max).for_each(sink);
             }
-            let mut reader = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
+            let mut reader = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text());
             while let Ok(Some(part)) = reader.read_str_chunk() {
                 black_box(part);
             }
         }));
         rows.push(Row::new(format!("Utf8Writer, {name}"), TEXT, move |bytes, chunk| {
             block_on(async {
-                let mut writer = Utf8Writer::with_decoder(Vec::new(), text);
+                let mut writer = Utf8Writer::with_decoder(Vec::new(), text());
                 for chunk in bytes.chunks(chunk) {
                     black_box(writer.write_all(chunk).await.is_ok());
                 }

@@ -8,16 +8,15 @@ use futures::{StreamExt, stream};
 use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
 use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
-use utf8_codec::codec::{
-    Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
-};
+use utf8_codec::codec::{Lines, Recoverable, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::SseStream;
-use utf8_codec::transcode::Encoding;
 use utf8_codec::{Ascii, ErrorPolicy, LineEnding, TextDecoder};
+use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::codec::TranscodeCodec;
 
 use crate::inputs::*;
-use crate::text::policies;
-use crate::{Row, sink};
+use crate::row::{Row, sink};
+use crate::text::{NewDecoder, policies, replace};
 
 /// Drives a codec as `FramedRead` does with `ErrorsAsItems`: decodes all items after each read, and the rest at the
 /// end.
@@ -56,24 +55,24 @@ pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, text) in policies() {
         rows.push(Row::new(format!("Utf8Codec, {name}"), TEXT, move |bytes, chunk| {
-            drive(Utf8Codec::with_decoder(text), bytes, chunk, drop);
+            drive(Utf8Codec::with_decoder(text()), bytes, chunk, drop);
         }));
     }
-    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     for ending in ENDINGS {
-        let variants = [
-            ("Strict, lines of at most 16 bytes", TextDecoder::new(), 16),
+        let variants: [(_, NewDecoder, _); 2] = [
+            ("Strict, lines of at most 16 bytes", TextDecoder::new, 16),
             ("Replace, no limit", replace, usize::MAX),
         ];
         for (name, text, limit) in variants {
-            let codec = Utf8LinesCodec::with_decoder(text).with_line_ending(ending).with_max_length(limit);
+            let codec =
+                move || Utf8LinesCodec::with_decoder(text()).with_line_ending(ending).with_max_length(limit);
             let name = format!("{ending:?}, {name}");
             let inputs = LINES_OF_ALL_KINDS;
             rows.push(Row::new(format!("Utf8LinesCodec, {name}"), inputs, move |bytes, chunk| {
-                drive(codec, bytes, chunk, drop);
+                drive(codec(), bytes, chunk, drop);
             }));
             rows.push(Row::new(format!("Utf8LineBatchesCodec, {name}"), inputs, move |bytes, chunk| {
-                drive(codec.into_batches(), bytes, chunk, lines_of);
+                drive(codec().into_batches(), bytes, chunk, lines_of);
             }));
         }
         rows.push(
@@ -85,25 +84,26 @@ pub(crate) fn rows() -> Vec<Row> {
             .whole_only(),
         );
     }
-    for (name, text) in [("Strict", TextDecoder::new()), ("Replace", replace)] {
+    let strict: (_, NewDecoder) = ("Strict", TextDecoder::new);
+    for (name, text) in [strict, ("Replace", replace)] {
         let inputs = [FRAMES, EMPTY_FRAMES];
         rows.push(Row::new(format!("Utf8FramesCodec, {name}"), inputs, move |bytes, chunk| {
-            drive(Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), text), bytes, chunk, drop);
+            drive(Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), text()), bytes, chunk, drop);
         }));
         rows.push(Row::new(
             format!("Utf8FramesCodec over delimiters, {name}"),
             LINES_OF_ALL_KINDS,
             move |bytes, chunk| {
                 let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), b"\n".to_vec(), 1 << 20);
-                drive(Utf8FramesCodec::with_decoder(codec, text), bytes, chunk, drop);
+                drive(Utf8FramesCodec::with_decoder(codec, text()), bytes, chunk, drop);
             },
         ));
     }
-    for (name, text, limit) in
-        [("Strict, at most 16 bytes", TextDecoder::new(), 16), ("Replace, no limit", replace, usize::MAX)]
-    {
+    let variants: [(_, NewDecoder, _); 2] =
+        [("Strict, at most 16 bytes", TextDecoder::new, 16), ("Replace, no limit", replace, usize::MAX)];
+    for (name, text, limit) in variants {
         let codec =
-            move || SseCodec::with_decoder(text).with_max_event_length(limit).with_max_line_length(limit);
+            move || SseCodec::with_decoder(text()).with_max_event_length(limit).with_max_line_length(limit);
         rows.push(Row::new(format!("SseCodec, {name}"), EVENT_STREAMS, move |bytes, chunk| {
             drive(codec(), bytes, chunk, drop);
         }));

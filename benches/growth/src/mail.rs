@@ -2,10 +2,10 @@
 
 use core::hint::black_box;
 
-use utf8_codec::mime::{BodyDecoder, MessageValidator, MimeLimits, TransferDecoder, TransferEncoding};
+use utf8_codec_mail::{BodyDecoder, MessageValidator, MimeLimits, TransferDecoder, TransferEncoding};
 
 use crate::inputs::*;
-use crate::{Row, sink};
+use crate::row::{Row, sink};
 
 const ENCODINGS: [TransferEncoding; 5] = [
     TransferEncoding::SevenBit,

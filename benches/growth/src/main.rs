@@ -12,9 +12,8 @@ mod codecs;
 mod inputs;
 mod mail;
 mod protobuf;
+mod row;
 mod text;
-
-use inputs::Input;
 
 /// The size of the input. It is larger than every buffer and window of constant size in the crate, because their cost
 /// would otherwise be counted as growth.
@@ -22,40 +21,6 @@ const SIZE: usize = 16 * 1024;
 /// The size of input that is fed byte by byte. It is smaller, because each byte costs as much as a chunk.
 const SIZE_BY_BYTE: usize = 4 * 1024;
 const FACTOR: usize = 4;
-
-/// Consumes an input in chunks of at most the given length.
-type Consumer = Box<dyn Fn(&[u8], usize)>;
-
-/// A consumer, its name, and its inputs.
-struct Row {
-    name: String,
-    inputs: Vec<Input>,
-    /// Whether the input is also fed byte by byte.
-    by_byte: bool,
-    consumer: Consumer,
-}
-
-impl Row {
-    fn new(
-        name: impl Into<String>,
-        inputs: impl IntoIterator<Item = Input>,
-        consumer: impl Fn(&[u8], usize) + 'static,
-    ) -> Self {
-        let inputs = inputs.into_iter().collect();
-        Self { name: name.into(), inputs, by_byte: true, consumer: Box::new(consumer) }
-    }
-
-    /// Excludes the row from input byte by byte: for a consumer that needs the whole input or does much work for each
-    /// chunk.
-    fn whole_only(self) -> Self {
-        Self { by_byte: false, ..self }
-    }
-}
-
-/// Uses a value, so that the compiler does not remove its computation.
-fn sink<T>(value: T) {
-    core::hint::black_box(value);
-}
 
 /// Callgrind counts the instructions of this function.
 #[inline(never)]

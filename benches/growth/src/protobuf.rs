@@ -2,13 +2,13 @@
 
 use core::hint::black_box;
 
-use utf8_codec::protobuf::{GrpcValidator, StringValidator};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
+use utf8_codec_http::protobuf::{GrpcValidator, StringValidator};
 
-use crate::Row;
 use crate::inputs::Input;
+use crate::row::Row;
 
-#[path = "../../../tests/support/protobuf/encoder.rs"]
+#[path = "../../../crates/test-support/src/protobuf/encoder.rs"]
 mod encoder;
 
 use encoder::{GROUP, MESSAGE, STRING, bytes, descriptor, field, file, message, schema_of};

@@ -2,32 +2,37 @@
 
 use core::hint::black_box;
 
-use utf8_codec::content_type::ContentType;
-use utf8_codec::detect::{
-    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
-};
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
-use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
+use utf8_codec_encodings::detect::{
+    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
+};
+use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_media::content_type::ContentType;
 
 use crate::inputs::*;
-use crate::{Row, sink};
+use crate::row::{Row, sink};
 
 /// All characters except `a`, so that each `a` is one error in well-formed text.
 const NOT_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
 
+/// Returns a new decoder.
+pub(crate) type NewDecoder = fn() -> TextDecoder;
+
 /// Returns the policies that have separate code paths in the decoders.
-pub(crate) fn policies() -> Vec<(&'static str, TextDecoder)> {
-    let text = TextDecoder::new();
-    let replace = text.with_error_policy(ErrorPolicy::Replace);
-    vec![
-        ("Strict", text),
+pub(crate) fn policies() -> [(&'static str, NewDecoder); 5] {
+    [
+        ("Strict", TextDecoder::new),
         ("Replace", replace),
-        ("Skip", text.with_error_policy(ErrorPolicy::Skip)),
-        ("Require", text.with_bom_policy(BomPolicy::Require)),
-        ("subset, Replace", replace.with_subset(&NOT_A)),
+        ("Skip", || TextDecoder::new().with_error_policy(ErrorPolicy::Skip)),
+        ("Require", || TextDecoder::new().with_bom_policy(BomPolicy::Require)),
+        ("subset, Replace", || replace().with_subset(&NOT_A)),
     ]
+}
+
+pub(crate) fn replace() -> TextDecoder {
+    TextDecoder::new().with_error_policy(ErrorPolicy::Replace)
 }
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -90,7 +95,7 @@ pub(crate) fn rows() -> Vec<Row> {
         let decoder = JsonDecoder::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
         let inputs = TEXT.into_iter().chain(JSON);
         rows.push(Row::new(format!("JsonDecoder, {policy}"), inputs, move |bytes, chunk| {
-            let mut decoder = decoder.with_strings(strings);
+            let mut decoder = decoder.clone().with_strings(strings);
             for mut chunk in bytes.chunks(chunk) {
                 // Every iterator is dropped after some pieces.
                 while !chunk.is_empty() {
@@ -110,17 +115,17 @@ pub(crate) fn rows() -> Vec<Row> {
             decoder.finish_into(&mut text);
         }));
     }
-    rows.push(push("subset, Strict", TextDecoder::new().with_subset(&NOT_A)));
+    rows.push(push("subset, Strict", || TextDecoder::new().with_subset(&NOT_A)));
     for (name, decoder) in policies() {
         rows.push(Row::new(format!("TextDecoder::feed, {name}"), TEXT, move |bytes, chunk| {
-            let mut decoder = decoder;
+            let mut decoder = decoder();
             for chunk in bytes.chunks(chunk) {
                 decoder.feed(chunk).for_each(sink);
             }
         }));
         rows.push(push(name, decoder));
         rows.push(Row::new(format!("TextDecoder::feed_into, {name}"), TEXT, move |bytes, chunk| {
-            let (mut decoder, mut text) = (decoder, String::new());
+            let (mut decoder, mut text) = (decoder(), String::new());
             for mut chunk in bytes.chunks(chunk) {
                 let mut before = decoder.offset();
                 while decoder.feed_into(chunk, &mut text).is_err() {
@@ -145,9 +150,9 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 /// Decodes with `decode_chunk`, and continues after each error.
-fn push(name: &str, decoder: TextDecoder) -> Row {
+fn push(name: &str, decoder: NewDecoder) -> Row {
     Row::new(format!("TextDecoder::push, {name}"), TEXT, move |bytes, chunk| {
-        let mut decoder = decoder;
+        let mut decoder = decoder();
         for mut chunk in bytes.chunks(chunk) {
             while let Err(failed) = decoder.decode_chunk(chunk).map(sink) {
                 chunk = &chunk[failed.read..];
@@ -161,7 +166,7 @@ const CONTENT_TYPES: [Input; 6] = [SEMICOLONS, PARAMETERS, CONTINUED_PARAMETERS,
 
 /// Transcodes to a growing output, and to a short output buffer.
 fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
-    let (mut growing, mut out) = (transcoder, Vec::new());
+    let (mut growing, mut out) = (transcoder.clone(), Vec::new());
     for mut chunk in bytes.chunks(chunk) {
         let mut before = growing.offset();
         while growing.feed_into(chunk, &mut out).is_err() {

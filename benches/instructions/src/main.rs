@@ -8,13 +8,13 @@ mod corpora;
 use std::hint::black_box;
 
 use corpora::{Corpus, with_errors};
-use utf8_codec::detect::{DesignationRecognizer, Detector, FallbackDecoder, Legacy, Scope};
 use utf8_codec::json::JsonDecoder;
-use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
-use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec::many::validate_many;
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8};
-use utf8_codec::many::validate_many;
+use utf8_codec_encodings::detect::{DesignationRecognizer, Detector, FallbackDecoder, Legacy, Scope};
+use utf8_codec_encodings::{Encoding, Transcoder};
+use utf8_codec_mail::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 
 fn stream(data: &[u8], chunk: usize) {
     let mut decoder = Utf8Decoder::new();
@@ -71,7 +71,7 @@ fn convert(corpus: Corpus, from: Encoding, to: Encoding) -> Box<dyn FnMut()> {
         .feed_into(text.as_bytes(), &mut data)
         .expect("repaired");
     let transcoder = Transcoder::new(from, to).with_error_policy(ErrorPolicy::Skip);
-    Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
+    Box::new(move || transcode(transcoder.clone(), &data, 1 << 12, &mut out))
 }
 
 /// Validates 500 strings of 8 to 40 bytes in one buffer.
@@ -299,17 +299,17 @@ fn main() {
             let data = utf_16_with_errors(&Corpus::Cyrillic.text(1 << 15));
             let (transcoder, mut out) = (Transcoder::new(Encoding::Utf16Le, Encoding::Utf8), Vec::new());
             let transcoder = transcoder.with_error_policy(ErrorPolicy::Replace);
-            Box::new(move || transcode(transcoder, &data, 1 << 15, &mut out))
+            Box::new(move || transcode(transcoder.clone(), &data, 1 << 15, &mut out))
         }
         "utf-8-to-utf-16" => {
             let (data, mut out) = (text(Corpus::Cyrillic), Vec::new());
             let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
-            Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
+            Box::new(move || transcode(transcoder.clone(), &data, 1 << 12, &mut out))
         }
         "windows-1252" => {
             let data = text(Corpus::Cyrillic);
             let (transcoder, mut out) = (Transcoder::new(Encoding::Windows1252, Encoding::Utf8), Vec::new());
-            Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
+            Box::new(move || transcode(transcoder.clone(), &data, 1 << 12, &mut out))
         }
         "utf-8-to-latin-1" => convert(Corpus::FrenchHtml, Encoding::Utf8, Encoding::Latin1),
         "latin-1-to-utf-8" => convert(Corpus::FrenchHtml, Encoding::Latin1, Encoding::Utf8),

@@ -1,6 +1,6 @@
 //! Random text, random partitions, and hashes of streams.
 
-#[path = "../../../src/rng.rs"]
+#[path = "../../../crates/kernels/src/rng.rs"]
 mod rng;
 
 pub use rng::Rng;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use encoding_rs::{DecoderResult, EUC_KR, GBK, SHIFT_JIS, WINDOWS_1251};
 use utf8_codec::ErrorPolicy;
-use utf8_codec::transcode::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, Status, Transcoder};
 
 use crate::corpora::{Corpus, TEXTS};
 use crate::measure::Contender;

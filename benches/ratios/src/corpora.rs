@@ -1,17 +1,21 @@
 //! Text generated from a seed, so that it is the same on every machine.
 
-#[path = "../../../src/rng.rs"]
+#[path = "../../../crates/kernels/src/rng.rs"]
 mod rng;
 
 pub use rng::Rng;
 
 /// The kinds of text, by the letters of their words. A letter that is listed more often is more frequent.
+// `benches/instructions` includes this file, and uses all of them.
+#[allow(dead_code)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corpus {
     AsciiJson,
+    EnglishHtml,
     FrenchHtml,
     Cyrillic,
     Cjk,
+    Emoji,
 }
 
 pub const TEXTS: [Corpus; 4] = [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Cjk];
@@ -20,18 +24,21 @@ impl Corpus {
     pub const fn name(self) -> &'static str {
         match self {
             Self::AsciiJson => "ASCII JSON",
+            Self::EnglishHtml => "English HTML",
             Self::FrenchHtml => "French HTML",
             Self::Cyrillic => "Cyrillic",
             Self::Cjk => "CJK",
+            Self::Emoji => "emoji",
         }
     }
 
     const fn letters(self) -> &'static str {
         match self {
-            Self::AsciiJson => "eeeeetttaaaooiiinnnsssrrhhlddcumwfgypbvk",
+            Self::AsciiJson | Self::EnglishHtml => "eeeeetttaaaooiiinnnsssrrhhlddcumwfgypbvk",
             Self::FrenchHtml => "eeeeeeaaaiiissstttnnnrrruullooddcmpéééèàêqvfbghj",
             Self::Cyrillic => "оооеееааииннттссррввлкмдпуяыьгзбчй",
             Self::Cjk => "的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生",
+            Self::Emoji => "😀😃😄😁😆😅😂🤣🙂🙃😉😊🚀🎉💩🔥🌍🎶",
         }
     }
 
@@ -49,12 +56,15 @@ impl Corpus {
                     words(&mut text, rng, &letters, 3);
                     text.push_str("\", \"on\": true},\n");
                 }
-                Self::FrenchHtml => {
+                Self::EnglishHtml | Self::FrenchHtml => {
                     let tag = rng.pick(&["p", "li", "td", "h2", "span"]);
                     let class = rng.pick(&["text", "entry main", "note", "item wide"]);
                     text.push_str(&format!("<{tag} class=\"{class}\">"));
                     let count = 6 + rng.below(40);
                     words(&mut text, rng, &letters, count);
+                    if self == Self::EnglishHtml && rng.below(4) == 0 {
+                        text.push_str(rng.pick(&[" \u{2014} ", "\u{2019}s ", " \u{20AC}5 ", " caf\u{E9} "]));
+                    }
                     text.push_str(&format!("</{tag}>\n"));
                 }
                 _ => {

@@ -12,15 +12,15 @@ use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tungstenite::protocol::{Message, Role, WebSocket};
 use utf8_codec::json::JsonDecoder;
-use utf8_codec::protobuf::{Schema, StringValidator};
 use utf8_codec::validator::Mask;
-use utf8_codec::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
+use utf8_codec_http::protobuf::{Schema, StringValidator};
+use utf8_codec_proxy::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
 
 use crate::corpora::Corpus;
 use crate::measure::Contender;
 use crate::table::{Bench, goal};
 
-#[path = "../../../tests/support/protobuf/encoder.rs"]
+#[path = "../../../crates/test-support/src/protobuf/encoder.rs"]
 mod encoder;
 
 use encoder::{MESSAGE, STRING, descriptor, field, file, schema_of};

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use quoted_printable::ParseMode;
 use simdutf::{Base64Options, LastChunkHandlingOptions};
-use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
+use utf8_codec_mail::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 
 use crate::corpora::{Corpus, lines};
 use crate::measure::Contender;

@@ -27,7 +27,6 @@ pub mod relay;
 #[path = "../../kernels/src/rng.rs"]
 mod rng;
 pub mod rows;
-pub mod sse;
 #[cfg(feature = "mail")]
 pub mod transfer;
 pub mod verdict;

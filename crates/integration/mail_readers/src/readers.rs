@@ -7,8 +7,10 @@ use std::process::{Command, Stdio};
 use mail_parser::{Message, MimeHeaders, PartType};
 use mailparse::{MailHeaderMap, MailParseError, ParsedMail};
 use serde_json::Value;
+use utf8_codec_mail::{
+    MessageValidator, MimeErrorKind, MimeLimits, PartKind, StructureErrorKind, TransferErrorKind,
+};
 use utf8_codec_media::content_type::is_utf8_label;
-use utf8_codec_mail::{MessageValidator, MimeErrorKind, MimeLimits, PartKind, StructureErrorKind, TransferErrorKind};
 
 /// The result of a reader: the leaves in order, and the error if it did not read the whole message.
 #[derive(Debug, Default)]

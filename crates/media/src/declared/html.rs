@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use utf8_codec_encodings::is_label;
 
-use super::{Cursor, End, Found, declaration, xml, xml_byte_order};
+use super::found::{Cursor, End, Found, declaration};
+use super::xml::{xml, xml_byte_order};
 
 /// Searches `<meta>` elements in the prefix, and then the XML declaration. `is_whole` is whether no more bytes are read.
 ///

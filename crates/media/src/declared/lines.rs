@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Declaration, End, Found, declaration};
+use super::found::{Declaration, End, Found, declaration};
 
 /// Splits the prefix into lines without their terminators, each with its start. A line without a terminator is [`End`],
 /// because it may continue, unless the prefix is whole.

@@ -1,13 +1,13 @@
-//! A naive implementation of the standard of server-sent events, and random streams.
+//! A naive implementation of the standard of server-sent events, and random streams. `tests/stream` also uses it.
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use core::time::Duration;
 
 use bytes::BytesMut;
+use test_support::Rng;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::sse::Event;
 use utf8_codec::codec::{CodecError, SseCodec};
-
-use super::Rng;
 
 /// Events, and errors by their `Display` output.
 pub type Items = Vec<Result<Event, String>>;
