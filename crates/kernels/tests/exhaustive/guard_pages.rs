@@ -3,7 +3,6 @@
 
 use utf8_codec_kernels::classes::{self, Class};
 use utf8_codec_kernels::grammar::UTF_8;
-use utf8_codec_kernels::masked::masked_text_end;
 use utf8_codec_kernels::{
     AtBoundary, Positions, ScanState, boundary, count, escapes, find_byte, first_position, last_position,
     likely_text, plain_prefix, prefix, prefix_of_text, prefix_within, text, validate,
@@ -90,7 +89,6 @@ fn validation_and_searches_read_only_the_slice() {
                 }
                 // How far they go depends on the address.
                 assert!(plain_prefix(AtBoundary::START, chunk).0.len() <= len);
-                assert!(masked_text_end(chunk, 0, [1, 2, 3, 4]) <= len);
                 assert!(escapes::escapes_len(chunk) <= len);
                 assert!(count::ascii_len(chunk) <= len);
             }

@@ -6,4 +6,3 @@ pub mod program;
 pub mod server;
 pub mod wait;
 
-use test_support::Rng;
