@@ -42,10 +42,10 @@
 //!
 //! # Feature
 //!
-//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events. With `transcode`, [`TranscodeStream`] decodes
-//! other encodings.
+//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events. The crate `utf8-codec-encodings` has
+//! `TranscodeStream` for other encodings.
 
-// This page links to types that exist only with the features `codec` and `transcode`.
+// This page links to types that exist only with the feature `codec`.
 #![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
 
 use core::convert::Infallible;

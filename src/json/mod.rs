@@ -48,10 +48,6 @@
 //!
 //! The text is searched for backslashes with vector instructions. Nothing is copied except escapes that are split between
 //! chunks and replacements, and nothing is allocated.
-//!
-//! # Feature
-//!
-//! None: the module is `no_std`.
 
 mod decoder;
 mod escape;

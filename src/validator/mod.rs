@@ -30,7 +30,7 @@
 //!
 //! # Feature
 //!
-//! None, `no_std`. `Utf8Validator::validate_buf` needs `bytes`.
+//! None. `Utf8Validator::validate_buf` needs `bytes`.
 
 use kernels::masked::masked_text_end;
 

@@ -42,10 +42,6 @@
 //! # Cost
 //!
 //! Line breaks are searched with a kernel, 64 bytes at a time, CR and LF separately. Nothing is copied or allocated.
-//!
-//! # Feature
-//!
-//! None, `no_std`.
 
 mod dots;
 mod folds;

@@ -44,7 +44,7 @@ enum LineState {
 /// Returns [`CodecError::LineTooLong`] for a line that is longer than the limit. Returns [`CodecError::IllFormed`] for
 /// an ill-formed line, if the policy does not repair it. This error is returned after the terminator has arrived. It
 /// contains the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then
-/// positioned after the line. Wrap the codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one ill-formed
+/// positioned after the line. Wrap the codec in [`ErrorsAsItems`](utf8_codec::codec::ErrorsAsItems), so that one ill-formed
 /// line does not end the session:
 ///
 /// ```

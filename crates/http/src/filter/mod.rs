@@ -301,7 +301,7 @@ impl BodyFilter {
     /// Returns the decoder with its state, if the rest of the body is plain UTF-8 text, not
     /// [JSON](super::BodyKind::Json), and nothing is left to return.
     ///
-    /// An engine can then go on with a [`proxy::Filter`](crate::proxy::Filter), which needs no copies: after the start
+    /// An engine can then go on with a `Filter` of `utf8-codec-proxy`, which needs no copies: after the start
     /// of a [document](super::BodyKind::Document).
     pub fn text_decoder(&self) -> Option<TextDecoder> {
         match &self.kind {

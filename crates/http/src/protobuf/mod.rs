@@ -68,10 +68,6 @@
 //! A string that is whole in its chunk is validated in place; other bytes of fields are not read. The state is 24 bytes for
 //! each level and the bytes of one unfinished character. Nothing is allocated but the levels and the path of an error.
 //! A repair of a whole message reads it three times, and holds its output and at most 24 bytes for each message around an error.
-//!
-//! # Feature
-//!
-//! `protobuf`, without a dependency, `no_std` with `alloc`.
 
 mod descriptor;
 mod edit;

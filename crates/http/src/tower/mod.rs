@@ -55,7 +55,7 @@
 //!
 //! # Feature
 //!
-//! `tower`, which enables `http`.
+//! `tower`, which is on by default.
 
 mod body;
 mod config;

@@ -45,10 +45,6 @@
 //!
 //! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns. A byte of text is
 //! validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`] while it validates, or in a copy of 1 KiB.
-//!
-//! # Feature
-//!
-//! `websocket`, which needs `proxy` (`bytes`, `memchr`) and `alloc`, but neither `std` nor a runtime.
 
 mod close;
 mod error;
