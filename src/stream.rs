@@ -34,7 +34,8 @@
 //!
 //! # Cost
 //!
-//! Well-formed text is not copied. A character from two chunks and a replacement are small copies.
+//! Well-formed text is not copied. A character from two chunks and a replacement are small copies. Each is an item of its own, so
+//! one chunk gives up to two items, or more if it is ill-formed.
 //!
 //! # Cancel safety
 //!

@@ -6,7 +6,7 @@
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-#[path = "../../../../tests/support/protobuf/encoder.rs"]
+#[path = "../../../test-support/src/protobuf/encoder.rs"]
 mod encoder;
 
 mod tests {
