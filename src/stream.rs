@@ -81,8 +81,8 @@ pin_project! {
     /// The text, the errors and the offsets do not depend on where the chunks end.
     ///
     /// An item is a slice of one inner chunk, not a copy. Only a character whose bytes came in different chunks, and
-    /// the replacement of an ill-formed sequence, are separate small items. A slice keeps the memory of its chunk
-    /// alive: copy items that you keep.
+    /// the replacement of an ill-formed sequence, are separate small items: one chunk often gives two. A slice keeps the
+    /// memory of its chunk alive: copy items that you keep.
     ///
     /// The methods of [`Utf8StreamExt`] create a `Utf8Stream`.
     ///

@@ -50,6 +50,11 @@
 //! A slice and a `Cursor` implement the traits of more than one family. Import those of one family, so that calls are
 //! not ambiguous.
 //!
+//! # Errors
+//!
+//! Ill-formed text is an `io::Error` of the kind `InvalidData`. The text before it is returned first. An error of the inner reader or
+//! writer is returned unchanged.
+//!
 //! # Limits
 //!
 //! A reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`], for blocking readers, and

@@ -43,6 +43,7 @@ use crate::subset::Subset;
 /// `String`, and `decode` decodes a complete input, without the state: not a chunk. `feed_ranges` returns pieces with their positions in the
 /// chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[doc(alias("carry", "flush", "incremental", "lossy", "push", "valid_up_to"))]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,
     pub(super) policies: Policies,

@@ -2,7 +2,8 @@
 //!
 //! For applications that do the framing themselves: WebSocket, gRPC, MQTT. [`Utf8Validator`] validates one message
 //! after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a WebSocket frame, so that a payload
-//! can be validated while it is masked, or while the mask is removed.
+//! can be validated while it is masked, or while the mask is removed. For the text of a message as a `String`, use
+//! [`TextDecoder::feed_into`](crate::TextDecoder::feed_into) with each frame, and `finish` at the end of the message.
 //!
 //! ```
 //! use utf8_codec::validator::{Mask, Utf8Validator};
@@ -19,6 +20,10 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Errors
+//!
+//! A [`Utf8Error`] with the offset in the message, from the call that receives the first byte that is part of no character.
 //!
 //! # Limits
 //!

@@ -120,7 +120,7 @@ impl BodyPlan {
     }
 
     /// Returns which escapes are accepted, if the body is JSON. An engine with buffers of its own passes them to
-    /// `proxy::Filter::with_json_strings`, with the [`decoder`](Self::decoder).
+    /// `Filter::with_json_strings` of `utf8-codec-proxy`, with the [`decoder`](Self::decoder).
     pub const fn json_strings(&self) -> Option<JsonStrings> {
         match &self.check {
             Check::Json(strings) => Some(*strings),

@@ -265,7 +265,7 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
 /// Ends the stream. Returns the first error.
 fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), TranscodeError> {
     let first = reading.finish_into(text);
-    // An unfinished sequence may have several errors.
+    // One unfinished sequence can have several errors: the first is reported.
     if first.is_err() {
         while reading.finish_into(text).is_err() {}
     }

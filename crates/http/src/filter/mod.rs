@@ -67,7 +67,7 @@ pub struct BodyFilter {
     fed: u64,
     returned: u64,
     has_failed: bool,
-    /// Whether the body is checked, also if it then declares another encoding and passes.
+    /// Whether the body is checked, even if it later declares another encoding and passes.
     is_checked: bool,
     /// Whether a body without content passes, whatever its type requires.
     passes_empty: bool,
