@@ -31,10 +31,4 @@ impl Budget {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
-
-    /// Returns the number of bytes left, for a function that decrements it.
-    #[cfg(feature = "stream")]
-    pub const fn bytes_mut(&mut self) -> &mut usize {
-        &mut self.bytes
-    }
 }

@@ -1,42 +1,78 @@
-//! Text from a stream of `Bytes`, for streams.
+//! The text of each chunk of a stream of `Bytes`.
 
-use bytes::Bytes;
+use alloc::borrow::Cow;
+
+use bytes::{Buf, Bytes};
 use bytestring::ByteString;
-use kernels::held::{self, Copies};
+use kernels::held;
 
+use crate::boundary::floor_boundary;
 use crate::error::Utf8Error;
-use crate::text::{TextDecoder, TextPiece};
+use crate::text::TextDecoder;
 
-/// A decoder and the part of the current chunk that was not decoded yet.
+/// The maximum number of bytes of a chunk that one text is decoded from. It limits the memory of a copy and the work of a poll.
+const AT_ONCE: usize = 64 * 1024;
+
+/// A decoder, and the part of the current chunk that was not decoded yet.
 ///
-/// The iterator returns the text and the errors of the chunk. Well-formed text is a slice of the chunk; only seams and
-/// replacements are copies. A text is never empty. `None` means that the next chunk is needed. Between two chunks only
-/// the decoder has state, and a chunk is released as soon as it is decoded.
+/// The text of a chunk is a slice of it. It is a copy if a character started in an earlier chunk or an error was repaired.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
+    /// The rest of the chunk. If there is an error, it starts with the ill-formed sequence.
     rest: Bytes,
-    /// Contains the seams and replacements.
-    copies: Copies,
+    /// The error after the text that was returned last.
+    error: Option<Utf8Error>,
 }
 
 impl TextChunks {
     pub(crate) const fn new(decoder: TextDecoder) -> Self {
-        Self { decoder, rest: Bytes::new(), copies: Copies::new() }
+        Self { decoder, rest: Bytes::new(), error: None }
     }
 
-    /// Sets the next chunk. The previous chunk must have been decoded completely.
-    pub(crate) fn feed(&mut self, chunk: Bytes) -> &mut Self {
-        debug_assert!(self.rest.is_empty(), "the previous chunk was not decoded completely");
+    /// Sets the next chunk. The previous one was decoded completely.
+    pub(crate) fn feed(&mut self, chunk: Bytes) {
         self.rest = chunk;
-        self
     }
 
-    /// Ends the stream after the last chunk has been decoded. If the stream ended inside a sequence, returns its
-    /// replacement or the error.
+    /// Returns the number of bytes of the chunk that were not decoded yet.
+    pub(crate) fn rest(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Decodes the chunk, at most [`AT_ONCE`] bytes of it. Returns the text, or the error if there is no text before it.
+    pub(crate) fn next_text(&mut self) -> Option<Result<ByteString, Utf8Error>> {
+        if let Some(error) = self.error.take() {
+            self.rest.advance(self.rest.len().min(error.len.into()));
+            return Some(Err(error));
+        }
+        let decoder = &mut self.decoder;
+        let (text, copied) = held::take_piece(&mut self.rest, |rest| {
+            let window = &rest[..floor_boundary(rest, AT_ONCE)];
+            match decoder.decode_chunk(window) {
+                Ok(Cow::Borrowed(text)) => (Some(text), window.len(), None),
+                Ok(Cow::Owned(text)) => (None, window.len(), Some((text, None))),
+                Err(failed) => {
+                    // After a text the error is returned by the next call.
+                    let len = if failed.text.is_empty() { 0 } else { usize::from(failed.error.len) };
+                    (None, failed.read - len, Some((failed.text, Some(failed.error))))
+                }
+            }
+        });
+        match copied {
+            None => text.filter(|text| !text.is_empty()).map(Ok),
+            Some((text, Some(error))) if text.is_empty() => Some(Err(error)),
+            Some((text, error)) => {
+                self.error = error;
+                (!text.is_empty()).then(|| Ok(text.into()))
+            }
+        }
+    }
+
+    /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error.
     pub(crate) fn finish(&mut self) -> Option<Result<ByteString, Utf8Error>> {
         let end = self.decoder.finish()?;
-        let end = end.text().map(|text| self.copies.copy(text));
+        let end = end.text().map(ByteString::from);
         (end != Ok(ByteString::new())).then_some(end)
     }
 
@@ -44,45 +80,12 @@ impl TextChunks {
         &self.decoder
     }
 
-    /// Returns the bytes that were not returned as text: those of an unfinished character, and the rest of the chunk.
-    #[cfg(feature = "stream")]
-    pub(crate) fn into_rest(self) -> Bytes {
-        if self.decoder.pending().is_empty() {
-            self.rest
-        } else {
-            [self.decoder.pending(), &self.rest].concat().into()
-        }
-    }
-
-    /// Same as `next`, but also returns `None` after `pieces` pieces without text. Decrements `pieces` for each of
-    /// them.
-    pub(crate) fn next_within(&mut self, pieces: &mut usize) -> Option<Result<ByteString, Utf8Error>> {
-        while !self.rest.is_empty() && *pieces > 0 {
-            let decoder = &mut self.decoder;
-            let (text, short) = held::take_piece(&mut self.rest, |rest| match decoder.take_piece(rest) {
-                (Some(TextPiece::Text(text)), taken) => (Some(text), taken, None),
-                (piece, taken) => (None, taken, piece.and_then(TextPiece::short)),
-            });
-            let text = match short {
-                Some(short) => Some(short.text().map(|text| self.copies.copy(text))),
-                None => text.map(Ok),
-            };
-            match text {
-                None => {}
-                Some(Ok(text)) if text.is_empty() => *pieces -= 1,
-                text => return text,
-            }
-        }
-        None
-    }
-}
-
-impl Iterator for TextChunks {
-    type Item = Result<ByteString, Utf8Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        // A chunk never has more pieces than bytes, so this limit is never reached.
-        let mut pieces = usize::MAX;
-        self.next_within(&mut pieces)
+    /// Returns the decoder and the bytes that were not returned as text: those of an unfinished character, and the rest of the
+    /// chunk. The next byte of the decoder is the first of them.
+    pub(crate) fn into_parts(self) -> (TextDecoder, Bytes) {
+        let Self { mut decoder, rest, error } = self;
+        let pending = [decoder.pending(), &rest].concat();
+        decoder.seek(error.map_or(decoder.valid_up_to(), |error| error.offset));
+        (decoder, if pending.len() == rest.len() { rest } else { pending.into() })
     }
 }

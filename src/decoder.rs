@@ -2,6 +2,8 @@
 
 mod sequence;
 
+#[cfg(feature = "alloc")]
+use alloc::string::String;
 use core::iter::FusedIterator;
 
 use kernels::classes::{self, Class};
@@ -113,6 +115,50 @@ impl Utf8Decoder {
                 Err(error)
             }
         }
+    }
+
+    /// Returns the whole chunk if that is fast and it is text.
+    #[cfg(feature = "alloc")]
+    #[inline(always)]
+    pub(crate) fn take_likely_text<'c>(&mut self, chunk: &'c [u8]) -> Option<&'c str> {
+        let text = kernels::likely_text(&mut self.state, chunk)?;
+        self.offset = self.offset.wrapping_add(text.len() as u64);
+        Some(text)
+    }
+
+    /// Decodes the next chunk and appends its text.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first ill-formed sequence. The text before it has been appended. The decoder is positioned after it, and
+    /// the bytes after it are not decoded. To continue, pass them to the next call:
+    /// `&chunk[(decoder.offset() - offset_before) as usize..]`.
+    ///
+    /// ```
+    /// use utf8_codec::Utf8Decoder;
+    ///
+    /// let mut decoder = Utf8Decoder::new();
+    /// let mut text = String::new();
+    /// for chunk in [&b"na\xC3"[..], b"\xAFve"] {
+    ///     decoder.feed_into(chunk, &mut text)?;
+    /// }
+    /// decoder.finish()?;
+    /// assert_eq!(text, "naïve");
+    /// assert_eq!(decoder.feed_into(b"\xFF", &mut text).unwrap_err().offset, 6);
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    #[doc(alias = "push")]
+    #[doc(alias = "incremental")]
+    pub fn feed_into(&mut self, chunk: &[u8], text: &mut String) -> Result<(), Utf8Error> {
+        for piece in self.feed(chunk) {
+            match piece {
+                Piece::Text(part) => text.push_str(part),
+                Piece::Seam(character) => text.push(character),
+                Piece::IllFormed(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Takes text without a backslash from the start of a chunk: up to the first backslash, the first ill-formed sequence or

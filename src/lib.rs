@@ -79,6 +79,8 @@ mod joiner;
 pub mod json;
 mod line_ending;
 pub mod locate;
+#[cfg(feature = "alloc")]
+mod lossy;
 mod many;
 mod policy;
 #[cfg(feature = "stream")]
@@ -95,6 +97,8 @@ pub use error::{ErrorKind, UnknownName, Utf8Error};
 #[doc(hidden)]
 pub use kernels::Kernel;
 pub use line_ending::LineEnding;
+#[cfg(feature = "alloc")]
+pub use lossy::LossyDecoder;
 pub use many::{ValidateManyError, validate_many};
 pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 pub use subset::Subset;

@@ -13,7 +13,7 @@
 //! let chunks = || stream::iter([&b"na\xC3"[..], b"\xAFve \xFF"]);
 //! let mut text = chunks().utf8();
 //! assert_eq!(text.next().await.transpose()?.as_deref(), Some("na"));
-//! assert_eq!(text.next().await.transpose()?.as_deref(), Some("ï"));
+//! assert_eq!(text.next().await.transpose()?.as_deref(), Some("ïve "));
 //!
 //! let error = chunks().utf8().collect_string().await.unwrap_err();
 //! assert_eq!(error.utf8_error().map(|error| error.offset), Some(7));
@@ -34,8 +34,7 @@
 //!
 //! # Cost
 //!
-//! Well-formed text is not copied. A character from two chunks and a replacement are small copies. Each is an item of its own, so
-//! one chunk gives up to two items, or more if it is ill-formed.
+//! The text of a chunk is a slice of it. It is copied if a character started in an earlier chunk, and around an error.
 //!
 //! # Cancel safety
 //!
@@ -80,9 +79,9 @@ pin_project! {
     /// `Vec<u8>` from a channel. The items are `Result<ByteString, Utf8StreamError<E>>`: whole characters, never empty.
     /// The text, the errors and the offsets do not depend on where the chunks end.
     ///
-    /// An item is a slice of one inner chunk, not a copy. Only a character whose bytes came in different chunks, and
-    /// the replacement of an ill-formed sequence, are separate small items: one chunk often gives two. A slice keeps the
-    /// memory of its chunk alive: copy items that you keep.
+    /// Each chunk is one item (a longer one, an item for each 64 KiB), or none if it has only a part of a character. The item
+    /// is a slice of the chunk, which keeps the memory of the chunk alive: copy items that you keep. It is a copy if a
+    /// character started in an earlier chunk or an error was repaired.
     ///
     /// The methods of [`Utf8StreamExt`] create a `Utf8Stream`.
     ///
@@ -117,7 +116,7 @@ pin_project! {
     /// # Limits
     ///
     /// The stream holds one inner chunk until its text is returned, and at most 3 bytes between chunks. One poll reads
-    /// at most 64 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)). It then wakes its
+    /// at most 128 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)). It then wakes its
     /// task and returns `Pending`, so that other tasks can run.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
@@ -173,15 +172,14 @@ impl<S> Utf8Stream<S> {
     /// # futures::executor::block_on(async {
     /// let mut text = stream::iter([Bytes::from_static(b"gr\xC3"), Bytes::from_static(b"\xBCn\xFF\0")]).utf8();
     /// assert_eq!(text.next().await.unwrap().unwrap(), "gr");
-    /// assert_eq!(text.next().await.unwrap().unwrap(), "\u{FC}");
+    /// assert_eq!(text.next().await.unwrap().unwrap(), "\u{FC}n");
     /// let (_, decoder, rest) = text.into_parts();
-    /// assert_eq!((&rest[..], decoder.offset()), (&b"n\xFF\0"[..], 4));
+    /// assert_eq!((&rest[..], decoder.offset()), (&b"\xFF\0"[..], 5));
     /// # });
     /// ```
     pub fn into_parts(self) -> (S, TextDecoder, Bytes) {
-        let mut decoder = *self.chunks.decoder();
-        decoder.seek(decoder.valid_up_to());
-        (self.inner, decoder, self.chunks.into_rest())
+        let (decoder, rest) = self.chunks.into_parts();
+        (self.inner, decoder, rest)
     }
 
     /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the text.
@@ -216,14 +214,17 @@ where
         let mut this = self.project();
         let mut budget = Budget::new();
         while *this.state != State::Done {
-            if let Some(text) = this.chunks.next_within(budget.bytes_mut()) {
-                if text.is_err() {
-                    *this.state = State::Done;
+            while this.chunks.rest() > 0 {
+                let before = this.chunks.rest();
+                if let Some(text) = this.chunks.next_text() {
+                    if text.is_err() {
+                        *this.state = State::Done;
+                    }
+                    return Poll::Ready(Some(text.map_err(Utf8StreamError::IllFormed)));
                 }
-                return Poll::Ready(Some(text.map_err(Utf8StreamError::IllFormed)));
+                // Under `ErrorPolicy::Skip` an unlimited amount of input may have no text.
+                ready!(budget.spend(before - this.chunks.rest(), cx));
             }
-            // Under `ErrorPolicy::Skip` an unlimited amount of input may have no text.
-            ready!(budget.spend(0, cx));
             match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
                 Some(Ok(chunk)) => {
                     *this.state = State::Open;

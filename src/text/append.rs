@@ -85,6 +85,21 @@ impl TextDecoder {
         self.decode_to(chunk, text)
     }
 
+    /// Ends the stream and appends the replacement of an unfinished sequence, if the policy replaces it. The decoder can be
+    /// used again; its offset is not reset.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the end of the stream that the policies do not repair, such as
+    /// [`Truncated`](ErrorKind::Truncated). It is returned once.
+    #[doc(alias = "flush")]
+    pub fn finish_into(&mut self, text: &mut String) -> Result<(), Utf8Error> {
+        match self.finish() {
+            None => Ok(()),
+            Some(end) => end.text().map(|end| text.push_str(end)),
+        }
+    }
+
     /// Same as [`feed_into`](Self::feed_into), but for any sink.
     #[doc(hidden)]
     pub fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {

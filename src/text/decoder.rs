@@ -40,10 +40,10 @@ use crate::subset::Subset;
 /// ```
 ///
 /// With the feature `alloc`, `decode_chunk` returns the text of each chunk as one string, `feed_into` appends it to a
-/// `String`, and `decode` decodes a complete input, without the state: not a chunk. `feed_ranges` returns pieces with their positions in the
-/// chunk.
+/// `String`, `finish_into` appends the rest, and `decode_whole` decodes a complete input. `feed_ranges` returns pieces with
+/// their positions in the chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[doc(alias("carry", "flush", "incremental", "lossy", "push", "valid_up_to"))]
+#[doc(alias("carry", "lossy", "valid_up_to"))]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,
     pub(super) policies: Policies,
@@ -53,6 +53,17 @@ impl TextDecoder {
     /// Creates a strict decoder that keeps the BOM.
     pub const fn new() -> Self {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
+    }
+
+    /// Creates a decoder that continues the stream of another one.
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn of(decoder: Utf8Decoder, on_error: ErrorPolicy) -> Self {
+        Self { decoder, ..Self::new().with_error_policy(on_error) }
+    }
+
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn into_decoder(self) -> Utf8Decoder {
+        self.decoder
     }
 
     /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as

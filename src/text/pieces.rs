@@ -35,17 +35,6 @@ impl TextPiece<'_> {
             Self::IllFormed(error) => Err(*error),
         }
     }
-
-    /// Returns the piece without a borrow of the chunk, and `None` for text that is borrowed from it.
-    #[cfg(any(feature = "codec", feature = "stream"))]
-    pub(crate) fn short(self) -> Option<TextPiece<'static>> {
-        Some(match self {
-            Self::Text(_) => return None,
-            Self::Seam(text) => TextPiece::Seam(text),
-            Self::Repaired(text, error) => TextPiece::Repaired(text, error),
-            Self::IllFormed(error) => TextPiece::IllFormed(error),
-        })
-    }
 }
 
 /// Applies the error policy to an ill-formed sequence and its bytes.

@@ -64,6 +64,9 @@ impl TextDecoder {
     /// assert_eq!(text, "grün und blau");
     /// assert_eq!(errors[0].offset, 6);
     /// ```
+    #[doc(alias = "push")]
+    #[doc(alias = "carry")]
+    #[doc(alias = "incremental")]
     pub fn decode_chunk<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, DecodeError> {
         let (mut text, mut taken) = ("", 0);
         while taken < chunk.len() {
@@ -108,7 +111,7 @@ impl TextDecoder {
 /// Decodes a complete input, with U+FFFD for each ill-formed sequence. This is [`String::from_utf8_lossy`] with the
 /// kernels of this crate. Well-formed bytes are borrowed.
 ///
-/// The result is the same as that of the standard library. [`TextDecoder::decode`] supports other policies;
+/// The result is the same as that of the standard library. [`TextDecoder::decode_whole`] supports other policies;
 /// [`from_utf8`](crate::from_utf8) returns an error instead.
 ///
 /// ```
@@ -118,9 +121,10 @@ impl TextDecoder {
 /// assert_eq!(from_utf8_lossy(b"caf\xE9 \xE2\x82"), "caf\u{FFFD} \u{FFFD}");
 /// ```
 #[must_use]
+#[doc(alias = "lossy")]
 pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     // This policy repairs every error.
-    TextDecoder::new().with_error_policy(ErrorPolicy::Replace).decode(bytes).unwrap_or_default()
+    TextDecoder::new().with_error_policy(ErrorPolicy::Replace).decode_whole(bytes).unwrap_or_default()
 }
 
 impl TextDecoder {
@@ -139,14 +143,14 @@ impl TextDecoder {
     /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
     ///
     /// let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Windows1252).with_bom_policy(BomPolicy::Strip);
-    /// assert!(matches!(decoder.decode(b"\xEF\xBB\xBFcaf\xC3\xA9")?, Cow::Borrowed("café")));
-    /// assert_eq!(decoder.decode(b"caf\xE9, 5 \x80")?, "café, 5 €");
+    /// assert!(matches!(decoder.decode_whole(b"\xEF\xBB\xBFcaf\xC3\xA9")?, Cow::Borrowed("café")));
+    /// assert_eq!(decoder.decode_whole(b"caf\xE9, 5 \x80")?, "café, 5 €");
     ///
-    /// let error = TextDecoder::new().decode(b"caf\xE9").unwrap_err();
+    /// let error = TextDecoder::new().decode_whole(b"caf\xE9").unwrap_err();
     /// assert_eq!(error.offset, 3);
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
-    pub fn decode<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Utf8Error> {
+    pub fn decode_whole<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Utf8Error> {
         let mut decoder = self.restarted_at(0);
         let first = decoder.feed(bytes).next();
         if let Some(TextPiece::Text(text)) = first

@@ -93,13 +93,12 @@ fn every_policy_returns_the_same_for_every_partition() {
 }
 
 #[test]
-fn well_formed_spans_are_slices_of_the_incoming_chunk() {
+fn each_chunk_is_one_item_and_a_slice_unless_a_character_was_split() {
     let chunks = [Bytes::from(CRAB[..3].to_vec()), Bytes::from(CRAB[3..].to_vec())];
     let inner = stream::iter(chunks.clone()).map(Ok::<_, Infallible>);
     let parts: Vec<_> = inner.utf8().map(Result::unwrap).collect().now_or_never().unwrap();
-    assert_eq!(parts, ["na", "\u{EF}", "ve \u{1F980}!"]);
+    assert_eq!(parts, ["na", "\u{EF}ve \u{1F980}!"]);
     assert_eq!(parts[0].as_ptr(), chunks[0].as_ptr());
-    assert_eq!(parts[2].as_ptr(), chunks[1][1..].as_ptr());
 }
 
 #[test]
@@ -248,7 +247,7 @@ fn a_poll_is_bounded_when_all_input_is_skipped() {
         let mut text = inner.utf8_with(skip);
         for poll in 1..20 {
             assert!(text.poll_next_unpin(&mut cx).is_pending());
-            assert!(text.decoder().offset() <= poll * 64 * 1024, "one poll reads at most 64 KiB");
+            assert!(text.decoder().offset() <= poll * 128 * 1024, "one poll reads at most 128 KiB");
             assert!(text.decoder().offset() >= poll * 1000, "each poll makes progress");
         }
     }
@@ -270,7 +269,7 @@ fn a_gibibyte_is_returned_without_a_copy() {
     let bytes = stream::iter(core::iter::repeat_n(mebibyte.clone(), count)).map(Ok::<_, Infallible>);
     let total = bytes.utf8().fold(0, |total, part| {
         let part = part.unwrap();
-        assert_eq!(part.as_ptr(), mebibyte.as_ptr());
+        assert!(mebibyte.as_ptr_range().contains(&part.as_ptr()));
         core::future::ready(total + part.len())
     });
     assert_eq!(total.now_or_never(), Some(count << 20));
@@ -286,10 +285,9 @@ fn a_huge_chunk_with_many_errors_takes_linear_time() {
     {
         let decoder = decoder.with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
         let inner = stream::iter([Ok::<_, Infallible>(bytes)]);
-        let length = inner.utf8_with(decoder).fold(0, |length, part| {
-            assert_eq!(part.unwrap(), "?");
-            core::future::ready(length + 1)
-        });
+        let length = inner
+            .utf8_with(decoder)
+            .fold(0, |length, part| core::future::ready(length + part.unwrap().matches('?').count()));
         assert_eq!(length.now_or_never(), Some(count));
     }
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());

@@ -100,7 +100,7 @@ fn a_surrogate_is_one_replacement_character_as_in_java() {
             assert_eq!(run(decoder, chunks), (expected.clone(), vec![]), "{chunks:02X?}");
         });
         #[cfg(feature = "alloc")]
-        assert_eq!(decoder.decode(&input).expect("repaired"), expected);
+        assert_eq!(decoder.decode_whole(&input).expect("repaired"), expected);
     }
     // A decoder that starts again is not inside a surrogate.
     let mut used = decoder;
@@ -401,7 +401,7 @@ fn the_minimum_length_is_reached_for_every_length() {
             let repaired = [None, Some(&Subset::BMP), Some(&NOTHING)].map(|subset| {
                 let decoder = TextDecoder::new().with_error_policy(policy);
                 let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
-                decoder.decode(text.as_bytes()).expect("every error is repaired").len() as u64
+                decoder.decode_whole(text.as_bytes()).expect("every error is repaired").len() as u64
             });
             let shortest = repaired.into_iter().min();
             assert_eq!(Some(policy.min_output_len(len as u64)), shortest, "{policy:?} {len}");

@@ -8,6 +8,8 @@ mod decoder;
 mod json;
 mod locate;
 #[cfg(feature = "alloc")]
+mod lossy;
+#[cfg(feature = "alloc")]
 mod many;
 mod names;
 #[cfg(feature = "alloc")]

@@ -20,7 +20,8 @@ fn by_loop(
         let Some(string) = range.and_then(|(start, end)| bytes.get(start..end)) else {
             return Err(ValidateManyError::OutOfRange { index }.into());
         };
-        let text = decoder.decode(string).map_err(|error| ValidateManyError::IllFormed { index, error })?;
+        let text =
+            decoder.decode_whole(string).map_err(|error| ValidateManyError::IllFormed { index, error })?;
         values.extend_from_slice(text.as_bytes());
         ends.push(values.len() as i32);
     }

@@ -103,35 +103,6 @@ pub fn take_piece<R>(
     (Some(unsafe { text_of(text) }), result)
 }
 
-/// A buffer that several short copies share.
-#[derive(Clone, Debug, Default)]
-pub struct Copies(
-    /// `None` before the first copy. Empty between two calls.
-    Option<BytesMut>,
-);
-
-impl Copies {
-    /// The capacity in bytes. When the buffer is full, it is reused if all of its copies were dropped.
-    const CAPACITY: usize = 64;
-
-    /// Creates a buffer that has no memory yet.
-    #[inline]
-    pub const fn new() -> Self {
-        Self(None)
-    }
-
-    /// Returns a copy of a text.
-    pub fn copy(&mut self, text: &str) -> ByteString {
-        if text.is_empty() {
-            return ByteString::new();
-        }
-        let buffer = self.0.get_or_insert_with(|| BytesMut::with_capacity(Self::CAPACITY));
-        buffer.extend_from_slice(text.as_bytes());
-        // SAFETY: the buffer contains only the bytes of this `str`, because earlier copies were split off.
-        unsafe { text_of(buffer.split().freeze()) }
-    }
-}
-
 /// Returns the length of a text if it is at the front of the bytes.
 #[inline(always)]
 fn len_at_front(bytes: &[u8], text: &str) -> Option<usize> {
@@ -208,16 +179,5 @@ mod tests {
         assert_eq!(all.as_deref(), Some("\u{20AC}d"));
         assert_eq!(all.expect("text").as_ptr(), start.wrapping_add(3));
         assert!(chunk.is_empty());
-    }
-
-    #[test]
-    fn copies_share_a_buffer() {
-        let mut copies = Copies::new();
-        let first = copies.copy("\u{E9}");
-        let second = copies.copy("\u{20AC}");
-        assert_eq!((&*first, &*second, &*copies.copy("")), ("\u{E9}", "\u{20AC}", ""));
-        assert_eq!(second.as_ptr(), first.as_ptr().wrapping_add(2));
-        let long = "x".repeat(100);
-        assert_eq!(copies.copy(&long), long);
     }
 }

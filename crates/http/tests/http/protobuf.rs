@@ -158,7 +158,7 @@ fn base64_in_pieces_has_the_errors_and_repairs_of_its_bytes() {
             let message = [&[0x0A, text.len() as u8], &text[..]].concat();
             let prefix = [0, 0, 0, 0, message.len() as u8];
             let fixed = TextDecoder::new().with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
-            let fixed = fixed.decode(&text).unwrap().into_owned().into_bytes();
+            let fixed = fixed.decode_whole(&text).unwrap().into_owned().into_bytes();
             if let Err(error) = utf8_codec::from_utf8(&text) {
                 first.get_or_insert(messages.len() + 7 + error.offset as usize);
             }

@@ -33,8 +33,9 @@ fn a_repaired_message_is_that_of_repaired_strings() {
                     let _ = messages.validate(&input);
                     messages.finish().map(|()| input.clone())
                 }
-                _ => Ok(model
-                    .with_strings(Some(0), &mut &input[..], &|text| decoder.decode(text).unwrap().into())),
+                _ => Ok(model.with_strings(Some(0), &mut &input[..], &|text| {
+                    decoder.decode_whole(text).unwrap().into()
+                })),
             };
             assert_eq!(repaired.as_deref(), expected.as_deref(), "{policy:?} {input:02X?}");
             longer += usize::from(expected.is_ok_and(|expected| expected.len() > input.len() + 100));

@@ -139,7 +139,7 @@ impl StringValidator {
         text: &'t [u8],
         offset: u64,
     ) -> Result<Cow<'t, [u8]>, ProtobufError> {
-        match self.decoder.with_error_policy(self.policy).decode(text) {
+        match self.decoder.with_error_policy(self.policy).decode_whole(text) {
             Ok(Cow::Owned(repaired)) if repaired.len() as u64 > MAX_LENGTH => {
                 Err(self.error(offset, ProtobufErrorKind::InvalidLength))
             }
