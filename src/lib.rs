@@ -2,23 +2,30 @@
 //! ill-formed.
 //!
 //! The same bytes give the same text, the same errors and the same offsets, however the stream is split into chunks.
-//! [`Utf8Decoder`] is 16 bytes, allocates nothing and never panics; [`TextDecoder`] adds policies and counters.
+//! [`Utf8Decoder`] is 16 bytes and never panics.
 //!
 //! ```
-//! use utf8_codec::{Piece, Utf8Decoder};
+//! use utf8_codec::{LossyDecoder, Utf8Decoder};
 //!
-//! let mut decoder = Utf8Decoder::new();
-//! assert_eq!(decoder.feed(b"caf\xC3").next(), Some(Piece::Text("caf")));
-//! let mut pieces = decoder.feed(b"\xA9 \xFF!");
-//! assert_eq!([pieces.next(), pieces.next()], [Some(Piece::Seam('é')), Some(Piece::Text(" "))]);
-//! assert!(matches!(pieces.next(), Some(Piece::IllFormed(error)) if error.offset == 6));
+//! // Never fails.
+//! let mut decoder = LossyDecoder::new();
+//! assert_eq!(decoder.push(b"caf\xC3"), "caf"); // the read ended inside a character
+//! assert_eq!(decoder.push(b"\xA9 \xFF"), "é \u{FFFD}");
+//! assert_eq!(decoder.finish(), "");
+//!
+//! // Keeps the text before an error.
+//! let (mut decoder, mut text) = (Utf8Decoder::new(), String::new());
+//! decoder.feed_into(b"caf\xC3", &mut text).unwrap();
+//! let error = decoder.feed_into(b"\xA9 \xE2\x82!", &mut text).unwrap_err();
+//! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 6 (MissingContinuation, 2 bytes)");
+//! assert_eq!(text, "café ");
 //! ```
 //!
 //! # Overview
 //!
 //! | input | use | feature |
 //! |---|---|---|
-//! | chunks in memory | [`TextDecoder`], whose output is a `String` or `Cow<str>`; [`Utf8Decoder`] without policies | none (`no_std`); `alloc` for strings |
+//! | chunks in memory | [`LossyDecoder`]; [`Utf8Decoder`], which returns errors; [`TextDecoder`], which has policies | `alloc` for strings; none (`no_std`) for slices |
 //! | a whole input | [`from_utf8`], [`from_utf8_lossy`]; [`validate_many`], [`repair_many`] for the strings of one buffer | none; `alloc` |
 //! | messages in frames, masked or not | [`validator`] | none; `bytes` for segments |
 //! | an index in a buffer or text | [`boundary`], [`locate`] | none |

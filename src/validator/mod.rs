@@ -3,7 +3,7 @@
 //! For applications that do the framing themselves: WebSocket, gRPC, MQTT. [`Utf8Validator`] validates one message
 //! after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a WebSocket frame, so that a payload
 //! can be validated while it is masked, or while the mask is removed. For the text of a message as a `String`, use
-//! [`TextDecoder::feed_into`](crate::TextDecoder::feed_into) with each frame, and `finish` at the end of the message.
+//! [`Utf8Decoder::feed_into`](crate::Utf8Decoder::feed_into) with each frame, and `finish` at the end of the message.
 //!
 //! ```
 //! use utf8_codec::validator::{Mask, Utf8Validator};
@@ -35,7 +35,7 @@
 //!
 //! # Feature
 //!
-//! None. `Utf8Validator::validate_buf` needs `bytes`.
+//! None, `no_std`. `Utf8Validator::validate_buf` needs `bytes`.
 
 use kernels::masked::masked_text_end;
 
