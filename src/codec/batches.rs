@@ -42,7 +42,7 @@ use crate::text::Counters;
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Utf8LineBatchesCodec {
     reader: LineReader,
 }

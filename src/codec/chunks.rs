@@ -36,7 +36,7 @@ use crate::text::{Counters, TextDecoder};
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Utf8Codec {
     text: TextDecoder,
 }

@@ -32,7 +32,7 @@ use super::error::Recoverable;
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ErrorsAsItems<C> {
     codec: C,
 }

@@ -80,7 +80,7 @@ impl<C> Utf8FramesCodec<C> {
 
 impl<C: Decoder<Item: Into<Bytes>>> Utf8FramesCodec<C> {
     fn read(&mut self, frame: C::Item) -> Result<ByteString, Utf8FramesError<C::Error>> {
-        let mut text = self.text;
+        let mut text = self.text.clone();
         let decoded = decode_frame(&mut text, frame.into(), 0);
         self.counters += text.counters();
         let frame = self.frame;

@@ -18,7 +18,7 @@ pub(super) const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 pub(super) const NDJSON_MAX_LENGTH: usize = 1024 * 1024;
 
 /// The state of a codec for lines: its position in the stream and in the current line, and its settings.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct LineReader {
     pub(super) text: TextDecoder,
     /// Set if the lines are JSON.

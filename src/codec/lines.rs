@@ -53,7 +53,7 @@ use crate::text::{Counters, TextDecoder};
 /// assert_eq!(error.to_string(), "line 3, column 2: ill-formed UTF-8 at byte 15 (InvalidLead, 1 byte)");
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Utf8LinesCodec {
     pub(super) reader: LineReader,
 }

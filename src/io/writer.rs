@@ -104,7 +104,7 @@ pub(super) struct Writing {
 }
 
 /// The repair of a sequence at the start of the caller's bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Repair {
     text: ShortStr,
     /// The bytes of the caller that the repair covers: a sequence or a character outside a subset, and the next byte.
@@ -216,9 +216,9 @@ impl Writing {
         if self.unsent.is_some()
             && let Some(repair) = self.unsent.take().filter(|repair| bytes.starts_with(repair.bytes()))
         {
-            return self.send(repair.text, repair.bytes(), repair.after, inner);
+            return self.send(repair.text, repair.bytes(), repair.after.clone(), inner);
         }
-        let mut after = self.decoder;
+        let mut after = self.decoder.clone();
         let (piece, mut taken) = after.take_piece(bytes);
         // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a
         // part of this text.

@@ -33,7 +33,7 @@ use crate::text::{TextDecoder, TextPiece};
 /// assert!(decoder.finish().next().is_none());
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct JsonDecoder {
     decoder: TextDecoder,
     escapes: Escapes,

@@ -111,7 +111,7 @@ impl AddAssign for Columns {
 /// assert_eq!(locator.location().line, 1);
 /// assert_eq!(locator.location().columns.utf16, 6);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Locator {
     ending: LineEnding,
     here: Location,

@@ -42,7 +42,7 @@ use crate::subset::Subset;
 /// With the feature `alloc`, `decode_chunk` returns the text of each chunk as one string, `feed_into` appends it to a
 /// `String`, `finish_into` appends the rest, and `decode_whole` decodes a complete input. `feed_ranges` returns pieces with
 /// their positions in the chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[doc(alias("carry", "lossy", "valid_up_to"))]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,
@@ -69,7 +69,7 @@ impl TextDecoder {
     /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as
     /// [`Utf8Decoder::with_offset`]. Its counters are 0. The [`BomPolicy`] is only applied at offset 0.
     #[must_use]
-    pub const fn restarted_at(self, offset: u64) -> Self {
+    pub const fn restarted_at(&self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::with_offset(offset), policies: self.policies.restarted(offset == 0) }
     }
 

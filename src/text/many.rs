@@ -98,7 +98,7 @@ pub fn repair_many<'b, O: Copy + TryFrom<usize> + TryInto<usize>>(
     for (start, group) in groups(offsets, FEW) {
         match valid_text(bytes, group) {
             Some(text) => repaired.push_group(start, text, group)?,
-            None => repaired.push_repaired(start, bytes, group, decoder)?,
+            None => repaired.push_repaired(start, bytes, group, &decoder)?,
         }
     }
     Ok((Cow::Owned(repaired.values.into_bytes()), Cow::Owned(repaired.offsets)))
@@ -137,7 +137,7 @@ impl<O: Copy + TryFrom<usize> + TryInto<usize>> Repaired<O> {
         start: usize,
         bytes: &[u8],
         group: &[O],
-        decoder: TextDecoder,
+        decoder: &TextDecoder,
     ) -> Result<(), RepairManyError> {
         for (at, pair) in (start..).zip(group.windows(2)) {
             let string = bytes.get(index(pair[0])..index(pair[1]));
@@ -147,7 +147,7 @@ impl<O: Copy + TryFrom<usize> + TryInto<usize>> Repaired<O> {
                 self.push_end(at, self.values.len())?;
                 continue;
             }
-            let mut decoder = decoder;
+            let mut decoder = decoder.clone();
             let end = decoder.feed_into(string, &mut self.values).map(|()| decoder.finish());
             let end = end.and_then(|end| {
                 end.map_or(Ok(()), |piece| piece.text().map(|text| self.values.push_str(text)))

@@ -31,7 +31,7 @@
 //!
 //! # Cost
 //!
-//! The state is `Copy` and a few words long. Nothing is allocated, and each byte is read once.
+//! The state is a few words long. Nothing is allocated, and each byte is read once.
 //!
 //! # Feature
 //!
@@ -50,7 +50,7 @@ use crate::error::Utf8Error;
 /// and delay the rest. A frame may end inside a character, a message may not: call
 /// [`finish`](Self::finish).
 ///
-/// The validator is `Copy` and holds only the bytes of an unfinished character. A copy is a snapshot, and assigning it
+/// The validator holds only the bytes of an unfinished character. A clone is a snapshot, and assigning it
 /// back restores it.
 ///
 /// ```
@@ -65,7 +65,7 @@ use crate::error::Utf8Error;
 /// // Now close with Utf8Validator::CLOSE_CODE.
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[must_use = "a message may be truncated: call `finish`"]
 pub struct Utf8Validator {
     decoder: Utf8Decoder,

@@ -90,15 +90,16 @@ fn batches_have_the_lines_and_errors_of_the_lines_codec() {
     ];
     for round in 0..250 {
         let input = lines(&mut rng, 1 + round % 8);
-        for text in policies {
+        for text in policies.clone() {
             for ending in ENDINGS {
                 let max_text = [2, 4, usize::MAX][round % 3];
-                let codec = Utf8LinesCodec::with_decoder(text).with_line_ending(ending).with_max_length(3);
+                let codec =
+                    Utf8LinesCodec::with_decoder(text.clone()).with_line_ending(ending).with_max_length(3);
                 let codec = codec.with_max_text_length(max_text);
                 every_partition(&input, |chunks| {
-                    let expected = by_lines_codec(codec, chunks);
+                    let expected = by_lines_codec(codec.clone(), chunks);
                     assert_eq!(
-                        in_batches(codec.into_batches(), chunks).0,
+                        in_batches(codec.clone().into_batches(), chunks).0,
                         expected,
                         "{ending:?} {chunks:02X?}"
                     );
@@ -129,7 +130,7 @@ fn long_buffers_with_few_ill_formed_lines_return_few_batches() {
             input.extend_from_slice(terminator);
         }
         let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(64);
-        let expected = by_lines_codec(codec, &[&input]);
+        let expected = by_lines_codec(codec.clone(), &[&input]);
         let (got, batches) = in_batches(codec.into_batches(), &[&input]);
         assert_eq!(got, expected);
         assert_eq!((expected.len(), batches), (2_000, 3), "{ending:?}");
@@ -162,7 +163,7 @@ fn a_replacement_with_a_terminator_does_not_end_a_line() {
 fn ascii_delimiters_end_lines() {
     let codec = Utf8LinesCodec::new().with_line_ending(LineEnding::Ascii(Ascii::RECORD_SEPARATOR));
     let bytes = b"\x1E{\"a\":1}\n\x1E{\"b\":\"\xC3\xA9\"}\n";
-    assert_eq!(by_lines_codec(codec, &[bytes]), in_batches(codec.into_batches(), &[bytes]).0);
+    assert_eq!(by_lines_codec(codec.clone(), &[bytes]), in_batches(codec.clone().into_batches(), &[bytes]).0);
     let texts: Vec<_> = by_lines_codec(codec, &[bytes]).into_iter().map(Result::unwrap).collect();
     assert_eq!(texts, ["", "{\"a\":1}\n", "{\"b\":\"\u{E9}\"}\n"]);
 
@@ -190,7 +191,7 @@ fn ill_formed_lines_in_a_large_buffer_equal_single_lines() {
     for input in inputs {
         for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf] {
             let codec = Utf8LinesCodec::new().with_line_ending(ending).with_max_length(16);
-            let (out, _) = in_batches(codec.into_batches(), &[&input]);
+            let (out, _) = in_batches(codec.clone().into_batches(), &[&input]);
             assert_eq!(out, by_lines_codec(codec, &[&input]));
         }
     }
@@ -214,6 +215,6 @@ fn a_line_that_is_too_long_ends_with_the_stream() {
         assert!(error.to_string().starts_with("line 4, column 1: ill-formed UTF-8 at byte 11"), "{error}");
     }
     let codec = Utf8LinesCodec::new().with_max_length(3);
-    check(codec, String::from);
+    check(codec.clone(), String::from);
     check(codec.into_batches(), |lines| lines.iter().map(String::from).collect());
 }

@@ -134,7 +134,7 @@ fn a_decoder_that_was_used_before_does_not_affect_the_frames() {
     let mut used =
         TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
     assert_eq!(used.feed(b"\xFF\xFF\xE2").count(), 2);
-    let codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used);
+    let codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), used.clone());
     let bytes = length_delimited(&[b"\xEF\xBB\xBFa", b"\x82\xAC", b"b\xFF"]);
     let mut frames = codec.clone();
     let got: Vec<_> = decode_all(&mut frames, &bytes).into_iter().map(Result::unwrap).collect();

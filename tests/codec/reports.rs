@@ -75,7 +75,7 @@ fn lines() {
     );
     let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     check(
-        || Utf8LinesCodec::with_decoder(replace).with_max_length(9).with_max_text_length(9),
+        || Utf8LinesCodec::with_decoder(replace.clone()).with_max_length(9).with_max_text_length(9),
         &[
             ("ircu2 111: 3 replacements", b"\xFF\xFF\xFF\n", "<\u{FFFD}\u{FFFD}\u{FFFD}>"),
             ("ircu2 111: 4", b"\xFF\xFF\xFF\xFF\na\n", "!line 1 at byte 0 is longer than 9 bytes!<a>"),

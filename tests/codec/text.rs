@@ -208,9 +208,9 @@ fn offsets_wrap_after_the_maximum() {
     for back in 0..=input.len() as u64 {
         let text = TextDecoder::new().restarted_at(u64::MAX - back);
         some_partitions(input, 3, |chunks| {
-            let chunks_end = run(Utf8Codec::with_decoder(text), chunks);
+            let chunks_end = run(Utf8Codec::with_decoder(text.clone()), chunks);
             assert!(matches!(chunks_end.last(), Some(Item::IllFormed { kind: ErrorKind::Truncated, .. })));
-            let lines = run(Utf8LinesCodec::with_decoder(text).with_max_length(5), chunks);
+            let lines = run(Utf8LinesCodec::with_decoder(text.clone()).with_max_length(5), chunks);
             assert_eq!(lines.len(), 4, "{lines:?}");
         });
     }
@@ -372,9 +372,9 @@ fn items_are_well_formed_even_if_the_caller_swaps_the_buffer() {
     let mut fed = TextDecoder::new();
     assert_eq!(fed.feed(b"\xE2").count(), 0);
     for mut bytes in [&b"\x82\xAC\n"[..], b"\xE2\x82\xAC\n"].map(BytesMut::from) {
-        let lines = Utf8LinesCodec::with_decoder(fed).decode(&mut bytes.clone());
+        let lines = Utf8LinesCodec::with_decoder(fed.clone()).decode(&mut bytes.clone());
         assert_eq!(lines.is_ok(), bytes[0] == 0xE2);
-        if let Ok(Some(text)) = Utf8Codec::with_decoder(fed).decode(&mut bytes) {
+        if let Ok(Some(text)) = Utf8Codec::with_decoder(fed.clone()).decode(&mut bytes) {
             assert!(core::str::from_utf8(text.as_bytes()).is_ok());
         }
     }
@@ -424,8 +424,12 @@ fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
                 }
                 (line.number, line.offset, error.column())
             };
-            assert_eq!(errors(codec, chunks, place), expected, "{ending:?} {chunks:02X?}");
-            assert_eq!(errors(codec.into_batches(), chunks, place), expected, "{ending:?} {chunks:02X?}");
+            assert_eq!(errors(codec.clone(), chunks, place), expected, "{ending:?} {chunks:02X?}");
+            assert_eq!(
+                errors(codec.clone().into_batches(), chunks, place),
+                expected,
+                "{ending:?} {chunks:02X?}"
+            );
         });
     }
     let mut buffer = BytesMut::from(&b"ok\nb\xFFd\nfar too long a line"[..]);

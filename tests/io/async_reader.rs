@@ -153,11 +153,15 @@ fn by_both(mut reader: impl tokio::io::AsyncBufRead + Unpin, seed: u64) -> Outco
 fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outcome) {
     let inner = || HostileReader::new(steps(chunks));
     for rooms in [&[64][..], &[1], &[4, 2, 7, 3], &[5]] {
-        assert_eq!(by_tokio_read(inner(), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
-        assert_eq!(by_futures_read(inner().at_most(2), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
+        assert_eq!(by_tokio_read(inner(), decoder.clone(), rooms), *expected, "{rooms:?} {chunks:02X?}");
+        assert_eq!(
+            by_futures_read(inner().at_most(2), decoder.clone(), rooms),
+            *expected,
+            "{rooms:?} {chunks:02X?}"
+        );
     }
-    let own = || Utf8Reader::with_decoder(inner(), decoder);
-    let short = || Utf8Reader::with_decoder(inner().at_most(3), decoder);
+    let own = || Utf8Reader::with_decoder(inner(), decoder.clone());
+    let short = || Utf8Reader::with_decoder(inner().at_most(3), decoder.clone());
     for bite in [64, 4, 5] {
         assert_eq!(by_tokio_fill(own(), bite), *expected, "{bite} {chunks:02X?}");
         assert_eq!(by_tokio_fill(short(), bite), *expected, "{bite} {chunks:02X?}");
@@ -293,13 +297,13 @@ fn a_poll_of_a_reader_is_bounded_when_all_input_is_skipped() {
     let skip = TextDecoder::new().with_error_policy(ErrorPolicy::Skip);
     let least = COUNT / (64 * 1024);
 
-    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip);
+    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip.clone());
     let (end, count) =
         polls(|cx| tokio::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), cx).map_ok(<[u8]>::len));
     assert_eq!(end.unwrap(), 0);
     assert!(count > least, "{count}");
 
-    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip);
+    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip.clone());
     let mut room = [0; 64];
     let (end, count) = polls(|cx| {
         let mut room = tokio::io::ReadBuf::new(&mut room);

@@ -116,8 +116,8 @@ fn by_lines<R: BufRead>(mut lines: BoundedLines<R>) -> (Vec<String>, String, Opt
 
 fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outcome) {
     let inner = || HostileReader::new(steps(chunks));
-    let own = || Utf8Reader::with_decoder(inner(), decoder);
-    let short = || Utf8Reader::with_decoder(inner().at_most(3), decoder);
+    let own = || Utf8Reader::with_decoder(inner(), decoder.clone());
+    let short = || Utf8Reader::with_decoder(inner().at_most(3), decoder.clone());
     for rooms in [&[64][..], &[1], &[4, 2, 7, 3], &[5]] {
         assert_eq!(by_read(own(), rooms), *expected, "{rooms:?} {chunks:02X?}");
         assert_eq!(by_read(short(), rooms), *expected, "{rooms:?} {chunks:02X?}");

@@ -40,8 +40,10 @@ fn every_decoder() -> Vec<TextDecoder> {
     for policy in policies {
         for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
             let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
-            decoders.push(decoder);
-            decoders.extend([&Subset::ASCII, &Subset::NO_CONTROLS].map(|subset| decoder.with_subset(subset)));
+            decoders.push(decoder.clone());
+            decoders.extend(
+                [&Subset::ASCII, &Subset::NO_CONTROLS].map(|subset| decoder.clone().with_subset(subset)),
+            );
         }
     }
     decoders
@@ -113,9 +115,9 @@ fn text_and_errors_are_the_same_for_every_partition() {
     for round in 0..200 {
         let (first, second) = (input(&mut rng, 24), input(&mut rng, 10));
         for decoder in every_decoder() {
-            let expected = decode(decoder, &[vec![&first], vec![&second]], false);
+            let expected = decode(decoder.clone(), &[vec![&first], vec![&second]], false);
             let parts = [split(&mut rng, &first), split(&mut rng, &second)];
-            assert_eq!(decode(decoder, &parts, round % 2 == 0), expected, "{decoder:?} {parts:02X?}");
+            assert_eq!(decode(decoder.clone(), &parts, round % 2 == 0), expected, "{decoder:?} {parts:02X?}");
         }
     }
 }
@@ -166,11 +168,12 @@ fn codecs_agree_with_the_decoder_for_every_partition() {
         let whole = [vec![&first[..]], vec![&second]];
         for decoder in every_decoder() {
             let parts = [split(&mut rng, &first), split(&mut rng, &second)];
-            let (mut codec, mut other) = (Utf8Codec::with_decoder(decoder), Utf8Codec::with_decoder(decoder));
+            let (mut codec, mut other) =
+                (Utf8Codec::with_decoder(decoder.clone()), Utf8Codec::with_decoder(decoder.clone()));
             let expected = run(&mut codec, &whole, true);
             assert_eq!(run(&mut other, &parts, true), expected, "{decoder:?} {parts:02X?}");
 
-            let (text, rejected, _, counters) = decode(decoder, &whole, false);
+            let (text, rejected, _, counters) = decode(decoder.clone(), &whole, false);
             let (mut texts, mut errors) = (String::new(), Vec::new());
             for item in expected {
                 match item {
@@ -200,9 +203,10 @@ fn lines_are_the_same_for_every_partition() {
         for decoder in every_decoder() {
             for ending in ENDINGS {
                 let parts = [split(&mut rng, &first), split(&mut rng, &second)];
-                let codec =
-                    Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(limit);
-                let (mut codec, mut other) = (codec, codec);
+                let codec = Utf8LinesCodec::with_decoder(decoder.clone())
+                    .with_line_ending(ending)
+                    .with_max_length(limit);
+                let (mut codec, mut other) = (codec.clone(), codec);
                 let expected = run(&mut codec, &[vec![&first], vec![&second]], false);
                 let found = run(&mut other, &parts, false);
                 assert_eq!(found, expected, "{ending:?} {limit} {decoder:?} {parts:02X?}");
@@ -242,9 +246,10 @@ fn a_changed_buffer_or_decoder_never_gives_invalid_text() {
             let before = input(&mut rng, 8);
             decoder.feed(&before).take(rng.below(3)).for_each(drop);
             let (ending, limit) = (ENDINGS[rng.below(6)], [0, 2, 30, NO_LIMIT][rng.below(4)]);
-            let lines = Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(limit);
+            let lines =
+                Utf8LinesCodec::with_decoder(decoder.clone()).with_line_ending(ending).with_max_length(limit);
             abuse(&mut rng, Utf8Codec::with_decoder(decoder), |text| text);
-            abuse(&mut rng, lines, |line| line);
+            abuse(&mut rng, lines.clone(), |line| line);
             abuse(&mut rng, lines.into_batches(), |lines: Lines| {
                 assert!(lines.iter().count() > 0);
                 lines.as_text().clone()

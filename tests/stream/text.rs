@@ -82,9 +82,9 @@ fn every_policy_returns_the_same_for_every_partition() {
         let input = rng.dirty_text(1 + round % 7);
         for policy in policies {
             let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
-            let whole = outcome(HostileStream::new(steps(&[&input])).utf8_with(decoder)).0;
+            let whole = outcome(HostileStream::new(steps(&[&input])).utf8_with(decoder.clone())).0;
             every_partition(&input, |chunks| {
-                let (text, error) = outcome(HostileStream::new(steps(chunks)).utf8_with(decoder));
+                let (text, error) = outcome(HostileStream::new(steps(chunks)).utf8_with(decoder.clone()));
                 assert_eq!(text, whole, "{policy:?} {chunks:02X?}");
                 assert!(error.is_none());
             });
@@ -244,7 +244,7 @@ fn a_poll_is_bounded_when_all_input_is_skipped() {
     for size in [1, 100_000] {
         let bad = Bytes::from(vec![0xFF; size]);
         let inner = stream::repeat_with(move || Ok::<_, Infallible>(bad.clone()));
-        let mut text = inner.utf8_with(skip);
+        let mut text = inner.utf8_with(skip.clone());
         for poll in 1..20 {
             assert!(text.poll_next_unpin(&mut cx).is_pending());
             assert!(text.decoder().offset() <= poll * 128 * 1024, "one poll reads at most 128 KiB");

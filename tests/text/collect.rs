@@ -61,13 +61,13 @@ fn feed_into_appends_the_same_text_as_feed() {
             for bom in boms {
                 for subset in [None, Some(&Subset::BMP), Some(&Subset::NO_CONTROLS)] {
                     let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
-                    let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
-                    let expected = fed(decoder, &[&input]);
+                    let decoder = subset.map_or(decoder.clone(), |subset| decoder.with_subset(subset));
+                    let expected = fed(decoder.clone(), &[&input]);
                     let len = rng.below(input.len()) + 1;
                     let cut = rng.below(input.len());
                     let (front, back) = input.split_at(cut);
                     for chunks in [vec![&input[..]], input.chunks(len).collect(), vec![front, b"", back]] {
-                        let got = collected(decoder, &chunks);
+                        let got = collected(decoder.clone(), &chunks);
                         assert_eq!(got, expected, "{policy:?} {bom:?} {subset:?} {chunks:02X?}");
                     }
                 }
@@ -89,7 +89,7 @@ fn feed_into_appends_the_text_of_feed_after_an_error() {
         for (place, byte) in input[1..5].iter_mut().enumerate() {
             *byte = BYTES[i / BYTES.len().pow(place as u32) % BYTES.len()];
         }
-        assert_eq!(collected(decoder, &[&input]), fed(decoder, &[&input]), "{input:02X?}");
+        assert_eq!(collected(decoder.clone(), &[&input]), fed(decoder.clone(), &[&input]), "{input:02X?}");
     }
 }
 
@@ -134,10 +134,10 @@ fn decode_returns_the_text_of_a_stream() {
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
                 for subset in [None, Some(&Subset::BMP)] {
                     let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
-                    let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
-                    let (text, errors, counters) = fed(decoder, &[&input]);
+                    let decoder = subset.map_or(decoder.clone(), |subset| decoder.with_subset(subset));
+                    let (text, errors, counters) = fed(decoder.clone(), &[&input]);
                     // Earlier use of a decoder must not change the result.
-                    let mut used = decoder;
+                    let mut used = decoder.clone();
                     used.feed(b"x\xE2").for_each(drop);
                     for decoder in [decoder, used] {
                         let decoded = decoder.decode_whole(&input);

@@ -65,11 +65,11 @@ fn as_text<'t>(text: &'t str, chunks: &[&[u8]]) -> Vec<&'t str> {
 fn check(text: &str, ending: LineEnding, chunks: &[&str]) {
     let positions = by_hand(text, ending);
     let start = Locator::new().with_line_ending(ending);
-    let mut locator = start;
-    let mut joined = start;
+    let mut locator = start.clone();
+    let mut joined = start.clone();
     for chunk in chunks {
         locator.push(chunk);
-        let mut alone = start;
+        let mut alone = start.clone();
         alone.push(chunk);
         joined.join(&alone);
         assert_eq!(position(&joined), position(&locator), "{ending:?} {chunks:?}");
@@ -139,7 +139,7 @@ fn ascii_that_is_fed_as_bytes_has_the_same_locations() {
         for ending in ALL {
             let start = Locator::new().with_line_ending(ending);
             some_partitions(text.as_bytes(), 3, |chunks| {
-                let (mut by_text, mut by_bytes) = (start, start);
+                let (mut by_text, mut by_bytes) = (start.clone(), start.clone());
                 for chunk in as_text(&text, chunks) {
                     by_text.push(chunk);
                     let mut rest = chunk;

@@ -359,7 +359,7 @@ fn the_terminator_of_a_line_need_not_be_in_the_subset() {
     use utf8_codec::codec::Utf8LinesCodec;
 
     let strict = TextDecoder::new().with_subset(&CYRILLIC);
-    let mut codec = Utf8LinesCodec::with_decoder(strict);
+    let mut codec = Utf8LinesCodec::with_decoder(strict.clone());
     let mut buffer = BytesMut::from("жук\r\né\n\nend\n".as_bytes());
     assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some("жук"));
     let error = codec.decode(&mut buffer).expect_err("é is outside").utf8_error().expect("a text error");

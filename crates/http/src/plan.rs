@@ -27,7 +27,7 @@ use super::rejection::Reason;
 /// let plan = BodyRules::new().decide(&fields)?;
 /// assert_eq!(plan.kind(), BodyKind::Text);
 ///
-/// let mut filter = Filter::with_decoder(*plan.decoder());
+/// let mut filter = Filter::with_decoder(plan.decoder().clone());
 /// assert_eq!(filter.feed_with("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
 /// let Verdict::Reject(error) = filter.feed_with(b"\xFF", |_| {}) else { unreachable!() };
 /// let rejection = Rejection::new(MessageKind::Request, Reason::Body(error));

@@ -87,7 +87,7 @@ impl ProtobufTypes {
             (None, MessageKind::Request) => method?.request(),
             (None, MessageKind::Response) => method?.response(),
         };
-        let validator = StringValidator::with_decoder(&self.schema, name, self.decoder).ok()?;
+        let validator = StringValidator::with_decoder(&self.schema, name, self.decoder.clone()).ok()?;
         Some(validator.with_unverified_strings(self.unverified))
     }
 }

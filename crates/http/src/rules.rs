@@ -250,10 +250,11 @@ impl BodyRules {
 
     /// Returns the most that the rules change in any body.
     fn most_change(&self) -> Change {
-        let text = BodyPlan::new(Check::Text, self.decoder).change();
-        let form = BodyPlan::new(Check::UrlEncoded, self.decoder).change();
-        let json =
-            self.json_strings.map(|strings| BodyPlan::new(Check::Json(strings), self.decoder).change());
+        let text = BodyPlan::new(Check::Text, self.decoder.clone()).change();
+        let form = BodyPlan::new(Check::UrlEncoded, self.decoder.clone()).change();
+        let json = self
+            .json_strings
+            .map(|strings| BodyPlan::new(Check::Json(strings), self.decoder.clone()).change());
         let transcoded = if self.other.transcodes() { Change::Length } else { Change::Nothing };
         let messages = match &self.protobuf {
             Some(message) if message.decoder().error_policy() != ErrorPolicy::Strict => Change::Bytes,
@@ -280,7 +281,7 @@ impl BodyRules {
     pub fn describe(&self, fields: &ContentFields<'_>, status: u16) -> BodyPlan {
         match fields.content_type() {
             None if status == 304 && !fields.is_fixed() => {
-                BodyPlan::new(Check::Described(self.most_change()), self.decoder)
+                BodyPlan::new(Check::Described(self.most_change()), self.decoder.clone())
             }
             _ => self.decide(fields).unwrap_or_else(|_| self.pass()),
         }

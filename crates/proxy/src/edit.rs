@@ -97,7 +97,7 @@ pub(super) fn decode(
         return decode_rest(decoder, rest, edits);
     }
     // If the slice is well-formed, one call of the kernel is enough, wherever the slice starts and ends.
-    let before = *decoder;
+    let before = decoder.clone();
     let held = before.pending();
     match decoder.validate(rest) {
         Ok(()) => {
@@ -133,7 +133,7 @@ pub(super) fn validate(
     slice: &[u8],
     edits: &mut impl Edits,
 ) -> Result<(), Utf8Error> {
-    let before = *decoder;
+    let before = decoder.clone();
     let Err(error) = decoder.validate(slice) else {
         edits.pass(0..slice.len());
         return Ok(());

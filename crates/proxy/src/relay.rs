@@ -105,7 +105,7 @@ impl Relay {
             }
         }
         Self {
-            requests: setup(decoder),
+            requests: setup(decoder.restarted_at(0)),
             responses: setup(decoder),
             limits: Limits { idle_timeout: None, min_rate: 0, max_duration: None },
             linger: Duration::from_secs(1),

@@ -56,15 +56,15 @@ pub fn each_round(mut attack: impl FnMut(&mut Rng)) {
 pub fn decoders() -> [TextDecoder; 4] {
     let new = TextDecoder::new();
     [
-        new,
-        new.with_error_policy(ErrorPolicy::Replace),
-        new.with_error_policy(ErrorPolicy::Escape),
+        new.clone(),
+        new.clone().with_error_policy(ErrorPolicy::Replace),
+        new.clone().with_error_policy(ErrorPolicy::Escape),
         new.with_subset(&Subset::ASCII),
     ]
 }
 
 pub fn any_decoder(rng: &mut Rng) -> TextDecoder {
-    decoders()[rng.below(4)]
+    decoders()[rng.below(4)].clone()
 }
 
 /// Runs an operation that may panic, without the message of the panic.

@@ -72,8 +72,8 @@ pub fn outcomes_under(
             input.splice(0..0, *b"\xEF\xBB\xBF").for_each(drop);
             input.truncate(7);
         }
-        let expected = decoded(&input, decoder);
-        every_partition(&input, |chunks| check(chunks, decoder, round as u64, &expected));
+        let expected = decoded(&input, decoder.clone());
+        every_partition(&input, |chunks| check(chunks, decoder.clone(), round as u64, &expected));
     }
 }
 
@@ -82,9 +82,9 @@ pub type Write = fn(HostileWriter, TextDecoder, &[&[u8]]) -> (HostileWriter, Opt
 
 /// Checks that `write` forwards the same text for every partition, every policy, and every short write.
 pub fn check_partitions(write: Write) {
-    let check = |chunks: &[&[u8]], decoder, expected: &Outcome| {
+    let check = |chunks: &[&[u8]], decoder: TextDecoder, expected: &Outcome| {
         for at_most in [1, 2, 3, usize::MAX] {
-            let (inner, error) = write(HostileWriter::new(at_most), decoder, chunks);
+            let (inner, error) = write(HostileWriter::new(at_most), decoder.clone(), chunks);
             check_written(&inner, &expected.0, at_most == usize::MAX);
             assert_eq!(error, expected.1, "{at_most} {chunks:02X?}");
         }

@@ -11,7 +11,7 @@ pub fn verdict_of<'c>(chunks: impl Iterator<Item = &'c [u8]>) -> Verdict {
     let mut seen = 0;
     for chunk in chunks {
         seen += chunk.len() as u64;
-        let snapshot = validator;
+        let snapshot = validator.clone();
         if let Err(error) = validator.validate(chunk) {
             assert_eq!(validator.validate(b"more"), Err(error), "a failed message stays failed");
             assert_eq!(validator.finish(), Err(error));

@@ -24,7 +24,7 @@ use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
 /// ends lines with LF, or sends JSON in lines, is not kept waiting. After any error except
 /// [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is discarded, because the next frame cannot be
 /// found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ContentLengthCodec {
     reader: FrameReader,
     fields: Fields,

@@ -44,7 +44,7 @@ use super::reader::DEFAULT_MAX_LENGTH;
 ///   text has not arrived.
 ///
 /// After either error the codec continues after the next RS.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct JsonSequenceCodec {
     max_length: usize,
     /// The absolute offset of the front of the buffer.

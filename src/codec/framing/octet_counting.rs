@@ -35,7 +35,7 @@ use super::reader::FrameReader;
 ///
 /// Returns a [`FramingError`]. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
 /// stream is discarded, because the next frame cannot be found.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OctetCountingCodec {
     reader: FrameReader,
     framing: Framing,

@@ -97,8 +97,8 @@ impl SseCodec {
     pub const fn with_decoder(text: TextDecoder) -> Self {
         let text = text.with_bom_policy(BomPolicy::Strip);
         Self {
-            lines: Self::lines(text, Self::DEFAULT_MAX_LENGTH),
             text: text.restarted_at(0),
+            lines: Self::lines(text, Self::DEFAULT_MAX_LENGTH),
             set_line_length: None,
             set_event_length: None,
             max_event_length: Self::DEFAULT_MAX_LENGTH,
@@ -218,7 +218,7 @@ impl SseCodec {
     /// Starts another stream after a reconnection. The offset and the counters are reset to 0. The settings, the
     /// reconnection time and the last event ID are kept. The ID stays until the new stream sets another one.
     pub fn restart(&mut self) {
-        self.lines = Self::lines(self.text, self.lines.max_length);
+        self.lines = Self::lines(self.text.clone(), self.lines.max_length);
         self.discard_event();
         self.is_new_retry = false;
         self.has_ended = false;

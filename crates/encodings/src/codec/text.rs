@@ -126,7 +126,7 @@ impl TranscodeCodec {
     /// Returns the start of the first character of a text that the encoding for writing does not have or that is outside
     /// the subset.
     pub(super) fn first_replaced(&self, text: &str) -> Option<usize> {
-        let writing = self.writing.with_error_policy(ErrorPolicy::Strict);
+        let writing = self.writing.clone().with_error_policy(ErrorPolicy::Strict);
         let mut writing = writing.with_unmappable_policy(UnmappablePolicy::AsIllFormed);
         let mut out = [0; 1024];
         let mut read = 0;
@@ -151,7 +151,7 @@ impl TranscodeCodec {
             return next.map(Some);
         }
         // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
-        let (mut reading, mut text) = (self.reading, String::new());
+        let (mut reading, mut text) = (self.reading.clone(), String::new());
         let result = read(&mut reading, src, &mut text);
         reading.give_back();
         let mut taken = src.split_to((reading.offset() - self.reading.offset()) as usize);
@@ -176,7 +176,7 @@ impl TranscodeCodec {
         ends: bool,
     ) -> Result<Transcoder, CodecError<TranscodeError>> {
         let text = text.as_bytes();
-        let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
+        let (start, mut writing, mut read) = (dst.len(), self.writing.clone(), 0);
         loop {
             let written = dst.len();
             // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so
@@ -208,8 +208,8 @@ impl TranscodeCodec {
 
 impl TranscodeCodec {
     /// Called after the text that [`write`](Self::write) appended stays in the output.
-    pub(super) const fn wrote(&mut self, written: &Transcoder) {
-        self.writing = self.writing.after(written);
+    pub(super) fn wrote(&mut self, written: &Transcoder) {
+        self.writing = self.writing.clone().after(written);
     }
 }
 

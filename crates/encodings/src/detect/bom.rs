@@ -70,7 +70,7 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 /// assert_eq!(sniffer.push(b"a\0"), Sniff::Found(Encoding::Utf16Le));
 /// assert_eq!(BomSniffer::new().push(b"\xFFa"), Sniff::Absent);
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BomSniffer {
     bytes: [u8; LONGEST],
     len: u8,

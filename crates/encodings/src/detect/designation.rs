@@ -65,7 +65,7 @@ impl DesignationMatch {
 /// let found = recognizer.feed(b"Inew \xC3\xA9").next();
 /// assert_eq!(found.map(|it| (it.designation, it.offset, it.end())), Some((Designation::Utf8Level(3), 3, 7)));
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DesignationRecognizer {
     padding: Padding,
     offset: u64,

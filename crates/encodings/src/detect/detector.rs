@@ -139,7 +139,7 @@ fn power(base: f64, exponent: u64) -> f64 {
 /// let Detection::NotUtf8 { first } = detector.push(b" caf\xE9!") else { panic!() };
 /// assert_eq!(first.offset, 15);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Detector {
     sniffer: BomSniffer,
     decoder: Utf8Decoder,

@@ -148,7 +148,7 @@ pub struct FallbackDecoder {
 }
 
 /// The encoding of the rest of a line that has reached the limit. With [`Scope::Sequence`] it is always `Utf8`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one for each stream")]
 enum Decided {
     Utf8(TextDecoder),

@@ -197,7 +197,7 @@ impl Transcoder {
             let error = self.conversion.error(ErrorKind::Unmappable, 0);
             return Err(self.conversion.between(error));
         };
-        let mut transcoder = *self;
+        let mut transcoder = self.clone();
         let mut step = FIRST_STEP;
         let result = loop {
             // Twice the length of the input is enough for nearly all text.

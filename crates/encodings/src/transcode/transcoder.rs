@@ -55,7 +55,7 @@ use crate::error::TranscodeError;
 /// assert_eq!(error.to_string(), message);
 /// # Ok::<(), utf8_codec_encodings::TranscodeError>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Transcoder {
     pub(super) conversion: Conversion,
 }

@@ -113,7 +113,7 @@ fn sniffing_keeps_an_encoding_whose_bom_it_finds() {
             let transcoder =
                 Transcoder::new(encoding, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
             let [mut sniffing, mut named] =
-                [transcoder.with_sniffing(true).with_bom_policy(BomPolicy::Keep), transcoder];
+                [transcoder.clone().with_sniffing(true).with_bom_policy(BomPolicy::Keep), transcoder];
             let (mut sniffed, mut out) = (String::new(), String::new());
             for chunk in chunks {
                 sniffing.feed_into(chunk, &mut sniffed).expect("every error is repaired");

@@ -11,7 +11,7 @@ fn surrogate_pairs_in_wtf_8_are_joined_or_rejected() {
     let pair = b"\xED\xA0\xBD\xED\xB2\xA9";
     every_partition(pair, |chunks| {
         let joined = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
-        assert_eq!(by_feed(joined, chunks), ("💩".as_bytes().to_vec(), vec![]));
+        assert_eq!(by_feed(joined.clone(), chunks), ("💩".as_bytes().to_vec(), vec![]));
         let rejected = joined.with_switches(Switches::STRICT.with_reject_pairs(true));
         assert_eq!(by_feed(rejected, chunks), (vec![], vec![(0, ErrorKind::Surrogate, 6)]));
     });
@@ -39,9 +39,9 @@ fn skip_does_not_join_two_surrogates() {
         let (input, adjacent) = ([high, between, low].concat(), [high, low].concat());
         for (target, skipped, joined) in targets {
             let transcoder = Transcoder::new(source, target).with_switches(open);
-            let skip = transcoder.with_error_policy(ErrorPolicy::Skip).with_subset(&NO_A);
+            let skip = transcoder.clone().with_error_policy(ErrorPolicy::Skip).with_subset(&NO_A);
             some_partitions(&input, 20, |chunks| {
-                let (mut transcoder, mut out) = (skip, Vec::new());
+                let (mut transcoder, mut out) = (skip.clone(), Vec::new());
                 for chunk in chunks {
                     transcoder.feed_into(chunk, &mut out).expect("everything is skipped");
                 }
@@ -54,14 +54,14 @@ fn skip_does_not_join_two_surrogates() {
             // Nor do they make one for a caller that continues after the error.
             let strict = transcoder.with_subset(&NO_A);
             some_partitions(&input, 20, |chunks| {
-                let (out, errors) = by_feed(strict, chunks);
+                let (out, errors) = by_feed(strict.clone(), chunks);
                 let kinds: Vec<_> = errors.iter().map(|&(_, kind, _)| kind).collect();
                 assert_eq!(kinds, [ErrorKind::OutsideSubset, ErrorKind::Unmappable], "{source} to {target}");
                 assert_eq!(out, skipped, "{source} to {target}");
             });
             // Without anything between them, they are a pair.
             some_partitions(&adjacent, 20, |chunks| {
-                assert_eq!(by_feed(skip, chunks), (joined.to_vec(), vec![]), "{source} to {target}");
+                assert_eq!(by_feed(skip.clone(), chunks), (joined.to_vec(), vec![]), "{source} to {target}");
             });
         }
     }
@@ -96,7 +96,7 @@ fn skip_does_not_write_a_surrogate_pair_to_wtf_8() {
         ),
     ] {
         for (room, chunk) in [(6, 1), (6, 3), (100, 4), (100, 100)] {
-            let mut transcoder = transcoder;
+            let mut transcoder = transcoder.clone();
             let (mut out, mut buffer) = (Vec::new(), vec![0; room]);
             for mut rest in input.chunks(chunk) {
                 while !rest.is_empty() {

@@ -58,7 +58,7 @@ impl DocumentStart {
 
     /// Returns how the document is read if it ends here.
     pub(super) fn reading_at_end(&self) -> Reading {
-        self.reading(&self.start, true).unwrap_or(Reading::Text(self.decoder))
+        self.reading(&self.start, true).unwrap_or(Reading::Text(self.decoder.clone()))
     }
 
     /// Returns the number of bytes that were returned, and the bytes after them.
@@ -70,7 +70,7 @@ impl DocumentStart {
     fn reading(&self, prefix: &[u8], is_end: bool) -> Option<Reading> {
         match find(self.kind, prefix, is_end) {
             Search::NeedMore => None,
-            Search::Missing => Some(Reading::Text(self.decoder)),
+            Search::Missing => Some(Reading::Text(self.decoder.clone())),
             Search::Found(declaration) => Some(self.reading_of(&declaration)),
         }
     }
@@ -78,7 +78,7 @@ impl DocumentStart {
     fn reading_of(&self, declaration: &Declaration<'_>) -> Reading {
         let label = declaration.label;
         if Charset::for_label(label) == Charset::Utf8 || self.is_wide(declaration) {
-            return Reading::Text(self.decoder);
+            return Reading::Text(self.decoder.clone());
         }
         let rejected = || {
             let offset = declaration.range.start as u64;
@@ -87,7 +87,7 @@ impl DocumentStart {
         match self.other {
             OtherCharset::Pass => Reading::Pass,
             OtherCharset::Reject if is_ascii_label(label) => {
-                in_ascii(self.decoder).map_or_else(rejected, Reading::Text)
+                in_ascii(self.decoder.clone()).map_or_else(rejected, Reading::Text)
             }
             OtherCharset::Reject => rejected(),
             OtherCharset::Transcode => {
@@ -132,7 +132,7 @@ impl KindFilter for DocumentStart {
     }
 
     fn is_clean(&self) -> bool {
-        let mut probe = self.decoder;
+        let mut probe = self.decoder.clone();
         self.held() == 0 && probe.finish().is_none()
     }
 

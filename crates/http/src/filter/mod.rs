@@ -108,7 +108,7 @@ impl BodyFilter {
     /// Creates the filter for a plan. `rules` must be the rules that created the plan. They also determine which fields
     /// of a form are checked. A message without content passes: it has no form to be incomplete, and no text without a BOM.
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
-        let decoder = *plan.decoder();
+        let decoder = plan.decoder().clone();
         let filter = match plan.check() {
             Check::Pass | Check::Described(_) => {
                 Self { is_checked: false, ..Self::of(Kind::Pass(PassFilter::at(0))) }
@@ -119,7 +119,7 @@ impl BodyFilter {
             }
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary, strings } => {
-                let rules = rules.clone().with_decoder(*plan.decoder()).with_json_strings(*strings);
+                let rules = rules.clone().with_decoder(plan.decoder().clone()).with_json_strings(*strings);
                 Self::of_form(boundary, rules)
             }
             Check::Document { kind, other, .. } => {
@@ -261,7 +261,7 @@ impl BodyFilter {
                 Step::End => Some(start.reading_at_end()),
             };
             let Some(reading) = decided else { continue };
-            let decoder = *start.decoder();
+            let decoder = start.decoder().clone();
             let (offset, held) = start.split();
             self.kind = match reading {
                 Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.restarted_at(offset))),

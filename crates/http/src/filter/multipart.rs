@@ -349,7 +349,7 @@ impl KindFilter for FormFilter {
 
 /// Creates the check for the bytes before the first part or after the last one. A BOM there is kept.
 fn outside(rules: &BodyRules, start: u64, fields: FieldsSearch) -> FormPart {
-    FormPart::outside(rules.text_decoder().with_bom_policy(BomPolicy::Keep), start, fields)
+    FormPart::outside(rules.text_decoder().clone().with_bom_policy(BomPolicy::Keep), start, fields)
 }
 
 /// Returns the number of matched bytes that are not in the body: the CRLF if it is missing.

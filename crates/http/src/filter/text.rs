@@ -42,13 +42,13 @@ impl TextFilter {
         Self { escapes: Some(Box::new(Escapes::new(strings))), ..self }
     }
 
-    pub(super) const fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.chunk.is_empty() && self.end.is_empty() && self.error.is_none()
     }
 
     /// Returns the decoder, unless the text is JSON.
-    pub(super) const fn text_decoder(&self) -> Option<TextDecoder> {
-        if self.escapes.is_some() { None } else { Some(self.decoder) }
+    pub(super) fn text_decoder(&self) -> Option<TextDecoder> {
+        if self.escapes.is_some() { None } else { Some(self.decoder.clone()) }
     }
 
     /// Returns the bytes of an unfinished escape.
@@ -129,7 +129,7 @@ impl KindFilter for TextFilter {
     }
 
     fn is_clean(&self) -> bool {
-        let mut probe = self.decoder;
+        let mut probe = self.decoder.clone();
         self.is_idle() && self.held_escape().is_empty() && probe.finish().is_none()
     }
 

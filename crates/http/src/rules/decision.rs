@@ -92,7 +92,7 @@ impl BodyRules {
             return Ok(self.plan(Check::Pass));
         }
         if let Some(protobuf) = protobuf {
-            let decoder = *protobuf.decoder();
+            let decoder = protobuf.decoder().clone();
             return Ok(BodyPlan::new(Check::Protobuf(Box::new(protobuf)), decoder));
         }
         Ok(self.plan(match &content_type {
@@ -115,7 +115,7 @@ impl BodyRules {
     }
 
     /// Returns the plan for a body that is not checked.
-    pub(crate) const fn pass(&self) -> BodyPlan {
+    pub(crate) fn pass(&self) -> BodyPlan {
         self.plan(Check::Pass)
     }
 
@@ -138,8 +138,8 @@ impl BodyRules {
         })
     }
 
-    const fn plan(&self, check: Check) -> BodyPlan {
-        BodyPlan::new(check, self.decoder)
+    fn plan(&self, check: Check) -> BodyPlan {
+        BodyPlan::new(check, self.decoder.clone())
     }
 
     /// Decides how text is checked, by the charset of its type.
@@ -167,7 +167,7 @@ impl BodyRules {
             },
             Charset::Other(_) if self.other == OtherCharset::Pass => Check::Pass,
             Charset::Other(label) if self.other == OtherCharset::Reject && is_ascii_label(label) => {
-                let decoder = in_ascii(self.decoder).ok_or(Reason::UnsupportedCharset)?;
+                let decoder = in_ascii(self.decoder.clone()).ok_or(Reason::UnsupportedCharset)?;
                 return Ok(BodyPlan::new(utf8(), decoder));
             }
             // A form cannot be transcoded: its escapes would stay in the other charset.
@@ -212,12 +212,12 @@ impl BodyRules {
         };
         let is_always_utf8 = content_type.and_then(text_kind).is_some_and(TextKind::is_always_utf8);
         match charset {
-            Charset::Utf8 | Charset::Missing => FieldCheck::Text(self.decoder),
+            Charset::Utf8 | Charset::Missing => FieldCheck::Text(self.decoder.clone()),
             // The parameter has no effect.
-            Charset::Other(_) if is_always_utf8 => FieldCheck::Text(self.decoder),
+            Charset::Other(_) if is_always_utf8 => FieldCheck::Text(self.decoder.clone()),
             Charset::Other(_) if self.other == OtherCharset::Pass => FieldCheck::Pass,
             Charset::Other(label) if is_ascii_label(label) => {
-                in_ascii(self.decoder).map_or(FieldCheck::Reject, FieldCheck::Text)
+                in_ascii(self.decoder.clone()).map_or(FieldCheck::Reject, FieldCheck::Text)
             }
             Charset::Other(_) | Charset::Conflicting => FieldCheck::Reject,
         }

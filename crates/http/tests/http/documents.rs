@@ -98,8 +98,9 @@ fn every_end_and_every_partition_of_a_document_has_one_result() {
                 let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require];
                 let all = matches!(policy, ErrorPolicy::Strict | ErrorPolicy::Replace);
                 for bom in boms.into_iter().take(if all { 3 } else { 1 }) {
-                    let rules =
-                        BodyRules::new().with_other_charset(other).with_decoder(decoder.with_bom_policy(bom));
+                    let rules = BodyRules::new()
+                        .with_other_charset(other)
+                        .with_decoder(decoder.clone().with_bom_policy(bom));
                     let is_long = policy == ErrorPolicy::Strict && bom == BomPolicy::Keep;
                     for document in documents.iter().filter(|document| is_long || document.len() < 100) {
                         check(&rules, content_type, document);
@@ -140,7 +141,7 @@ fn a_declared_charset_is_rejected_before_anything_passes() {
         assert!(problem.ends_with(&format!(r#","offset":{offset},"len":0}}"#)), "{problem}");
         for policy in policies() {
             let decoder = TextDecoder::new().with_error_policy(policy);
-            let requests = BodyRules::new().with_decoder(decoder);
+            let requests = BodyRules::new().with_decoder(decoder.clone());
             let rejected = (Vec::new(), Some(rejection.reason.clone()));
             assert_eq!(check(&requests, content_type, document), rejected, "{content_type} {policy:?}");
             let responses = BodyRules::for_responses().with_decoder(decoder);

@@ -43,8 +43,9 @@ fn filtered(rules: &BodyRules, chunks: &[&[u8]]) -> (Vec<u8>, Option<Error>, u64
 
 /// Checks every partition through the filter and through the body.
 fn check(input: &[u8], text: TextDecoder, policy: EscapePolicy) {
-    let rules = BodyRules::new().with_decoder(text).with_json_strings(STRINGS.with_escape_policy(policy));
-    let (out, errors) = json::decode(input, text, policy, Some(&Subset::NO_NUL));
+    let rules =
+        BodyRules::new().with_decoder(text.clone()).with_json_strings(STRINGS.with_escape_policy(policy));
+    let (out, errors) = json::decode(input, text.clone(), policy, Some(&Subset::NO_NUL));
     let is_fatal = |error: &&Error| match error.3 {
         true => policy == EscapePolicy::Strict,
         false => text.error_policy() == ErrorPolicy::Strict,
@@ -82,8 +83,8 @@ fn every_partition_of_a_body_agrees_with_the_oracle() {
             for round in 0..12 {
                 let mut input = json::dirty(&mut rng, 1 + round % 4, round % 2 == 0);
                 input.truncate(8);
-                check(&input, text, escapes);
-                check(&json::dirty(&mut rng, 3 + round, round % 2 == 0), text, escapes);
+                check(&input, text.clone(), escapes);
+                check(&json::dirty(&mut rng, 3 + round, round % 2 == 0), text.clone(), escapes);
             }
         }
     }
@@ -144,7 +145,7 @@ fn the_size_hint_includes_what_follows_an_escape() {
         {
             let text = TextDecoder::new().with_error_policy(policy);
             for &escapes in EscapePolicy::ALL {
-                check(&[&start, end].concat(), text, escapes);
+                check(&[&start, end].concat(), text.clone(), escapes);
             }
         }
     }

@@ -38,8 +38,9 @@ fn each_message_is_repaired_in_place() {
         }
         some_partitions(&input, 5, |chunks| {
             let mut out = Vec::new();
-            let mut body =
-                GrpcValidator::new(StringValidator::with_decoder(&schema, "test.M0", decoder).unwrap());
+            let mut body = GrpcValidator::new(
+                StringValidator::with_decoder(&schema, "test.M0", decoder.clone()).unwrap(),
+            );
             for chunk in chunks {
                 let edit = |edit: Edit<'_>| match edit {
                     Edit::Pass(range) => out.extend_from_slice(&chunk[range]),

@@ -198,7 +198,7 @@ fn every_policy_keeps_the_length() {
     for policy in policies() {
         let decoder = TextDecoder::new().with_error_policy(policy);
         every_partition(&input, |chunks| {
-            let validator = StringValidator::with_decoder(&schema, "M", decoder).unwrap();
+            let validator = StringValidator::with_decoder(&schema, "M", decoder.clone()).unwrap();
             let (out, _, error) = outcome(validator, chunks);
             match policy {
                 ErrorPolicy::Strict => assert_eq!(error.unwrap().offset, 3),
@@ -212,7 +212,7 @@ fn every_policy_keeps_the_length() {
 fn characters_outside_the_subset_are_errors() {
     let decoder = TextDecoder::new().with_subset(&Subset::NO_NUL);
     every_partition(b"\x0A\x03\xC3\xA9\0", |chunks| {
-        let validator = StringValidator::with_decoder(&one_string(), "M", decoder).unwrap();
+        let validator = StringValidator::with_decoder(&one_string(), "M", decoder.clone()).unwrap();
         let error = outcome(validator, chunks).2.unwrap();
         assert_eq!((error.offset, error.kind), (4, ProtobufErrorKind::Text(ErrorKind::OutsideSubset)));
     });

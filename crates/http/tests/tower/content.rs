@@ -181,7 +181,7 @@ async fn a_response_without_content_is_not_rejected_for_its_header_fields() {
 async fn the_tunnel_of_a_connect_passes_unchecked() {
     let bom = TextDecoder::new().with_bom_policy(BomPolicy::Strip).with_error_policy(ErrorPolicy::Replace);
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-        for rules in [rules(), BodyRules::new(), BodyRules::new().with_decoder(bom)] {
+        for rules in [rules(), BodyRules::new(), BodyRules::new().with_decoder(bom.clone())] {
             let layer = layer.clone().with_rules(rules).with_header_check(true);
             // The handler is called before the first byte of the tunnel arrives.
             let service = layer.layer(service_fn(async |request: Request<CheckedBody<Script>>| {

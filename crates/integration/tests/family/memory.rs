@@ -66,7 +66,7 @@ fn snapshots_are_restored_in_other_streams() {
             let chunk = rng.bytes();
             match rng.below(4) {
                 0 => core::mem::swap(&mut decoder, &mut snapshot),
-                1 => snapshot = decoder,
+                1 => snapshot = decoder.clone(),
                 2 => core::mem::swap(&mut strict, &mut saved),
                 _ => decoder = decoder.restarted_at(u64::MAX - rng.below(3) as u64),
             }
@@ -324,10 +324,10 @@ fn the_buffer_of_a_codec_is_swapped_between_calls() {
 
     each_round(|rng| {
         let decoder = any_decoder(rng);
-        attack(rng, Utf8Codec::with_decoder(decoder), |text| assert_text(&text));
-        let lines = Utf8LinesCodec::with_decoder(decoder).with_max_length(20);
-        attack(rng, lines, |line| assert_text(&line));
-        attack(rng, lines.into_batches(), |lines| lines.iter().for_each(assert_text));
+        attack(rng, Utf8Codec::with_decoder(decoder.clone()), |text| assert_text(&text));
+        let lines = Utf8LinesCodec::with_decoder(decoder.clone()).with_max_length(20);
+        attack(rng, lines.clone(), |line| assert_text(&line));
+        attack(rng, lines.clone().into_batches(), |lines| lines.iter().for_each(assert_text));
         attack(rng, ErrorsAsItems::new(lines), |line| line.iter().for_each(|line| assert_text(line)));
         attack(rng, SseCodec::with_decoder(decoder), |event| {
             assert_text(&event.data);

@@ -49,7 +49,7 @@ fn fatal(case: &Case, strict: Transcoder, lenient: Transcoder) {
     let wtf_8 = case.expect_hex("text_wtf8_hex");
     let expected = wtf_8.clone().or_else(|| case.expect_hex("text_hex"));
     let transcoder = if wtf_8.is_some() { lenient } else { strict };
-    check_partitions(case, |chunks| match convert(transcoder, chunks) {
+    check_partitions(case, |chunks| match convert(transcoder.clone(), chunks) {
         Ok(out) => {
             assert!(ok(case), "{}: accepted {chunks:02X?}", case.id);
             if let Some(expected) = &expected {
@@ -71,14 +71,14 @@ fn cesu_8() {
     let strict = Transcoder::new(Encoding::Cesu8, Encoding::Utf8);
     let lenient = Transcoder::new(Encoding::Cesu8, Encoding::Wtf8)
         .with_switches(Switches::STRICT.with_surrogates(true));
-    each("cesu-8", "fatal", |case| fatal(case, strict, lenient));
+    each("cesu-8", "fatal", |case| fatal(case, strict.clone(), lenient.clone()));
     each("cesu-8", "replace", |case| {
         let wtf_8 = case.expect_hex("text_wtf8_hex");
-        let transcoder =
-            if wtf_8.is_some() { lenient } else { strict }.with_error_policy(ErrorPolicy::Replace);
+        let transcoder = if wtf_8.is_some() { lenient.clone() } else { strict.clone() }
+            .with_error_policy(ErrorPolicy::Replace);
         let expected = wtf_8.or_else(|| case.expect_hex("text_hex"));
         check_partitions(case, |chunks| {
-            assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id)
+            assert_eq!(convert(transcoder.clone(), chunks).ok(), expected, "{}", case.id)
         });
     });
 }
@@ -88,7 +88,7 @@ fn cesu_8() {
 fn modified_utf_8() {
     let strict = Transcoder::new(Encoding::ModifiedUtf8, Encoding::Utf8);
     each("mutf-8", "fatal", |case| {
-        fatal(case, strict, strict);
+        fatal(case, strict.clone(), strict.clone());
         // Encoding the text returns the input.
         let text = case.expect_hex("text_hex").expect("well-formed");
         let back = convert(Transcoder::new(Encoding::Utf8, Encoding::ModifiedUtf8), &[&text]);
@@ -136,22 +136,22 @@ fn wtf_8() {
         let encode = Transcoder::new(Encoding::Utf32Be, Encoding::Wtf8)
             .with_switches(Switches::STRICT.with_surrogates(true));
         some_partitions(&utf_32, 3, |chunks| {
-            assert_eq!(convert(encode, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
+            assert_eq!(convert(encode.clone(), chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
     });
     // The strings are concatenated.
     each("wtf-8", "concat", |case| {
         check_partitions(case, |chunks| {
-            assert_eq!(convert(same, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
+            assert_eq!(convert(same.clone(), chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
     });
     // In a single WTF-8 string, a surrogate pair is ill-formed.
     let one = same.with_switches(Switches::STRICT.with_reject_pairs(true));
-    each("wtf-8", "fatal", |case| fatal(case, one, one));
+    each("wtf-8", "fatal", |case| fatal(case, one.clone(), one.clone()));
     each("wtf-8", "replace", |case| {
         let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).with_error_policy(ErrorPolicy::Replace);
         check_partitions(case, |chunks| {
-            assert_eq!(convert(lossy, chunks).ok(), case.expect_hex("text_hex"), "{}", case.id);
+            assert_eq!(convert(lossy.clone(), chunks).ok(), case.expect_hex("text_hex"), "{}", case.id);
         });
     });
 }

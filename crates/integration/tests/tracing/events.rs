@@ -56,7 +56,7 @@ fn an_ill_formed_sequence_is_one_debug_event() {
     let repairing = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     for log in [
         log_of(level, || drain(Utf8Codec::new(), INPUT)),
-        log_of(level, || drain(Utf8Codec::with_decoder(repairing), INPUT)),
+        log_of(level, || drain(Utf8Codec::with_decoder(repairing.clone()), INPUT)),
         log_of(level, || drain(Utf8LinesCodec::new(), INPUT)),
         log_of(level, || drain(Utf8LinesCodec::with_decoder(repairing), INPUT)),
     ] {

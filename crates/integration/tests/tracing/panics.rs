@@ -109,7 +109,7 @@ const POLICIES: [ErrorPolicy; 4] =
 
 fn decoders() -> impl Iterator<Item = TextDecoder> {
     let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
-    let more = [replace.with_bom_policy(BomPolicy::Require), replace.with_subset(&Subset::BMP)];
+    let more = [replace.clone().with_bom_policy(BomPolicy::Require), replace.with_subset(&Subset::BMP)];
     POLICIES.map(|policy| TextDecoder::new().with_error_policy(policy)).into_iter().chain(more)
 }
 
@@ -118,7 +118,7 @@ fn feed_into_leaves_valid_utf8() {
     let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
-            let (mut decoder, mut text) = (decoder, String::from("before "));
+            let (mut decoder, mut text) = (decoder.clone(), String::from("before "));
             // There are more attempts than errors.
             for _ in 0..32 {
                 let from = decoder.offset() as usize;
@@ -141,7 +141,7 @@ fn borrowed_text_is_valid_utf8() {
     let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
-            let mut decoder = decoder;
+            let mut decoder = decoder.clone();
             for chunk in input.chunks(7) {
                 attempt(&mut || {
                     for piece in decoder.feed(chunk) {
@@ -215,16 +215,17 @@ mod transcoder {
                 let transcoder = Transcoder::new(from, Encoding::Utf8)
                     .with_error_policy(policy)
                     .with_bom_policy(BomPolicy::Require);
-                let expected: String = transcode(transcoder, &input, |_| {}, &mut |attempt| {
+                let expected: String = transcode(transcoder.clone(), &input, |_| {}, &mut |attempt| {
                     attempt();
                     true
                 });
                 at_every_event(|attempt| {
-                    let text = transcode(transcoder, &input, |text: &String| assert_is_text(text), attempt);
+                    let text =
+                        transcode(transcoder.clone(), &input, |text: &String| assert_is_text(text), attempt);
                     assert!(expected.starts_with(&text), "{text:?}");
                 });
                 at_every_event(|attempt| {
-                    let bytes: Vec<u8> = transcode(transcoder, &input, |_| {}, attempt);
+                    let bytes: Vec<u8> = transcode(transcoder.clone(), &input, |_| {}, attempt);
                     assert!(expected.as_bytes().starts_with(&bytes), "{bytes:02X?}");
                 });
             }
@@ -293,14 +294,17 @@ mod codecs {
             framed.extend_from_slice(chunk);
         }
         for decoder in decoders() {
-            every_item(&input, || Utf8Codec::with_decoder(decoder));
+            every_item(&input, || Utf8Codec::with_decoder(decoder.clone()));
             for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf, LineEnding::Any] {
-                let lines =
-                    Utf8LinesCodec::with_decoder(decoder).with_line_ending(ending).with_max_length(60);
-                every_item(&input, || lines);
-                every_item(&input, || lines.into_batches());
+                let lines = Utf8LinesCodec::with_decoder(decoder.clone())
+                    .with_line_ending(ending)
+                    .with_max_length(60);
+                every_item(&input, || lines.clone());
+                every_item(&input, || lines.clone().into_batches());
             }
-            every_item(&framed, || Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), decoder));
+            every_item(&framed, || {
+                Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), decoder.clone())
+            });
         }
     }
 
@@ -326,7 +330,7 @@ fn items_of_a_stream_are_valid_utf8() {
     for decoder in decoders() {
         at_every_event(|attempt| {
             let chunks = stream::iter(input.chunks(50).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())));
-            let mut text = chunks.utf8_with(decoder);
+            let mut text = chunks.utf8_with(decoder.clone());
             for _ in 0..200 {
                 let mut item = None;
                 let polled = attempt(&mut || item = block_on(text.next()));
@@ -350,7 +354,8 @@ fn text_borrowed_from_a_reader_is_valid_utf8() {
     let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
-            let mut reader = Utf8Reader::with_decoder(BufReader::with_capacity(50, &input[..]), decoder);
+            let mut reader =
+                Utf8Reader::with_decoder(BufReader::with_capacity(50, &input[..]), decoder.clone());
             for _ in 0..200 {
                 let mut filled = None;
                 attempt(&mut || {
@@ -408,7 +413,7 @@ mod body {
         let input = ill_formed_input();
         for decoder in decoders() {
             at_every_event(|attempt| {
-                every_frame(input.chunks(50).map(Bytes::copy_from_slice), decoder, attempt);
+                every_frame(input.chunks(50).map(Bytes::copy_from_slice), decoder.clone(), attempt);
             });
         }
     }

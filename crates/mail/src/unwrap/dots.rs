@@ -19,7 +19,7 @@ use kernels::Positions;
 /// assert_eq!(text, b"a\r\n.b\r\n");
 /// assert_eq!(dots.first_bare_break(), None);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DotUnstuffer {
     /// The number of bytes taken.
     offset: u64,

@@ -18,7 +18,7 @@ use kernels::Positions;
 /// });
 /// assert_eq!((text.as_slice(), offsets), (&b"NOTE:longer\r\nEND"[..], vec![0, 12]));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unfolder {
     /// The number of bytes fed.
     offset: u64,

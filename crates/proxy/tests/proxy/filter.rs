@@ -131,12 +131,12 @@ fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
         for (on_error, bom) in policies().into_iter().flat_map(|policy| boms.map(|bom| (policy, bom))) {
             for subset in [None, Some(&Subset::NO_NONCHARACTERS), Some(&Subset::LATIN_1)] {
                 let decoder = TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom);
-                let decoder = subset.map_or(decoder, |subset| decoder.with_subset(subset));
+                let decoder = subset.map_or(decoder.clone(), |subset| decoder.with_subset(subset));
                 for size in [1, 2, 7, 200] {
                     let chunks: Vec<_> = input.chunks(size).collect();
-                    let (text, error) = decoded(decoder, &chunks);
+                    let (text, error) = decoded(decoder.clone(), &chunks);
                     for run in [edited, hooked] {
-                        let (forwarded, _, verdict) = run(Filter::with_decoder(decoder), &chunks);
+                        let (forwarded, _, verdict) = run(Filter::with_decoder(decoder.clone()), &chunks);
                         assert_eq!(forwarded, text, "{on_error:?} {bom:?} {chunks:02X?}");
                         let rejected = match verdict {
                             Verdict::Reject(error) => Some(error),
@@ -197,12 +197,17 @@ fn characters_are_held_where_they_could_change() {
     let bytes = |filter: Filter| filter.with_forward_policy(ForwardPolicy::Bytes);
     let decoder = TextDecoder::new();
     let mut filters: Vec<_> = [
-        decoder.with_bom_policy(BomPolicy::Strip),
-        decoder.with_bom_policy(BomPolicy::Reject),
-        decoder.with_subset(&Subset::LATIN_1),
+        decoder.clone().with_bom_policy(BomPolicy::Strip),
+        decoder.clone().with_bom_policy(BomPolicy::Reject),
+        decoder.clone().with_subset(&Subset::LATIN_1),
     ]
     .into_iter()
-    .chain(policies().into_iter().map(|policy| decoder.with_error_policy(policy)).filter(|d| *d != decoder))
+    .chain(
+        policies()
+            .into_iter()
+            .map(|policy| decoder.clone().clone().with_error_policy(policy))
+            .filter(|d| *d != decoder),
+    )
     .map(Filter::with_decoder)
     .collect();
     filters.push(Filter::new().with_json_strings(JsonStrings::new()));

@@ -88,8 +88,9 @@ fn a_repairing_filter_forwards_text_of_the_same_length() {
         TextDecoder::new().with_error_policy(ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK));
     for policy in [EscapePolicy::Replace, EscapePolicy::Keep] {
         partitions(|input, chunks| {
-            let filter = Filter::with_decoder(question).with_json_strings(STRINGS.with_escape_policy(policy));
-            let (text, errors) = json::decode(input, question, policy, Some(&Subset::NO_NUL));
+            let filter =
+                Filter::with_decoder(question.clone()).with_json_strings(STRINGS.with_escape_policy(policy));
+            let (text, errors) = json::decode(input, question.clone(), policy, Some(&Subset::NO_NUL));
             let (found, offset) = filtered(filter, chunks);
             assert_eq!((found.bytes, found.errors), (text.into_bytes(), errors), "{chunks:02X?}");
             assert_eq!(offset, input.len() as u64);
@@ -111,7 +112,7 @@ fn expected_lines(input: &[u8], text: TextDecoder, policy: EscapePolicy, max_len
     let mut all = Filtered::default();
     let mut offset = 0;
     for (number, line) in (1..).zip(input.split_inclusive(|&byte| byte == b'\n')) {
-        let (out, mut errors) = json::decode(line, text, policy, Some(&Subset::NO_NUL));
+        let (out, mut errors) = json::decode(line, text.clone(), policy, Some(&Subset::NO_NUL));
         errors.iter_mut().for_each(|error| error.0 += offset);
         let is_strict =
             |error: &Error| if error.3 { policy } else { EscapePolicy::Strict } == EscapePolicy::Strict;
@@ -190,9 +191,9 @@ fn the_offset_after_a_rejection_is_the_end_of_the_error() {
         [(TextDecoder::new(), &br"\uD83D\abc"[..], 6), (with_bom, "é".as_bytes(), 0)]
     {
         every_partition(input, |chunks| {
-            let mut filter = Filter::with_decoder(decoder).with_json_strings(STRINGS);
+            let mut filter = Filter::with_decoder(decoder.clone()).with_json_strings(STRINGS);
             let mut lines =
-                LineFilter::with_decoder(decoder).with_json_strings(STRINGS).with_stop_at_error(true);
+                LineFilter::with_decoder(decoder.clone()).with_json_strings(STRINGS).with_stop_at_error(true);
             for chunk in chunks {
                 let _ = filter.feed_with(chunk, |_| {});
                 let _ = lines.feed_with(chunk, |_| {});

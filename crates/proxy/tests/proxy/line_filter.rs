@@ -198,7 +198,7 @@ fn a_repairing_line_filter_passes_the_text_of_a_decoder() {
             for bom in [BomPolicy::Keep, BomPolicy::Strip] {
                 let decoder = TextDecoder::new().with_error_policy(on_error).with_bom_policy(bom);
                 let mut text = String::new();
-                let mut whole = decoder;
+                let mut whole = decoder.clone();
                 whole.feed_into(&input, &mut text).unwrap();
                 if let Some(end) = whole.finish() {
                     text.push_str(end.text().unwrap());
@@ -208,7 +208,8 @@ fn a_repairing_line_filter_passes_the_text_of_a_decoder() {
                     [1, 3, 50, 10_000].into_iter().flat_map(|size| ENDINGS.map(|ending| (size, ending)))
                 {
                     let chunks: Vec<_> = input.chunks(size).collect();
-                    let all = filtered(LineFilter::with_decoder(decoder).with_line_ending(ending), &chunks);
+                    let all =
+                        filtered(LineFilter::with_decoder(decoder.clone()).with_line_ending(ending), &chunks);
                     assert_eq!(
                         String::from_utf8(all.forwarded).unwrap(),
                         text,
@@ -257,7 +258,7 @@ fn no_error_after_the_line_that_ends_the_stream_is_reported() {
             let input = partly_ill_formed_lines(&mut rng, 200 + round);
             let ending = ENDINGS[round % ENDINGS.len()];
             let filter = || {
-                let filter = LineFilter::with_decoder(decoder).with_line_ending(ending);
+                let filter = LineFilter::with_decoder(decoder.clone()).with_line_ending(ending);
                 filter.with_max_length(12).with_stop_at_error(true)
             };
             let whole = filtered(filter(), &[&input]);
@@ -301,7 +302,7 @@ fn a_rejected_bom_rejects_the_first_line() {
             let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
             for size in [1, 2, 100] {
                 let chunks: Vec<_> = input.chunks(size).collect();
-                let all = filtered(LineFilter::with_decoder(decoder), &chunks);
+                let all = filtered(LineFilter::with_decoder(decoder.clone()), &chunks);
                 assert_eq!(all.forwarded, b"b\n", "{policy:?} {bom:?} {size}");
                 assert_eq!(all.errors.iter().map(|error| error.kind).collect::<Vec<_>>(), [kind]);
                 assert_eq!(all.rejected.len(), 1);

@@ -288,7 +288,7 @@ async fn the_observer_receives_each_number_of_held_bytes() {
 async fn a_decoder_that_was_used_before_does_not_affect_a_connection() {
     let mut used = TextDecoder::new();
     assert_eq!(used.feed(b"a\xE2\x82").count(), 1);
-    let mut lines = LineFilter::with_decoder(used);
+    let mut lines = LineFilter::with_decoder(used.clone());
     lines.feed_with(b"held", |_| {}).unwrap();
     for relay in [Relay::with_decoder(used), Relay::new().with_line_filter(lines)] {
         let relay = relay.with_rejection_policy(RejectionPolicy::Close);

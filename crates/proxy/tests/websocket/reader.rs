@@ -133,9 +133,9 @@ fn each_message_is_decoded_under_every_policy() {
                     [frame(0x01, a, Some([1, 2, 3, 4])), frame(0x80, b, Some([5, 6, 7, 8]))].concat()
                 })
                 .collect();
-            let decoded: Result<Vec<_>, _> = texts.iter().map(|text| decoder.decode(text)).collect();
+            let decoded: Result<Vec<_>, _> = texts.iter().map(|text| decoder.decode_whole(text)).collect();
             some_partitions(&stream, 2, |chunks| {
-                let got = collect(FrameReader::with_decoder(Sender::Client, decoder), chunks);
+                let got = collect(FrameReader::with_decoder(Sender::Client, decoder.clone()), chunks);
                 match &decoded {
                     Ok(texts) => {
                         let got: Vec<_> = got.items.iter().map(|(_, text)| &text[..]).collect();

@@ -21,7 +21,7 @@ impl FormFilter {
         let content = start + fields.len() as u64;
         // A repair may have made the fields longer.
         let malformed = |at: usize| MultipartError::Malformed { offset: content.min(start + at as u64) };
-        let mut decoder = self.decoder().with_bom_policy(BomPolicy::Keep);
+        let mut decoder = self.decoder().clone().with_bom_policy(BomPolicy::Keep);
         let text = match decoder.decode_chunk(fields) {
             Ok(text) => text,
             Err(failed) => {

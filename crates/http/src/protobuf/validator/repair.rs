@@ -139,7 +139,7 @@ impl StringValidator {
         text: &'t [u8],
         offset: u64,
     ) -> Result<Cow<'t, [u8]>, ProtobufError> {
-        match self.decoder.with_error_policy(self.policy).decode_whole(text) {
+        match self.decoder.clone().with_error_policy(self.policy).decode_whole(text) {
             Ok(Cow::Owned(repaired)) if repaired.len() as u64 > MAX_LENGTH => {
                 Err(self.error(offset, ProtobufErrorKind::InvalidLength))
             }
@@ -175,7 +175,7 @@ impl<'m, 'p, 'l> Rewriter<'m, 'p, 'l> {
     fn new(validator: &'m StringValidator, input: &'m [u8], pass: Pass<'p, 'l>) -> Self {
         Self {
             tables: &validator.tables,
-            decoder: validator.decoder.with_error_policy(validator.policy),
+            decoder: validator.decoder.clone().with_error_policy(validator.policy),
             checks_unverified: validator.unverified == UnverifiedStrings::Check,
             input,
             copied: 0,
@@ -265,7 +265,7 @@ impl<'m, 'p, 'l> Rewriter<'m, 'p, 'l> {
         let mut length = Length::of_input(text.len(), width);
         length.set(repaired)?;
         self.put_length(length);
-        let decoder = self.decoder;
+        let decoder = self.decoder.clone();
         match &mut self.pass {
             Pass::Write(_, out) => {
                 decoder.repair_again(text, &mut |part| out.extend_from_slice(part.as_bytes()));

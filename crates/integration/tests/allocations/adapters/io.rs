@@ -20,7 +20,7 @@ use crate::allocations::{assert_at_most, assert_steady};
 #[test]
 fn stream() {
     for decoder in decoders() {
-        let mut texts = pin!(Utf8Stream::with_decoder(Repeat::text(), decoder));
+        let mut texts = pin!(Utf8Stream::with_decoder(Repeat::text(), decoder.clone()));
         assert_steady(&format!("{decoder:?}"), || {
             black_box(next(&mut texts).expect("well-formed"));
         });
@@ -32,7 +32,7 @@ fn http_body() {
     let long = TEXT.repeat(100);
     for decoder in decoders() {
         // The chunks are too long to be joined with the pieces before and after.
-        let mut body = pin!(Utf8Body::with_decoder(Repeat::of(long.as_bytes()), decoder));
+        let mut body = pin!(Utf8Body::with_decoder(Repeat::of(long.as_bytes()), decoder.clone()));
         let mut cx = Context::from_waker(Waker::noop());
         assert_steady(&format!("{decoder:?}"), || match body.as_mut().poll_frame(&mut cx) {
             Poll::Ready(frame) => drop(black_box(frame.expect("no end").expect("well-formed"))),
@@ -53,7 +53,7 @@ fn server_sent_events_in_a_stream() {
 #[test]
 fn blocking_reader() {
     for decoder in decoders() {
-        let mut reader = Utf8Reader::with_decoder(Repeat::text(), decoder);
+        let mut reader = Utf8Reader::with_decoder(Repeat::text(), decoder.clone());
         let mut buffer = [0; 64];
         assert_steady(&format!("{decoder:?}"), || {
             reader.read_exact(&mut buffer).expect("well-formed");
@@ -69,7 +69,7 @@ fn tokio_reader() {
     use tokio::io::{AsyncBufRead, AsyncRead};
 
     for decoder in decoders() {
-        let mut reader = pin!(Utf8Reader::with_decoder(Repeat::text(), decoder));
+        let mut reader = pin!(Utf8Reader::with_decoder(Repeat::text(), decoder.clone()));
         let mut cx = Context::from_waker(Waker::noop());
         let mut memory = [0; 64];
         assert_steady(&format!("{decoder:?}"), || {
@@ -88,7 +88,7 @@ fn tokio_reader() {
 #[test]
 fn futures_reader() {
     for decoder in decoders() {
-        let mut reader = pin!(Utf8Reader::with_decoder(Repeat::text(), decoder));
+        let mut reader = pin!(Utf8Reader::with_decoder(Repeat::text(), decoder.clone()));
         let mut cx = Context::from_waker(Waker::noop());
         let mut buffer = [0; 64];
         assert_steady(&format!("{decoder:?}"), || {
@@ -104,11 +104,11 @@ fn futures_reader() {
 fn writers() {
     let chunks = text_chunks();
     for decoder in decoders() {
-        let mut writer = Utf8Writer::with_decoder(io::sink(), decoder);
+        let mut writer = Utf8Writer::with_decoder(io::sink(), decoder.clone());
         assert_steady(&format!("{decoder:?}"), || {
             chunks.iter().for_each(|chunk| writer.write_all(chunk).expect("well-formed"));
         });
-        let mut writer = pin!(Utf8Writer::with_decoder(tokio::io::sink(), decoder));
+        let mut writer = pin!(Utf8Writer::with_decoder(tokio::io::sink(), decoder.clone()));
         let mut cx = Context::from_waker(Waker::noop());
         let (mut next, mut written) = (0, 0);
         assert_steady(&format!("{decoder:?}"), || {
