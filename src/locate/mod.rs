@@ -99,7 +99,7 @@ impl AddAssign for Columns {
 
 /// Counts lines and columns of a stream, in constant memory.
 ///
-/// A copy is a checkpoint: if the text that was fed after the copy was made changes, feed the new text to the copy.
+/// A clone is a checkpoint: if the text that was fed after the clone was made changes, feed the new text to the clone.
 ///
 /// ```
 /// use utf8_codec::LineEnding;
