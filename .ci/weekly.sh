@@ -85,6 +85,8 @@ step_minimal() {
         cd target/library
         cargo "+$NIGHTLY" update -Z direct-minimal-versions
         cargo check --workspace --all-features
+        rustup toolchain install "$kernels_msrv" --profile minimal
+        cargo "+$kernels_msrv" check -p utf8-codec-kernels --all-features
         rm Cargo.lock
     )
 }

@@ -79,13 +79,6 @@ impl Utf8Decoder {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
-    /// Moves the decoder forward over bytes that were validated elsewhere, and end with `last`.
-    #[inline]
-    pub(crate) fn skip_validated(&mut self, bytes: usize, last: [u8; 4]) {
-        self.offset = self.offset.wrapping_add(bytes as u64);
-        self.state = self.state.after(&last);
-    }
-
     /// Decodes the next chunk. The pieces are borrowed from it.
     ///
     /// The chunk is decoded as the iterator advances. If the iterator is dropped early, [`offset`](Self::offset) shows
@@ -161,8 +154,8 @@ impl Utf8Decoder {
         Ok(())
     }
 
-    /// Takes text without a backslash from the start of a chunk: up to the first backslash, the first ill-formed sequence or
-    /// the end of the chunk, with an unfinished sequence there. It is empty if that is not fast.
+    /// Takes text without a backslash from the start of a chunk. It ends before the first backslash or ill-formed sequence, or
+    /// earlier, or at the end of the chunk, with an unfinished sequence there.
     #[inline]
     pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
         let Some(start) = self.state.boundary() else { return "" };

@@ -26,7 +26,7 @@
 //! | input | use | feature |
 //! |---|---|---|
 //! | chunks in memory | [`LossyDecoder`]; [`Utf8Decoder`], which returns errors; [`TextDecoder`], which has policies | `alloc` for strings; none (`no_std`) for slices |
-//! | a whole input | [`from_utf8`], [`from_utf8_lossy`]; [`validate_many`], [`repair_many`] for the strings of one buffer | none; `alloc` |
+//! | a whole input | [`from_utf8`], [`from_utf8_lossy`]; [`many`] for the strings of one buffer | none; `alloc` |
 //! | messages in frames, masked or not | [`validator`] | none; `bytes` for segments |
 //! | an index in a buffer or text | [`boundary`], [`locate`] | none |
 //! | escapes in the strings of JSON | [`json`] | none |
@@ -80,6 +80,7 @@ mod error;
 pub mod internal;
 #[cfg(feature = "std")]
 pub mod io;
+pub mod iter;
 #[cfg(feature = "bytes")]
 #[allow(missing_docs, reason = "internal")]
 mod joiner;
@@ -88,7 +89,7 @@ mod line_ending;
 pub mod locate;
 #[cfg(feature = "alloc")]
 mod lossy;
-mod many;
+pub mod many;
 mod policy;
 #[cfg(feature = "stream")]
 pub mod stream;
@@ -98,7 +99,7 @@ pub mod validator;
 
 #[cfg(any(feature = "codec", feature = "stream"))]
 pub use bytestring::ByteString;
-pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
+pub use decoder::{Piece, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, UnknownName, Utf8Error};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
@@ -106,9 +107,8 @@ pub use kernels::Kernel;
 pub use line_ending::LineEnding;
 #[cfg(feature = "alloc")]
 pub use lossy::LossyDecoder;
-pub use many::{ValidateManyError, validate_many};
 pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
-pub use text::{DecodeError, ManyStrings, RepairManyError, from_utf8_lossy, repair_many};
-pub use text::{TextDecoder, TextPiece, TextPieces, TextRanges};
+pub use text::{DecodeError, from_utf8_lossy};
+pub use text::{TextDecoder, TextPiece};

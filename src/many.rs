@@ -1,10 +1,15 @@
-//! Many strings in one buffer.
+//! Many strings in one buffer, as in the columns of Arrow and Parquet: bytes, and the offset of each string.
+
+#[cfg(feature = "alloc")]
+mod repair;
 
 use core::error::Error;
 use core::fmt;
 
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
+#[cfg(feature = "alloc")]
+pub use repair::{ManyStrings, RepairManyError, repair_many};
 
 /// The number of strings that are validated by one kernel call. With a larger number the call costs less for each
 /// string. With a smaller number an error is found earlier, and the bytes are still in the L1 cache when the offsets
@@ -81,7 +86,8 @@ impl Error for ValidateManyError {
 /// ill-formed if an offset splits a character.
 ///
 /// ```
-/// use utf8_codec::{ErrorKind, ValidateManyError, Utf8Error, validate_many};
+/// use utf8_codec::{ErrorKind, Utf8Error};
+/// use utf8_codec::many::{ValidateManyError, validate_many};
 ///
 /// let bytes = "naïvecafé".as_bytes();
 /// assert_eq!(validate_many(bytes, &[0_i32, 6, 11]), Ok(()));

@@ -4,9 +4,11 @@
 //! value that kernel is used at every level.
 //!
 //! Sets `cfg(utf8_codec_vectors)` for the targets that have a vector kernel, with the name of the architecture: see
-//! `src/arch/mod.rs`. Builds without optimizations have none, so that it is not compiled.
+//! `src/arch/mod.rs`. Builds without optimizations have none, so that it is not compiled. `cfg(utf8_codec_avx512)` adds the
+//! kernel for AVX-512. Both need a compiler that has the instructions as safe functions: 1.87, and 1.89 for AVX-512.
 
 use std::env;
+use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -14,6 +16,7 @@ fn main() {
     println!(
         "cargo::rustc-check-cfg=cfg(utf8_codec_vectors, values(none(), \"aarch64\", \"wasm32\", \"x86_64\"))"
     );
+    println!("cargo::rustc-check-cfg=cfg(utf8_codec_avx512)");
     let is_unoptimized = match env::var("CARGO_CFG_UTF8_CODEC_KERNEL") {
         Ok(kernel) => kernel == "std",
         Err(_) => env::var("OPT_LEVEL").is_ok_and(|level| level == "0"),
@@ -31,8 +34,25 @@ fn main() {
         "x86_64" => has("sse2"),
         _ => false,
     };
-    if has_vectors {
+    // Of a compiler that does not tell its version all is expected.
+    let version = minor_version().unwrap_or(u32::MAX);
+    if has_vectors && version >= 87 {
         println!("cargo::rustc-cfg=utf8_codec_vectors");
         println!("cargo::rustc-cfg=utf8_codec_vectors=\"{arch}\"");
+        if arch == "x86_64" && version >= 89 {
+            println!("cargo::rustc-cfg=utf8_codec_avx512");
+        }
     }
+}
+
+/// Returns the `89` of version 1.89.0 of the compiler. What becomes stable in a version is missing in its first nightlies, so a
+/// nightly counts as the version before.
+fn minor_version() -> Option<u32> {
+    let output = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
+    let version = String::from_utf8(output.stdout).ok()?;
+    let mut parts = version.strip_prefix("rustc 1.")?.split('.');
+    let minor: u32 = parts.next()?.parse().ok()?;
+    let patch = parts.next()?;
+    let is_unfinished = patch.starts_with("0-nightly") || patch.starts_with("0-dev");
+    Some(minor - u32::from(is_unfinished))
 }

@@ -2,10 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::{
-    ErrorPolicy, Piece, TextDecoder, Utf8Decoder, ValidateManyError, from_utf8, from_utf8_lossy,
-    validate_many,
-};
+use utf8_codec::{ErrorPolicy, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy};
+use utf8_codec::many::{ValidateManyError, validate_many};
 use utf8_codec_fuzz::support::oracle;
 use utf8_codec_fuzz::{Input, decode};
 

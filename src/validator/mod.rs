@@ -37,8 +37,6 @@
 //!
 //! None, `no_std`. `Utf8Validator::validate_buf` needs `bytes`.
 
-use kernels::masked::masked_text_end;
-
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 
@@ -179,63 +177,46 @@ impl Utf8Validator {
 }
 
 /// The number of bytes that are unmasked at a time.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 4096;
 /// The same for few bytes, for which a long block would be initialized in vain.
 const SHORT: usize = 68;
+const MEDIUM: usize = 1024;
 
 /// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the offset of
 /// the decoder.
 #[inline]
 pub fn validate_masked(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
-    if bytes.len() <= BLOCK {
-        validate_block(decoder, bytes, mask)
+    if bytes.len() <= SHORT {
+        validate_copies::<SHORT>(decoder, bytes, mask)
+    } else if bytes.len() <= MEDIUM {
+        validate_copies::<MEDIUM>(decoder, bytes, mask)
     } else {
-        validate_long(decoder, bytes, mask)
+        validate_copies::<BLOCK>(decoder, bytes, mask)
     }
 }
 
-#[inline]
-fn validate_block(decoder: &mut Utf8Decoder, masked: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
-    if masked.len() <= SHORT {
-        validate_copy::<SHORT>(decoder, masked, mask)
-    } else {
-        validate_copy::<BLOCK>(decoder, masked, mask)
-    }
-}
-
-/// Validates a copy of at most `LEN` bytes.
-#[inline]
-fn validate_copy<const LEN: usize>(
+/// Validates a copy of at most `LEN` bytes at a time.
+fn validate_copies<const LEN: usize>(
     decoder: &mut Utf8Decoder,
-    masked: &[u8],
+    bytes: &[u8],
     mask: &mut Mask,
 ) -> Result<(), Utf8Error> {
-    let mut block = [0; LEN];
-    // There are no more bytes, which this only shows the compiler.
-    let masked = masked.get(..LEN).unwrap_or(masked);
-    let block = &mut block[..masked.len()];
-    block.copy_from_slice(masked);
-    mask.apply(block);
-    decoder.validate(block)
-}
-
-/// Validates vectors without a copy, from the start of a cache line on. The bytes before it and after them, and blocks with an
-/// error, are copied.
-fn validate_long(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
-    let aligned = bytes.get(4..).map_or(0, |rest| rest.as_ptr().align_offset(64));
-    let (mut at, mut end) = (0, 4 + aligned.min(SHORT - 4));
-    while at < bytes.len() {
-        validate_block(decoder, bytes.get(at..end).unwrap_or_default(), mask)?;
-        at = masked_text_end(bytes, end, mask.key);
-        if at > end
-            && let Some(&(mut last)) = bytes.get(..at).and_then(<[u8]>::last_chunk)
-        {
-            mask.rotated(at - end).apply(&mut last);
-            decoder.skip_validated(at - end, last);
-        }
-        end = bytes.len().min(at + BLOCK);
+    let mut copy = [0; LEN];
+    for block in bytes.chunks(LEN) {
+        // The copy is never shorter, which the compiler does not see.
+        let copy = copy.get_mut(..block.len()).unwrap_or_default();
+        mask.copy(block, copy);
+        decoder.validate(copy)?;
     }
     Ok(())
+}
+
+/// Combines bytes with as many bytes of a key. There is no branch in the loop, so that the compiler uses vectors.
+#[inline]
+fn xor(to: &mut [u8], from: &[u8], keys: &[u8]) {
+    for ((to, from), key) in to.iter_mut().zip(from).zip(keys) {
+        *to = from ^ key;
+    }
 }
 
 /// The mask of a WebSocket frame (RFC 6455 §5.3), and the position of the next payload byte in it.
@@ -270,6 +251,18 @@ impl Mask {
         for (byte, key) in rest.iter_mut().zip(self.key) {
             *byte ^= key;
         }
+        *self = self.rotated(bytes.len());
+    }
+
+    /// Writes the next bytes to `copy`, which has the same length, and applies the mask to it.
+    #[inline]
+    fn copy(&mut self, bytes: &[u8], copy: &mut [u8]) {
+        let keys = [self.key; 16];
+        let (mut from, mut to) = (bytes.chunks_exact(64), copy.chunks_exact_mut(64));
+        for (to, from) in to.by_ref().zip(from.by_ref()) {
+            xor(to, from, keys.as_flattened());
+        }
+        xor(to.into_remainder(), from.remainder(), keys.as_flattened());
         *self = self.rotated(bytes.len());
     }
 

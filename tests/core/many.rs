@@ -2,7 +2,8 @@
 
 use core::error::Error as _;
 
-use utf8_codec::{ErrorKind, Utf8Error, ValidateManyError, from_utf8, validate_many};
+use utf8_codec::many::{ValidateManyError, validate_many};
+use utf8_codec::{ErrorKind, Utf8Error, from_utf8};
 
 use crate::support::Rng;
 

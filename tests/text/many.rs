@@ -3,7 +3,8 @@
 use core::error::Error as _;
 use std::borrow::Cow;
 
-use utf8_codec::{ErrorPolicy, RepairManyError, TextDecoder, ValidateManyError, repair_many, validate_many};
+use utf8_codec::many::{RepairManyError, ValidateManyError, repair_many, validate_many};
+use utf8_codec::{ErrorPolicy, TextDecoder};
 
 use crate::support::{Rng, policies};
 

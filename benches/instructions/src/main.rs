@@ -13,7 +13,8 @@ use utf8_codec::json::JsonDecoder;
 use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::validator::{Mask, Utf8Validator};
-use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8, validate_many};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8};
+use utf8_codec::many::validate_many;
 
 fn stream(data: &[u8], chunk: usize) {
     let mut decoder = Utf8Decoder::new();

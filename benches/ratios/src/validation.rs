@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use utf8_codec::{ErrorPolicy, Kernel, Utf8Decoder, from_utf8, repair_many, validate_many};
+use utf8_codec::{ErrorPolicy, Kernel, Utf8Decoder, from_utf8};
+use utf8_codec::many::{repair_many, validate_many};
 
 use crate::corpora::Corpus;
 use crate::measure::{Contender, Effort, Race, Spread, race};

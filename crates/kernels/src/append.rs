@@ -121,7 +121,7 @@ mod sse2 {
         #[inline(always)]
         pub(crate) fn new(byte: u8) -> Self {
             // SAFETY: every CPU of this architecture has SSE2.
-            unsafe { Self { byte: _mm_set1_epi8(byte.cast_signed()), any: _mm_setzero_si128() } }
+            unsafe { Self { byte: _mm_set1_epi8(byte as i8), any: _mm_setzero_si128() } }
         }
 
         #[inline(always)]
@@ -134,7 +134,7 @@ mod sse2 {
         #[inline(always)]
         pub(crate) fn long(&mut self, long: u64) {
             // SAFETY: every CPU of this architecture has SSE2.
-            let block = unsafe { _mm_cvtsi64_si128(long.cast_signed()) };
+            let block = unsafe { _mm_cvtsi64_si128(long as i64) };
             // SAFETY: same as above.
             self.search(unsafe { _mm_unpacklo_epi64(block, block) });
         }

@@ -39,6 +39,7 @@ impl Class {
         Self { words: [0; 4], tables: [Table { entries: [0; 64], halves: [[0; 16]; 2] }; 3] };
 
     /// Adds a range of ASCII bytes.
+    #[inline]
     pub const fn with_ascii(mut self, first: u8, last: u8) -> Self {
         let mut byte = first;
         while byte <= last {
@@ -50,11 +51,13 @@ impl Class {
 
     /// Adds a range of lead bytes, from `C0`, with any bytes after them.
     #[cfg(feature = "transcode")]
+    #[inline]
     pub const fn with_leads(self, first: u8, last: u8) -> Self {
         self.with_sequences([Set::MAX >> (63 - (last - first)) << (first & 63), Set::MAX, Set::MAX])
     }
 
     /// Adds all sequences with a lead byte, a second and a third byte of these sets.
+    #[inline]
     pub const fn with_sequences(mut self, sets: [Set; 3]) -> Self {
         let product = Product(sets);
         let (mut best, mut least, mut bit) = (0, u64::MAX, 0);
@@ -89,6 +92,7 @@ impl Class {
         self
     }
 
+    #[inline]
     const fn product(&self, bit: usize) -> Product {
         let (mut sets, mut table) = ([0; 3], 0);
         while table < 3 {
@@ -103,6 +107,7 @@ impl Class {
     }
 
     /// Returns the union of both classes, or a class that contains it.
+    #[inline]
     pub const fn or(mut self, other: &Self) -> Self {
         self.words[0] |= other.words[0];
         self.words[1] |= other.words[1];

@@ -20,9 +20,7 @@ pub(crate) fn each_by(
 ) -> bool {
     let mut positions = [0; CAPACITY];
     let mut start = 0;
-    while let Some(rest) = bytes.get(start..)
-        && !rest.is_empty()
-    {
+    while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
         let found = kernel.find_class(rest, class, &mut positions);
         for &position in positions.iter().take(found.count) {
             if !visit(start + usize::from(position)) {
@@ -135,14 +133,14 @@ mod tests {
 
     #[test]
     fn every_sequence_is_found_if_all_bytes_are_in_the_class() {
-        // The first set of a product has C2, E2 and so on; the others have 80, 81 and so on.
+        // Bit n of the first set is the lead byte C0 + n; bit n of the others is the continuation byte 80 + n.
         let class = Class::EMPTY
             .with_ascii(0, 9)
             .with_sequences([1 << 2, 0b11, u64::MAX])
             .with_sequences([1 << 0x22 | 1 << 0x23, 0b110, 1 << 33])
             .with_sequences([1 << 0x3F, 1 << 63, u64::MAX]);
         for kernel in Kernel::available() {
-            // The second bytes matter after the lead bytes of the class. Of the others some are tested.
+            // Every second byte after the lead bytes of the class, and after a sample of the others.
             for first in (0..=u8::MAX)
                 .filter(|byte| matches!(byte, 0xC0..=0xC4 | 0xE0..=0xE4 | 0xFE..) || byte % 16 == 9)
             {

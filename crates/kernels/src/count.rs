@@ -1,6 +1,7 @@
 //! Counts bytes in bulk: lines, characters, UTF-16 code units.
 
 use super::arch::count::{BLOCKS, LANES, sum};
+use super::chunks::as_chunks;
 use super::dispatch::Kernel;
 use super::functions::Range;
 
@@ -47,19 +48,21 @@ pub fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     let Some((_, after)) = bytes.split_first() else { return 0 };
     let before = &bytes[..after.len()];
     let ((before, rest_before), (after, rest_after)) =
-        (before.as_chunks::<LANES>(), after.as_chunks::<LANES>());
+        (as_chunks::<LANES>(before), as_chunks::<LANES>(after));
     let mut total = 0;
     for (before, after) in before.chunks(BLOCKS).zip(after.chunks(BLOCKS)) {
         let mut lanes = [0_u8; LANES];
         for (before, after) in before.iter().zip(after) {
-            for ((lane, &before), &after) in lanes.iter_mut().zip(before).zip(after) {
-                *lane = lane.wrapping_add(u8::from((before == first) & (after == second)));
+            for i in 0..LANES {
+                lanes[i] = lanes[i].wrapping_add(u8::from((before[i] == first) & (after[i] == second)));
             }
         }
         total += sum(&lanes);
     }
-    let is_pair = |&(before, after): &(&u8, &u8)| (*before, *after) == (first, second);
-    total + rest_before.iter().zip(rest_after).filter(is_pair).count()
+    for (&before, &after) in rest_before.iter().zip(rest_after) {
+        total += usize::from((before == first) & (after == second));
+    }
+    total
 }
 
 /// Returns the number of bytes from `first` to `last`. The range wraps if `last` is less than `first`.
@@ -233,7 +236,7 @@ mod tests {
             let bytes = &text[start..];
             let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
             assert_eq!(byte(bytes, b'\n'), lines);
-            assert_eq!(characters(str::from_utf8(bytes).expect("ASCII")), bytes.len());
+            assert_eq!(characters(core::str::from_utf8(bytes).expect("ASCII")), bytes.len());
             for kernel in Kernel::available() {
                 assert_eq!(ascii_by(kernel, bytes, b'\n'), (bytes.len(), lines), "{kernel:?}: {start}");
                 #[cfg(feature = "transcode")]

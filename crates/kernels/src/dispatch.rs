@@ -38,9 +38,7 @@ impl Kernel {
             // SAFETY: every CPU supports it.
             return unsafe { Self::new(arch::STD) };
         }
-        if let Some(known) = arch::KNOWN
-            && FORCED.is_none()
-        {
+        if let Some(known) = KNOWN {
             // SAFETY: the CPU has the instructions that the program was compiled for.
             return unsafe { Self::new(known) };
         }
@@ -99,9 +97,7 @@ static IS_TEXT: AtomicPtr<()> = AtomicPtr::new(choose_and_is_text as IsText as *
 #[inline(always)]
 pub(crate) unsafe fn is_text(bytes: &[u8]) -> bool {
     debug_assert!(bytes.len() >= 4);
-    if let Some(known) = arch::KNOWN
-        && FORCED.is_none()
-    {
+    if let Some(known) = KNOWN {
         // SAFETY: the CPU has the instructions that the program was compiled for; the caller guarantees the length.
         return unsafe { Kernel::new(known).is_text_function()(bytes) };
     }
@@ -122,6 +118,9 @@ unsafe fn choose_and_is_text(bytes: &[u8]) -> bool {
     // SAFETY: the CPU has the instructions of every `Kernel`; the caller guarantees the length.
     unsafe { is_text(bytes) }
 }
+
+/// The index of the kernel that the program was compiled for, unless the build requires another one.
+const KNOWN: Option<u8> = if FORCED.is_none() { arch::KNOWN } else { None };
 
 /// The name of the kernel that the build requires, if it requires one.
 pub(crate) const FORCED: Option<&str> = if cfg!(utf8_codec_kernel = "portable") {

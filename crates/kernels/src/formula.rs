@@ -110,7 +110,7 @@ pub(crate) const SECOND: &Aligned<64> = &{
 };
 
 /// The table `T'`, for text without sequences of 4 bytes.
-#[cfg(any(test, utf8_codec_vectors = "aarch64", utf8_codec_vectors = "x86_64"))]
+#[cfg(any(test, utf8_codec_avx512, utf8_codec_vectors = "aarch64"))]
 pub(crate) const SECOND_IN_BMP: &Aligned<64> = &{
     let mut table = Aligned(SECOND.0);
     let mut lead = 0x30;
@@ -289,11 +289,8 @@ mod tests {
         let mut next = 0;
         while next < streams.len() {
             for byte in 0..=0xFF {
-                if let Some(stream) = step(streams[next], byte)
-                    && !streams.contains(&stream)
-                {
-                    streams.push(stream);
-                }
+                let stream = step(streams[next], byte);
+                streams.extend(stream.filter(|stream| !streams.contains(stream)));
             }
             next += 1;
         }

@@ -18,9 +18,6 @@ macro_rules! functions {
                 /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the
                 /// number of occurrences.
                 count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize);
-                /// Returns an index up to which bytes that are masked with the key are well-formed, a number of vectors after `from`.
-                /// Returns `from` if the kernel has no vector code for it.
-                masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize;
                 /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
                 #[cfg(feature = "transcode")]
                 ascii_len(bytes: &[u8]) -> usize;
@@ -64,8 +61,6 @@ macro_rules! functions {
                 /// For chunks of more than [`MAX_VECTOR`] bytes.
                 validate_large_function: Validate,
                 is_text_function: IsText,
-                /// `None` if the kernel has no vector code for it.
-                plain: Option<ValidatePlain>,
                 /// `None` if the kernel has only the portable loops.
                 #[cfg(feature = "transcode")]
                 utf16: Option<Utf16>,
@@ -146,19 +141,8 @@ impl fmt::Debug for Index {
 /// - The chunk has at least 4 bytes.
 pub(crate) type Validate = unsafe fn(&[u8], ScanState) -> (u64, Result<(), Index>);
 
-/// [`Validate`] for a stream in which a backslash is ill-formed. The state after the chunk replaces that before it.
-///
-/// # Safety
-///
-/// - The CPU has the instructions.
-/// - The chunk has at least [`MIN_PLAIN`] bytes.
-pub(crate) type ValidatePlain = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
-
 /// The number of bytes in the longest vector.
 pub(crate) const MAX_VECTOR: usize = 64;
-
-/// The minimum length of a chunk for [`ValidatePlain`].
-pub(crate) const MIN_PLAIN: usize = 512;
 
 /// Whether all bytes are well-formed and the last sequence is complete.
 ///
@@ -197,7 +181,7 @@ impl Range {
     /// Returns the first value, and the last value minus the first one.
     #[cfg(utf8_codec_vectors = "x86_64")]
     pub(crate) const fn first_and_width(self) -> [i8; 2] {
-        [self.first.cast_signed(), self.width.cast_signed()]
+        [self.first as i8, self.width as i8]
     }
 }
 
@@ -225,7 +209,7 @@ impl LineForm {
 
     /// Returns `None` unless `symbols` is a multiple of 4 from 4 to 76.
     pub const fn new(symbols: usize, has_cr: bool) -> Option<Self> {
-        if symbols == 0 || symbols > Self::MAX_SYMBOLS || !symbols.is_multiple_of(4) {
+        if symbols == 0 || symbols > Self::MAX_SYMBOLS || symbols % 4 != 0 {
             return None;
         }
         Some(Self { groups: (symbols / 4) as u8, has_cr })

@@ -65,16 +65,19 @@ pub const fn is_continuation(byte: u8) -> bool {
 }
 
 /// Returns the row of the sequences of `len` bytes with this lead and this second byte.
+#[inline]
 pub const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
     Row { lead, second, len }
 }
 
 /// Returns the entry that rejects these lead bytes with this kind.
+#[inline]
 pub const fn reject_lead(lead: (u8, u8), kind: Kind) -> RejectedBytes {
     RejectedBytes { lead, second: None, kind }
 }
 
 /// Returns the entry that rejects these second bytes after the lead byte with this kind.
+#[inline]
 pub const fn reject_second(lead: u8, second: (u8, u8), kind: Kind) -> RejectedBytes {
     RejectedBytes { lead: (lead, lead), second: Some(second), kind }
 }
@@ -171,6 +174,7 @@ pub struct Machine {
 
 impl Machine {
     /// Compiles the rows. Does not compile in a constant if they contradict each other.
+    #[inline]
     pub const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
         let (mut lead_results, mut next) = ([NO_LEAD; 256], [[NO_CONTINUATION; CLASSES]; MAX_STATES]);
         let mut left = 1;
@@ -339,6 +343,7 @@ const KINDS: [Kind; 8] = {
 
 /// Assigns the value to the entries from `first` to `last`, to which nothing was assigned. Grammars are constants, so the
 /// compiler rejects a grammar with a byte in two ranges.
+#[inline]
 const fn fill(table: &mut [u8], first: u8, last: u8, value: u8) {
     assert!(first <= last, "the range is empty");
     let mut i = first as usize;
@@ -350,6 +355,7 @@ const fn fill(table: &mut [u8], first: u8, last: u8, value: u8) {
 }
 
 /// [`fill`] for a range of continuation bytes.
+#[inline]
 const fn fill_classes(table: &mut [u8; CLASSES], (from, to): (u8, u8), value: u8) {
     let (first, last) = (CLASS[from as usize], CLASS[to as usize]);
     assert!(

@@ -6,9 +6,7 @@ use super::class::Class;
 use super::functions::LineForm;
 #[cfg(feature = "transcode")]
 use super::functions::Utf16;
-use super::functions::{
-    CAPACITY, Found, Index, IsText, MAX_VECTOR, MIN_PLAIN, Range, Validate, ValidatePlain, functions,
-};
+use super::functions::{CAPACITY, Found, Index, IsText, MAX_VECTOR, Range, Validate, functions};
 use super::state::ScanState;
 
 /// A kernel that this CPU supports, as its index in [`arch::ALL`]. Its functions can be called, because a value of this
@@ -125,15 +123,6 @@ impl Kernel {
         let (after, result) = unsafe { self.validate_large_function()(chunk, *state) };
         *state = ScanState::from_bits(after);
         result
-    }
-
-    /// Calls the [`ValidatePlain`] function of this kernel. Returns `None` if there is none, or if the chunk is too short for it
-    /// to pay.
-    #[inline]
-    pub(crate) fn validate_plain(self, state: &mut ScanState, chunk: &[u8]) -> Option<Result<(), Index>> {
-        let validate = self.plain().filter(|_| chunk.len() >= MIN_PLAIN)?;
-        // SAFETY: this CPU supports every `Kernel`; the chunk is longer than a vector.
-        Some(unsafe { validate(chunk, state) })
     }
 
     /// [`IsText`] of this kernel. Returns `false` for fewer than 4 bytes.

@@ -4,6 +4,7 @@
 //! is converted through UTF-16, in pieces.
 
 use super::arch::latin::{decode_portable, narrow};
+use super::chunks::as_chunks;
 use super::dispatch::Kernel;
 use super::utf16;
 
@@ -76,5 +77,5 @@ fn len_in_utf_8(units: &[u8]) -> usize {
         let unit = u16::from_le_bytes(*bytes);
         1 + usize::from(unit >= 0x80) + usize::from(unit >= 0x800)
     };
-    units.as_chunks().0.iter().map(len).sum()
+    as_chunks(units).0.iter().map(len).sum()
 }

@@ -14,6 +14,7 @@ pub mod ascii;
 #[cfg(feature = "base64")]
 pub mod base64;
 pub mod boundary;
+mod chunks;
 mod class;
 pub mod classes;
 #[cfg(feature = "transcode")]
@@ -34,7 +35,6 @@ pub mod held;
 mod kernel;
 #[cfg(feature = "transcode")]
 mod latin;
-pub mod masked;
 mod positions;
 #[cfg(test)]
 mod rng;

@@ -31,7 +31,7 @@ const GROUP: usize = 1024;
 pub fn first_position(bytes: &[u8], byte: u8) -> Option<usize> {
     let kernel = Kernel::in_use();
     let mut at = bytes.chunks_exact(GROUP).take_while(|group| kernel.count(group, byte) == 0).count() * GROUP;
-    at += bytes[at..].as_chunks().0.iter().take_while(|block| !has(block, byte)).count() * BLOCK;
+    at += bytes[at..].chunks_exact(BLOCK).take_while(|block| !has(block, byte)).count() * BLOCK;
     bytes[at..].iter().position(|&other| other == byte).map(|index| at + index)
 }
 
@@ -41,13 +41,13 @@ pub fn last_position(bytes: &[u8], byte: u8) -> Option<usize> {
     let kernel = Kernel::in_use();
     let groups = bytes.rchunks_exact(GROUP).take_while(|group| kernel.count(group, byte) == 0);
     let bytes = &bytes[..bytes.len() - groups.count() * GROUP];
-    let blocks = bytes.as_rchunks().1.iter().rev().take_while(|block| !has(block, byte));
+    let blocks = bytes.rchunks_exact(BLOCK).take_while(|block| !has(block, byte));
     bytes[..bytes.len() - blocks.count() * BLOCK].iter().rposition(|&other| other == byte)
 }
 
 /// Whether a block has a byte. The compiler makes vector instructions of the loop, because it has no early exit.
 #[cfg(feature = "transcode")]
-fn has(block: &[u8; BLOCK], byte: u8) -> bool {
+fn has(block: &[u8], byte: u8) -> bool {
     block.iter().fold(false, |any, &other| any | (other == byte))
 }
 

@@ -121,10 +121,8 @@ fn validate_any(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
 pub(crate) fn validate_few(state: ScanState, chunk: &[u8]) -> (u64, Result<(), Index>) {
     let [.., last] = *chunk else { return (state.bits(), Ok(())) };
     let carry = state.carry();
-    if carry.pending_len() == 0
-        && let Some(few) = Few::new(chunk)
-        && few.is_text()
-    {
+    let few = Few::new(chunk).filter(|few| carry.pending_len() == 0 && few.is_text());
+    if let Some(few) = few {
         let end = carry.after_few(few.word(), chunk.len());
         let before = state.prediction();
         let before = if state.expects_ascii() { before.mispredicted() } else { before };
@@ -200,21 +198,40 @@ pub fn prefix_within<'c>(start: AtBoundary, chunk: &'c [u8], class: &Class) -> (
     (unsafe { core::str::from_utf8_unchecked(text) }, end, inside)
 }
 
-/// Returns text at the start of a chunk that has no backslash, and the state after it. It is empty if it would be short, or
-/// if the kernel has no vector code for it. An unfinished sequence that is in the carry of the state ends the chunk.
+/// The number of bytes that [`plain_prefix`] searches first, and the number after which it stops. So many bytes are still in the L1
+/// cache when they are validated after the search.
+const FIRST_PLAIN: usize = 512;
+const MAX_PLAIN: usize = 16 * 1024;
+
+/// Returns text at the start of a chunk that has no backslash, and the state after it. The text may be shorter than possible. An
+/// unfinished sequence that is in the carry of the state ends the chunk.
 #[inline]
 pub fn plain_prefix(start: AtBoundary, chunk: &[u8]) -> (&str, ScanState) {
-    let mut state = start.state();
-    let len = match Kernel::in_use().validate_plain(&mut state, chunk) {
-        None => 0,
-        Some(Ok(())) => chunk.len().saturating_sub(usize::from(state.pending_len())),
-        Some(Err(index)) => well_formed_len(state, chunk, index.get()),
-    };
-    // SAFETY: same as in `prefix`. The text ends before a backslash or an ill-formed or unfinished sequence.
-    (unsafe { core::str::from_utf8_unchecked(chunk.get(..len).unwrap_or_default()) }, state)
+    let plain = chunk.get(..plain_len(chunk)).unwrap_or_default();
+    let (text, end) = prefix_by(start, plain, validate_any);
+    match end {
+        TextEnd::Unfinished(state) if state.pending_len() == 0 || plain.len() == chunk.len() => (text, state),
+        // The sequence that ends the text continues in the chunk, or is ill-formed.
+        _ => (text, start.state()),
+    }
+}
+
+/// Returns a number of bytes at the start of a chunk without a backslash: at least half of those before the first one, unless there are
+/// few or very many.
+fn plain_len(chunk: &[u8]) -> usize {
+    let mut len = 0;
+    while !cfg!(utf8_codec_unoptimized) && len < MAX_PLAIN.min(chunk.len()) {
+        let end = chunk.len().min(len + len.max(FIRST_PLAIN));
+        if Kernel::in_use().count(chunk.get(len..end).unwrap_or_default(), b'\\') > 0 {
+            break;
+        }
+        len = end;
+    }
+    len
 }
 
 /// [`prefix`] by the standard library.
+#[inline]
 fn prefix_by_std(chunk: &[u8]) -> (&str, TextEnd<'_>) {
     let error = match core::str::from_utf8(chunk) {
         Ok(text) => return (text, TextEnd::Unfinished(ScanState::START)),

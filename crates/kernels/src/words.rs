@@ -1,6 +1,10 @@
 //! Operations on a few bytes in general registers, for loops that would spend more time in the call of a kernel than in
 //! the kernel. The code uses no vectors and is inlined into the caller.
 
+use super::chunks::as_chunks;
+#[cfg(feature = "base64")]
+use super::chunks::as_chunks_mut;
+
 /// The length of the window of [`ascii_len`] and [`pairs_len`].
 pub const STEP: usize = 16;
 /// The length of the window of [`long_ascii_len`].
@@ -18,7 +22,7 @@ pub const fn ascii_len(window: &[u8; STEP]) -> usize {
 /// Returns the number of ASCII bytes at the start. There is no branch on it, because it would be mispredicted.
 #[inline(always)]
 pub fn long_ascii_len(stretch: &[u8; STRETCH]) -> usize {
-    let (words, _) = stretch.as_chunks::<8>();
+    let (words, _) = as_chunks::<8>(stretch);
     let mut len = STRETCH;
     for (i, &word) in words.iter().enumerate().rev() {
         let bits = u64::from_le_bytes(word) & HIGH as u64;
@@ -57,8 +61,8 @@ const fn every_pair(pair: [u8; 2]) -> u128 {
 #[inline]
 pub fn copy_quoted_text(text: &[u8], out: &mut [u8]) -> usize {
     let out = &mut out[..text.len()];
-    let (words, rest) = text.as_chunks::<8>();
-    let (copies, rest_of_copy) = out.as_chunks_mut::<8>();
+    let (words, rest) = as_chunks::<8>(text);
+    let (copies, rest_of_copy) = as_chunks_mut::<8>(out);
     for (i, (word, copy)) in words.iter().zip(copies).enumerate() {
         *copy = *word;
         let stops = stops(u64::from_le_bytes(*word));

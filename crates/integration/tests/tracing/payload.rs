@@ -18,8 +18,9 @@ use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCou
 use utf8_codec::codec::{SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::json::JsonStrings;
+use utf8_codec::many::{repair_many, validate_many};
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
-use utf8_codec::{ErrorPolicy, TextDecoder, from_utf8, repair_many, validate_many};
+use utf8_codec::{ErrorPolicy, TextDecoder, from_utf8};
 use utf8_codec_http::protobuf::{GrpcValidator, Schema, StringValidator};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_http::{

@@ -3,19 +3,23 @@
 //!
 //! x86-64, AArch64 and 32-bit WebAssembly have vector kernels, with two exceptions: targets without vector registers in
 //! their ABI (operating systems, firmware), and big-endian AArch64, where the lanes are numbered in reverse. All other
-//! targets have only the portable kernel and `std`.
+//! targets have only the portable kernel and `std`. So have compilers before Rust 1.87; those before 1.89 have no AVX-512.
 
 #[cfg(utf8_codec_vectors = "aarch64")]
+#[clippy::msrv = "1.87"]
 mod aarch64;
 mod portable;
 #[cfg(all(feature = "transcode", any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "x86_64")))]
 mod shuffles;
 mod std;
 #[cfg(utf8_codec_vectors)]
+#[clippy::msrv = "1.87"]
 pub(super) mod vector;
 #[cfg(utf8_codec_vectors = "wasm32")]
+#[clippy::msrv = "1.87"]
 mod wasm32;
 #[cfg(utf8_codec_vectors = "x86_64")]
+#[clippy::msrv = "1.87"]
 mod x86_64;
 
 #[cfg(utf8_codec_vectors = "aarch64")]

@@ -1,5 +1,6 @@
 //! Validation by the standard library, which is compiled with optimizations even if this crate is not. Other kernels
-//! are slow at `opt-level = 0`, because nothing is inlined, not even an intrinsic.
+//! are slow at `opt-level = 0`, because nothing is inlined, not even an intrinsic. The functions here are `#[inline]`, so that they
+//! are only compiled in such builds.
 
 use core::str;
 
@@ -20,6 +21,7 @@ pub(super) const STD: Functions = Functions {
 };
 
 /// A safe [`Validate`](crate::functions::Validate) for chunks of any length, with the state behind a reference.
+#[inline]
 pub(crate) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let (start, rest) = if state.pending_len() == 0 {
         (0, chunk)
@@ -44,6 +46,7 @@ pub(crate) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>
 }
 
 /// Returns the number of bytes of the chunk that belong to the sequence that was unfinished before the chunk.
+#[inline]
 fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
     let mut carry = state.carry();
     for (index, &byte) in chunk.iter().enumerate() {
@@ -60,6 +63,7 @@ fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
 
 /// `memchr` of the C library, the fastest implementation that is always compiled with optimizations.
 #[cfg(all(feature = "memchr", unix))]
+#[inline]
 pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     // The pointer of an empty slice may be dangling, and C does not allow that even if the length is 0.
     if bytes.is_empty() {
@@ -74,6 +78,7 @@ pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
 
 /// `memchr` of the standard library, the only implementation here that is always compiled with optimizations.
 #[cfg(all(feature = "memchr", not(unix)))]
+#[inline]
 pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     match std::io::BufRead::skip_until(&mut rest, byte) {

@@ -5,6 +5,7 @@
 use core::arch::aarch64::*;
 
 use crate::arch::portable::base64 as portable;
+use crate::chunks::{as_chunks, as_chunks_mut};
 use crate::functions::LineForm;
 
 /// The number of bytes in a vector.
@@ -67,7 +68,7 @@ unsafe fn decode(values: Lookup, from: *const u8) -> (bool, uint8x16x3_t) {
     let uint8x16x4_t(a, b, c, d) = unsafe { vld4q_u8(from) };
     let [a, b, c, d] = [a, b, c, d].map(|x| values.of(x));
     let marks = vandq_u8(vandq_u8(a, b), vandq_u8(c, d));
-    // The insertions keep 2, 4 and 6 bits of the values, without the marks.
+    // `vsli` keeps the low 2, 4 or 6 bits of each value; the mark above them is shifted out.
     let bytes = uint8x16x3_t(
         vsliq_n_u8::<2>(vshrq_n_u8::<4>(b), a),
         vsliq_n_u8::<4>(vshrq_n_u8::<2>(c), b),
@@ -80,7 +81,7 @@ unsafe fn decode(values: Lookup, from: *const u8) -> (bool, uint8x16x3_t) {
 #[target_feature(enable = "neon")]
 pub(crate) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let values = Lookup::new(&VALUES);
-    let blocks = symbols.as_chunks::<SYMBOLS>().0.iter().zip(out.as_chunks_mut::<DECODED>().0);
+    let blocks = as_chunks::<SYMBOLS>(symbols).0.iter().zip(as_chunks_mut::<DECODED>(out).0);
     let mut done = 0;
     for (block, room) in blocks {
         // SAFETY: a block has 64 bytes.

@@ -2,6 +2,8 @@
 
 use core::arch::aarch64::*;
 
+use crate::chunks::{as_chunks, as_chunks_mut};
+
 /// The number of bytes in a vector.
 pub(super) const WIDTH: usize = 16;
 
@@ -45,7 +47,7 @@ pub(super) fn is_ascii(bytes: uint8x16_t) -> bool {
 pub(crate) fn copy_below<const LIMIT: u8, const NUL: bool>(input: &[u8], output: &mut [u8]) -> usize {
     const GROUP: usize = 4 * WIDTH;
     let mut at = 0;
-    for (group, room) in input.as_chunks::<GROUP>().0.iter().zip(output.as_chunks_mut::<GROUP>().0) {
+    for (group, room) in as_chunks::<GROUP>(input).0.iter().zip(as_chunks_mut::<GROUP>(output).0) {
         // SAFETY: a group can be read, and there is room for one.
         unsafe {
             let vectors = [0, 1, 2, 3].map(|i| load(group.as_ptr().add(i * WIDTH)));

@@ -8,6 +8,7 @@ use super::neon::Neon;
 use crate::arch::shuffles::UNITS;
 use crate::arch::vector::Vector;
 use crate::boundary::truncate;
+use crate::chunks::{as_chunks, as_chunks_mut};
 
 /// [`Encode`](crate::functions::Encode), except for some characters at the end.
 ///
@@ -80,7 +81,7 @@ pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8
 pub(crate) fn encode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     const BLOCK: usize = 4 * WIDTH;
     let mut at = 0;
-    for (block, room) in input.as_chunks::<BLOCK>().0.iter().zip(output.as_chunks_mut::<{ 2 * BLOCK }>().0) {
+    for (block, room) in as_chunks::<BLOCK>(input).0.iter().zip(as_chunks_mut::<{ 2 * BLOCK }>(output).0) {
         // SAFETY: there are 4 vectors to read and room for 8.
         unsafe {
             let vectors = [0, 1, 2, 3].map(|i| load(block.as_ptr().add(i * WIDTH)));

@@ -5,6 +5,7 @@ use core::arch::aarch64::*;
 use super::compress::{compress, sums, sums_of_4, widths};
 use super::convert::{WIDTH, any, load, store};
 use crate::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE};
+use crate::chunks::{as_chunks, as_chunks_mut};
 
 /// The output space for 16 units of 3 bytes, and for the bytes that the last store writes after them.
 const ROOM: usize = 3 * WIDTH + 4;
@@ -63,7 +64,7 @@ fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usiz
     // In the byte order of the input.
     let others = vdupq_n_u16(if BIG_ENDIAN { 0x80FF } else { 0xFF80 });
     let mut at = 0;
-    for (units, room) in input.as_chunks::<{ 2 * BLOCK }>().0.iter().zip(output.as_chunks_mut::<BLOCK>().0) {
+    for (units, room) in as_chunks::<{ 2 * BLOCK }>(input).0.iter().zip(as_chunks_mut::<BLOCK>(output).0) {
         // SAFETY: there are 8 vectors to read and room for 4.
         unsafe {
             let [a, b, c, d, e, f, g, h] =

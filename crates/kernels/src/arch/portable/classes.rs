@@ -13,11 +13,11 @@ pub(crate) const GROUP: usize = 4 * BLOCK;
 /// A safe [`find_class`](crate::functions::Functions).
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let block_bits = |block: &[u8; BLOCK]| {
-        let (words, _) = block.as_chunks::<8>();
-        words.iter().rev().fold(0, |bits, word| {
-            let of_word = word.iter().rev().fold(0, |bits, &byte| bits << 1 | u64::from(class.has(byte)));
-            bits << 8 | of_word
-        })
+        let mut bits = 0;
+        for &byte in block.iter().rev() {
+            bits = bits << 1 | u64::from(class.has(byte));
+        }
+        bits
     };
     find_class_with(bytes, class, positions, |_, _| false, block_bits)
 }
@@ -37,19 +37,19 @@ pub(crate) fn find_class_with(
     block_bits: impl Fn(&[u8; BLOCK]) -> u64,
 ) -> Found {
     let (mut count, mut start, mut test, mut unclean) = (0, 0, 0, 0);
-    while start < STRETCH
-        && let Some(rest) = bytes.get(start..)
-        && let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut())
-    {
+    while start < STRETCH {
+        let Some(rest) = bytes.get(start..) else { break };
+        let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut()) else { break };
         if start >= unclean && rest.len() > 2 {
             // The last group starts before `start` and ends before the last two bytes.
             let mut end = start.min(bytes.len().saturating_sub(GROUP + 2));
             // In text of one script most groups pass the same test.
             let tests = test..TESTS;
             for next in tests {
-                while let Some(group) = bytes.get(end..).and_then(|rest| rest.first_chunk())
-                    && is_clean(next, group)
-                {
+                while let Some(group) = bytes.get(end..).and_then(|rest| rest.first_chunk()) {
+                    if !is_clean(next, group) {
+                        break;
+                    }
                     (end, test) = (end + GROUP, next);
                 }
             }

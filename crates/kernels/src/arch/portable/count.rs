@@ -3,6 +3,7 @@
 //! The loops are written so that the compiler vectorizes them, with vectors as wide as the calling function allows. The
 //! counts are in 64 lanes of 8 bits, which are summed up before one of them can overflow.
 
+use crate::chunks::as_chunks;
 use crate::functions::{ASCII_GROUP, Range};
 
 /// A safe [`count`](crate::functions::Functions).
@@ -23,14 +24,18 @@ pub(crate) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
 /// A safe [`ascii_len`](crate::functions::Functions).
 #[cfg(feature = "transcode")]
 pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     groups.iter().take_while(|group| is_ascii(group)).count() * ASCII_GROUP
 }
 
 /// Whether a group is ASCII. Written without a branch, so that it is vectorized.
 #[inline(always)]
 fn is_ascii(group: &[u8; ASCII_GROUP]) -> bool {
-    group.iter().fold(0, |any, &byte| any | byte) < 0x80
+    let mut any = 0;
+    for byte in group {
+        any |= byte;
+    }
+    any < 0x80
 }
 
 /// The number of lanes: one vector of AVX-512, or four 128-bit vectors.
@@ -42,24 +47,25 @@ pub(crate) const BLOCKS: usize = u8::MAX as usize;
 /// Returns the number of bytes that satisfy `is`. `is` must not branch.
 #[inline(always)]
 pub(crate) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
-    let (blocks, rest) = bytes.as_chunks::<LANES>();
+    let (blocks, rest) = as_chunks::<LANES>(bytes);
     let mut total = 0;
     for blocks in blocks.chunks(BLOCKS) {
         let mut lanes = [0_u8; LANES];
         for block in blocks {
-            for (lane, &byte) in lanes.iter_mut().zip(block) {
-                *lane = lane.wrapping_add(u8::from(is(byte)));
-            }
+            add(&mut lanes, block, &is);
         }
         total += sum(&lanes);
     }
-    total + rest.iter().filter(|&&byte| is(byte)).count()
+    for &byte in rest {
+        total += usize::from(is(byte));
+    }
+    total
 }
 
 /// [`count_ascii`], inlined into the function of a kernel and vectorized for its instructions.
 #[inline(always)]
 pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let (mut len, mut total) = (0, 0);
     for groups in groups.chunks(BLOCKS * LANES / ASCII_GROUP) {
         let (mut lanes, before) = ([0_u8; LANES], len);
@@ -67,11 +73,9 @@ pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
             if !is_ascii(group) {
                 break;
             }
-            let (blocks, _) = group.as_chunks::<LANES>();
+            let (blocks, _) = as_chunks::<LANES>(group);
             for block in blocks {
-                for (lane, &byte) in lanes.iter_mut().zip(block) {
-                    *lane = lane.wrapping_add(u8::from(byte == wanted));
-                }
+                add(&mut lanes, block, &|byte| byte == wanted);
             }
             len += ASCII_GROUP;
         }
@@ -83,7 +87,19 @@ pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
     (len, total)
 }
 
+/// Adds 1 to the lane of each byte that satisfies `is`.
+#[inline(always)]
+fn add(lanes: &mut [u8; LANES], block: &[u8; LANES], is: &impl Fn(u8) -> bool) {
+    for i in 0..LANES {
+        lanes[i] = lanes[i].wrapping_add(u8::from(is(block[i])));
+    }
+}
+
 #[inline(always)]
 pub(crate) fn sum(lanes: &[u8; LANES]) -> usize {
-    lanes.iter().map(|&lane| usize::from(lane)).sum()
+    let mut sum = 0;
+    for &lane in lanes {
+        sum += usize::from(lane);
+    }
+    sum
 }

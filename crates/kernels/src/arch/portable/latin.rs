@@ -1,6 +1,7 @@
 //! ISO 8859-1 and windows-1252 on every target: to UTF-8, with ASCII in blocks and a table for other bytes, and from UTF-16. The
 //! bytes of the characters of windows-1252.
 
+use crate::chunks::as_chunks;
 use crate::windows_1252::windows_1252;
 
 /// The number of bytes that are tested for ASCII at once.
@@ -33,7 +34,7 @@ const fn cont(bits: u32) -> u8 {
 }
 
 /// The sequences of the bytes `80..=9F` of windows-1252 as words, without their lengths.
-#[cfg(utf8_codec_vectors = "x86_64")]
+#[cfg(utf8_codec_avx512)]
 pub(crate) static WINDOWS_1252_C1: [u32; 32] = {
     let mut words = [0; 32];
     let mut i = 0;
@@ -50,9 +51,9 @@ pub(crate) static WINDOWS_1252_C1: [u32; 32] = {
 pub(crate) fn decode_portable<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let table = if WINDOWS { &WINDOWS_1252 } else { &LATIN_1 };
     let (mut read, mut written) = (0, 0);
-    while let Some(block) = input.get(read..).and_then(|rest| rest.first_chunk::<BLOCK>())
-        && let Some(room) = output.get_mut(written..).and_then(|room| room.first_chunk_mut::<{ 4 * BLOCK }>())
-    {
+    while let Some(block) = input.get(read..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+        let room = output.get_mut(written..).and_then(|room| room.first_chunk_mut::<{ 4 * BLOCK }>());
+        let Some(room) = room else { break };
         if block.is_ascii() {
             room[..BLOCK].copy_from_slice(block);
             written += BLOCK;
@@ -138,11 +139,10 @@ const UNITS: usize = 64;
 /// encoding does not have, and at ill-formed input. Returns the number of bytes read and the number of bytes written. Output
 /// after them may be overwritten.
 pub(crate) fn narrow<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (input, _) = input.as_chunks::<2>();
+    let (input, _) = as_chunks::<2>(input);
     let mut done = 0;
-    while let Some(block) = input[done..].first_chunk::<UNITS>()
-        && let Some(room) = output[done..].first_chunk_mut::<UNITS>()
-    {
+    while let Some(block) = input[done..].first_chunk::<UNITS>() {
+        let Some(room) = output[done..].first_chunk_mut::<UNITS>() else { break };
         let mut any = false;
         for (bytes, room) in block.iter().zip(room) {
             let unit = u16::from_le_bytes(*bytes);

@@ -4,8 +4,6 @@
 pub(crate) mod base64;
 pub(super) mod classes;
 pub(crate) mod count;
-#[cfg(utf8_codec_vectors = "x86_64")]
-pub(crate) mod escapes;
 #[cfg(feature = "transcode")]
 pub(crate) mod latin;
 pub(crate) mod positions;
@@ -34,11 +32,9 @@ const FUNCTIONS: Functions = Functions {
     validate_function: VALIDATE,
     validate_large_function: VALIDATE,
     is_text_function: validation::is_text,
-    plain: None,
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
-    masked_text_end: |_, from, _| from,
     #[cfg(feature = "transcode")]
     ascii_len: count::ascii_len,
     #[cfg(feature = "base64")]

@@ -1,7 +1,7 @@
 //! Finds every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
 
-use crate::functions::BLOCK;
-use crate::functions::{CAPACITY, Found};
+use crate::chunks::as_chunks;
+use crate::functions::{BLOCK, CAPACITY, Found};
 
 /// The maximum number of bytes that one call searches.
 pub(crate) const STRETCH: usize = 4096;
@@ -38,9 +38,8 @@ pub(crate) fn find_more_with(
     mut write: impl FnMut(u64, u16, &mut [u16; BLOCK]) -> usize,
 ) -> Found {
     let Found { mut count, searched: mut start } = found;
-    while start < STRETCH
-        && let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut())
-    {
+    while start < STRETCH {
+        let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut()) else { break };
         if let Some((block, after)) = rest.split_first_chunk() {
             count += write(equal_bits(block), start as u16, room);
             rest = after;
@@ -66,9 +65,13 @@ pub(crate) fn write_positions(mut bits: u64, start: u16, room: &mut [u16; BLOCK]
     };
     // The first `FEW` positions are always written, because a branch on their number would be mispredicted. Excess
     // positions are overwritten later or not used.
-    room[..FEW].iter_mut().for_each(&mut next);
+    for position in &mut room[..FEW] {
+        next(position);
+    }
     if count > FEW {
-        room[FEW..count].iter_mut().for_each(next);
+        for position in &mut room[FEW..count] {
+            next(position);
+        }
     }
     count
 }
@@ -78,14 +81,16 @@ pub(crate) fn write_positions(mut bits: u64, start: u16, room: &mut [u16; BLOCK]
 pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
     let all = u64::from_ne_bytes([byte; 8]);
-    let (words, _) = block.as_chunks::<8>();
-    words.iter().rev().fold(0, |bits, word| {
+    let (words, _) = as_chunks::<8>(block);
+    let mut bits = 0;
+    for word in words.iter().rev() {
         let differs = u64::from_le_bytes(*word) ^ all;
         // Bit 7 of each byte that is zero in `differs`. No carry crosses a byte.
         let equal = !(((differs & LOW) + LOW) | differs | LOW);
         // Gathers the 8 bits, the first byte in the lowest bit.
-        bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
+        bits = bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    }
+    bits
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! UTF-16 conversions on every target, with ASCII in blocks. They also convert the rest of the input after the vector
 //! code of a kernel.
 
+use crate::chunks::{as_chunks, as_chunks_mut};
+
 /// The number of code units that are tested for ASCII at once.
 const BLOCK: usize = 16;
 
@@ -23,9 +25,10 @@ pub(crate) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
     while let Some(lead) = rest.first() {
         if lead.is_ascii() {
             let start = rest.len();
-            while let Some((block, after)) = rest.split_first_chunk::<8>()
-                && u64::from_ne_bytes(*block) & 0x8080_8080_8080_8080 == 0
-            {
+            while let Some((block, after)) = rest.split_first_chunk::<8>() {
+                if u64::from_ne_bytes(*block) & 0x8080_8080_8080_8080 != 0 {
+                    break;
+                }
                 // SAFETY: the output has 2 bytes for each byte of the block and for each byte before it.
                 unsafe { put(output, &mut written, block.map(|byte| order::<BIG_ENDIAN>(byte.into()))) };
                 rest = after;
@@ -102,10 +105,10 @@ unsafe fn put<const N: usize>(output: &mut [u8], written: &mut usize, units: [[u
 
 /// Writes blocks of ASCII, and returns the number of bytes read.
 fn encode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usize {
-    let blocks = input.as_chunks::<ASCII_BLOCK>().0.iter().take_while(|block| block.is_ascii());
+    let blocks = as_chunks::<ASCII_BLOCK>(input).0.iter().take_while(|block| block.is_ascii());
     let mut read = 0;
-    for (block, room) in blocks.zip(output.as_chunks_mut::<{ 2 * ASCII_BLOCK }>().0) {
-        for (unit, byte) in room.as_chunks_mut().0.iter_mut().zip(block) {
+    for (block, room) in blocks.zip(as_chunks_mut::<{ 2 * ASCII_BLOCK }>(output).0) {
+        for (unit, byte) in as_chunks_mut(room).0.iter_mut().zip(block) {
             *unit = order::<BIG_ENDIAN>((*byte).into());
         }
         read += ASCII_BLOCK;
@@ -129,9 +132,7 @@ pub(crate) fn decode_portable<const BIG_ENDIAN: bool>(input: &[u8], output: &mut
         let Some((first, after)) = rest.split_first_chunk::<2>() else { break };
         let (written, after) = match unit(*first) {
             byte @ 0..0x80 => {
-                if let Some((block, after)) = rest.split_first_chunk::<8>()
-                    && let Some(bytes) = four_ascii::<BIG_ENDIAN>(*block)
-                {
+                if let Some((bytes, after)) = four_ascii::<BIG_ENDIAN>(rest) {
                     *place = bytes;
                     recent_ascii += 4;
                     rest = after;
@@ -177,15 +178,16 @@ pub(crate) fn decode_portable<const BIG_ENDIAN: bool>(input: &[u8], output: &mut
     (input.len() - rest.len(), len - room.len())
 }
 
-/// Returns four code units as bytes if they are ASCII.
-fn four_ascii<const BIG_ENDIAN: bool>(units: [u8; 8]) -> Option<[u8; 4]> {
+/// Returns the first four code units as bytes if they are ASCII, and the units after them.
+fn four_ascii<const BIG_ENDIAN: bool>(units: &[u8]) -> Option<([u8; 4], &[u8])> {
+    let (&units, after) = units.split_first_chunk()?;
     let units = if BIG_ENDIAN { u64::from_be_bytes(units) } else { u64::from_le_bytes(units) };
     if units & 0xFF80_FF80_FF80_FF80 != 0 {
         return None;
     }
     let pairs = (units | units >> 8) & 0x0000_FFFF_0000_FFFF;
     let bytes = (pairs | pairs >> 16) as u32;
-    Some(if BIG_ENDIAN { bytes.to_be_bytes() } else { bytes.to_le_bytes() })
+    Some((if BIG_ENDIAN { bytes.to_be_bytes() } else { bytes.to_le_bytes() }, after))
 }
 
 /// Converts blocks of ASCII, and returns the number of code units read.
@@ -193,7 +195,7 @@ fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usiz
     let mut read = 0;
     for (units, room) in input.chunks_exact(2 * BLOCK).zip(output.chunks_exact_mut(BLOCK)) {
         let mut other = 0;
-        for (unit, byte) in units.as_chunks::<2>().0.iter().zip(room) {
+        for (unit, byte) in as_chunks::<2>(units).0.iter().zip(room) {
             let unit = if BIG_ENDIAN { u16::from_be_bytes(*unit) } else { u16::from_le_bytes(*unit) };
             other |= unit;
             *byte = unit as u8;

@@ -3,6 +3,7 @@
 //! A table holds a 32-bit number for each byte. A state is a distance, by which a step shifts the number of the byte. The low 5
 //! bits of the result are the next state. The shift depends on the previous step, but the load from the table does not.
 
+use crate::chunks::as_chunks;
 use crate::functions::Index;
 use crate::grammar::{Machine, UTF_8};
 use crate::state::{Carry, Prediction, SMALL, ScanState};
@@ -94,11 +95,19 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
         if state & MASK == BOUNDARY && is_ascii(block) {
             at += BLOCK;
             // After an ASCII block more ASCII is likely.
-            let (groups, _) = chunk.get(at..).unwrap_or_default().as_chunks::<{ 4 * BLOCK }>();
-            at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(group)).count();
+            let (groups, _) = as_chunks::<{ 4 * BLOCK }>(chunk.get(at..).unwrap_or_default());
+            for group in groups {
+                if !is_ascii(group) {
+                    break;
+                }
+                at += 4 * BLOCK;
+            }
             continue;
         }
-        let after = block.iter().fold(state, |state, &byte| step(state, byte));
+        let mut after = state;
+        for &byte in block {
+            after = step(after, byte);
+        }
         if after & MASK == REJECTED {
             break;
         }
@@ -119,14 +128,17 @@ fn first_rejected(mut state: u32, bytes: &[u8]) -> Option<usize> {
 /// Whether a small chunk is ASCII. The last block overlaps the one before it.
 fn is_ascii_chunk(chunk: &[u8]) -> bool {
     match chunk.last_chunk::<BLOCK>() {
-        Some(last) => is_ascii(last) && chunk.as_chunks::<BLOCK>().0.iter().all(is_ascii),
+        Some(last) => is_ascii(last) && as_chunks::<BLOCK>(chunk).0.iter().all(is_ascii),
         None => chunk.iter().all(u8::is_ascii),
     }
 }
 
 #[inline(always)]
 fn is_ascii<const N: usize>(block: &[u8; N]) -> bool {
-    let (words, _) = block.as_chunks::<8>();
-    let any = words.iter().fold(0, |any, &word| any | u64::from_ne_bytes(word));
+    let (words, _) = as_chunks::<8>(block);
+    let mut any = 0;
+    for &word in words {
+        any |= u64::from_ne_bytes(word);
+    }
     any & 0x8080_8080_8080_8080 == 0
 }

@@ -5,10 +5,6 @@
 
 mod entries;
 mod large;
-#[cfg(utf8_codec_vectors = "x86_64")]
-mod masked;
-#[cfg(utf8_codec_vectors = "x86_64")]
-mod plain;
 mod short;
 mod small;
 
@@ -16,12 +12,6 @@ pub(super) use entries::{entries, entry_methods};
 #[cfg(feature = "transcode")]
 pub(super) use large::ascii_len;
 pub(crate) use large::{find, validate_large};
-#[cfg(utf8_codec_vectors = "x86_64")]
-pub(crate) use masked::{Masked, masked_text_end};
-#[cfg(utf8_codec_vectors = "x86_64")]
-pub(super) use plain::plain_entries;
-#[cfg(utf8_codec_vectors = "x86_64")]
-pub(crate) use plain::{Plain, Search};
 pub(super) use short::LAST_TO_FRONT;
 #[cfg(any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "wasm32"))]
 pub(super) use short::words_of_short;

@@ -20,6 +20,7 @@
 use core::arch::wasm32::*;
 
 use crate::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods, words_of_short};
+use crate::chunks::as_chunks;
 use crate::state::Carry;
 use crate::{
     arch::portable::positions::{find_all_with, write_positions},
@@ -30,7 +31,7 @@ use crate::{
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = u8x16_splat(byte);
     let equal_bits = |block: &[u8; BLOCK]| {
-        let (vectors, _) = block.as_chunks::<16>();
+        let (vectors, _) = as_chunks::<16>(block);
         vectors.iter().rev().fold(0, |bits, vector| {
             // SAFETY: 16 bytes are read.
             let x = unsafe { v128_load(vector.as_ptr().cast()) };

@@ -23,7 +23,10 @@ macro_rules! prefetches {
 }
 
 mod avx2;
+#[cfg(utf8_codec_avx512)]
+#[clippy::msrv = "1.89"]
 mod avx512;
+#[cfg_attr(not(utf8_codec_avx512), allow(dead_code, reason = "the features of AVX-512"))]
 mod detect;
 mod vendor;
 
@@ -32,13 +35,18 @@ use crate::functions::Functions;
 use crate::functions::Utf16;
 
 /// The kernels of this target, the best first.
-pub(crate) const KERNELS: [Functions; 2] = [AVX512, AVX2];
+pub(crate) const KERNELS: [Functions; 1 + cfg!(utf8_codec_avx512) as usize] = [
+    #[cfg(utf8_codec_avx512)]
+    AVX512,
+    AVX2,
+];
 
 /// The kernel that the program was compiled for (`-C target-cpu`), which needs no detection.
 pub(crate) const KNOWN: Option<u8> = if HAS_AVX512 { Some(0) } else { None };
 
 /// Whether the compilation target has the features.
 const HAS_AVX512: bool = cfg!(all(
+    utf8_codec_avx512,
     target_feature = "avx512f",
     target_feature = "avx512bw",
     target_feature = "avx512vl",
@@ -59,11 +67,9 @@ macro_rules! functions {
             validate_function: $kernel::validate,
             validate_large_function: $kernel::validate_large,
             is_text_function: $kernel::is_text,
-            plain: Some($kernel::validate_plain),
             count: $kernel::count::count,
             count_range: $kernel::count::count_range,
             count_ascii: $kernel::count::count_ascii,
-            masked_text_end: $kernel::masked_text_end,
             #[cfg(feature = "transcode")]
             ascii_len: $kernel::count::ascii_len,
             #[cfg(feature = "base64")]
@@ -72,7 +78,8 @@ macro_rules! functions {
             decode_base64_lines: $kernel::base64::decode_lines,
             find_all: $kernel::positions::find_all,
             find_class: $kernel::classes::find_class,
-            escapes_len: $kernel::positions::escapes_len,
+            // Every CPU with AVX-512 has AVX2.
+            escapes_len: avx2::escapes::escapes_len,
             ascii_without: $kernel::classes::ascii_without,
             #[cfg(feature = "transcode")]
             decode_latin: [$kernel::latin::decode::<false>, $kernel::latin::decode::<true>],
@@ -98,6 +105,7 @@ macro_rules! functions {
     };
 }
 
+#[cfg(utf8_codec_avx512)]
 const AVX512: Functions = Functions {
     #[cfg(feature = "transcode")]
     encode_latin: avx512::latin::encode,
@@ -109,6 +117,7 @@ const AVX2: Functions = functions!(avx2, "avx2", || HAS_AVX2 || detect::has_avx2
 /// Compares the lanes of every vector type of this CPU with the scalar definition of its formula.
 #[cfg(test)]
 pub(crate) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
+    #[cfg(utf8_codec_avx512)]
     if (AVX512.is_supported)() {
         // SAFETY: the CPU has the features.
         unsafe { avx512::check_lanes(pairs()) }

@@ -27,16 +27,19 @@ fn detect() -> bool {
     prefetches
 }
 
+/// The names of vendors, in `ebx`, `edx` and `ecx`.
+const AMD: [u32; 3] =
+    [u32::from_le_bytes(*b"Auth"), u32::from_le_bytes(*b"enti"), u32::from_le_bytes(*b"cAMD")];
+const HYGON: [u32; 3] =
+    [u32::from_le_bytes(*b"Hygo"), u32::from_le_bytes(*b"nGen"), u32::from_le_bytes(*b"uine")];
+
 /// Whether the vendor is AMD, or Hygon, whose CPUs are derived from Zen. SGX enclaves and Miri do not have `cpuid`.
 fn is_amd() -> bool {
-    #[cfg(any(target_env = "sgx", miri))]
-    return false;
-    #[cfg(not(any(target_env = "sgx", miri)))]
-    {
-        #[allow(unused_unsafe, reason = "the function is safe in newer versions of Rust")]
-        // SAFETY: every x86-64 CPU has the instruction.
-        let leaf = unsafe { core::arch::x86_64::__cpuid(0) };
-        let vendor = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes);
-        matches!(vendor.as_flattened(), b"AuthenticAMD" | b"HygonGenuine")
+    if cfg!(any(target_env = "sgx", miri)) {
+        return false;
     }
+    #[allow(unused_unsafe, reason = "the function is safe in newer versions of Rust")]
+    // SAFETY: every x86-64 CPU has the instruction.
+    let leaf = unsafe { core::arch::x86_64::__cpuid(0) };
+    [AMD, HYGON].contains(&[leaf.ebx, leaf.edx, leaf.ecx])
 }

@@ -6,7 +6,8 @@
 use core::arch::x86_64::*;
 
 use crate::arch::portable::classes::{GROUP, find_class_with};
-use crate::class::Class;
+use crate::chunks::as_chunks;
+use crate::class::{Class, Table};
 use crate::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
 /// The number of bytes in a vector.
@@ -35,8 +36,11 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
         let bit = _mm256_shuffle_epi8(bit, high_nibbles(x));
         _mm256_and_si256(_mm256_or_si256(_mm256_shuffle_epi8(low, x), other), bit)
     };
-    let [leads_of, seconds_of, thirds_of] = class.tables().map(|of| of.halves.map(|half| table(&half)));
-    let leads_of = [leads_of[0], _mm256_and_si256(leads_of[1], table(&OF_LEADS))];
+    let halves = |of: &Table| [table(&of.halves[0]), table(&of.halves[1])];
+    let [of_leads, seconds_of, thirds_of] = class.tables();
+    let ([low_of, high_of], seconds_of, thirds_of) =
+        (halves(of_leads), halves(seconds_of), halves(thirds_of));
+    let leads_of = [low_of, _mm256_and_si256(high_of, table(&OF_LEADS))];
     // The products that have the byte of each lane.
     let products = |x: __m256i, of: [__m256i; 2]| {
         let low = _mm256_shuffle_epi8(of[0], _mm256_and_si256(x, _mm256_set1_epi8(0x0F)));
@@ -83,8 +87,9 @@ pub(crate) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
     let [below_40, below_80, ..] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
     let bit = table(&BITS);
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
-    let is_clean = |group: &[u8; ASCII_GROUP]| {
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
+    let mut len = 0;
+    for group in groups {
         let (mut any, mut marks) = (_mm256_setzero_si256(), _mm256_setzero_si256());
         for vector in 0..ASCII_GROUP / WIDTH {
             // SAFETY: the vector is inside the group.
@@ -94,9 +99,12 @@ pub(crate) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
             any = _mm256_or_si256(any, x);
             marks = _mm256_or_si256(marks, mark);
         }
-        _mm256_movemask_epi8(any) == 0 && _mm256_testz_si256(marks, marks) != 0
-    };
-    groups.iter().take_while(|group| is_clean(group)).count() * ASCII_GROUP
+        if _mm256_movemask_epi8(any) != 0 || _mm256_testz_si256(marks, marks) == 0 {
+            break;
+        }
+        len += ASCII_GROUP;
+    }
+    len
 }
 
 /// Loads a table into both halves of a vector.

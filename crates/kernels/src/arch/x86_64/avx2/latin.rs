@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 
 use super::utf16::{decode_in_bmp, decode_one_or_two, load};
 use crate::arch::portable::latin::WINDOWS_1252_UNITS;
+use crate::chunks::as_chunks;
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
@@ -21,7 +22,7 @@ const ROOM: usize = 3 * WIDTH + 4;
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let mut written = 0;
-    let (groups, _) = input.as_chunks::<{ GROUP * WIDTH }>();
+    let (groups, _) = as_chunks::<{ GROUP * WIDTH }>(input);
     for (i, group) in groups.iter().enumerate() {
         let Some(room) = output.get_mut(written..).filter(|room| room.len() >= GROUP * ROOM) else {
             return (i * GROUP * WIDTH, written);

@@ -12,6 +12,7 @@ pub(super) mod classes;
 #[cfg(feature = "transcode")]
 pub(super) mod copy;
 pub(super) mod count;
+pub(super) mod escapes;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
 pub(super) mod positions;
@@ -22,7 +23,7 @@ pub(super) mod utf16;
 
 use core::arch::x86_64::*;
 
-use crate::arch::vector::{self, LAST_TO_FRONT, Masked, Vector, entries, entry_methods, plain_entries};
+use crate::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods};
 use crate::state::Carry;
 
 /// A lead byte without a continuation byte after it.
@@ -290,50 +291,4 @@ impl Vector for Ymm {
     entry_methods!();
 
     prefetches!();
-}
-
-plain_entries!(Ymm, "avx2,bmi1", {
-    type Equal = Self;
-
-    #[inline(always)]
-    fn equal(self, byte: u8) -> Self {
-        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
-        unsafe { Self(_mm256_cmpeq_epi8(self.0, _mm256_set1_epi8(byte.cast_signed()))) }
-    }
-
-    #[inline(always)]
-    fn bits(Self(equal): Self) -> u64 {
-        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
-        u64::from(unsafe { _mm256_movemask_epi8(equal) }.cast_unsigned())
-    }
-});
-
-impl core::ops::BitOr for Ymm {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitor(self, other: Self) -> Self {
-        self.or(other)
-    }
-}
-
-/// Implements [`masked_text_end`](crate::functions::Functions).
-#[target_feature(enable = "avx2,bmi1")]
-pub(super) fn masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize {
-    // SAFETY: the features are enabled here.
-    unsafe { vector::masked_text_end::<Ymm>(bytes, from, key) }
-}
-
-impl Masked for Ymm {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: the caller guarantees AVX2.
-        unsafe { Self(_mm256_set1_epi32(word.cast_signed())) }
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
-        unsafe { Self(_mm256_xor_si256(self.0, other.0)) }
-    }
 }

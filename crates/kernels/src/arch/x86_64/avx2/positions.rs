@@ -2,7 +2,6 @@
 
 use core::arch::x86_64::*;
 
-use crate::arch::portable::escapes::escapes_len_with;
 use crate::arch::portable::positions::{STRETCH, find_more_with};
 use crate::functions::{BLOCK, CAPACITY, Found};
 
@@ -21,12 +20,11 @@ pub(crate) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) 
     };
     // Two blocks at a time, so that the room is tested half as often.
     let (mut count, mut start, mut rest) = (0, 0, bytes);
-    while start < STRETCH
-        && let Some(room) =
-            positions.get_mut(count..).and_then(|room| room.first_chunk_mut::<{ 2 * BLOCK }>())
-        && let Some((first, after)) = rest.split_first_chunk()
-        && let Some((second, after)) = after.split_first_chunk()
-    {
+    while start < STRETCH {
+        let room = positions.get_mut(count..).and_then(|room| room.first_chunk_mut::<{ 2 * BLOCK }>());
+        let Some(room) = room else { break };
+        let Some((first, after)) = rest.split_first_chunk() else { break };
+        let Some((second, after)) = after.split_first_chunk() else { break };
         let len = write_positions(equal_bits(first), start as u16, room);
         let room = &mut room[len..];
         count += len + write_positions(equal_bits(second), (start + BLOCK) as u16, room);
@@ -53,30 +51,18 @@ fn write_positions(mut bits: u64, start: u16, room: &mut [u16]) -> usize {
         bits &= bits.wrapping_sub(1);
     };
     // Excess positions are overwritten later or not used.
-    room[..FEW].iter_mut().for_each(&mut next);
+    for position in &mut room[..FEW] {
+        next(position);
+    }
     if count > FEW {
-        room[FEW..MORE].iter_mut().for_each(&mut next);
+        for position in &mut room[FEW..MORE] {
+            next(position);
+        }
         if count > MORE {
-            room[MORE..count].iter_mut().for_each(next);
+            for position in &mut room[MORE..count] {
+                next(position);
+            }
         }
     }
     count
-}
-
-/// Implements [`escapes_len`](crate::functions::Functions).
-#[target_feature(enable = "avx2,bmi1")]
-pub(crate) fn escapes_len(text: &[u8]) -> usize {
-    escapes_len_with(text, |block, bits, range| {
-        let all = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
-        let half = |start: usize| {
-            debug_assert!(start + 32 <= BLOCK);
-            // SAFETY: a half of a block has the size of a vector.
-            let x = unsafe { _mm256_loadu_si256(block.as_ptr().add(start).cast()) };
-            let number = _mm256_sub_epi8(_mm256_or_si256(x, all(bits)), all(*range.start()));
-            let is_less =
-                _mm256_cmpeq_epi8(_mm256_min_epu8(number, all(range.end() - range.start())), number);
-            u64::from(_mm256_movemask_epi8(is_less).cast_unsigned())
-        };
-        half(0) | half(32) << 32
-    })
 }

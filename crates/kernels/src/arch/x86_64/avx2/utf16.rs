@@ -4,6 +4,7 @@
 use core::arch::x86_64::*;
 
 use crate::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE, Shuffles};
+use crate::chunks::{as_chunks, as_chunks_mut};
 
 /// The number of bytes in a vector.
 pub(super) const WIDTH: usize = 32;
@@ -63,7 +64,7 @@ const ROOM: usize = 3 * WIDTH + 4;
 fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usize {
     let mut at = 0;
     for (units, room) in
-        input.as_chunks::<{ 4 * WIDTH }>().0.iter().zip(output.as_chunks_mut::<{ 2 * WIDTH }>().0)
+        as_chunks::<{ 4 * WIDTH }>(input).0.iter().zip(as_chunks_mut::<{ 2 * WIDTH }>(output).0)
     {
         // SAFETY: there are 4 vectors to read and room for 2.
         unsafe {

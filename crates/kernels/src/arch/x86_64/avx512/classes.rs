@@ -8,6 +8,7 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::arch::vector::Vector;
+use crate::chunks::as_chunks;
 use crate::class::Class;
 use crate::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
@@ -23,7 +24,8 @@ const GROUP: usize = 4 * BLOCK;
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let [below_40, below_80, ..] = class.words();
     // SAFETY: a table has 64 entries.
-    let [leads, seconds, thirds] = [0, 1, 2].map(|at| unsafe { load(class.tables()[at].entries.as_ptr()) });
+    let of = |at: usize| unsafe { load(class.tables()[at].entries.as_ptr()) };
+    let (leads, seconds, thirds) = (of(0), of(1), of(2));
     let ascii =
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 0x40), _mm512_maskz_set1_epi8(below_80, -0x80));
     let table = _mm512_or_si512(leads, ascii);
@@ -63,7 +65,8 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
                 let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
                 Zmm::prefetch(from.wrapping_add(AHEAD));
                 // SAFETY: a group and two bytes follow.
-                let [x, second, third] = [0, 1, 2].map(|after| unsafe { load(from.wrapping_add(after)) });
+                let after = |bytes: usize| unsafe { load(from.wrapping_add(bytes)) };
+                let (x, second, third) = (after(0), after(1), after(2));
                 let (flags, group) = marks(x);
                 // flags & group & seconds, then any | (both & thirds)
                 let both =
@@ -133,7 +136,7 @@ pub(crate) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
             _mm512_maskz_sub_epi8(lower, _mm512_set1_epi8(-1), numbers),
         ),
     );
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let mut len = 0;
     for group in groups {
         let mut any = _mm512_setzero_si512();

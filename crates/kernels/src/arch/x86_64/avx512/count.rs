@@ -4,6 +4,7 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::arch::vector::Vector;
+use crate::chunks::as_chunks;
 use crate::functions::{ASCII_GROUP, Range};
 
 /// The number of bytes in a vector.
@@ -30,7 +31,7 @@ pub(crate) fn count_range(bytes: &[u8], range: Range) -> usize {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 fn count_by(bytes: &[u8], bits: impl Fn(__m512i) -> u64) -> usize {
-    let (vectors, rest) = bytes.as_chunks::<WIDTH>();
+    let (vectors, rest) = as_chunks::<WIDTH>(bytes);
     let mut total = 0;
     for vector in vectors {
         // SAFETY: an array of 64 bytes is read.
@@ -47,7 +48,7 @@ fn count_by(bytes: &[u8], bits: impl Fn(__m512i) -> u64) -> usize {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 pub(crate) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
     let all = _mm512_set1_epi8(wanted.cast_signed());
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let (mut len, mut total) = (0, 0);
     for group in groups {
         let start = group.as_ptr();

@@ -18,7 +18,7 @@ pub(super) mod utf16;
 
 use core::arch::x86_64::*;
 
-use crate::arch::vector::{self, Masked, Vector, entries, entry_methods, plain_entries};
+use crate::arch::vector::{Vector, entries, entry_methods};
 use crate::formula::{SECOND, SECOND_IN_BMP};
 use crate::state::Carry;
 
@@ -155,41 +155,5 @@ impl Zmm {
             let marks = _mm512_ternarylogic_epi32::<0xF8>(self.0, s1, w);
             (Self(marks), Self(_mm512_ternarylogic_epi32::<0x1E>(cont, s1, s2)))
         }
-    }
-}
-
-plain_entries!(Zmm, "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2", {
-    type Equal = u64;
-
-    #[inline(always)]
-    fn equal(self, byte: u8) -> u64 {
-        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
-        unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
-    }
-
-    #[inline(always)]
-    fn bits(equal: u64) -> u64 {
-        equal
-    }
-});
-
-/// Implements [`masked_text_end`](crate::functions::Functions).
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) fn masked_text_end(bytes: &[u8], from: usize, key: [u8; 4]) -> usize {
-    // SAFETY: the features are enabled here.
-    unsafe { vector::masked_text_end::<Zmm>(bytes, from, key) }
-}
-
-impl Masked for Zmm {
-    #[inline(always)]
-    unsafe fn splat(word: u32) -> Self {
-        // SAFETY: the caller guarantees AVX-512.
-        unsafe { Self(_mm512_set1_epi32(word.cast_signed())) }
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
-        unsafe { Self(_mm512_xor_si512(self.0, other.0)) }
     }
 }

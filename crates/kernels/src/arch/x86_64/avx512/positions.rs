@@ -4,7 +4,6 @@
 use core::arch::x86_64::*;
 
 use super::classes::NUMBERS;
-use crate::arch::portable::escapes::escapes_len_with;
 use crate::arch::portable::positions::find_all_with;
 use crate::functions::{BLOCK, CAPACITY, Found};
 
@@ -35,17 +34,5 @@ pub(crate) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) 
         }
         start = _mm512_add_epi16(start, _mm512_set1_epi16(BLOCK as i16));
         count
-    })
-}
-
-/// Implements [`escapes_len`](crate::functions::Functions).
-#[target_feature(enable = "avx512f,avx512bw,bmi1")]
-pub(crate) fn escapes_len(text: &[u8]) -> usize {
-    escapes_len_with(text, |block, bits, range| {
-        let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-        // SAFETY: a block has the size of a vector.
-        let x = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-        let number = _mm512_sub_epi8(_mm512_or_si512(x, all(bits)), all(*range.start()));
-        _mm512_cmple_epu8_mask(number, all(range.end() - range.start()))
     })
 }

@@ -1,23 +1,38 @@
 //! The escapes of JSON, by the bits of 64 bytes at a time. The lowest bit is for the first byte.
 
+use core::arch::x86_64::*;
+
+use crate::chunks::as_chunks;
 use crate::functions::BLOCK;
 
 const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
-/// Implements [`escapes_len`](crate::functions::Functions). `in_range` returns a bit for each byte of a block. It is set
-/// if the byte, after these bits are set in it, is a byte of the range.
-#[inline(always)]
-pub(crate) fn escapes_len_with(
-    text: &[u8],
-    in_range: impl Fn(&[u8; BLOCK], u8, core::ops::RangeInclusive<u8>) -> u64,
-) -> usize {
+/// Returns a bit for each byte of a block. It is set if the byte, after these bits are set in it, is one from `first` to `last`.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn in_range(block: &[u8; BLOCK], bits: u8, first: u8, last: u8) -> u64 {
+    let all = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
+    let half = |start: usize| {
+        debug_assert!(start + 32 <= BLOCK);
+        // SAFETY: a half of a block has the size of a vector.
+        let x = unsafe { _mm256_loadu_si256(block.as_ptr().add(start).cast()) };
+        let number = _mm256_sub_epi8(_mm256_or_si256(x, all(bits)), all(first));
+        let is_less = _mm256_cmpeq_epi8(_mm256_min_epu8(number, all(last - first)), number);
+        u64::from(_mm256_movemask_epi8(is_less).cast_unsigned())
+    };
+    half(0) | half(32) << 32
+}
+
+/// Implements [`escapes_len`](crate::functions::Functions).
+#[target_feature(enable = "avx2,bmi1")]
+pub(crate) fn escapes_len(text: &[u8]) -> usize {
     const CASE: u8 = b'a' ^ b'A';
     let mut len = 0;
     // Of the block before: whether its last byte starts an escape; the `u` of escapes; the first digits that are `D`; the second
     // digits of the high surrogates.
     let [mut is_begun, mut units, mut firsts, mut highs] = [0_u64; 4];
-    for block in text.as_chunks().0 {
-        let backslashes = in_range(block, 0, b'\\'..=b'\\');
+    for block in as_chunks(text).0 {
+        let backslashes = in_range(block, 0, b'\\', b'\\');
         if backslashes | is_begun | units >> 60 | highs >> 58 == 0 {
             [units, firsts, highs] = [0; 3];
             len += BLOCK;
@@ -27,17 +42,17 @@ pub(crate) fn escapes_len_with(
         let starts = backslashes & !is_begun;
         let ends = (starts << 1 | ODD).wrapping_sub(starts) ^ ODD;
         let escaped = ends ^ (backslashes | is_begun);
-        let u = escaped & in_range(block, 0, b'u'..=b'u');
+        let u = escaped & in_range(block, 0, b'u', b'u');
         let two = u << 1 | units >> 63 | u << 2 | units >> 62;
         let four = two | u << 3 | units >> 61 | u << 4 | units >> 60;
-        let digits = in_range(block, 0, b'0'..=b'9') | in_range(block, CASE, b'a'..=b'f');
+        let digits = in_range(block, 0, b'0', b'9') | in_range(block, CASE, b'a', b'f');
         let mut wrong = four & !digits;
-        let first = (u << 1 | units >> 63) & in_range(block, CASE, b'd'..=b'd');
+        let first = (u << 1 | units >> 63) & in_range(block, CASE, b'd', b'd');
         let mut high = 0;
         if first | firsts >> 63 | highs >> 58 != 0 {
             let second = first << 1 | firsts >> 63;
-            high = second & (in_range(block, 0, b'8'..=b'9') | in_range(block, CASE, b'a'..=b'b'));
-            let low = second & in_range(block, CASE, b'c'..=b'f');
+            high = second & (in_range(block, 0, b'8', b'9') | in_range(block, CASE, b'a', b'b'));
+            let low = second & in_range(block, CASE, b'c', b'f');
             // The second digit of a low surrogate is 6 bytes after that of a high one.
             wrong |= low ^ (high << 6 | highs >> 58);
         }

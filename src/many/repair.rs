@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use core::error::Error;
 use core::fmt;
 
-use super::decoder::TextDecoder;
-use crate::many::{STRINGS, ValidateManyError, groups, index, valid_text};
+use super::{STRINGS, ValidateManyError, groups, index, valid_text};
 use crate::policy::ErrorPolicy;
+use crate::text::TextDecoder;
 
 /// The error of [`repair_many`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl From<ValidateManyError> for RepairManyError {
 /// The strings that [`repair_many`] returns: their bytes and their offsets.
 pub type ManyStrings<'b, O> = (Cow<'b, [u8]>, Cow<'b, [O]>);
 
-/// Repairs strings that are stored in one buffer, as those of [`validate_many`](crate::validate_many): string `i` is
+/// Repairs strings that are stored in one buffer, as those of [`validate_many`](crate::many::validate_many): string `i` is
 /// `bytes[offsets[i]..offsets[i + 1]]`. Use it for columns from sources that do not check text (Parquet, ORC, a shuffle of
 /// Spark).
 ///
@@ -72,7 +72,8 @@ pub type ManyStrings<'b, O> = (Cow<'b, [u8]>, Cow<'b, [O]>);
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use utf8_codec::{ErrorPolicy, repair_many};
+/// use utf8_codec::ErrorPolicy;
+/// use utf8_codec::many::repair_many;
 ///
 /// let (values, offsets) = repair_many(b"na\xEFvecaf\xC3\xA9\xED\xA0\x80", &[0_i32, 5, 10, 13], ErrorPolicy::ReplaceAsJava)?;
 /// assert_eq!(&*values, "na\u{FFFD}vecafé\u{FFFD}".as_bytes());
@@ -80,7 +81,7 @@ pub type ManyStrings<'b, O> = (Cow<'b, [u8]>, Cow<'b, [O]>);
 ///
 /// let (values, _) = repair_many("café".as_bytes(), &[0_i64, 3, 5], ErrorPolicy::Replace)?;
 /// assert!(matches!(values, Cow::Borrowed(_)));
-/// # Ok::<(), utf8_codec::RepairManyError>(())
+/// # Ok::<(), utf8_codec::many::RepairManyError>(())
 /// ```
 pub fn repair_many<'b, O: Copy + TryFrom<usize> + TryInto<usize>>(
     bytes: &'b [u8],
