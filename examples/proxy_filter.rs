@@ -1,4 +1,4 @@
-//! Three uses of the proxy module: a filter in a body hook, a filter in an engine's own buffer, and the relay as a
+//! Three uses of `utf8-codec-proxy`: a filter in a body hook, a filter in an engine's own buffer, and the relay as a
 //! complete proxy.
 //!
 //! Without arguments it runs all three on loopback and exits. With `--listen ADDR [UPSTREAM]` it runs as a proxy.

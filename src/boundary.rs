@@ -29,10 +29,6 @@
 //!
 //! UTF-8 is self-synchronizing (RFC 3629 §1): the nearest boundary is at most 3 bytes away from any index, and finding
 //! it does not need the bytes before it. Every function reads a constant number of bytes. None allocates.
-//!
-//! # Feature
-//!
-//! None, `no_std`.
 
 use kernels::boundary::{MAX_CONTINUATIONS, floor};
 use kernels::grammar::{Sequence, UTF_8, is_continuation};

@@ -2,43 +2,55 @@
 //! ill-formed.
 //!
 //! The same bytes give the same text, the same errors and the same offsets, however the stream is split into chunks.
-//! The decoder is `Copy` and 16 bytes in size, allocates nothing and never panics.
+//! [`Utf8Decoder`] is 16 bytes and never panics.
 //!
 //! ```
-//! use utf8_codec::{Piece, Utf8Decoder};
+//! use utf8_codec::{LossyDecoder, Utf8Decoder};
 //!
-//! let mut decoder = Utf8Decoder::new();
-//! assert_eq!(decoder.feed(b"caf\xC3").next(), Some(Piece::Text("caf")));
-//! let mut pieces = decoder.feed(b"\xA9 \xFF!");
-//! assert_eq!([pieces.next(), pieces.next()], [Some(Piece::Seam('é')), Some(Piece::Text(" "))]);
-//! assert!(matches!(pieces.next(), Some(Piece::IllFormed(error)) if error.offset == 6));
+//! // Never fails.
+//! let mut decoder = LossyDecoder::new();
+//! assert_eq!(decoder.push(b"caf\xC3"), "caf"); // the read ended inside a character
+//! assert_eq!(decoder.push(b"\xA9 \xFF"), "é \u{FFFD}");
+//! assert_eq!(decoder.finish(), "");
+//!
+//! // Keeps the text before an error.
+//! let (mut decoder, mut text) = (Utf8Decoder::new(), String::new());
+//! decoder.feed_into(b"caf\xC3", &mut text).unwrap();
+//! let error = decoder.feed_into(b"\xA9 \xE2\x82!", &mut text).unwrap_err();
+//! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 6 (MissingContinuation, 2 bytes)");
+//! assert_eq!(text, "café ");
 //! ```
 //!
 //! # Overview
 //!
-//! | input | names | feature |
+//! | input | use | feature |
 //! |---|---|---|
-//! | chunks in memory | [`Utf8Decoder`], [`TextDecoder`], [`from_utf8`], [`validate_many`], [`repair_many`] | none (`no_std`) |
-//! | positions in a buffer or text | [`boundary`], [`locate`] | none (`no_std`) |
-//! | the start of an XML, HTML, CSS, Python or gettext file | [`declared`] | none (`no_std`) |
-//! | folded lines, stuffed dots, the text of a syslog message | [`unwrap`] | none (`no_std`) |
-//! | escapes in the strings of JSON | [`json`] | none (`no_std`) |
-//! | WebSocket messages | [`validator`] | none (`no_std`) |
-//! | WebSocket frames | [`websocket`] | `websocket` |
-//! | a tokio `Framed` | [`codec`], [`codec::framing`], [`codec::sse`] | `codec` (default) |
+//! | chunks in memory | [`LossyDecoder`]; [`Utf8Decoder`], which returns errors; [`TextDecoder`], which has policies | `alloc` for strings; none (`no_std`) for slices |
+//! | a whole input | [`from_utf8`], [`from_utf8_lossy`]; [`many`] for the strings of one buffer | none; `alloc` |
+//! | messages in frames, masked or not | [`validator`] | none; `bytes` for segments |
+//! | an index in a buffer or text | [`boundary`], [`locate`] | none |
+//! | escapes in the strings of JSON | [`json`] | none |
+//! | a tokio socket: lines, frames, text as it arrives | [`codec`], [`codec::framing`] | `codec` (default) |
+//! | server-sent events | [`codec::sse`], [`stream::SseStream`] | `codec`; `stream` |
 //! | a `Stream` of chunks | [`stream`] | `stream` |
-//! | a reader or writer | [`io`] | `std`, `io`, `futures-io` |
-//! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower` |
-//! | mail | [`mime`] | `mime` |
-//! | protobuf messages, gRPC | [`protobuf`] | `protobuf` |
-//! | a proxied connection | [`proxy`] | `proxy`, `relay` |
-//! | UTF-16, CESU-8, Latin-1, ... | [`transcode`], [`detect`] | `transcode` |
+//! | a reader or writer | [`io`] | `std` (default), `tokio-io`, `futures-io` |
+//!
+//! Other crates of the family are based on this one, and take the same decoders and policies:
+//!
+//! | for | crate |
+//! |---|---|
+//! | UTF-16, GBK, Shift_JIS, windows-1252, CESU-8 ...; detection | [`utf8-codec-encodings`](https://docs.rs/utf8-codec-encodings) |
+//! | HTTP bodies, axum and tower, protobuf, gRPC | [`utf8-codec-http`](https://docs.rs/utf8-codec-http) |
+//! | mail | [`utf8-codec-mail`](https://docs.rs/utf8-codec-mail) |
+//! | proxies, relays, WebSocket frames | [`utf8-codec-proxy`](https://docs.rs/utf8-codec-proxy) |
+//! | `Content-Type`, multipart, declared encodings | [`utf8-codec-media`](https://docs.rs/utf8-codec-media) |
+//! | files, pipes and TCP connections, without code | [`utf8-codec-cli`](https://crates.io/crates/utf8-codec-cli), the command `utf8-codec` |
 //!
 //! An adapter that decodes has two constructors: `new(inner)` is strict and keeps a byte order mark, and
 //! `with_decoder(inner, TextDecoder)` uses the policies of the decoder. Only [`codec::SseCodec`] replaces and strips by
 //! default, as its standard requires. Every other setting is a method `with_...`, which consumes the value. Features
-//! are additive. `tracing` emits an event with the offset, the kind and the length of each error, and never a byte of
-//! the input. The command `utf8-codec` is the package `utf8-codec-cli`.
+//! add types and never change a result. `tracing` emits an event with the offset, the kind and the length of each error, and
+//! never a byte of the input.
 // This page links to modules that exist only if their features are enabled.
 #![cfg_attr(not(all(feature = "codec", feature = "stream")), allow(rustdoc::broken_intra_doc_links))]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]

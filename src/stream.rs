@@ -42,10 +42,10 @@
 //!
 //! # Feature
 //!
-//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events. With `transcode`, [`TranscodeStream`] decodes
-//! other encodings.
+//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events. The crate `utf8-codec-encodings` has
+//! `TranscodeStream` for other encodings.
 
-// This page links to types that exist only with the features `codec` and `transcode`.
+// This page links to types that exist only with the feature `codec`.
 #![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
 
 use core::convert::Infallible;
@@ -79,9 +79,9 @@ pin_project! {
     /// `Vec<u8>` from a channel. The items are `Result<ByteString, Utf8StreamError<E>>`: whole characters, never empty.
     /// The text, the errors and the offsets do not depend on where the chunks end.
     ///
-    /// Each chunk is one item (a longer one, an item for each 64 KiB), or none if it has only a part of a character. The item is a slice of the chunk, which keeps
-    /// the memory of the chunk alive: copy items that you keep. It is a copy if a character started in an earlier chunk or
-    /// an error was repaired.
+    /// Each chunk is one item (a longer one, an item for each 64 KiB), or none if it has only a part of a character. The item
+    /// is a slice of the chunk, which keeps the memory of the chunk alive: copy items that you keep. It is a copy if a
+    /// character started in an earlier chunk or an error was repaired.
     ///
     /// The methods of [`Utf8StreamExt`] create a `Utf8Stream`.
     ///

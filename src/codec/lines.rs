@@ -100,8 +100,7 @@ impl Utf8LinesCodec {
         self
     }
 
-    /// Sets the limit of the text of a line, in bytes, after a policy was applied to it. There is none unless it is set:
-    /// see [Limits](#limits). A longer text is reported as a line that is too long.
+    /// Limits the length of a line after repair, in bytes. Unlimited by default: see [Limits](#limits). A longer text is reported as a line that is too long.
     ///
     /// ```
     /// use utf8_codec::codec::{CodecError, Utf8LinesCodec};

@@ -1,4 +1,4 @@
-//! Codecs for `tokio_util::codec::Framed`: text without frames, in lines, in frames, and in other encodings.
+//! Codecs for `tokio_util::codec::Framed`: text without frames, in lines and in frames.
 //!
 //! For servers and clients that read text from a socket: line protocols, NDJSON, logs, chat, length-prefixed frames. A
 //! character that is split between reads is never an error, and one ill-formed line does not end the session.
@@ -11,8 +11,7 @@
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
 //! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, JSON sequences | a frame |
 //! | [`SseCodec`] | a server-sent event (see [`sse`]) | an event |
-//! | `TranscodeCodec` (feature `transcode`) | text that was converted to UTF-8 | text in the other encoding |
-//! | `TranscodeLinesCodec` (feature `transcode`) | a line that was converted to UTF-8 | a line in the other encoding |
+//! | `TranscodeCodec`, `TranscodeLinesCodec` of `utf8-codec-encodings` | text or a line that was converted to UTF-8 | the other encoding |
 //!
 //! [`ErrorsAsItems`] wraps any of these codecs. Without it `FramedRead` ends at the first error.
 //!
@@ -54,8 +53,7 @@
 //!
 //! # Limits
 //!
-//! A line has at most 64 KiB unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer,
-//! `TranscodeCodec` at most 7.
+//! A line has at most 64 KiB unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer.
 //!
 //! # Cost
 //!

@@ -3,7 +3,7 @@
 //! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
 //! must not write ill-formed text. [`Utf8Reader`] validates or repairs the bytes that it reads. [`Utf8Writer`]
 //! validates or repairs the bytes that it writes. Both use the policies of a [`TextDecoder`](crate::TextDecoder).
-//! `TranscodeReader` and `TranscodeWriter` convert text in another encoding. Errors are `io::Error`s.
+//! Text in another encoding is converted by `TranscodeReader` and `TranscodeWriter` of `utf8-codec-encodings`. Errors are `io::Error`s.
 //! [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with its absolute offset.
 //!
 //! With the traits of std, in a thread without an async runtime:
@@ -50,10 +50,15 @@
 //! A slice and a `Cursor` implement the traits of more than one family. Import those of one family, so that calls are
 //! not ambiguous.
 //!
+//! # Errors
+//!
+//! Ill-formed text is an `io::Error` of the kind `InvalidData`. The text before it is returned first. An error of the inner reader or
+//! writer is returned unchanged.
+//!
 //! # Limits
 //!
-//! A reader holds 8 KiB (`TranscodeReader` 16 KiB), a writer 32 bytes (`TranscodeWriter` 8 KiB). `lines()` has no limit; [`Utf8Reader::into_bounded_lines`] and
-//! `Utf8LinesCodec` in the module `codec` have one.
+//! A reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`], for blocking readers, and
+//! `Utf8LinesCodec` in the module `codec`, for async ones, have one.
 //!
 //! # Cost
 //!
@@ -65,10 +70,9 @@
 //!
 //! # Feature
 //!
-//! `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for futures-io. `transcode`
-//! adds `TranscodeReader` and `TranscodeWriter`.
+//! `std` (default) for the traits of std, without any dependency; `tokio-io` for tokio; `futures-io` for futures-io.
 
-// `reader`, `transcode` and `writer` contain the state and the logic; `blocking`, `tokio` and `futures` implement the
+// `reader` and `writer` contain the state and the logic; `blocking`, `tokio` and `futures` implement the
 // traits.
 mod blocking;
 #[cfg(feature = "futures-io")]

@@ -12,7 +12,7 @@ pin_project! {
     /// A reader that validates the bytes of another reader as UTF-8, or repairs them, before it returns them.
     ///
     /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
-    /// `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
+    /// `AsyncBufRead` of tokio (feature `tokio-io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
     /// `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
     /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers. `AsyncWrite` is passed through to the inner
     /// stream unchanged, as by `BufReader`.

@@ -12,7 +12,7 @@ use crate::text::{TextDecoder, TextPiece};
 pin_project! {
     /// A writer that validates bytes as UTF-8, or repairs them, before it forwards them to another writer.
     ///
-    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `io`)
+    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `tokio-io`)
     /// or of futures-io (feature `futures-io`). Every write to the inner writer consists of whole characters, however
     /// the input is split. There is one exception: if the inner writer accepts only a part of a character, the next
     /// write contains the rest of this character. Use this writer for consoles, for peers that decode every packet

@@ -1,7 +1,7 @@
 //! Text in the strings of JSON: escapes that do not encode a character.
 //!
 //! For servers, gateways and tools that pass JSON on to a program that decodes it. `{"text":"\uD83D"}` is well-formed
-//! UTF-8, and the next program fails on it, because half of a surrogate pair is no character (RFC 8259 §8.2, RFC 7493
+//! UTF-8, and the next program fails on it, because a lone surrogate is not a character (RFC 8259 §8.2, RFC 7493
 //! §2.1). `"\u0000"` is a character, and PostgreSQL cannot store it.
 //!
 //! | type | use |
@@ -24,20 +24,22 @@
 //! # What is checked
 //!
 //! The bytes are decoded first, by a [`TextDecoder`](crate::TextDecoder) with its policies. An escape is a backslash at
-//! an even place of a run of backslashes, followed by `u` and four hexadecimal digits. The errors are
+//! an even place of a run of backslashes, followed by `u` and four hexadecimal digits. The grammar of JSON is not checked, so
+//! the same decoder reads JSON texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and event streams with data in
+//! JSON. `\b`, `\f` and the other escapes of two bytes are always accepted.
+//!
+//! # Errors
 //!
 //! - [`UnpairedSurrogate`](crate::ErrorKind::UnpairedSurrogate): half of a surrogate pair without the other half next to
 //!   it, in 6 bytes. A second half without a first is known at its second digit: under
-//!   [`EscapePolicy::Strict`] the error has these 4 bytes (`\uDC`), whatever follows,
+//!   [`EscapePolicy::Strict`] the error has these 4 bytes (`\uDC`), whatever follows.
 //! - [`OutsideSubset`](crate::ErrorKind::OutsideSubset): a character outside the
-//!   [subset](JsonStrings::with_subset), in 6 or, for a pair, 12 bytes,
+//!   [subset](JsonStrings::with_subset), in 6 or, for a pair, 12 bytes.
 //! - [`IncompleteEscape`](crate::ErrorKind::IncompleteEscape): `\u` without four digits, and the digits that it has.
 //!
 //! Under [`EscapePolicy::Strict`], the first byte that no accepted escape has there is reported by the call that receives it:
 //! the `0` of `\uD83D\u0`, the second `D` of `\uDD`. The offset of the error is that of the backslash, and
-//! [`is_escaped`](crate::Utf8Error::is_escaped) is true. The grammar of JSON is not checked, so the same decoder reads JSON
-//! texts, lines of JSON (NDJSON), JSON sequences (RFC 7464) and event streams with data in JSON. `\b`, `\f`
-//! and the other escapes of two bytes are always accepted.
+//! [`is_escaped`](crate::Utf8Error::is_escaped) is true.
 //!
 //! # Limits
 //!
@@ -48,10 +50,6 @@
 //!
 //! The text is searched for backslashes with vector instructions. Nothing is copied except escapes that are split between
 //! chunks and replacements, and nothing is allocated.
-//!
-//! # Feature
-//!
-//! None: the module is `no_std`.
 
 mod decoder;
 mod escape;

@@ -55,7 +55,7 @@ impl LineEnding {
     /// Returns the position after the last terminator. The chunk must contain one.
     fn last_end(self, after_cr: bool, bytes: &[u8]) -> usize {
         let last = self.last_byte();
-        // The byte that also ends a line.
+        // Under `Any`, CR also ends a line.
         let other = if self == Self::Any { b'\r' } else { last };
         let is_end = |at: usize| match self {
             Self::LfOrCrLf | Self::Lf | Self::Ascii(_) => bytes[at] == last,

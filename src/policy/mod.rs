@@ -1,6 +1,6 @@
 //! Policies for ill-formed sequences and for the BOM.
 //!
-//! [`Policies`] applies both. Each [`TextDecoder`](crate::TextDecoder) and [`Transcoder`](crate::transcode::Transcoder)
+//! [`Policies`] applies both. Each [`TextDecoder`](crate::TextDecoder), and each `Transcoder` of `utf8-codec-encodings`,
 //! has its own.
 
 mod counters;

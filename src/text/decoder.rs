@@ -15,6 +15,8 @@ use crate::subset::Subset;
 /// Like [`Utf8Decoder`] it accepts chunks of any size, does not allocate and does not panic, and its text, errors and
 /// offsets do not depend on how the stream is split into chunks.
 ///
+/// A clone is a snapshot: to undo what a chunk did, go back to one from before it.
+///
 /// All adapters of this crate get their policies from it. An adapter for one stream continues the stream of the decoder:
 /// its offset, its counters and its pending bytes, which a codec of the module `codec` expects in the read buffer
 /// instead. An adapter for many texts (frames, relayed connections, bodies under rules) uses only the policies.
@@ -38,9 +40,10 @@ use crate::subset::Subset;
 /// ```
 ///
 /// With the feature `alloc`, `decode_chunk` returns the text of each chunk as one string, `feed_into` appends it to a
-/// `String`, `finish_into` appends the rest, and `decode_whole` decodes a complete input. `feed_ranges` returns pieces with their positions in the
-/// chunk.
+/// `String`, `finish_into` appends the rest, and `decode_whole` decodes a complete input. `feed_ranges` returns pieces with
+/// their positions in the chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[doc(alias("carry", "lossy", "valid_up_to"))]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,
     pub(super) policies: Policies,

@@ -2,7 +2,8 @@
 //!
 //! For applications that do the framing themselves: WebSocket, gRPC, MQTT. [`Utf8Validator`] validates one message
 //! after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a WebSocket frame, so that a payload
-//! can be validated while it is masked, or while the mask is removed.
+//! can be validated while it is masked, or while the mask is removed. For the text of a message as a `String`, use
+//! [`Utf8Decoder::feed_into`](crate::Utf8Decoder::feed_into) with each frame, and `finish` at the end of the message.
 //!
 //! ```
 //! use utf8_codec::validator::{Mask, Utf8Validator};
@@ -20,13 +21,17 @@
 //! # }
 //! ```
 //!
+//! # Errors
+//!
+//! A [`Utf8Error`] with the offset in the message, from the call that receives the first byte that is part of no character.
+//!
 //! # Limits
 //!
 //! The validator holds at most 3 bytes of a message. The length of a message is not limited here.
 //!
 //! # Cost
 //!
-//! The state is `Copy` and a few words long. Nothing is allocated, and each byte is read once.
+//! The state is a few words long. Nothing is allocated, and each byte is read once.
 //!
 //! # Feature
 //!
@@ -43,7 +48,7 @@ use crate::error::Utf8Error;
 /// and delay the rest. A frame may end inside a character, a message may not: call
 /// [`finish`](Self::finish).
 ///
-/// The validator is `Copy` and holds only the bytes of an unfinished character. A copy is a snapshot, and assigning it
+/// The validator holds only the bytes of an unfinished character. A clone is a snapshot, and assigning it
 /// back restores it.
 ///
 /// ```

@@ -328,6 +328,25 @@ impl BodyRules {
     /// let rejection = BodyRules::new().apply(MessageKind::Request, &mut parts.headers, body).unwrap_err();
     /// assert_eq!(rejection.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
     /// ```
+    ///
+    /// An error in the body is found by [`Rejection::from_error`](crate::Rejection::from_error), however it is wrapped:
+    ///
+    /// ```
+    /// # tokio_test::block_on(async {
+    /// use http_body_util::{BodyExt, Full};
+    /// use utf8_codec_http::{BodyRules, MessageKind, Rejection};
+    ///
+    /// let request = http::Request::post("/").header("content-type", "application/json");
+    /// let request = request.body(Full::<bytes::Bytes>::from(&b"\"caf\xE9\""[..])).unwrap();
+    /// let (mut head, body) = request.into_parts();
+    /// let body = BodyRules::new().apply(MessageKind::Request, &mut head.headers, body).unwrap();
+    /// let error = body.collect().await.unwrap_err();
+    /// let response = Rejection::from_error(&*error).expect("the text is ill-formed").to_response();
+    /// assert_eq!(response.status(), http::StatusCode::BAD_REQUEST);
+    /// let problem = response.into_body().collect().await.unwrap().to_bytes();
+    /// assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":4,"len":1}"#));
+    /// # });
+    /// ```
     pub fn apply<B: Body>(
         &self,
         message: MessageKind,

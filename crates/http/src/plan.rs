@@ -15,7 +15,26 @@ use super::rejection::Reason;
 /// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
 ///
 /// [`BodyFilter::new`](super::BodyFilter::new) creates the filter for it. An engine without `HeaderMap` updates the
-/// header fields of the message with [`content_type`](Self::content_type) and [`invalidates`](Self::invalidates).
+/// header fields of the message with [`content_type`](Self::content_type) and [`invalidates`](Self::invalidates). Text in UTF-8,
+/// the most frequent case, is checked with a `Filter` of `utf8-codec-proxy`, which reports ranges of the engine's buffer:
+///
+/// ```
+/// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, MessageKind, Reason, Rejection};
+/// use utf8_codec_proxy::{Edit, Filter, Verdict};
+///
+/// let mut fields = ContentFields::new();
+/// fields.add("content-type", b"text/plain; charset=utf-8");
+/// let plan = BodyRules::new().decide(&fields)?;
+/// assert_eq!(plan.kind(), BodyKind::Text);
+///
+/// let mut filter = Filter::with_decoder(plan.decoder().clone());
+/// assert_eq!(filter.feed_with("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
+/// let Verdict::Reject(error) = filter.feed_with(b"\xFF", |_| {}) else { unreachable!() };
+/// let rejection = Rejection::new(MessageKind::Request, Reason::Body(error));
+/// assert_eq!(rejection.status(), 400);
+/// assert!(rejection.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
+/// # Ok::<(), Reason>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BodyPlan {
     check: Check,
@@ -101,7 +120,7 @@ impl BodyPlan {
     }
 
     /// Returns which escapes are accepted, if the body is JSON. An engine with buffers of its own passes them to
-    /// `proxy::Filter::with_json_strings`, with the [`decoder`](Self::decoder).
+    /// `Filter::with_json_strings` of `utf8-codec-proxy`, with the [`decoder`](Self::decoder).
     pub const fn json_strings(&self) -> Option<JsonStrings> {
         match &self.check {
             Check::Json(strings) => Some(*strings),

@@ -77,7 +77,7 @@ use utf8_codec::ErrorPolicy;
 /// policy. With a subset it is rejected like another charset.
 ///
 /// The folded lines of `text/calendar` and `text/vcard` are not joined: a character that a fold splits (RFC 5545 §3.1) is
-/// an error. [`Unfolder`](crate::unwrap::Unfolder) joins them.
+/// an error. `unwrap::Unfolder` of `utf8-codec-mail` joins them.
 ///
 /// # Codings
 ///

@@ -152,7 +152,7 @@ impl MessageValidator {
     }
 
     /// Sets whether text in other charsets is checked: bodies, encoded words and percent-encoded parameters with a label of
-    /// [`Encoding::for_label`](utf8_codec_encodings::for_label) or another name that [`Encoding`](utf8_codec_encodings::Encoding) parses, such as `MS949`
+    /// [`Encoding::for_label`](utf8_codec_encodings::Encoding::for_label) or another name that [`Encoding`](utf8_codec_encodings::Encoding) parses, such as `MS949`
     /// or `ibm850`, except UTF-16 and UTF-32. Such a part is [`PartKind::Text`], and
     /// its offsets are those of the bytes in its charset. Without this setting it is [`PartKind::OtherText`]. Call it before
     /// the first byte.

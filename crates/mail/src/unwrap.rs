@@ -1,7 +1,7 @@
-//! What protocols add to the lines of a text, removed before the text is decoded.
+//! Removes line folding and dot stuffing before decoding.
 //!
-//! For calendars and contacts, mail and news servers, and log collectors. Without this step a character that a fold splits
-//! is ill-formed, and offsets do not fit.
+//! For calendars and contacts, mail and news servers, and log collectors. Otherwise a character that a fold splits
+//! is ill-formed, and offsets are wrong.
 //!
 //! | bytes | use |
 //! |---|---|
@@ -42,10 +42,6 @@
 //! # Cost
 //!
 //! Line breaks are searched with a kernel, 64 bytes at a time, CR and LF separately. Nothing is copied or allocated.
-//!
-//! # Feature
-//!
-//! None, `no_std`.
 
 mod dots;
 mod folds;

@@ -35,10 +35,6 @@
 //! # Cost
 //!
 //! Each byte is read a bounded number of times. Nothing is allocated.
-//!
-//! # Feature
-//!
-//! None, `no_std`.
 
 mod found;
 mod html;

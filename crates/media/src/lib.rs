@@ -1,5 +1,4 @@
-//! What HTTP and mail share: media types, multipart delimiters, percent-encoding, and the encodings that documents declare.
-
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -189,6 +189,23 @@ impl SseCodec {
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
+    ///
+    /// After an event it is the end of the event: after its empty line, whose CR may be followed by an LF that counts with
+    /// the next line. So the bytes before it can be forwarded unchanged. After `None` it is the end of the last whole line,
+    /// which may be a comment or part of an event.
+    ///
+    /// ```
+    /// use bytes::BytesMut;
+    /// use tokio_util::codec::Decoder;
+    /// use utf8_codec::codec::SseCodec;
+    ///
+    /// let (mut codec, mut buffer) = (SseCodec::new(), BytesMut::from(": ping\n\ndata: a\n\ndata: b\nda"));
+    /// assert!(codec.decode(&mut buffer)?.is_some());
+    /// assert_eq!(codec.offset(), ": ping\n\ndata: a\n\n".len() as u64);
+    /// assert!(codec.decode(&mut buffer)?.is_none());
+    /// assert_eq!(codec.offset(), ": ping\n\ndata: a\n\ndata: b\n".len() as u64);
+    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// ```
     pub const fn offset(&self) -> u64 {
         self.lines.text.offset()
     }

@@ -44,7 +44,7 @@ enum LineState {
 /// Returns [`CodecError::LineTooLong`] for a line that is longer than the limit. Returns [`CodecError::IllFormed`] for
 /// an ill-formed line, if the policy does not repair it. This error is returned after the terminator has arrived. It
 /// contains the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then
-/// positioned after the line. Wrap the codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one ill-formed
+/// positioned after the line. Wrap the codec in [`ErrorsAsItems`](utf8_codec::codec::ErrorsAsItems), so that one ill-formed
 /// line does not end the session:
 ///
 /// ```
@@ -265,7 +265,7 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
 /// Ends the stream. Returns the first error.
 fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), TranscodeError> {
     let first = reading.finish_into(text);
-    // An unfinished sequence may have several errors.
+    // One unfinished sequence can have several errors: the first is reported.
     if first.is_err() {
         while reading.finish_into(text).is_err() {}
     }

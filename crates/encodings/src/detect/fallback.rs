@@ -182,7 +182,7 @@ impl FallbackDecoder {
         }
         let mut rest = chunk;
         while !rest.is_empty() {
-            // The number of bytes that are known to be no LF.
+            // Bytes already known not to contain an LF.
             let mut searched = 0;
             if self.line.is_empty() && self.decided.is_none() {
                 // Whole lines of UTF-8 are appended at once. Their text does not depend on the limit.

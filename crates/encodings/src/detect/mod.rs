@@ -36,10 +36,6 @@
 //!
 //! The [`Detector`] validates at the speed of the kernels and counts characters. It also examines the code units of the
 //! first 4 KiB as UTF-16.
-//!
-//! # Feature
-//!
-//! `transcode`, `no_std` without an allocator. The fallback needs `alloc`.
 
 mod bom;
 mod designation;

@@ -1,7 +1,7 @@
 //! Grammar rows of the encodings that resemble UTF-8.
 //!
 //! In the encodings with surrogates (CESU-8, Modified UTF-8, WTF-8) each surrogate is a sequence of 3 bytes, and the
-//! rows allow it alone. `transcode` joins the pairs, as it does for UTF-16.
+//! rows allow it alone. The transcoder joins the pairs, as it does for UTF-16.
 
 use kernels::grammar::{Kind, Machine, TAIL, reject_lead, reject_second, row};
 

@@ -179,8 +179,7 @@ impl Encoding {
 
     /// Returns the encoding for a `charset` label on the web. It supports the labels of the WHATWG Encoding Standard
     /// for the encodings of this type, and the descriptors of ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1
-    /// utf-8`. Case and ASCII whitespace around the label are ignored. Without the feature `encoding_rs` the labels of
-    /// other encodings than UTF-8, UTF-16 and windows-1252 return `None`, and so do those of `replacement` with it.
+    /// utf-8`. Case and ASCII whitespace around the label are ignored. The labels of `replacement` return `None`.
     ///
     /// The label `latin1` is windows-1252 here, as on the web. [`FromStr`] parses it as ISO 8859-1.
     ///

@@ -158,7 +158,7 @@ impl Transcoder {
     ///
     /// Returns an error that the policy does not repair, such as [`ErrorKind::Truncated`] if the stream ended inside a
     /// sequence, or [`ErrorKind::MissingBom`] if an empty stream requires a BOM. Each error is returned once. An
-    /// unfinished sequence may have several: a byte each in [`Utf8b`](super::Encoding::Utf8b), or an unpaired surrogate
+    /// unfinished sequence may have several: a byte each in [`Utf8b`](crate::Encoding::Utf8b), or an unpaired surrogate
     /// and half a code unit. Call again until the result is `Ok`.
     pub fn finish_into(&mut self, out: &mut impl Output) -> Result<(), TranscodeError> {
         self.append(0, out, |transcoder, room| {

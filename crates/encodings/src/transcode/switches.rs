@@ -15,7 +15,7 @@ impl Switches {
         Self { surrogates: false, reject_fffe_ffff: false, lenient_java: false, reject_pairs: false };
 
     /// Allows unpaired surrogates in source and target, like Python's `surrogatepass`: in UTF-16, UTF-32, CESU-8,
-    /// Modified UTF-8 and [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4). For `Utf8Ucs4` ISO/IEC 10646-1 Annex R,
+    /// Modified UTF-8 and [`Utf8Ucs4`](crate::Encoding::Utf8Ucs4). For `Utf8Ucs4` ISO/IEC 10646-1 Annex R,
     /// Note 3, leaves the mapping of surrogates undefined. UTF-8 never allows unpaired surrogates, and WTF-8 always
     /// does.
     ///
@@ -26,7 +26,7 @@ impl Switches {
         Self { surrogates, ..self }
     }
 
-    /// Rejects `0000 FFFE` and `0000 FFFF` in [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4)
+    /// Rejects `0000 FFFE` and `0000 FFFF` in [`Utf8Ucs4`](crate::Encoding::Utf8Ucs4)
     /// ([`Noncharacter`](utf8_codec::ErrorKind::Noncharacter)), and does not write them. By Annex R, Note 3, they "do not
     /// occur" in UCS-4. By default they are accepted, as in the tables of the same Annex and in RFC 2279.
     #[must_use]
@@ -34,14 +34,14 @@ impl Switches {
         Self { reject_fffe_ffff, ..self }
     }
 
-    /// Accepts `00` and sequences of four bytes in [`ModifiedUtf8`](crate::transcode::Encoding::ModifiedUtf8) input.
+    /// Accepts `00` and sequences of four bytes in [`ModifiedUtf8`](crate::Encoding::ModifiedUtf8) input.
     /// Java does not write them, but other programs do. The transcoder never writes them.
     #[must_use]
     pub const fn with_lenient_java(self, lenient_java: bool) -> Self {
         Self { lenient_java, ..self }
     }
 
-    /// Rejects surrogate pairs in [`Wtf8`](crate::transcode::Encoding::Wtf8)
+    /// Rejects surrogate pairs in [`Wtf8`](crate::Encoding::Wtf8)
     /// ([`Surrogate`](utf8_codec::ErrorKind::Surrogate)). A single well-formed string does not contain them. By default they
     /// are joined, because a stream may be a concatenation of strings.
     #[must_use]

@@ -67,7 +67,7 @@ pub struct BodyFilter {
     fed: u64,
     returned: u64,
     has_failed: bool,
-    /// Whether the body is checked, also if it then declares another encoding and passes.
+    /// Whether the body is checked, even if it later declares another encoding and passes.
     is_checked: bool,
     /// Whether a body without content passes, whatever its type requires.
     passes_empty: bool,
@@ -301,7 +301,7 @@ impl BodyFilter {
     /// Returns the decoder with its state, if the rest of the body is plain UTF-8 text, not
     /// [JSON](super::BodyKind::Json), and nothing is left to return.
     ///
-    /// An engine can then go on with a [`proxy::Filter`](crate::proxy::Filter), which needs no copies: after the start
+    /// An engine can then go on with a `Filter` of `utf8-codec-proxy`, which needs no copies: after the start
     /// of a [document](super::BodyKind::Document).
     pub fn text_decoder(&self) -> Option<TextDecoder> {
         match &self.kind {

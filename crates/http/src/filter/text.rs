@@ -84,7 +84,7 @@ impl TextFilter {
                 None => {}
             }
         }
-        // Nothing is decoded after an error.
+        // After an error the rest of the chunk is dropped.
         self.taken = 0;
         let chunk = core::mem::take(&mut self.chunk);
         if let Some(frame) = self.joiner.end() {

@@ -61,17 +61,13 @@
 //! # Limits
 //!
 //! A message is nested in at most 100 others, and a message or field is at most 2 GiB long. A descriptor set has at most 64 MiB,
-//! and so have all full names in it.
+//! and the full names in it together also at most 64 MiB.
 //!
 //! # Cost
 //!
 //! A string that is whole in its chunk is validated in place; other bytes of fields are not read. The state is 24 bytes for
-//! each level and the bytes of one unfinished character. Nothing is allocated but the levels and the path of an error.
+//! each level and the bytes of one unfinished character. Only nesting levels and error paths are allocated.
 //! A repair of a whole message reads it three times, and holds its output and at most 24 bytes for each message around an error.
-//!
-//! # Feature
-//!
-//! `protobuf`, without a dependency, `no_std` with `alloc`.
 
 mod descriptor;
 mod edit;

@@ -37,6 +37,11 @@
 //! ([`BodyRules::with_length_prefixed`](crate::BodyRules::with_length_prefixed)), unless the rules have the schema
 //! of their protobuf (`BodyRules::with_protobuf_types`).
 //!
+//! # Errors
+//!
+//! A rejected message becomes a response, never an error of the service: 400, 413 or 415 for a request, 502 for a response whose head
+//! was not sent. A body that is already streaming ends with a [`Utf8BodyError`](crate::Utf8BodyError).
+//!
 //! # Limits
 //!
 //! [`ValidateUtf8RequestLayer::new`] holds up to 2 MiB of a body and rejects longer ones with `413`.
@@ -55,7 +60,7 @@
 //!
 //! # Feature
 //!
-//! `tower`, which enables `http`.
+//! `tower`, which is on by default.
 
 mod body;
 mod config;

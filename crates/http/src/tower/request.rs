@@ -108,8 +108,8 @@ impl ValidateUtf8RequestLayer {
         self.with(|config| config.drain = bytes)
     }
 
-    /// Sets a timer that limits how long the rest of a rejected body is awaited: until the future that `timer` returns
-    /// is ready. By default the rest is not awaited, so no client can delay the response.
+    /// Waits for the rest of a rejected body at most until the future that `timer` returns completes. By default the rest
+    /// is not awaited, so no client can delay the response.
     ///
     /// The timer is started once for each request, after the bytes that have already arrived were read.
     ///
@@ -287,7 +287,7 @@ where
                 }
                 StateProj::Holding { body, report, call } => {
                     let held = ready!(body.poll(cx));
-                    // The body completes only once.
+                    // `call` is `None` only if the future is polled after completion.
                     let Some((mut parts, mut service)) = call.take() else { return Poll::Pending };
                     match this.config.release(held, report, &mut parts.headers) {
                         Release::Forward(body) => {

@@ -217,7 +217,7 @@ impl QuotedPrintable {
                 self.state = State::Escape;
             }
             _ => {
-                // White space is still pending only if it is too long.
+                // Only white space that exceeded `MAX_PENDING` is still pending here.
                 self.release(block);
                 block.push(&[byte], offset);
                 if !byte.is_ascii() {

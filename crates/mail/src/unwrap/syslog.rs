@@ -16,7 +16,7 @@ pub struct SyslogMsg {
 /// (§6.4) is in the middle of the message, where [`BomPolicy`](utf8_codec::BomPolicy) does not apply. Decode the text alone, from
 /// the offset `text.start`.
 ///
-/// Returns `None` if the message does not have the form of RFC 5424, as those of RFC 3164 have not.
+/// Returns `None` if the message is not RFC 5424 (for example, RFC 3164).
 ///
 /// ```
 /// use utf8_codec_mail::unwrap::syslog_msg;

@@ -63,7 +63,7 @@ impl<'h> FormDisposition<'h> {
             } else {
                 continue;
             };
-            // Readers differ in which one they use.
+            // Some readers use the first value, others the last.
             if place.replace(value).is_some() {
                 return Err(ContentTypeError { position: 0 });
             }

@@ -30,10 +30,6 @@
 //!
 //! The value is read once, and parameters in sections are sorted once. The types borrow from the value; a parameter is
 //! copied if it has escapes, folded lines, percent-encoding or sections.
-//!
-//! # Feature
-//!
-//! `alloc`.
 
 mod disposition;
 mod extended;

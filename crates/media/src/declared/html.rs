@@ -51,7 +51,7 @@ fn prescan(prefix: &[u8]) -> Result<Range<usize>, End> {
         } else if matches!(rest[1], b'!' | b'/' | b'?') {
             cursor.skip(|byte| byte != b'>')?;
         }
-        // At the `<` of the last case, or at a `>`.
+        // Skips the `>` that ended this tag, or a `<` that starts no tag.
         cursor.position += 1;
     }
 }

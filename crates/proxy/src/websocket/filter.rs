@@ -14,7 +14,7 @@ use super::header::{FrameHeader, MAX_CONTROL, Opcode, Sender};
 use crate::Edit;
 
 /// A filter for one direction of a WebSocket connection that a gateway forwards. The input is slices of an engine's
-/// buffer, the output is [`Edit`]s of that buffer, as those of [`proxy::Filter`](crate::Filter).
+/// buffer, the output is [`Edit`]s of that buffer, as those of [`Filter`](crate::Filter).
 ///
 /// - What was forwarded ends between frames after every slice, so a close frame can be inserted at any time. A frame that
 ///   is not complete in a slice is therefore forwarded as fragments, one for each slice, with headers of their own (RFC 6455

@@ -13,7 +13,7 @@ pub enum CompressionPolicy {
     /// The offer is removed from the handshake. A compressed message is then an error, because RSV1 is a reserved bit.
     #[default]
     Remove,
-    /// The offer passes. **Compressed messages are forwarded without being looked at.**
+    /// The offer passes. **Compressed messages are forwarded unchecked.**
     Pass,
 }
 

@@ -5,7 +5,7 @@
 //! | input | use |
 //! |---|---|
 //! | the frames of a peer, for a client or server | [`FrameReader`]: text as it arrives, control frames, the end of messages |
-//! | one direction of a connection, for a gateway | [`FrameFilter`]: edits of an engine's buffer, as `proxy::Filter` |
+//! | one direction of a connection, for a gateway | [`FrameFilter`]: edits of an engine's buffer, as [`Filter`](crate::Filter) |
 //! | an error | [`FrameError`]: kind, offset on the wire and in the message, close code |
 //! | frames to write | [`FrameHeader`], [`CloseFrame`] |
 //! | `Sec-WebSocket-Extensions` in the handshake | [`CompressionPolicy`] |
@@ -32,7 +32,7 @@
 //!
 //! A header is an error at its first byte that no frame has there: reserved bits and opcodes, the mask, the length, a
 //! fragmented or long control frame, a continuation without a message. Text is an error at its first byte that is part of
-//! no character, even if the rest of the frame has not arrived. So are the code and the reason of a close frame. An error ends the
+//! no character, even if the rest of the frame has not arrived. The same holds for the code and the reason of a close frame. An error ends the
 //! connection, and [`FrameError::close_code`] is the code: 1002, 1007 or 1009.
 //!
 //! # Limits
@@ -45,10 +45,6 @@
 //!
 //! Nothing is allocated, except a copy of the payload of each control frame that [`FrameReader`] returns. A byte of text is
 //! validated once. [`FrameReader`] removes the mask in the chunk, [`FrameFilter`] while it validates, or in a copy of 1 KiB.
-//!
-//! # Feature
-//!
-//! `websocket`, which needs `proxy` (`bytes`, `memchr`) and `alloc`, but neither `std` nor a runtime.
 
 mod close;
 mod error;

@@ -66,7 +66,7 @@ impl StringValidator {
     /// Repairs a complete message with any policy, also one that changes lengths: the lengths of the messages around a
     /// string are then written again. A message without an error is borrowed. What was fed before is discarded.
     ///
-    /// The fields keep their order. A length that does not change keeps its bytes.
+    /// The fields keep their order. Unchanged lengths keep their original encoding.
     ///
     /// # Errors
     ///
