@@ -24,6 +24,7 @@ mod partitions;
 pub mod protobuf;
 #[cfg(feature = "proxy")]
 pub mod relay;
+#[allow(clippy::should_implement_trait)]
 #[path = "../../kernels/src/rng.rs"]
 mod rng;
 pub mod rows;

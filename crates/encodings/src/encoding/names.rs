@@ -191,8 +191,7 @@ impl Encoding {
         let own = LABELS.iter().find_map(|&(encoding, labels)| {
             labels.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes())).then_some(encoding)
         });
-        let own = own.or_else(|| legacy_for_label(label));
-        own
+        own.or_else(|| legacy_for_label(label))
     }
 
     /// Returns the BOM with which a stream may start: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). Returns `None`
