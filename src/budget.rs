@@ -16,6 +16,8 @@ pub struct Budget {
     bytes: usize,
 }
 
+default_is_new!(Budget);
+
 impl Budget {
     pub const fn new() -> Self {
         Self { bytes: BYTES }

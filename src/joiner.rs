@@ -27,7 +27,7 @@ pub enum Frame {
 
 /// A chunk that the joiner can copy spans of.
 pub trait Chunk {
-    fn len(&self) -> usize;
+    fn size(&self) -> usize;
 
     fn append_to(&self, copy: &mut BytesMut, span: Range<usize>);
 }
@@ -81,7 +81,7 @@ impl Joiner {
         if self.span.is_empty() {
             copy.reserve(more.max(ROOM));
         } else {
-            copy.reserve(chunk.len().min(self.limit) + more);
+            copy.reserve(chunk.size().min(self.limit) + more);
             chunk.append_to(copy, core::mem::take(&mut self.span));
         }
         copy
@@ -104,7 +104,8 @@ impl Joiner {
         if self.copied().is_empty() { &chunk[self.span.clone()] } else { self.copied() }
     }
 
-    pub fn len(&self) -> usize {
+    /// Returns the number of bytes that are in no frame yet.
+    pub fn held(&self) -> usize {
         self.span.len().max(self.copied().len())
     }
 
@@ -143,8 +144,8 @@ impl Frame {
 }
 
 impl Chunk for [u8] {
-    fn len(&self) -> usize {
-        <[u8]>::len(self)
+    fn size(&self) -> usize {
+        self.len()
     }
 
     fn append_to(&self, copy: &mut BytesMut, span: Range<usize>) {

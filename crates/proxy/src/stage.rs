@@ -107,7 +107,7 @@ pub(super) struct Pending {
 struct Parts<'b>(&'b [u8], &'b [u8]);
 
 impl Chunk for Parts<'_> {
-    fn len(&self) -> usize {
+    fn size(&self) -> usize {
         self.0.len() + self.1.len()
     }
 
@@ -128,7 +128,7 @@ impl Pending {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.joiner.len() - self.written
+        self.joiner.held() - self.written
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -158,7 +158,7 @@ impl Pending {
     /// Appends bytes that are not in the slice. If they are the first bytes to write and are short, they are put in front
     /// of the slice.
     pub(super) fn insert(&mut self, head: &mut [u8], slice: &[u8], bytes: &[u8]) {
-        if bytes.len() <= head.len() && self.joiner.len() == 0 {
+        if bytes.len() <= head.len() && self.joiner.held() == 0 {
             let start = head.len() - bytes.len();
             head[start..].copy_from_slice(bytes);
             self.joiner.span(&Parts(head, slice), start..head.len());

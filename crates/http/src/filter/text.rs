@@ -148,7 +148,7 @@ impl KindFilter for TextFilter {
 
     fn queued(&self) -> (u64, bool) {
         let (waiting, is_failing) = self.escapes.as_deref().map_or((0, false), Escapes::waiting_output);
-        let bytes = self.joiner.len() + self.end.len() + waiting;
+        let bytes = self.joiner.held() + self.end.len() + waiting;
         (bytes as u64, self.error.is_some() || is_failing)
     }
 

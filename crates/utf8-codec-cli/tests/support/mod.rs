@@ -5,4 +5,3 @@ pub mod program;
 #[cfg(unix)]
 pub mod server;
 pub mod wait;
-
