@@ -1,9 +1,11 @@
 //! Writes reports to stdout, in all formats.
 
+mod command;
 mod excerpt;
 mod human;
 mod json;
 mod services;
+mod totals;
 
 use core::num::NonZeroUsize;
 use std::io::{self, Write};
@@ -12,15 +14,17 @@ use std::path::Path;
 use clap::ValueEnum;
 use utf8_codec::locate::Columns;
 
-use super::diagnostic::{Diagnostic, Explained, FileStatus, Fixed, ILL_FORMED, Summary};
+use super::diagnostic::{Diagnostic, Explained, Fixed, ILL_FORMED, Summary};
 use super::repository::Repository;
 use super::sarif::{MAX_RESULTS, Notifications, rules, sarif_end, sarif_result, sarif_start};
 use super::settings::Warning;
 use crate::escape::{self, github_value};
 use crate::files::{name_of, write_object};
 use crate::walk::Input;
+use command::command_for;
 use services::Identities;
 pub(super) use services::github_path;
+pub(super) use totals::{Totals, counted};
 
 /// The default number of errors of each rule in a report for people.
 const MAX_SHOWN: usize = 3;
@@ -67,81 +71,6 @@ impl Format {
     /// Whether a report may have statistics.
     pub(super) fn has_stats(self) -> bool {
         matches!(self, Self::Human | Self::Short | Self::Json)
-    }
-}
-
-/// The totals over all files.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Totals {
-    pub(super) files: u64,
-    pub(super) bad_files: u64,
-    pub(super) binary: u64,
-    pub(super) unreadable: u64,
-    pub(super) errors: u64,
-    pub(super) fixable: u64,
-    pub(super) fixed: u64,
-    pub(super) fixed_files: u64,
-    pub(super) not_fixed: u64,
-    /// Files that could not be rewritten.
-    pub(super) not_written: u64,
-    pub(super) bytes: u64,
-    pub(super) lines: u64,
-    pub(super) characters: u64,
-    pub(super) longest_line: u64,
-    /// The length of stdin, if it was checked.
-    stdin: Option<u64>,
-}
-
-impl Totals {
-    fn add(&mut self, is_stdin: bool, summary: &Summary) {
-        match summary.end {
-            FileStatus::Checked => {
-                if is_stdin {
-                    self.stdin = Some(summary.bytes);
-                }
-                self.files += 1;
-                self.bad_files += u64::from(summary.errors > 0);
-                self.errors += summary.errors;
-                self.fixable += summary.fixable;
-                match summary.fixed {
-                    Fixed::Nothing => {}
-                    Fixed::Rewritten(errors, _) => {
-                        self.fixed += errors;
-                        self.fixed_files += 1;
-                    }
-                    Fixed::Not(_) => self.not_fixed += 1,
-                    Fixed::Failed(_) => {
-                        self.not_fixed += 1;
-                        self.not_written += 1;
-                    }
-                }
-                self.bytes += summary.bytes;
-                self.lines += summary.lines;
-                self.characters += summary.characters;
-                self.longest_line = self.longest_line.max(summary.longest_line);
-            }
-            FileStatus::Binary => self.binary += 1,
-            FileStatus::Unreadable(_) => self.unreadable += 1,
-        }
-    }
-
-    /// Whether no file was checked or failed.
-    pub(super) fn is_empty(&self) -> bool {
-        self.files + self.unreadable == 0
-    }
-
-    /// Returns what was checked. An empty stdin is named, because a caller that forgets the path, or a pipe whose first
-    /// command fails, also has no errors.
-    fn checked(&self) -> String {
-        let stdin = match self.stdin {
-            None => return counted(self.files, "file"),
-            Some(0) => "empty standard input",
-            Some(_) => "standard input",
-        };
-        match self.files - 1 {
-            0 => stdin.to_owned(),
-            files => format!("{} and {stdin}", counted(files, "file")),
-        }
     }
 }
 
@@ -300,7 +229,7 @@ impl<W: Write> Reporter<W> {
             let diagnosis = summary.diagnosis().unwrap_or_default();
             let sequences = counted(summary.number(ILL_FORMED), "ill-formed sequence");
             first.message = format!("not UTF-8: {diagnosis}; {sequences}, the first one is here");
-            if let Some(command) = human::command_for(input, summary) {
+            if let Some(command) = command_for(input, summary) {
                 first.message.push_str(&format!("; to fix it: utf8-codec {command}"));
             }
             // Its identity does not depend on the number of the errors that it stands for.
@@ -413,8 +342,4 @@ impl<W: Write> Reporter<W> {
         }
         self.out.flush()
     }
-}
-
-pub(super) fn counted(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

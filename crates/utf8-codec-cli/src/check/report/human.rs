@@ -4,8 +4,10 @@ use core::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::Reporter;
+use super::command::{command_for, shell_word};
 use super::excerpt::Excerpt;
-use super::{Reporter, Totals, counted};
+use super::totals::{Totals, counted};
 use crate::check::diagnostic::{Context, Diagnostic, Fixed, Summary};
 use crate::escape;
 use crate::files::name_of;
@@ -122,12 +124,6 @@ impl<W: Write> Reporter<W> {
     }
 }
 
-/// Returns the arguments of the command that fixes a file, if there is one.
-pub(super) fn command_for(input: &Input, summary: &Summary) -> Option<String> {
-    let file = shell_word(&input.path);
-    summary.command(Some(file.as_str()).filter(|_| !input.is_stdin))
-}
-
 /// Returns a row of a hex dump, `000010: 61 62[C3] 28`, with brackets around the error.
 fn hex_row(context: &Context, from: usize, len: usize) -> String {
     let (mut row, mut is_open) = (format!("{:06X}:", context.row_offset), false);
@@ -141,18 +137,4 @@ fn hex_row(context: &Context, from: usize, len: usize) -> String {
         }
     }
     row
-}
-
-/// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`. A name that starts with `-` would
-/// be an option.
-fn shell_word(path: &Path) -> String {
-    match path.to_str() {
-        Some(name) if name.starts_with('-') && name != "-" => shell_word(&Path::new(".").join(name)),
-        Some(name) if escape::text(name) != name => "FILE".to_owned(),
-        Some(name) if name.chars().all(|c| c.is_alphanumeric() || "./_-+@%:,=".contains(c)) => {
-            name.to_owned()
-        }
-        Some(name) => format!("'{}'", name.replace('\'', r"'\''")),
-        None => "FILE".to_owned(),
-    }
 }

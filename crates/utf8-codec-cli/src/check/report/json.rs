@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::Totals;
+use super::totals::Totals;
 use crate::check::diagnostic::{Diagnostic, FileStatus, Fixed, Problem, Summary};
 use crate::files::file_members;
 use crate::guess::Guess;
