@@ -77,6 +77,6 @@ impl Totals {
     }
 }
 
-pub(super) fn counted(number: u64, noun: &str) -> String {
+pub(in crate::check) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
