@@ -37,6 +37,7 @@ class Modules:
         self.file("bad.txt", random_text(100_000, 2) + b"\xff" + random_text(100_000, 3))
         self.file("page.shtml", "sö <!--#include virtual='/upstream' --> end ü".encode())
         self.file("refused.html", b"a page of its own")
+        self.file("image.jpg", b"\xff" * 1000)
         to = self.upstream.port
         dead = e.free_port()
         places = [
@@ -62,6 +63,7 @@ class Modules:
             "location @named { return 409 named; }\n",
             "location /refused.html { internal; root html; }\n",
             "location /redirect { utf8_validate on; utf8_on_error replace; try_files $uri /index; }\n",
+            "location /absent/ { utf8_validate on; alias html/; error_page 404 = /retried; }\n",
             "location /files/ { utf8_validate on; alias html/; }\n",
             "location /pages/ { utf8_validate on; alias html/; ssi on; ssi_types text/plain; }\n",
             "location /repaired-files/ { utf8_validate on; utf8_on_error replace; alias html/; }\n",
@@ -175,6 +177,19 @@ def ranges(modules):
         for path in ("/repaired-files", "/strict-ranges"):
             response = modules.get(f"{path}/good.txt", fields)
             assert response.status == 200 and response.body == good, (path, response.status)
+    # The type is not known when the fields of the request are removed.
+    for path, status, size in (("/files", 206, 10), ("/repaired-files", 200, 1000), ("/strict-ranges", 206, 10)):
+        response = modules.get(f"{path}/image.jpg", "range: bytes=1-10\r\n")
+        assert (response.status, len(response.body)) == (status, size), (path, response.status)
+    # Also if another location has decided how the request is checked.
+    number = next(numbers)
+    head = f"GET /absent/none HTTP/1.1\r\nhost: test\r\nx-number: {number}\r\nconnection: close\r\nrange: bytes=1-\r\n\r\n"
+    exchange(modules.port, [head.encode()])
+    assert modules.upstream.take(number).header("range") is None
+    tag = modules.get("/files/good.txt").header("etag")
+    for path, expected in (("/files", tag), ("/repaired-files", None)):
+        response = modules.get(f"{path}/good.txt", f"if-none-match: {tag}\r\n", has_body=False)
+        assert (response.status, response.header("etag")) == (304, expected), (path, response.headers)
     bad = (modules.folder / "html" / "bad.txt").read_bytes()
     response = modules.get("/files/bad.txt")
     assert not response.complete and bad[: bad.index(b"\xff")].startswith(response.body), len(response.body)

@@ -22,14 +22,14 @@ use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use utf8_codec::http::{
+use utf8_codec::json::{EscapePolicy, JsonStrings};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+use utf8_codec_http::{
     BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, ProtobufTypes,
     UncheckablePolicy,
 };
-use utf8_codec::json::{EscapePolicy, JsonStrings};
-use utf8_codec::proxy::ForwardPolicy;
-use utf8_codec::websocket::CompressionPolicy;
-use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+use utf8_codec_proxy::ForwardPolicy;
+use utf8_codec_proxy::websocket::CompressionPolicy;
 
 pub use self::error::ConfigError;
 use self::protobuf::Document as ProtobufDocument;
@@ -207,8 +207,8 @@ impl Settings {
     }
 
     /// Returns a decoder with the policies for ill-formed text and the BOM. It is strict if errors are only reported.
-    pub const fn decoder(&self) -> TextDecoder {
-        self.decoder
+    pub fn decoder(&self) -> TextDecoder {
+        self.decoder.clone()
     }
 
     /// Returns which escapes are accepted in the strings of JSON, if they are checked. For connections; the rules for
@@ -314,7 +314,7 @@ impl Document {
             None => None,
         };
         let protobuf = match &self.protobuf {
-            Some(document) => Some(Arc::new(document.messages(decoder)?)),
+            Some(document) => Some(Arc::new(document.messages(decoder.clone())?)),
             None => None,
         };
         let max_websocket_message = match self.websocket {
@@ -328,7 +328,6 @@ impl Document {
                 Some(Compression::Pass) => CompressionPolicy::Pass,
                 _ => CompressionPolicy::Remove,
             },
-            decoder,
             json_strings,
             forward,
             direction,
@@ -336,8 +335,9 @@ impl Document {
             trailers: self.trailers.unwrap_or(Sides::Request),
             is_buffered: self.mode == Some(Mode::Buffered),
             only_reports: self.action == Action::Report,
-            request_rules: self.rules(BodyRules::new(), decoder, json_strings, types.as_deref()),
-            response_rules: self.rules(BodyRules::for_responses(), decoder, json_strings, types.as_deref()),
+            request_rules: self.rules(BodyRules::new(), &decoder, json_strings, types.as_deref()),
+            response_rules: self.rules(BodyRules::for_responses(), &decoder, json_strings, types.as_deref()),
+            decoder,
         })
     }
 
@@ -361,12 +361,12 @@ impl Document {
     fn rules(
         &self,
         rules: BodyRules,
-        decoder: TextDecoder,
+        decoder: &TextDecoder,
         json_strings: Option<JsonStrings>,
         types: Option<&[TypePattern]>,
     ) -> BodyRules {
         let mut rules = rules
-            .with_decoder(decoder)
+            .with_decoder(decoder.clone())
             .with_json_strings(json_strings)
             .with_json_event_streams(self.json_event_streams.unwrap_or_default())
             .with_form_data(self.form_data.unwrap_or_default());

@@ -5,14 +5,17 @@
 //! - [`websocket`] checks the frames of a WebSocket connection in the same way.
 //! - [`shift`](mod@shift) makes the changes in a copy of the buffer.
 //!
-//! An engine's module calls them from its hooks, and needs nothing else of `utf8-codec`.
+//! An engine's module calls them from its hooks, and needs nothing else of the family of `utf8-codec`.
 
 pub mod config;
 mod outcome;
 pub mod plan;
+mod reason;
 pub mod shift;
 pub mod websocket;
 
-pub use utf8_codec::http::{MessageKind, Reason, Rejection};
-pub use utf8_codec::websocket::Sender;
-pub use utf8_codec::{ErrorKind, TextDecoder, content_type, from_utf8};
+pub use reason::{Reason, Rejection};
+pub use utf8_codec::{ErrorKind, TextDecoder, from_utf8};
+pub use utf8_codec_http::{MessageKind, Reason as MessageReason};
+pub use utf8_codec_media::content_type;
+pub use utf8_codec_proxy::websocket::Sender;

@@ -1,7 +1,8 @@
 //! The changes to the slices of an engine's buffer.
 
-use utf8_codec::http::Reason;
-use utf8_codec::proxy::Edit;
+use utf8_codec_proxy::Edit;
+
+use crate::reason::Reason;
 
 /// The changes for the slices that were fed.
 ///

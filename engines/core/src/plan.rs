@@ -14,19 +14,23 @@
 //! assert_eq!(outcome.verdict, Verdict::Pass);
 //! ```
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::HeaderName;
-use utf8_codec::content_type;
-use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason, Utf8BodyError, check_field,
-};
 use utf8_codec::json::JsonStrings;
-use utf8_codec::proxy::{self, Filter, ForwardPolicy};
-use utf8_codec::{TextDecoder, from_utf8};
+use utf8_codec::{TextDecoder, Utf8Error, from_utf8};
+use utf8_codec_http::{
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason as MessageReason,
+    Utf8BodyError, check_field,
+};
+use utf8_codec_media::content_type;
+use utf8_codec_proxy::{self as proxy, Filter, ForwardPolicy};
 
 use crate::config::Settings;
 use crate::outcome::Output;
 pub use crate::outcome::{Head, Outcome, Verdict};
+use crate::reason::Reason;
 
 /// The check of one stream of text.
 #[derive(Debug)]
@@ -91,9 +95,9 @@ impl Check {
     pub fn body(plan: &BodyPlan, rules: &BodyRules, only_reports: bool) -> Self {
         let kind = match plan.kind() {
             BodyKind::Pass => return Self::pass(),
-            BodyKind::Text | BodyKind::Json => {
-                Kind::Text(Filter::with_decoder(*plan.decoder()).with_json_strings(plan.json_strings()))
-            }
+            BodyKind::Text | BodyKind::Json => Kind::Text(
+                Filter::with_decoder(plan.decoder().clone()).with_json_strings(plan.json_strings()),
+            ),
             _ => Kind::Body(Box::new(BodyFilter::new(plan, rules))),
         };
         let may_change = !only_reports && plan.invalidates("content-digest", b"");
@@ -103,12 +107,7 @@ impl Check {
     /// Returns the names of the header or trailer fields that are wrong for a body that may be repaired: digests, a
     /// strong `ETag`, and `Content-Length`.
     pub fn untrue<'f>(&self, fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Vec<String> {
-        let Some(plan) = &self.repair else { return Vec::new() };
-        fields
-            .filter_map(|(name, value)| Some((from_utf8(name).ok()?, value)))
-            .filter(|(name, value)| plan.invalidates(name, value))
-            .map(|(name, _)| name.to_owned())
-            .collect()
+        self.repair.as_ref().map(|plan| invalidated(plan, fields)).unwrap_or_default()
     }
 
     /// Whether nothing is checked, or nothing is checked anymore.
@@ -144,6 +143,7 @@ impl Check {
             None => Verdict::Pass,
             Some(reason) => {
                 self.kind = Kind::Pass;
+                let reason = reason.into();
                 if self.only_reports { Verdict::Reported(reason) } else { Verdict::Rejected(reason) }
             }
         };
@@ -152,6 +152,15 @@ impl Check {
         }
         output.outcome(repaired, verdict)
     }
+}
+
+/// Returns the names of the fields that are wrong for the body of a plan.
+fn invalidated<'f>(plan: &BodyPlan, fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Vec<String> {
+    fields
+        .filter_map(|(name, value)| Some((from_utf8(name).ok()?, value)))
+        .filter(|(name, value)| plan.invalidates(name, value))
+        .map(|(name, _)| name.to_owned())
+        .collect()
 }
 
 /// Panics at a marker in the input, for tests.
@@ -163,7 +172,7 @@ fn panic_on_marker(slices: &[&[u8]]) {
     }
 }
 
-fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, Option<Reason>) {
+fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, Option<MessageReason>) {
     let before = filter.counters().total();
     let slices = output.slices;
     let mut verdict = proxy::Verdict::Pass;
@@ -180,12 +189,12 @@ fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, O
     let errors = filter.counters().total() - before;
     match verdict {
         // The last error was not repaired.
-        proxy::Verdict::Reject(error) => (errors.saturating_sub(1), Some(Reason::Body(error))),
+        proxy::Verdict::Reject(error) => (errors.saturating_sub(1), Some(MessageReason::Body(error))),
         _ => (errors, None),
     }
 }
 
-fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<Reason>) {
+fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<MessageReason>) {
     let before = filter.repaired();
     let mut drain = |filter: &mut BodyFilter| -> Result<(), Utf8BodyError> {
         while let Some(data) = filter.next() {
@@ -203,16 +212,17 @@ fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
         result = result.and_then(|()| drain(filter));
     }
     let repaired = filter.repaired() - before;
-    (repaired, result.err().and_then(|error| Reason::of_body(&error)))
+    (repaired, result.err().and_then(|error| MessageReason::of_body(&error)))
 }
 
-/// The check of the body of an HTTP message, and the header fields that it invalidates.
+/// The check of the body of an HTTP message, and the header fields to remove.
 #[derive(Debug)]
 pub struct MessagePlan {
     /// The check of the body.
     pub check: Check,
-    /// The names of the fields to remove.
-    pub untrue: Vec<String>,
+    /// The names of the fields to remove: those that are wrong for the body, and those that ask for a range of a response
+    /// that may be repaired.
+    pub removed: Vec<String>,
 }
 
 /// What follows the header fields of a message.
@@ -223,8 +233,8 @@ pub enum Content {
     /// Nothing.
     Nothing,
     /// Nothing, but the fields are those of a response with a body: the response to `HEAD`, or the status 304 (RFC 9110
-    /// sections 9.3.2 and 15.4.5).
-    Described,
+    /// sections 9.3.2 and 15.4.5). This is its status.
+    Described(u16),
     /// The bytes of a tunnel, which are not checked: see [`Tunnel`].
     Tunnel,
 }
@@ -243,10 +253,10 @@ impl Content {
     pub const fn of_response(has_body: bool, is_head: bool, status: u16) -> Self {
         match status {
             _ if has_body => Self::Body,
-            304 => Self::Described,
+            304 => Self::Described(status),
             // The fields of 206 are those of a part.
             100..=199 | 204 | 206 => Self::Nothing,
-            _ if is_head => Self::Described,
+            _ if is_head => Self::Described(status),
             _ => Self::Nothing,
         }
     }
@@ -281,58 +291,80 @@ pub fn decide<'f, F>(
     message: MessageKind,
     fields: F,
     content: Content,
-    path: Option<&str>,
+    path: Option<&'f str>,
 ) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
 {
-    let pass = MessagePlan { check: Check::pass(), untrue: Vec::new() };
-    if !settings.covers(message) {
-        return Ok(pass);
-    }
-    if settings.checks_headers(message) {
-        check_values(fields.clone(), Reason::Header)?;
-    }
-    match content {
-        Content::Body => decide_body(settings, message, fields, path),
-        // The fields are changed as they are before the body. What would be rejected there has no body here.
-        Content::Described => {
-            let untrue = decide_body(settings, message, fields, path).map(|plan| plan.untrue);
-            Ok(MessagePlan { untrue: untrue.unwrap_or_default(), ..pass })
+    let (mut check, mut removed) = (Check::pass(), Vec::new());
+    if settings.covers(message) {
+        if settings.checks_headers(message) {
+            check_values(fields.clone(), MessageReason::Header)?;
         }
-        Content::Nothing | Content::Tunnel => Ok(pass),
+        match content {
+            Content::Body => {
+                let rules = rules(settings, message, fields.clone(), path);
+                let plan = rules.decide(&content_fields(fields.clone()))?;
+                check = Check::body(&plan, &rules, settings.only_reports())
+                    .with_forward_policy(settings.forward_policy());
+                removed = check.untrue(fields.clone());
+            }
+            Content::Described(status) if !settings.only_reports() => {
+                let rules = rules(settings, message, fields.clone(), path);
+                let plan = rules.describe(&content_fields(fields.clone()), status);
+                removed = invalidated(&plan, fields.clone());
+            }
+            Content::Described(_) | Content::Nothing | Content::Tunnel => {}
+        }
+    }
+    if message == MessageKind::Request {
+        removed.extend(range_fields(settings, fields));
+    }
+    Ok(MessagePlan { check, removed })
+}
+
+/// Returns the rules for a message, by the path of its request.
+fn rules<'s, 'f>(
+    settings: &'s Settings,
+    message: MessageKind,
+    mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
+    path: Option<&'f str>,
+) -> Cow<'s, BodyRules> {
+    let rules = settings.rules(message);
+    let path = path.or_else(|| {
+        let path = fields.find(|(name, _)| *name == b":path");
+        path.and_then(|(_, value)| from_utf8(value).ok())
+    });
+    let messages = path.zip(settings.protobuf());
+    match messages.and_then(|(path, messages)| messages.validator(path, message)) {
+        Some(validator) => Cow::Owned(rules.clone().with_protobuf(validator)),
+        None => Cow::Borrowed(rules),
     }
 }
 
-fn decide_body<'f, F>(
-    settings: &Settings,
-    message: MessageKind,
-    fields: F,
-    path: Option<&str>,
-) -> Result<MessagePlan, Reason>
-where
-    F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
-{
+/// Returns the fields that determine how a body is checked.
+fn content_fields<'f>(fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> ContentFields<'f> {
     let mut content = ContentFields::new();
-    for (name, value) in fields.clone() {
+    for (name, value) in fields {
         if let Ok(name) = from_utf8(name) {
             content.add(name, value);
         }
     }
-    let path = path.or_else(|| {
-        let path = fields.clone().find(|(name, _)| *name == b":path");
-        path.and_then(|(_, value)| from_utf8(value).ok())
-    });
-    let messages = path.zip(settings.protobuf());
-    let rules = match messages.and_then(|(path, messages)| messages.validator(path, message)) {
-        Some(validator) => &settings.rules(message).clone().with_protobuf(validator),
-        None => settings.rules(message),
-    };
-    let plan = rules.decide(&content)?;
-    let check =
-        Check::body(&plan, rules, settings.only_reports()).with_forward_policy(settings.forward_policy());
-    let untrue = check.untrue(fields);
-    Ok(MessagePlan { check, untrue })
+    content
+}
+
+/// Returns the names of the fields of a request that ask for a range of a response that may be repaired. [`decide`] includes them.
+pub fn range_fields<'f>(
+    settings: &Settings,
+    fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
+) -> Vec<String> {
+    if settings.only_reports() || !settings.covers(MessageKind::Response) {
+        return Vec::new();
+    }
+    // The rules of protobuf, which depend on the path, have the same policy.
+    let rules = settings.rules(MessageKind::Response);
+    let names = fields.filter_map(|(name, _)| from_utf8(name).ok());
+    names.filter(|name| rules.removes_from_request(name)).map(str::to_owned).collect()
 }
 
 /// Whether a request asks for a tunnel, and whether its response opens one.
@@ -390,20 +422,24 @@ impl Tunnel {
     }
 }
 
-/// Checks the values of header or trailer fields.
+/// Checks the values of trailer fields.
 ///
 /// # Errors
 ///
-/// Returns the reason for the first ill-formed value, created by `reason`. An offset counts from the start of the
-/// value.
-pub fn check_values<'f>(
+/// Returns the reason for the first ill-formed value. An offset counts from the start of the value.
+pub fn check_trailers<'f>(fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Result<(), Reason> {
+    Ok(check_values(fields, MessageReason::Trailer)?)
+}
+
+/// Checks the values of header or trailer fields. Returns the reason for the first ill-formed value, created by `reason`.
+fn check_values<'f>(
     fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
-    reason: impl Fn(HeaderName, utf8_codec::Utf8Error) -> Reason,
-) -> Result<(), Reason> {
+    reason: impl Fn(HeaderName, Utf8Error) -> MessageReason,
+) -> Result<(), MessageReason> {
     for (name, value) in fields {
         if let Err(error) = check_field(from_utf8(name).unwrap_or_default(), value) {
             return Err(match name {
-                b":path" => Reason::Path(error),
+                b":path" => MessageReason::Path(error),
                 // Envoy uses `:authority` for `Host`, and checks the other pseudo-fields itself.
                 _ => reason(HeaderName::from_bytes(name).unwrap_or(http::header::HOST), error),
             });

@@ -1,7 +1,7 @@
 //! The check of a WebSocket connection after its handshake (RFC 6455), over the slices of an engine's buffers.
 //!
 //! ```
-//! use utf8_codec::websocket::Sender;
+//! use utf8_codec_proxy::websocket::Sender;
 //! use utf8_codec_engines::config::{FilterKind, Settings};
 //! use utf8_codec_engines::plan::Verdict;
 //! use utf8_codec_engines::websocket::WebSocket;
@@ -22,12 +22,13 @@ use core::hash::{BuildHasher as _, Hasher as _};
 use std::hash::RandomState;
 
 use utf8_codec::from_utf8;
-use utf8_codec::http::{MessageKind, Reason};
-use utf8_codec::proxy::Edit;
-use utf8_codec::websocket::{CloseFrame, CompressionPolicy, FrameFilter, FrameVerdict, Sender};
+use utf8_codec_http::MessageKind;
+use utf8_codec_proxy::Edit;
+use utf8_codec_proxy::websocket::{CloseFrame, CompressionPolicy, FrameFilter, FrameVerdict, Sender};
 
 use crate::config::Settings;
 use crate::outcome::{Outcome, Output, Verdict};
+use crate::reason::Reason;
 
 /// Both directions of a connection.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ impl WebSocket {
         }
         if self.only_reports {
             let verdict = match result {
-                FrameVerdict::Reject(error) => Verdict::Reported(Reason::WebSocket(error)),
+                FrameVerdict::Reject(error) => Verdict::Reported(Reason::Frame(error)),
                 FrameVerdict::Pass | FrameVerdict::Closed => Verdict::Pass,
             };
             if result != FrameVerdict::Pass {
@@ -148,7 +149,7 @@ impl WebSocket {
                         None => State::Over,
                     };
                 }
-                output.outcome(repaired, Verdict::Rejected(Reason::WebSocket(error)))
+                output.outcome(repaired, Verdict::Rejected(Reason::Frame(error)))
             }
         }
     }

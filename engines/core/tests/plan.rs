@@ -2,12 +2,12 @@
 //! calls.
 #![allow(missing_docs)]
 
-use utf8_codec::http::{MessageKind, Reason};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_engines::config::{FilterKind, Settings};
 use utf8_codec_engines::plan::{
-    Check, Content, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status,
+    Check, Content, Tunnel, Verdict, check_trailers, decide, is_grpc, is_head, status,
 };
+use utf8_codec_engines::{MessageKind, MessageReason as Reason};
 
 /// Returns the bytes that an engine forwards if it feeds these calls, each with several slices.
 fn forward(check: &mut Check, calls: &[Vec<&[u8]>]) -> (Vec<u8>, Verdict) {
@@ -61,18 +61,18 @@ fn the_new_content_is_the_text_for_every_partition() {
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Skip] {
             for bom in [BomPolicy::Keep, BomPolicy::Strip] {
                 let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(bom);
-                let (text, error) = match decoder.decode(sample) {
+                let (text, error) = match decoder.decode_whole(sample) {
                     Ok(text) => (text.into_owned(), None),
                     Err(error) => {
                         let good = &sample[..error.offset as usize];
-                        (decoder.decode(good).unwrap().into_owned(), Some(error))
+                        (decoder.decode_whole(good).unwrap().into_owned(), Some(error))
                     }
                 };
                 for calls in partitions(sample) {
-                    let (forwarded, verdict) = forward(&mut Check::text(decoder, false), &calls);
+                    let (forwarded, verdict) = forward(&mut Check::text(decoder.clone(), false), &calls);
                     assert_eq!(String::from_utf8(forwarded).as_deref(), Ok(&*text), "{policy:?} {calls:?}");
                     let expected =
-                        error.map_or(Verdict::Pass, |error| Verdict::Rejected(Reason::Body(error)));
+                        error.map_or(Verdict::Pass, |error| Verdict::Rejected(Reason::Body(error).into()));
                     assert_eq!(verdict, expected, "{policy:?} {calls:?}");
                 }
             }
@@ -170,7 +170,9 @@ fn a_repair_removes_the_fields_that_it_makes_wrong() {
         (b"etag", b"W/\"x\""),
     ];
     let untrue = |json| {
-        decide(&settings(json), MessageKind::Request, fields.into_iter(), Content::Body, None).unwrap().untrue
+        decide(&settings(json), MessageKind::Request, fields.into_iter(), Content::Body, None)
+            .unwrap()
+            .removed
     };
     assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-length", "etag"]);
     assert!(untrue("{}").is_empty());
@@ -203,12 +205,46 @@ fn a_response_without_a_body_loses_the_same_fields_if_it_describes_one() {
         let plan = decide(&settings, MessageKind::Response, fields(code).into_iter(), content, None).unwrap();
         assert!(plan.check.is_passing());
         let expected: &[&str] = if is_described { &["content-length", "etag"] } else { &[] };
-        assert_eq!(plan.untrue, expected, "{} {}", method.escape_ascii(), code.escape_ascii());
+        assert_eq!(plan.removed, expected, "{} {}", method.escape_ascii(), code.escape_ascii());
+    }
+    // A 304 may lack the type. Then it describes the body of any type.
+    let untyped: [Field<'_>; 2] = [(b"etag", b"\"x\""), (b"date", b"x")];
+    for (code, json, expected) in [
+        (304, r#"{"on_error": "replace"}"#, &["etag"][..]),
+        (304, r#"{"on_error": "replace", "action": "report", "bom": "strip"}"#, &[]),
+        (304, "{}", &[]),
+        (200, r#"{"on_error": "replace"}"#, &[]),
+    ] {
+        let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
+        let content = Content::of_response(false, true, code);
+        let plan = decide(&settings, MessageKind::Response, untyped.into_iter(), content, None).unwrap();
+        assert_eq!(plan.removed, expected, "{code} {json}");
     }
     // The body of a response to GET would be rejected. A response to HEAD has none.
     let coded: [Field<'_>; 2] = [(b"content-type", b"text/plain"), (b"content-encoding", b"gzip")];
-    let plan = decide(&settings, MessageKind::Response, coded.into_iter(), Content::Described, None).unwrap();
-    assert!(plan.check.is_passing() && plan.untrue.is_empty());
+    let plan =
+        decide(&settings, MessageKind::Response, coded.into_iter(), Content::Described(200), None).unwrap();
+    assert!(plan.check.is_passing() && plan.removed.is_empty());
+}
+
+#[test]
+fn a_request_asks_for_no_range_of_a_response_that_may_be_repaired() {
+    let fields: [Field<'_>; 3] = [(b"Range", b"bytes=1-"), (b"if-range", b"\"x\""), (b"accept", b"*/*")];
+    for (json, is_removed) in [
+        ("{}", false),
+        (r#"{"on_error": "replace"}"#, true),
+        (r#"{"on_error": "replace", "direction": "response"}"#, true),
+        (r#"{"on_error": "replace", "direction": "request"}"#, false),
+        (r#"{"bom": "strip"}"#, true),
+        (r#"{"bom": "strip", "action": "report"}"#, false),
+    ] {
+        let settings = settings(json);
+        let removed =
+            |message| decide(&settings, message, fields.into_iter(), Content::Nothing, None).unwrap().removed;
+        let expected: &[&str] = if is_removed { &["Range", "if-range"] } else { &[] };
+        assert_eq!(removed(MessageKind::Request), expected, "{json}");
+        assert!(removed(MessageKind::Response).is_empty());
+    }
 }
 
 #[test]
@@ -218,7 +254,7 @@ fn messages_are_rejected_by_their_fields() {
             .map(|plan| plan.check.is_passing())
     };
     let gzip: [Field<'_>; 2] = [(b"content-type", b"text/plain"), (b"content-encoding", b"gzip")];
-    assert_eq!(decide("{}", &gzip, MessageKind::Request).unwrap_err(), Reason::ContentCoding);
+    assert_eq!(decide("{}", &gzip, MessageKind::Request).unwrap_err(), Reason::ContentCoding.into());
     assert!(decide("{}", &gzip, MessageKind::Response).unwrap());
     assert!(decide(r#"{"content_codings": "pass"}"#, &gzip, MessageKind::Request).unwrap());
     assert!(decide(r#"{"direction": "response"}"#, &gzip, MessageKind::Request).unwrap());
@@ -229,12 +265,7 @@ fn messages_are_rejected_by_their_fields() {
     let reason = decide("{}", &field, MessageKind::Request).unwrap_err();
     assert_eq!((reason.kind(), reason.offset_and_len()), ("MissingContinuation", Some((2, 1))));
     assert!(decide(r#"{"headers": "none"}"#, &field, MessageKind::Request).is_ok());
-    assert!(
-        check_values(field.into_iter(), Reason::Trailer)
-            .unwrap_err()
-            .to_string()
-            .starts_with("trailer x-name")
-    );
+    assert!(check_trailers(field.into_iter()).unwrap_err().to_string().starts_with("trailer x-name"));
 }
 
 #[test]
@@ -389,7 +420,7 @@ fn a_document_is_read_as_it_declares_for_every_partition() {
                         Err(reason) => {
                             assert_eq!(
                                 (&forwarded[..], verdict),
-                                (&b""[..], Verdict::Rejected(reason.clone()))
+                                (&b""[..], Verdict::Rejected(reason.clone().into()))
                             );
                         }
                     }
@@ -446,6 +477,6 @@ fn length_prefixed_messages_are_never_text() {
     for json in ["{}", r#"{"content_types": ["*/*", "+json"], "on_error": "replace"}"#] {
         assert!(plan(json).unwrap().check.is_passing(), "{json}");
     }
-    assert_eq!(plan(r#"{"length_prefixed": "reject"}"#).unwrap_err(), Reason::LengthPrefixed);
+    assert_eq!(plan(r#"{"length_prefixed": "reject"}"#).unwrap_err(), Reason::LengthPrefixed.into());
     assert!(is_grpc(grpc.into_iter()) && !is_grpc([(&b"content-type"[..], &b"text/plain"[..])].into_iter()));
 }

@@ -1,11 +1,11 @@
 //! Both directions of a WebSocket connection, cut at every byte.
 #![allow(missing_docs)]
 
-use utf8_codec::http::Reason;
-use utf8_codec::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
 use utf8_codec_engines::config::{FilterKind, Settings};
 use utf8_codec_engines::plan::{Outcome, Verdict};
 use utf8_codec_engines::websocket::{Extensions, WebSocket, extensions, is_compressed, is_handshake};
+use utf8_codec_engines::{MessageKind, Reason, Rejection};
+use utf8_codec_proxy::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
 
 const KEY: [u8; 4] = [7, 0, 255, 13];
 
@@ -66,7 +66,7 @@ fn both_peers_get_1007_at_the_first_impossible_byte() {
             let (mut forwarded, mut rejected) = (Vec::new(), 0);
             for slices in [[&stream[..cut / 2], &stream[cut / 2..cut]], [&stream[cut..], b"\x81"]] {
                 let outcome = connection.feed(sender, &slices, false);
-                if let Verdict::Rejected(Reason::WebSocket(error)) = &outcome.verdict {
+                if let Verdict::Rejected(Reason::Frame(error)) = &outcome.verdict {
                     assert_eq!((error.close_code(), error.message_offset), (1007, 1));
                     rejected += 1;
                 }
@@ -82,6 +82,26 @@ fn both_peers_get_1007_at_the_first_impossible_byte() {
             assert_eq!(read(other, content(&[&more], &outcome)), (String::new(), 0, Some(1007)));
             assert_eq!(content(&[&more], &connection.feed(other, &[&more], true)), b"");
         }
+    }
+}
+
+/// A frame that a client sends before the response is rejected with a response.
+#[test]
+fn the_problem_document_has_the_position_in_the_message() {
+    let stream =
+        frames(Sender::Client, &[(Opcode::Text, false, b"na"), (Opcode::Continuation, true, b"\xFFx")]);
+    for (stream, expected) in [
+        (
+            stream.as_slice(),
+            r#""detail":"frame error at byte 14: ill-formed UTF-8 at byte 2 (InvalidLead, 1 byte)","kind":"InvalidLead","offset":2,"len":1}"#,
+        ),
+        (b"\x83", r#""detail":"frame error at byte 0: reserved opcode","kind":"Frame","offset":0,"len":0}"#),
+    ] {
+        let outcome = websocket("{}").feed(Sender::Client, &[stream], false);
+        let Verdict::Rejected(reason) = outcome.verdict else { panic!("{outcome:?}") };
+        let rejection = Rejection::new(MessageKind::Request, reason);
+        let start = r#"{"type":"about:blank","title":"Bad Request","status":400,"#;
+        assert_eq!(rejection.problem_json(), format!("{start}{expected}"));
     }
 }
 
@@ -106,7 +126,7 @@ fn a_report_changes_nothing() {
     let mut connection = websocket(r#"{"action": "report"}"#);
     let stream = frames(Sender::Server, &[(Opcode::Text, true, b"\xFF\xFF")]);
     let outcome = connection.feed(Sender::Server, &[&stream[..1], &stream[1..]], false);
-    assert!(outcome.is_unchanged() && matches!(outcome.verdict, Verdict::Reported(Reason::WebSocket(_))));
+    assert!(outcome.is_unchanged() && matches!(outcome.verdict, Verdict::Reported(Reason::Frame(_))));
     assert_eq!(connection.feed(Sender::Server, &[&stream], false).verdict, Verdict::Pass);
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use utf8_codec_engines::config::Settings;
 use utf8_codec_engines::plan::{
-    Check, Content, Outcome, Tunnel, Verdict, check_values, decide, is_grpc, is_head, status,
+    Check, Content, Outcome, Tunnel, Verdict, check_trailers, decide, is_grpc, is_head, status,
 };
 use utf8_codec_engines::websocket::{
     EXTENSIONS, Extensions, WebSocket, extensions, is_compressed, is_handshake,
@@ -171,7 +171,7 @@ impl Filter {
                 return headers_status::STOP;
             }
         };
-        for name in &plan.untrue {
+        for name in &plan.removed {
             stream.remove_field(way.headers, name);
         }
         if plan.check.is_passing() {
@@ -319,8 +319,7 @@ impl Filter {
             }
         }
         if !matches!(verdict, Verdict::Rejected(_)) && settings.checks_trailers(way.message) {
-            let checked = stream
-                .with_fields(way.trailers, |fields| check_values(fields.iter().copied(), Reason::Trailer));
+            let checked = stream.with_fields(way.trailers, |fields| check_trailers(fields.iter().copied()));
             match checked {
                 Ok(()) => {}
                 Err(reason) if settings.only_reports() => {

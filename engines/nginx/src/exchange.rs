@@ -86,10 +86,10 @@ impl Exchange {
                 let is_held = settings.is_buffered() && !settings.only_reports();
                 self.request = Request::Checked(Box::new(plan.check));
                 // nginx sends the length before the body, so a repair that changes it must be complete. Then it is set.
-                let count = plan.untrue.len();
-                plan.untrue.retain(|name| !name.eq_ignore_ascii_case("content-length"));
-                self.reads_first = has_check && (is_held || plan.untrue.len() < count);
-                Ok(plan.untrue)
+                let count = plan.removed.len();
+                plan.removed.retain(|name| !name.eq_ignore_ascii_case("content-length"));
+                self.reads_first = has_check && (is_held || plan.removed.len() < count);
+                Ok(plan.removed)
             }
             Err(reason) if settings.only_reports() => {
                 self.request = Request::Checked(Box::new(Check::pass()));

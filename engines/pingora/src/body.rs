@@ -1,8 +1,8 @@
 //! Checks one body in the hooks of Pingora.
 
 use bytes::Bytes;
-use utf8_codec_engines::Reason;
 use utf8_codec_engines::plan::{Check, Outcome, Verdict};
+use utf8_codec_engines::{MessageReason, Reason};
 
 /// The state of one body.
 #[derive(Debug)]
@@ -82,7 +82,8 @@ impl Body {
         }
         if checked.data.len() > limit - self.held.len() {
             self.is_rejected = true;
-            return Checked { data: Bytes::new(), rejected: Some(Reason::TooLong { limit }), ..checked };
+            let reason = MessageReason::TooLong { limit }.into();
+            return Checked { data: Bytes::new(), rejected: Some(reason), ..checked };
         }
         if releases && self.held.is_empty() {
             return checked;
@@ -123,12 +124,13 @@ mod tests {
         let mut bad = body(Some(8));
         assert!(bad.feed(Bytes::from_static(b"good"), false).data.is_empty());
         let checked = bad.feed(Bytes::from_static(b"\xFF"), false);
-        assert!(checked.data.is_empty() && matches!(checked.rejected, Some(Reason::Body(_))));
+        assert!(checked.data.is_empty());
+        assert!(matches!(checked.rejected, Some(Reason::Message(MessageReason::Body(_)))));
 
         let mut long = body(Some(8));
         assert!(long.feed(Bytes::from_static(b"12345678"), false).rejected.is_none());
         let checked = long.feed(Bytes::from_static(b"9"), true);
-        assert_eq!(checked.rejected, Some(Reason::TooLong { limit: 8 }));
+        assert_eq!(checked.rejected, Some(MessageReason::TooLong { limit: 8 }.into()));
         assert!(checked.data.is_empty());
     }
 

@@ -199,7 +199,7 @@ impl ProxyHttp for Gateway {
         // Errors in the fields were already rejected or reported.
         let Ok(plan) = plan else { return Ok(()) };
         ctx.request = self.body(plan.check);
-        for name in &plan.untrue {
+        for name in &plan.removed {
             request.remove_header(name.as_str());
         }
         if has_body && !self.has_http2 && !request.headers.contains_key(CONTENT_LENGTH) {
@@ -274,11 +274,11 @@ impl ProxyHttp for Gateway {
             }
         };
         ctx.response = self.body(plan.check);
-        for name in &plan.untrue {
+        for name in &plan.removed {
             response.remove_header(&HeaderName::from_bytes(name.as_bytes()).unwrap_or(CONTENT_LENGTH));
         }
         let is_http_1 = session.req_header().version == http::Version::HTTP_11;
-        if has_body && is_http_1 && !plan.untrue.is_empty() && !response.headers.contains_key(CONTENT_LENGTH)
+        if has_body && is_http_1 && !plan.removed.is_empty() && !response.headers.contains_key(CONTENT_LENGTH)
         {
             response.insert_header(TRANSFER_ENCODING, "chunked")?;
         }
@@ -369,7 +369,7 @@ async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
         response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
         session.as_downstream_mut().write_error_response(response, document).await?;
     }
-    if rejection.message == MessageKind::Request {
+    if rejection.message() == MessageKind::Request {
         let _ = tokio::time::timeout(LINGER, session.as_downstream_mut().drain_request_body()).await;
     }
     Ok(())

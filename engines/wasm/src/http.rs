@@ -85,7 +85,7 @@ impl Exchange {
                     MessageKind::Request => self.request = plan.check,
                     MessageKind::Response => self.response = plan.check,
                 }
-                Ok(plan.untrue)
+                Ok(plan.removed)
             }
             Err(reason) if self.settings.only_reports() => {
                 log("reported", message, &reason);
@@ -290,7 +290,7 @@ impl Exchange {
         }
         let reason = reason.or_else(|| {
             let checked = if self.settings.checks_trailers(message) {
-                plan::check_values(pairs(fields), Reason::Trailer)
+                plan::check_trailers(pairs(fields))
             } else {
                 Ok(())
             };
@@ -330,7 +330,7 @@ impl HttpContext for Exchange {
             Extensions::Changed(value) => self.set_http_request_header(EXTENSIONS, Some(&value)),
         }
         match self.decide(MessageKind::Request, &fields, Content::of_request(!end, self.tunnel)) {
-            Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_request_header(name)),
+            Ok(removed) => removed.iter().for_each(|name| self.remove_http_request_header(name)),
             Err(action) => return action,
         }
         Action::Continue
@@ -367,7 +367,7 @@ impl HttpContext for Exchange {
             false => Content::of_response(!end, self.is_head, plan::status(pairs(&fields))),
         };
         match self.decide(MessageKind::Response, &fields, content) {
-            Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_response_header(name)),
+            Ok(removed) => removed.iter().for_each(|name| self.remove_http_response_header(name)),
             Err(action) => return action,
         }
         Action::Continue

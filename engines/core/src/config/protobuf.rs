@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use utf8_codec::TextDecoder;
-use utf8_codec::http::{MessageKind, ProtobufTypes};
-use utf8_codec::protobuf::{Schema, UnverifiedStrings};
+use utf8_codec_http::protobuf::{Schema, UnverifiedStrings};
+use utf8_codec_http::{MessageKind, ProtobufTypes};
 
 use super::error::ConfigError;
 

@@ -1,6 +1,6 @@
 //! Which media types are text.
 
-use utf8_codec::content_type::ContentType;
+use utf8_codec_media::content_type::ContentType;
 
 use super::error::ConfigError;
 

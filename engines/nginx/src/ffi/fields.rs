@@ -81,7 +81,8 @@ pub(crate) unsafe fn of_response<'f>(
 }
 
 /// Removes fields of a request. The others are copied to a new list: nginx has pointers to entries of the old one, which
-/// stays in the pool, and it cannot read a list with an empty part. Returns `None` without memory.
+/// stays in the pool, and it cannot read a list with an empty part. Of the pointers, those are removed from which nginx cuts a
+/// range out of a response. Returns `None` without memory.
 ///
 /// # Safety
 ///
@@ -106,8 +107,14 @@ pub(crate) unsafe fn remove_of_request(r: *mut ngx_http_request_t, names: &[impl
         }
         list.part = ngx_list_part_t { elts: first.cast(), nelts: len, next: ptr::null_mut() };
         (list.last, list.nalloc) = (&raw mut list.part, capacity);
-        for name in names {
-            forget_variable(r, name.as_ref());
+        let headers = &mut (*r).headers_in;
+        for name in names.iter().map(AsRef::as_ref) {
+            if name.eq_ignore_ascii_case("range") {
+                headers.range = ptr::null_mut();
+            } else if name.eq_ignore_ascii_case("if-range") {
+                headers.if_range = ptr::null_mut();
+            }
+            forget_variable(r, name);
         }
     }
     Some(())

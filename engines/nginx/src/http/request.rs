@@ -1,7 +1,10 @@
 //! The phase before the content, and the filter of request bodies. `r` is the request of the hook everywhere.
 
+use std::sync::Arc;
+
 use ngx::ffi::*;
 use utf8_codec_engines::MessageKind;
+use utf8_codec_engines::plan::range_fields;
 
 use super::state::{NEXT, Shared, checked, keep_answer, log_line, panicked, shared};
 use crate::exchange::Request;
@@ -17,7 +20,7 @@ unsafe fn decide(r: *mut ngx_http_request_t, shared: &Shared) -> Result<(), ngx_
         let decision = shared.borrow_mut().0.decide(&of_request(r), has_body);
         log_line(r, shared);
         match decision {
-            Ok(untrue) => remove_of_request(r, &untrue).ok_or(ERROR),
+            Ok(removed) => remove_of_request(r, &removed).ok_or(ERROR),
             Err(answer) => Err(keep_answer(r, answer)),
         }
     }
@@ -31,10 +34,11 @@ pub(super) unsafe extern "C" fn before_content(r: *mut ngx_http_request_t) -> ng
                 return DECLINED;
             }
             let Some(checked) = checked(r) else { return DECLINED };
-            let Some(shared) = shared(r, Some(checked)) else { return ERROR };
-            // Also in the location of an `error_page`.
+            let Some(shared) = shared(r, Some(Arc::clone(&checked))) else { return ERROR };
+            // Also in the location of an `error_page`, by whose settings the response is checked.
             if !matches!(shared.borrow().0.request, Request::New) {
-                return DECLINED;
+                let removed = range_fields(&checked.settings, of_request(r).into_iter());
+                return remove_of_request(r, &removed).map_or(ERROR, |()| DECLINED);
             }
             decide(r, shared).err().unwrap_or(DECLINED)
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ngx::ffi::*;
 use utf8_codec_engines::plan::{Content, Outcome, decide};
-use utf8_codec_engines::{MessageKind, Reason, from_utf8};
+use utf8_codec_engines::{MessageKind, MessageReason, from_utf8};
 
 use super::state::{MODULE, NEXT, Reply, checked, keep_answer, log_line, new_reply, panicked, reply, shared};
 use crate::exchange::Answer;
@@ -96,12 +96,12 @@ unsafe fn check_header(r: *mut ngx_http_request_t) -> ngx_int_t {
             // those of GET.
             fields.push((b"content-range", b"bytes 0-0/1"));
             let ranged = decide(settings, response, fields.iter().copied(), Content::Body, path);
-            if !plan.untrue.is_empty() || !ranged.is_ok_and(|plan| plan.check.is_passing()) {
+            if !plan.removed.is_empty() || !ranged.is_ok_and(|plan| plan.check.is_passing()) {
                 (*r).set_allow_ranges(0);
             }
         }
         drop(fields);
-        remove_of_response(r, &plan.untrue);
+        remove_of_response(r, &plan.removed);
         if !is_checked {
             return next_header(r);
         }
@@ -197,7 +197,8 @@ unsafe fn check_body(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_
             hold(held, &read.slices, &outcome);
             let limit = current.checked.as_ref().map_or(0, |checked| checked.buffer_size);
             if answer.is_none() && held.len() > limit {
-                answer = Some(shared.borrow_mut().0.reject(MessageKind::Response, Reason::TooLong { limit }));
+                let reason = MessageReason::TooLong { limit }.into();
+                answer = Some(shared.borrow_mut().0.reject(MessageKind::Response, reason));
             }
             let data = if end { core::mem::take(held) } else { Vec::new() };
             drop(state);
