@@ -14,7 +14,7 @@ use utf8_codec_engines::plan::{self, Check, Content, Tunnel, Verdict};
 use utf8_codec_engines::websocket::{self, EXTENSIONS, Extensions, WebSocket};
 use utf8_codec_engines::{MessageKind, Reason, Rejection, Sender, from_utf8};
 
-use crate::{change, log, whole};
+use crate::buffers::{change, log, whole};
 
 /// A request and its response.
 pub(crate) struct Exchange {

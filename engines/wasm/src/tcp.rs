@@ -11,7 +11,7 @@ use utf8_codec_engines::MessageKind;
 use utf8_codec_engines::config::Settings;
 use utf8_codec_engines::plan::{Check, Verdict};
 
-use crate::{change, log, whole};
+use crate::buffers::{change, log, whole};
 
 /// Both directions of a connection.
 pub(crate) struct Connection {
