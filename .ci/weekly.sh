@@ -105,8 +105,8 @@ step_minimal() {
         cd target/minimal
         cargo "+$NIGHTLY" update -Z direct-minimal-versions
         cargo check --workspace --all-features
-        rustup toolchain install "$kernels_msrv" --profile minimal
-        cargo "+$kernels_msrv" check -p utf8-codec-kernels --all-features
+        rustup toolchain install "$core_msrv" --profile minimal
+        cargo "+$core_msrv" check "${core[@]}" --all-features
         rm Cargo.lock
     )
 }

@@ -63,8 +63,11 @@ impl<R> BoundedLines<R> {
     /// Returns the line without its terminator, LF or CRLF. A CR at the end of the input is no terminator.
     fn take_line(&mut self) -> io::Result<String> {
         let mut line = core::mem::take(&mut self.line);
-        if line.pop_if(|last| *last == b'\n').is_some() {
-            line.pop_if(|last| *last == b'\r');
+        if line.ends_with(b"\n") {
+            line.pop();
+            if line.ends_with(b"\r") {
+                line.pop();
+            }
         }
         self.lines = self.lines.wrapping_add(1);
         String::from_utf8(line).map_err(|_| not_text())
@@ -125,9 +128,7 @@ impl<R: BufRead> Iterator for BoundedLines<R> {
             return None;
         }
         let line = self.next_line();
-        if let Err(error) = &line
-            && Utf8Error::find(error).is_some()
-        {
+        if line.as_ref().is_err_and(|error| Utf8Error::find(error).is_some()) {
             self.state = State::Done;
         }
         line.transpose()

@@ -213,10 +213,10 @@ impl Writing {
         self.state.check_open()?;
         ready!(self.drain(&mut inner))?;
         // Tested first, because the repair is large and there usually is none.
-        if self.unsent.is_some()
-            && let Some(repair) = self.unsent.take().filter(|repair| bytes.starts_with(repair.bytes()))
-        {
-            return self.send(repair.text, repair.bytes(), repair.after.clone(), inner);
+        if self.unsent.is_some() {
+            if let Some(repair) = self.unsent.take().filter(|repair| bytes.starts_with(repair.bytes())) {
+                return self.send(repair.text, repair.bytes(), repair.after.clone(), inner);
+            }
         }
         let mut after = self.decoder.clone();
         let (piece, mut taken) = after.take_piece(bytes);

@@ -68,17 +68,19 @@ impl LineEnding {
             let block = &bytes[start..end];
             let may_hold = count::byte(block, last) > 0 || (other != last && count::byte(block, other) > 0);
             if may_hold {
-                let (rest, groups) = block.as_rchunks::<GROUP>();
-                for group in groups.iter().rev() {
+                let mut groups = block.rchunks_exact(GROUP);
+                for group in &mut groups {
                     // Without a branch for each byte, so that it is vectorized.
                     let may_hold =
                         group.iter().fold(false, |any, &byte| any | (byte == last) | (byte == other));
-                    if may_hold && let Some(at) = (end - GROUP..end).rev().find(|&at| is_end(at)) {
-                        return at + 1;
+                    if may_hold {
+                        if let Some(at) = (end - GROUP..end).rev().find(|&at| is_end(at)) {
+                            return at + 1;
+                        }
                     }
                     end -= GROUP;
                 }
-                if let Some(at) = (end - rest.len()..end).rev().find(|&at| is_end(at)) {
+                if let Some(at) = (start..end).rev().find(|&at| is_end(at)) {
                     return at + 1;
                 }
             }

@@ -224,9 +224,8 @@ fn one_by_one(
     let mut taken = 0;
     let mut clean_steps = 0;
     let mut rejected = None;
-    while clean_steps < limit.steps
-        && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
-    {
+    while clean_steps < limit.steps {
+        let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>()) else { break };
         if !buffer.has_room() {
             sink.made(buffer.as_str());
             buffer.clear();

@@ -73,13 +73,14 @@ impl TextDecoder {
             let (piece, bytes) = self.take_piece(&chunk[taken..]);
             taken += bytes;
             let Some(piece) = piece else { continue };
-            if let TextPiece::Text(next) = piece
-                && let Some(both) = join_adjacent(chunk, text, next)
-            {
-                text = both;
-            } else {
+            let joined = match piece {
+                TextPiece::Text(next) => join_adjacent(chunk, text, next),
+                _ => None,
+            };
+            let Some(both) = joined else {
                 return self.push_copied(text, piece, chunk, taken).map(Cow::Owned);
-            }
+            };
+            text = both;
         }
         Ok(Cow::Borrowed(text))
     }
@@ -153,11 +154,10 @@ impl TextDecoder {
     pub fn decode_whole<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Utf8Error> {
         let mut decoder = self.restarted_at(0);
         let first = decoder.feed(bytes).next();
-        if let Some(TextPiece::Text(text)) = first
-            && decoder.offset() == bytes.len() as u64
-            && decoder.pending().is_empty()
-        {
-            return Ok(Cow::Borrowed(text));
+        if let Some(TextPiece::Text(text)) = first {
+            if decoder.offset() == bytes.len() as u64 && decoder.pending().is_empty() {
+                return Ok(Cow::Borrowed(text));
+            }
         }
         let mut text = String::with_capacity(bytes.len());
         if let Some(piece) = first {

@@ -244,11 +244,13 @@ impl Mask {
             bytes.copy_from_slice(block);
             block.copy_from_slice(&(u128::from_ne_bytes(bytes) ^ wide).to_ne_bytes());
         }
-        let (words, rest) = blocks.into_remainder().as_chunks_mut::<4>();
-        for word in words {
-            *word = (u32::from_ne_bytes(*word) ^ u32::from_ne_bytes(self.key)).to_ne_bytes();
+        let mut words = blocks.into_remainder().chunks_exact_mut(4);
+        for word in &mut words {
+            let mut bytes = [0; 4];
+            bytes.copy_from_slice(word);
+            word.copy_from_slice(&(u32::from_ne_bytes(bytes) ^ u32::from_ne_bytes(self.key)).to_ne_bytes());
         }
-        for (byte, key) in rest.iter_mut().zip(self.key) {
+        for (byte, key) in words.into_remainder().iter_mut().zip(self.key) {
             *byte ^= key;
         }
         *self = self.rotated(bytes.len());

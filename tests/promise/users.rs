@@ -25,7 +25,7 @@ async fn a_chunk_of_a_model_stream_ends_inside_a_character() {
     let answer = format!("{}\u{201C}quoted\u{201D}", "x".repeat(8191));
     let chunks: Vec<&[u8]> = answer.as_bytes().chunks(8192).collect();
 
-    let on_its_own = str::from_utf8(chunks[0]).unwrap_err();
+    let on_its_own = core::str::from_utf8(chunks[0]).unwrap_err();
     assert_eq!(on_its_own.to_string(), "incomplete utf-8 byte sequence from index 8191");
     let lossy: String = chunks.iter().map(|chunk| String::from_utf8_lossy(chunk)).collect();
     assert!(lossy.contains('\u{FFFD}'));

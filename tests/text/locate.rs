@@ -93,7 +93,7 @@ fn long_text(rng: &mut Rng, characters: usize) -> String {
     for _ in 0..characters {
         let character = pick();
         text.push(character);
-        if character == '\r' && text.len().is_multiple_of(3) {
+        if character == '\r' && text.len() % 3 == 0 {
             text.push('\n');
         }
     }

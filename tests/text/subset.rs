@@ -284,7 +284,7 @@ fn a_carry_before_long_text_agrees_with_the_oracle() {
                 let (text, errors, _, _) = decode(&Subset::NO_CONTROLS, &[&bytes[shift..]]);
                 assert_eq!(errors, [(at as u64, ErrorKind::MissingContinuation, sequence.len() as u8)]);
                 assert!(
-                    str::from_utf8(text.as_bytes())
+                    core::str::from_utf8(text.as_bytes())
                         .is_ok_and(|text| text.len() == bytes.len() - shift - sequence.len())
                 );
             }

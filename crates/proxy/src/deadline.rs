@@ -62,9 +62,7 @@ impl Deadline {
             self.moved = moved;
             self.idle = self.limits.idle_timeout.and_then(|time| now.checked_add(time));
         }
-        if let Some(window) = &mut self.window
-            && window.end <= now
-        {
+        if let Some(window) = self.window.as_mut().filter(|window| window.end <= now) {
             if moved - window.moved_before < self.limits.min_rate.saturating_mul(RATE_WINDOW.as_secs()) {
                 return Some(End::TooSlow);
             }

@@ -173,7 +173,7 @@ impl Pump {
     }
 
     /// Whether many replies can still be written. No more lines from their receiver are read until then.
-    pub(super) const fn has_many_replies(&self) -> bool {
+    pub(super) fn has_many_replies(&self) -> bool {
         !self.ended && self.stop.is_none() && self.queued_replies.len() + self.pending_replies >= MAX_REPLIES
     }
 
@@ -364,10 +364,10 @@ impl Pump {
             }
             Edit::LineRejected(line) => {
                 flow.rejected_lines += 1;
-                if let Some(reply) = observer.rejected_line(direction, line)
-                    && !setup.report_only
-                {
-                    replies.extend_from_slice(&reply);
+                if let Some(reply) = observer.rejected_line(direction, line) {
+                    if !setup.report_only {
+                        replies.extend_from_slice(&reply);
+                    }
                 }
             }
         });

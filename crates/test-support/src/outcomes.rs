@@ -18,7 +18,7 @@ pub fn utf8_error(error: &io::Error) -> Utf8Error {
 }
 
 pub fn whole(bytes: &[u8]) -> &str {
-    str::from_utf8(bytes).expect("well-formed after every call")
+    core::str::from_utf8(bytes).expect("well-formed after every call")
 }
 
 /// Returns the text before the first error, and that error.

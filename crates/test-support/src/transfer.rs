@@ -53,7 +53,7 @@ pub fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
             let (byte, len) = match text[at..] {
                 [b'='] => break,
                 [b'=', high, low, ..] => {
-                    (u8::from_str_radix(str::from_utf8(&[high, low]).unwrap(), 16).unwrap(), 3)
+                    (u8::from_str_radix(core::str::from_utf8(&[high, low]).unwrap(), 16).unwrap(), 3)
                 }
                 _ => (text[at], 1),
             };

@@ -148,10 +148,8 @@ pub fn read(bytes: &[u8], rules: Rules) -> Read {
         let payload: Vec<u8> = (start..end).map(|i| bytes[i] ^ header.key[(i - start) % 4]).collect();
         if is_control {
             let is_sent = |code: u16| matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
-            if header.first == 0x88
-                && let Some(&first) = payload.first()
-                && !(0..=0xFF).any(|second| is_sent(u16::from_be_bytes([first, second])))
-            {
+            let is_prefix = |first| (0..=0xFF).any(|second| is_sent(u16::from_be_bytes([first, second])));
+            if header.first == 0x88 && payload.first().is_some_and(|&first| !is_prefix(first)) {
                 read.error = Some((start as u64, in_message, FrameErrorKind::CloseCode(None)));
                 break;
             }

@@ -218,17 +218,15 @@ impl FrameFilter {
         let is_read = data.message.is_text && !data.message.is_compressed;
         let result =
             if is_read { validate(&mut self.text, payload, data.mask, data.ends_message) } else { Ok(()) };
-        if let Some(from) = data.whole_from
-            && result.is_ok()
-            && before.pending().is_empty()
-            && self.text.pending().is_empty()
-            && self.is_continued != data.is_first
-        {
-            // The whole frame passes unchanged.
-            plan.pass(from..data.range.end);
-            self.is_continued = true;
-            self.end_part(&data);
-            return Ok(());
+        if let Some(from) = data.whole_from {
+            let is_between_characters = before.pending().is_empty() && self.text.pending().is_empty();
+            if result.is_ok() && is_between_characters && self.is_continued != data.is_first {
+                // The whole frame passes unchanged.
+                plan.pass(from..data.range.end);
+                self.is_continued = true;
+                self.end_part(&data);
+                return Ok(());
+            }
         }
         self.fragment(payload, &data, before, result, plan)
     }

@@ -120,8 +120,8 @@ fn expected(input: &[u8], ending: LineEnding, max_length: usize, stops: bool) ->
             None => all.forwarded.extend_from_slice(line),
             Some(reason) => all.rejected.push(RejectedLine { line: number, reason }),
         }
-        if stops && let Some(line) = all.rejected.first() {
-            all.ended = Some(*line);
+        if stops && !all.rejected.is_empty() {
+            all.ended = all.rejected.first().copied();
             break;
         }
     }

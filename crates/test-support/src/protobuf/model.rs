@@ -121,7 +121,7 @@ impl Model {
                 (0, _) => number(&mut out, field, take_varint(rest)),
                 (2, kind) => {
                     let len = take_varint(rest) as usize;
-                    let mut value = rest.split_off(..len).unwrap();
+                    let mut value = take(rest, len);
                     match kind {
                         Some(Kind::String) => bytes(&mut out, field, text(value)),
                         Some(Kind::Message(inner)) => {
@@ -139,7 +139,7 @@ impl Model {
                 (4, _) => break,
                 _ => {
                     tag(&mut out, field, wire_type);
-                    out.extend(rest.split_off(..if wire_type == 1 { 8 } else { 4 }).unwrap());
+                    out.extend(take(rest, if wire_type == 1 { 8 } else { 4 }));
                 }
             }
         }
@@ -157,9 +157,15 @@ impl Model {
     }
 }
 
+fn take<'b>(rest: &mut &'b [u8], len: usize) -> &'b [u8] {
+    let (taken, after) = rest.split_at(len);
+    *rest = after;
+    taken
+}
+
 fn take_varint(rest: &mut &[u8]) -> u64 {
     let len = 1 + rest.iter().position(|byte| *byte < 0x80).unwrap();
-    let bytes = rest.split_off(..len).unwrap();
+    let bytes = take(rest, len);
     bytes.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7F))
 }
 
