@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// This page links to items that exist only if their features are enabled.
+#![cfg_attr(not(feature = "tower"), allow(rustdoc::broken_intra_doc_links))]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
