@@ -361,7 +361,7 @@ impl BodyRules {
             }
             Err(reason) => {
                 let content_type = headers.get(CONTENT_TYPE).cloned();
-                Err(Box::new(Rejection { message, reason, content_type }))
+                Err(Box::new(Rejection { message_kind: message, reason, content_type }))
             }
         }
     }

@@ -26,7 +26,7 @@ pub enum MessageKind {
 #[non_exhaustive]
 pub struct Rejection {
     /// The kind of the message.
-    pub message: MessageKind,
+    pub message_kind: MessageKind,
     /// Why the message is rejected.
     pub reason: Reason,
     /// The `Content-Type` of the message as sent. It is untrusted input.
@@ -217,9 +217,9 @@ impl fmt::Display for Rejection {
 
 impl fmt::Debug for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { message, reason, content_type } = self;
+        let Self { message_kind, reason, content_type } = self;
         f.debug_struct("Rejection")
-            .field("message", message)
+            .field("message_kind", message_kind)
             .field("reason", reason)
             .field("content_type_len", &content_type.as_ref().map(HeaderValue::len))
             .finish()
@@ -234,8 +234,8 @@ impl core::error::Error for Rejection {
 
 impl Rejection {
     /// Creates a rejection without the `Content-Type` of the message.
-    pub const fn new(message: MessageKind, reason: Reason) -> Self {
-        Self { message, reason, content_type: None }
+    pub const fn new(message_kind: MessageKind, reason: Reason) -> Self {
+        Self { message_kind, reason, content_type: None }
     }
 
     /// Returns the rejection for an error of a checked request body that a handler received, also if it is wrapped in
@@ -250,7 +250,7 @@ impl Rejection {
 
     /// Returns the status code: `400`, `413` or `415` for a request, `502` for a response.
     pub const fn status(&self) -> StatusCode {
-        match (self.message, &self.reason) {
+        match (self.message_kind, &self.reason) {
             (MessageKind::Response, _) => StatusCode::BAD_GATEWAY,
             (_, Reason::TooLong { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
             (
@@ -271,7 +271,7 @@ impl Rejection {
     /// the content coding, not the media type, was the problem (RFC 9110 §12.5.3).
     /// [`to_response`](Self::to_response) adds it.
     pub const fn accept_encoding(&self) -> Option<&'static str> {
-        match (self.message, &self.reason) {
+        match (self.message_kind, &self.reason) {
             (MessageKind::Request, Reason::ContentCoding) => Some("identity"),
             _ => None,
         }
@@ -285,7 +285,7 @@ impl Rejection {
 
     /// Returns the gRPC status: `3` (`INVALID_ARGUMENT`) for a request, `13` (`INTERNAL`) for a response.
     pub const fn grpc_status(&self) -> u8 {
-        match self.message {
+        match self.message_kind {
             MessageKind::Request => 3,
             MessageKind::Response => 13,
         }

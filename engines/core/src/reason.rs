@@ -89,7 +89,7 @@ impl Rejection {
     /// Returns the kind of the message, or the direction of the frame.
     pub const fn message(&self) -> MessageKind {
         match self {
-            Self::Message(rejection) => rejection.message,
+            Self::Message(rejection) => rejection.message_kind,
             Self::Frame(message, _) => *message,
         }
     }

@@ -192,7 +192,7 @@ impl LayerConfig {
     pub(crate) fn reject<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         record_rejection(&reason, Some(&self.counters));
-        self.response(&Rejection { message: self.message, reason, content_type })
+        self.response(&Rejection { message_kind: self.message, reason, content_type })
     }
 
     /// Returns the response to a rejected message.

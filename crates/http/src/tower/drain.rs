@@ -173,7 +173,7 @@ impl Report {
         if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {
             let content_type = shared.content_type.clone();
             // A body fails only once.
-            let _ = shared.rejection.set(Rejection { message: shared.message, reason, content_type });
+            let _ = shared.rejection.set(Rejection { message_kind: shared.message, reason, content_type });
         }
         reason.is_some()
     }
