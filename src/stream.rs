@@ -62,12 +62,16 @@ use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 
 #[cfg(feature = "codec")]
+pub use self::lines::Utf8LinesStream;
+#[cfg(feature = "codec")]
 pub use self::sse::{SseStream, SseStreamError};
 use crate::budget::Budget;
 use crate::chunks::TextChunks;
 use crate::error::Utf8Error;
 use crate::text::TextDecoder;
 
+#[cfg(feature = "codec")]
+mod lines;
 #[cfg(feature = "codec")]
 mod sse;
 
@@ -351,6 +355,16 @@ pub trait Utf8StreamExt: Stream {
         Self: Sized + Stream<Item: Chunk>,
     {
         Utf8Stream::with_decoder(self, decoder)
+    }
+
+    /// Reads lines of at most `max_length` bytes, without their LF or CRLF: [`Utf8LinesStream`].
+    #[cfg(feature = "codec")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
+    fn utf8_lines(self, max_length: usize) -> Utf8LinesStream<Self>
+    where
+        Self: Sized + Stream<Item: Chunk>,
+    {
+        Utf8LinesStream::with_codec(self, crate::codec::Utf8LinesCodec::new().with_max_length(max_length))
     }
 }
 

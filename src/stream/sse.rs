@@ -75,7 +75,7 @@ pin_project! {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum State {
     /// The buffer may hold an event or an error.
     Decode,
     Read,
@@ -129,7 +129,7 @@ impl<S> SseStream<S> {
 const LONG_BUFFER: usize = 64 * 1024;
 
 /// Appends a chunk. If the buffer is empty, a chunk without other references becomes the buffer.
-fn append(buffer: &mut BytesMut, chunk: Bytes) {
+pub(super) fn append(buffer: &mut BytesMut, chunk: Bytes) {
     if !buffer.is_empty() {
         let length = buffer.len() + chunk.len();
         let is_long = length > LONG_BUFFER && buffer.capacity() < length;

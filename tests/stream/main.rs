@@ -2,6 +2,8 @@
 #![allow(missing_docs)]
 
 #[cfg(feature = "codec")]
+mod lines;
+#[cfg(feature = "codec")]
 mod sse;
 #[cfg(feature = "codec")]
 #[path = "../codec/sse_model.rs"]
