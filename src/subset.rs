@@ -131,11 +131,13 @@ impl Subset {
 
     /// Creates a subset of the code points of these ranges. They are searched in order: put the most frequent range
     /// first.
+    #[inline]
     pub const fn new(ranges: &'static [RangeInclusive<u32>]) -> Self {
         Self { rule: Rule::AnyOf(ranges), doubtful: doubtful(ranges) }
     }
 
     /// Creates a subset of the code points that are in all of these subsets.
+    #[inline]
     pub const fn all_of(subsets: &'static [Self]) -> Self {
         let (mut doubtful, mut i) = (Class::EMPTY, 0);
         while i < subsets.len() {
@@ -146,11 +148,11 @@ impl Subset {
     }
 
     /// Whether a code point is in the subset. The code point may be a surrogate or a 31-bit value (RFC 2279).
-    #[inline]
     pub fn contains(&self, code_point: impl Into<u32>) -> bool {
         self.holds(code_point.into())
     }
 
+    #[inline]
     fn holds(&self, code_point: u32) -> bool {
         match self.rule {
             Rule::AnyOf(ranges) => ranges.iter().any(|range| range.contains(&code_point)),
@@ -159,6 +161,7 @@ impl Subset {
     }
 
     /// Whether `character`, the first character of `text`, is outside the subset.
+    #[inline]
     fn rejects(&self, character: char, text: &str) -> bool {
         match self.rule {
             Rule::AnyOf(_) => !self.contains(character),
@@ -170,12 +173,14 @@ impl Subset {
     }
 
     /// Whether the first character of `text` may be outside the subset.
+    #[inline]
     fn is_doubtful(&self, text: &str) -> bool {
         self.doubtful.begins(text.as_bytes())
     }
 
     /// Returns the position of the first character of `text` outside the subset, and the character.
     #[doc(hidden)]
+    #[inline]
     pub fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         // A seam is compared at once.
         if text.len() <= 4 {
@@ -193,11 +198,13 @@ impl Subset {
     }
 
     /// Whether a character of `text` is outside the subset. The first `inside` bytes are known to be in it.
+    #[inline]
     pub(crate) fn has_outside_after(&self, inside: usize, text: &str) -> bool {
         self.first_outside(text.get(inside..).unwrap_or_default()).is_some()
     }
 
     /// Returns the first bytes of the characters that may be outside the subset.
+    #[inline]
     pub(crate) const fn doubtful(&self) -> &Class {
         &self.doubtful
     }
@@ -215,6 +222,7 @@ const MANY_RANGES_OF_THIRDS: usize = 24;
 const MANY_PAIRS: usize = 24;
 
 /// Returns the first bytes of all characters that may be outside the ranges.
+#[inline]
 const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     let (mut class, mut byte) = (Class::EMPTY, 0);
     while byte < 0x80 {
@@ -280,6 +288,7 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
 
 /// Returns a bit for each of the 64 third bytes, set if a character is outside the ranges. `first` is the value of the
 /// first character, and each third byte has `1 << bits` characters.
+#[inline]
 const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32, bits: u32, min: u32, max: u32) -> u64 {
     let (mut thirds, mut third) = (0, 0);
     while third < 64 {
@@ -294,6 +303,7 @@ const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32, bits: u32, 
 
 /// Whether the values from `first` to `last` are in the ranges. Values that text cannot have are ignored: those outside
 /// `min..=max`, and surrogates.
+#[inline]
 const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, min: u32, max: u32) -> bool {
     let first = if first < min { min } else { first };
     let last = if last > max { max } else { last };
@@ -306,6 +316,7 @@ const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, min: 
 }
 
 /// Whether every value of `first..=last` is in one of the ranges.
+#[inline]
 const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool {
     // All values before `next` are in a range.
     let mut next = first;
@@ -328,6 +339,7 @@ const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool 
 }
 
 impl fmt::Debug for Subset {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rule {
             Rule::AnyOf(ranges) => write!(f, "Subset({ranges:X?})"),
