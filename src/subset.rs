@@ -219,7 +219,7 @@ const MANY_RANGES: usize = 64;
 const MANY_RANGES_OF_THIRDS: usize = 24;
 
 /// The maximum number of pairs of lead and second byte for which third bytes are computed.
-const MANY_PAIRS: usize = 24;
+const MANY_PAIRS: u32 = 24;
 
 /// Returns the first bytes of all characters that may be outside the ranges.
 #[inline]
@@ -242,27 +242,43 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
             _ => (18, 0x1_0000, 0x10_FFFF),
         };
         let leads = 1 << (lead & 63);
+        // A bit for each second byte: whether text has no character with it.
+        let impossible: u64 = match lead {
+            0xE0 => 0xFFFF_FFFF,
+            0xED => 0xFFFF_FFFF << 32,
+            0xF0 => 0xFFFF,
+            0xF4 => !0xFFFF,
+            _ => 0,
+        };
         let first = ((lead & (0x7F >> (bits / 6 + 1))) as u32) << bits;
         lead += 1;
-        if has_values(ranges, first, first + (1 << bits) - 1, min, max) {
+        // Compilers evaluate this function for each constant, so it skips what it can.
+        let near_lead = near(ranges, first, first + (1 << bits) - 1);
+        if has_values(near_lead, first, first + (1 << bits) - 1, min, max) {
             continue;
         }
-        // A bit for each second byte: whether text has no character with it; whether all of them are doubtful; whether
-        // those with the third bytes `thirds` are.
-        let (mut impossible, mut all, mut some, mut thirds) = (0_u64, 0_u64, 0, 0);
+        if near_lead.is_empty() {
+            if bits > 6 && ranges.len() <= MANY_RANGES_OF_THIRDS {
+                pairs += (!impossible).count_ones();
+            }
+            class = class.with_sequences([leads, u64::MAX, u64::MAX]);
+            continue;
+        }
+        // A bit for each second byte: whether all characters with it are doubtful; whether those with the third bytes
+        // `thirds` are.
+        let (mut all, mut some, mut thirds) = (0_u64, 0, 0);
         let mut second = 0;
         while second < 64 {
             let first = first + ((second as u32) << (bits - 6));
             let last = first + (1 << (bits - 6)) - 1;
             let bit = 1 << second;
             second += 1;
-            impossible |= bit * has_values(&[], first, last, min, max) as u64;
-            if ranges.len() <= MANY_RANGES && has_values(ranges, first, last, min, max) {
+            if ranges.len() <= MANY_RANGES && has_values(near_lead, first, last, min, max) {
                 continue;
             }
             let mut thirds_of_second = u64::MAX;
             if bits > 6 && pairs < MANY_PAIRS && ranges.len() <= MANY_RANGES_OF_THIRDS {
-                thirds_of_second = doubtful_thirds(ranges, first, bits - 12, min, max);
+                thirds_of_second = doubtful_thirds(near(near_lead, first, last), first, bits - 12, min, max);
                 pairs += 1;
             }
             if thirds_of_second == u64::MAX {
@@ -315,6 +331,24 @@ const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, min: 
     has_all(ranges, first, last)
 }
 
+/// Returns the ranges without those at the start and at the end that have no value of `first..=last`.
+#[inline]
+const fn near(mut ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> &[RangeInclusive<u32>] {
+    while let Some((range, rest)) = ranges.split_first() {
+        if *range.start() <= last && first <= *range.end() {
+            break;
+        }
+        ranges = rest;
+    }
+    while let Some((range, rest)) = ranges.split_last() {
+        if *range.start() <= last && first <= *range.end() {
+            break;
+        }
+        ranges = rest;
+    }
+    ranges
+}
+
 /// Whether every value of `first..=last` is in one of the ranges.
 #[inline]
 const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool {
@@ -323,12 +357,14 @@ const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool 
     loop {
         let (mut i, before) = (0, next);
         while i < ranges.len() {
-            let (start, end) = (*ranges[i].start(), *ranges[i].end());
-            if start <= next && next <= end {
+            if *ranges[i].start() <= next {
+                let end = *ranges[i].end();
                 if end >= last {
                     return true;
                 }
-                next = end + 1;
+                if end >= next {
+                    next = end + 1;
+                }
             }
             i += 1;
         }
