@@ -42,6 +42,7 @@ use kernels::grammar::{Sequence, UTF_8, is_continuation};
 /// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::boundary::floor_boundary(text, index)), [0, 1, 1, 1, 1, 5, 6]);
 /// ```
 #[must_use]
+#[inline]
 pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
     floor(bytes, index)
 }
@@ -55,6 +56,7 @@ pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
 /// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::boundary::ceil_boundary(text, index)), [0, 1, 5, 5, 5, 5, 6]);
 /// ```
 #[must_use]
+#[inline]
 pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
     let index = index.min(bytes.len());
     index + leading_continuations(bytes.get(index..).unwrap_or_default())
@@ -69,6 +71,7 @@ pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
 /// assert_eq!(utf8_codec::boundary::unfinished_len("café".as_bytes()), 0);
 /// ```
 #[must_use]
+#[inline]
 pub fn unfinished_len(bytes: &[u8]) -> usize {
     let start = floor_boundary(bytes, bytes.len().saturating_sub(1));
     let last = bytes.get(start..).unwrap_or_default();
@@ -84,11 +87,13 @@ pub fn unfinished_len(bytes: &[u8]) -> usize {
 /// assert_eq!(utf8_codec::boundary::truncate("na\u{EF}ve", 4), "na\u{EF}");
 /// ```
 #[must_use]
+#[inline]
 pub fn truncate(text: &str, max: usize) -> &str {
     kernels::boundary::truncate(text, max)
 }
 
 /// Returns the number of continuation bytes at the start of `bytes`, at most 3.
+#[inline]
 fn leading_continuations(bytes: &[u8]) -> usize {
     bytes.iter().take(MAX_CONTINUATIONS).take_while(|&&byte| is_continuation(byte)).count()
 }

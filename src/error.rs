@@ -88,6 +88,7 @@ impl FromStr for ErrorKind {
     /// assert_eq!("Overlong".parse(), Ok(ErrorKind::Overlong));
     /// assert!("overlong".parse::<ErrorKind>().is_err());
     /// ```
+    #[inline]
     fn from_str(name: &str) -> Result<Self, UnknownName> {
         let unknown = UnknownName::new("kind of error", &KIND_NAMES);
         Self::ALL.iter().copied().find(|kind| kind.as_str() == name).ok_or(unknown)
@@ -103,12 +104,14 @@ pub struct UnknownName {
 
 impl UnknownName {
     #[doc(hidden)]
+    #[inline]
     pub const fn new(what: &'static str, known: &'static [&'static str]) -> Self {
         Self { what, known }
     }
 }
 
 impl fmt::Display for UnknownName {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "unknown {}; known are ", self.what)?;
         for (index, name) in self.known.iter().enumerate() {
@@ -149,22 +152,26 @@ const _: () = assert!(size_of::<Utf8Error>() <= 16);
 
 impl Utf8Error {
     /// Creates an error at an absolute offset.
+    #[inline]
     pub const fn new(offset: u64, kind: ErrorKind, len: u8) -> Self {
         Self { offset, kind, len, is_escaped: false }
     }
 
     /// Creates an error of an escape in [JSON](crate::json).
+    #[inline]
     pub const fn escaped(offset: u64, kind: ErrorKind, len: u8) -> Self {
         Self { offset, kind, len, is_escaped: true }
     }
 
     /// Returns the error with another offset, for text inside another format.
+    #[inline]
     pub const fn with_offset(self, offset: u64) -> Self {
         Self { offset, ..self }
     }
 
     /// Whether the sequence is an escape in [JSON](crate::json), such as `\uD800`, in text that is well-formed. The offset is
     /// that of its backslash.
+    #[inline]
     pub const fn is_escaped(&self) -> bool {
         self.is_escaped
     }
@@ -187,6 +194,7 @@ impl Utf8Error {
     /// assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     /// assert_eq!(Utf8Error::find(&error), Some(Utf8Error::new(3, ErrorKind::Truncated, 1)));
     /// ```
+    #[inline]
     pub fn find(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         chain(error).find_map(|error| error.downcast_ref::<Self>().copied())
     }
@@ -195,6 +203,7 @@ impl Utf8Error {
 /// Iterates over an error and its sources. The `source` of an `io::Error` skips the error that it wraps, so the wrapped
 /// error is read with `get_ref`.
 #[cfg(feature = "std")]
+#[inline]
 pub fn chain<'e>(
     error: &'e (dyn core::error::Error + 'static),
 ) -> impl Iterator<Item = &'e (dyn core::error::Error + 'static)> {
@@ -210,6 +219,7 @@ pub fn chain<'e>(
 /// [`Utf8Error::find`] returns the wrapped error.
 #[cfg(feature = "std")]
 impl From<Utf8Error> for std::io::Error {
+    #[inline]
     fn from(error: Utf8Error) -> Self {
         Self::new(std::io::ErrorKind::InvalidData, error)
     }
@@ -220,12 +230,14 @@ impl From<Utf8Error> for std::io::Error {
 pub struct ByteCount(pub usize);
 
 impl fmt::Display for ByteCount {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }
 
 impl fmt::Display for Utf8Error {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, kind, len, is_escaped } = *self;
         let len = ByteCount(len.into());

@@ -37,10 +37,12 @@ pub trait Chunk {
 const ROOM: usize = 64;
 
 impl Joiner {
+    #[inline]
     pub const fn new(limit: usize) -> Self {
         Self { limit, span: 0..0, copy: None }
     }
 
+    #[inline]
     pub const fn without_limit() -> Self {
         Self::new(usize::MAX)
     }
@@ -66,6 +68,7 @@ impl Joiner {
     }
 
     /// Adds bytes from elsewhere. If the bytes before them are a frame of their own, returns that frame.
+    #[inline]
     pub fn copy(&mut self, chunk: &(impl Chunk + ?Sized), bytes: &[u8]) -> Option<Frame> {
         if bytes.is_empty() {
             return None;
@@ -76,6 +79,7 @@ impl Joiner {
     }
 
     /// Copies the span, and returns the copy with space for `more` bytes.
+    #[inline]
     fn copy_span(&mut self, chunk: &(impl Chunk + ?Sized), more: usize) -> &mut BytesMut {
         let copy = self.copy.get_or_insert_default();
         if self.span.is_empty() {
@@ -87,11 +91,13 @@ impl Joiner {
         copy
     }
 
+    #[inline]
     fn copied(&self) -> &[u8] {
         self.copy.as_deref().unwrap_or_default()
     }
 
     /// Returns the last frame of the chunk.
+    #[inline]
     pub fn end(&mut self) -> Option<Frame> {
         if !self.span.is_empty() {
             return Some(Frame::Span(core::mem::take(&mut self.span)));
@@ -100,21 +106,25 @@ impl Joiner {
     }
 
     /// Returns the bytes that are in no frame yet. `chunk` is the whole chunk.
+    #[inline]
     pub fn bytes<'b>(&'b self, chunk: &'b [u8]) -> &'b [u8] {
         if self.copied().is_empty() { &chunk[self.span.clone()] } else { self.copied() }
     }
 
     /// Returns the number of bytes that are in no frame yet.
+    #[inline]
     pub fn held(&self) -> usize {
         self.span.len().max(self.copied().len())
     }
 
     /// Returns the size of the memory of the copy.
+    #[inline]
     pub fn capacity(&self) -> usize {
         self.copy.as_ref().map_or(0, BytesMut::capacity)
     }
 
     /// Discards the bytes that are in no frame yet, but keeps the memory of the copy.
+    #[inline]
     pub fn clear(&mut self) {
         self.span = 0..0;
         self.copy.as_mut().map(BytesMut::clear);
@@ -122,6 +132,7 @@ impl Joiner {
 }
 
 impl Frame {
+    #[inline]
     pub fn of(self, chunk: &Bytes) -> Bytes {
         match self {
             Self::Span(span) => chunk.slice(span),
@@ -144,10 +155,12 @@ impl Frame {
 }
 
 impl Chunk for [u8] {
+    #[inline]
     fn size(&self) -> usize {
         self.len()
     }
 
+    #[inline]
     fn append_to(&self, copy: &mut BytesMut, span: Range<usize>) {
         copy.extend_from_slice(&self[span]);
     }

@@ -53,6 +53,7 @@ impl LineEnding {
         &[Self::LfOrCrLf, Self::Lf, Self::CrLf, Self::Any, Self::Ascii(Ascii::NUL)];
 
     /// Returns the name of the kind, for options and configuration files.
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::LfOrCrLf => "lf-or-crlf",
@@ -76,6 +77,7 @@ impl LineEnding {
 
 impl fmt::Display for LineEnding {
     /// Writes the name, and the byte in hexadecimal after `=`: `byte=1E`. [`FromStr`] parses it.
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ascii(byte) => write!(f, "{}={:02X}", self.name(), byte.get()),
@@ -95,6 +97,7 @@ impl FromStr for LineEnding {
     /// assert_eq!("crlf".parse(), Ok(LineEnding::CrLf));
     /// assert_eq!("byte=1e".parse(), Ok(LineEnding::Ascii(Ascii::RECORD_SEPARATOR)));
     /// ```
+    #[inline]
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let unknown = UnknownName::new("line ending", &NAMES);
         let is_digits = |digits: &&str| digits.len() == 2 && !digits.starts_with('+');
@@ -134,6 +137,7 @@ impl LineEnding {
 
     /// Returns the end of the last terminator in `src`.
     #[doc(hidden)]
+    #[inline]
     pub fn find_last(self, src: &[u8]) -> Option<usize> {
         let at = match self {
             Self::Any => memrchr2(b'\n', b'\r', src),
@@ -148,6 +152,7 @@ impl LineEnding {
 
     /// Returns the number of terminators in `lines`.
     #[doc(hidden)]
+    #[inline]
     pub fn count(self, lines: &[u8]) -> usize {
         match self {
             Self::Lf | Self::LfOrCrLf | Self::Ascii(_) => count::byte(lines, self.last_byte()),
@@ -172,6 +177,7 @@ impl LineEnding {
 
     /// Returns the number of bytes at the end of `src` that may start a terminator. `src` contains no complete
     /// terminator.
+    #[inline]
     pub(crate) fn may_start(self, src: &[u8]) -> usize {
         match self {
             Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
@@ -197,6 +203,7 @@ impl LineEnding {
 
     /// Appends a line and its terminator. If a peer would read more than one line, nothing is appended, and the error
     /// is the position where the first line would end.
+    #[inline]
     pub(crate) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
         if let Some(at) = self.embedded(line) {
             return Err(at);

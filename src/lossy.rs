@@ -38,6 +38,7 @@ pub struct LossyDecoder {
 
 impl LossyDecoder {
     /// Creates a decoder at the start of a stream.
+    #[inline]
     pub const fn new() -> Self {
         Self { decoder: Utf8Decoder::new(), replacements: 0 }
     }
@@ -47,6 +48,7 @@ impl LossyDecoder {
     #[doc(alias = "feed")]
     #[doc(alias = "decode")]
     #[must_use = "the text of the chunk is lost otherwise"]
+    #[inline]
     pub fn push<'c>(&mut self, chunk: &'c [u8]) -> Cow<'c, str> {
         if let Some(text) = self.decoder.take_likely_text(chunk) {
             return Cow::Borrowed(text);
@@ -59,6 +61,7 @@ impl LossyDecoder {
     }
 
     /// Decodes the next chunk and appends its text.
+    #[inline]
     pub fn push_into(&mut self, chunk: &[u8], text: &mut String) {
         match self.decoder.take_likely_text(chunk) {
             Some(likely) => text.push_str(likely),
@@ -74,6 +77,7 @@ impl LossyDecoder {
     /// again; its [`offset`](Self::offset) is not reset.
     #[doc(alias = "flush")]
     #[must_use = "a character that was cut is lost otherwise"]
+    #[inline]
     pub fn finish(&mut self) -> &'static str {
         match self.decoder.finish() {
             Ok(()) => "",
@@ -85,16 +89,19 @@ impl LossyDecoder {
     }
 
     /// Returns the number of sequences that were replaced.
+    #[inline]
     pub const fn replacements(&self) -> u64 {
         self.replacements
     }
 
     /// Returns the number of bytes decoded so far, including those of an unfinished character.
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
     /// Returns the 0 to 3 bytes of an unfinished character at the end of the last chunk.
+    #[inline]
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }

@@ -36,6 +36,7 @@ macro_rules! kinds {
 
         impl core::fmt::Display for $type {
             /// Writes the name.
+            #[inline]
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(self.as_str())
             }
@@ -67,6 +68,7 @@ macro_rules! choices {
 
         impl core::fmt::Display for $type {
             /// Writes the name.
+            #[inline]
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.pad(self.name())
             }
@@ -76,6 +78,7 @@ macro_rules! choices {
             type Err = $crate::UnknownName;
 
             /// Parses a name in lowercase.
+            #[inline]
             fn from_str(name: &str) -> Result<Self, Self::Err> {
                 let unknown = $crate::UnknownName::new($what, &[$($name),*]);
                 Self::ALL.iter().copied().find(|value| value.name() == name).ok_or(unknown)
@@ -90,6 +93,7 @@ macro_rules! choices {
 macro_rules! default_is_new {
     ($type:ident) => {
         impl Default for $type {
+            #[inline]
             fn default() -> Self {
                 Self::new()
             }

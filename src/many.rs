@@ -37,6 +37,7 @@ pub enum ValidateManyError {
 
 impl ValidateManyError {
     /// Returns the index of the string.
+    #[inline]
     pub const fn index(&self) -> usize {
         match *self {
             Self::IllFormed { index, .. } | Self::OutOfRange { index } => index,
@@ -44,6 +45,7 @@ impl ValidateManyError {
     }
 
     /// Returns the error in the string. Returns `None` if the offsets are invalid.
+    #[inline]
     pub const fn utf8_error(&self) -> Option<&Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(error),
@@ -53,6 +55,7 @@ impl ValidateManyError {
 }
 
 impl fmt::Display for ValidateManyError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IllFormed { index, error } => write!(f, "string {index}: {error}"),
@@ -64,6 +67,7 @@ impl fmt::Display for ValidateManyError {
 }
 
 impl Error for ValidateManyError {
+    #[inline]
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::IllFormed { error, .. } => Some(error),

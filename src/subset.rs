@@ -131,11 +131,13 @@ impl Subset {
 
     /// Creates a subset of the code points of these ranges. They are searched in order: put the most frequent range
     /// first.
+    #[inline]
     pub const fn new(ranges: &'static [RangeInclusive<u32>]) -> Self {
         Self { rule: Rule::AnyOf(ranges), doubtful: doubtful(ranges) }
     }
 
     /// Creates a subset of the code points that are in all of these subsets.
+    #[inline]
     pub const fn all_of(subsets: &'static [Self]) -> Self {
         let (mut doubtful, mut i) = (Class::EMPTY, 0);
         while i < subsets.len() {
@@ -146,11 +148,11 @@ impl Subset {
     }
 
     /// Whether a code point is in the subset. The code point may be a surrogate or a 31-bit value (RFC 2279).
-    #[inline]
     pub fn contains(&self, code_point: impl Into<u32>) -> bool {
         self.holds(code_point.into())
     }
 
+    #[inline]
     fn holds(&self, code_point: u32) -> bool {
         match self.rule {
             Rule::AnyOf(ranges) => ranges.iter().any(|range| range.contains(&code_point)),
@@ -159,6 +161,7 @@ impl Subset {
     }
 
     /// Whether `character`, the first character of `text`, is outside the subset.
+    #[inline]
     fn rejects(&self, character: char, text: &str) -> bool {
         match self.rule {
             Rule::AnyOf(_) => !self.contains(character),
@@ -170,12 +173,14 @@ impl Subset {
     }
 
     /// Whether the first character of `text` may be outside the subset.
+    #[inline]
     fn is_doubtful(&self, text: &str) -> bool {
         self.doubtful.begins(text.as_bytes())
     }
 
     /// Returns the position of the first character of `text` outside the subset, and the character.
     #[doc(hidden)]
+    #[inline]
     pub fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         // A seam is compared at once.
         if text.len() <= 4 {
@@ -193,11 +198,13 @@ impl Subset {
     }
 
     /// Whether a character of `text` is outside the subset. The first `inside` bytes are known to be in it.
+    #[inline]
     pub(crate) fn has_outside_after(&self, inside: usize, text: &str) -> bool {
         self.first_outside(text.get(inside..).unwrap_or_default()).is_some()
     }
 
     /// Returns the first bytes of the characters that may be outside the subset.
+    #[inline]
     pub(crate) const fn doubtful(&self) -> &Class {
         &self.doubtful
     }
@@ -212,9 +219,10 @@ const MANY_RANGES: usize = 64;
 const MANY_RANGES_OF_THIRDS: usize = 24;
 
 /// The maximum number of pairs of lead and second byte for which third bytes are computed.
-const MANY_PAIRS: usize = 24;
+const MANY_PAIRS: u32 = 24;
 
 /// Returns the first bytes of all characters that may be outside the ranges.
+#[inline]
 const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     let (mut class, mut byte) = (Class::EMPTY, 0);
     while byte < 0x80 {
@@ -234,27 +242,43 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
             _ => (18, 0x1_0000, 0x10_FFFF),
         };
         let leads = 1 << (lead & 63);
+        // A bit for each second byte: whether text has no character with it.
+        let impossible: u64 = match lead {
+            0xE0 => 0xFFFF_FFFF,
+            0xED => 0xFFFF_FFFF << 32,
+            0xF0 => 0xFFFF,
+            0xF4 => !0xFFFF,
+            _ => 0,
+        };
         let first = ((lead & (0x7F >> (bits / 6 + 1))) as u32) << bits;
         lead += 1;
-        if has_values(ranges, first, first + (1 << bits) - 1, min, max) {
+        // Compilers evaluate this function for each constant, so it skips what it can.
+        let near_lead = near(ranges, first, first + (1 << bits) - 1);
+        if has_values(near_lead, first, first + (1 << bits) - 1, min, max) {
             continue;
         }
-        // A bit for each second byte: whether text has no character with it; whether all of them are doubtful; whether
-        // those with the third bytes `thirds` are.
-        let (mut impossible, mut all, mut some, mut thirds) = (0_u64, 0_u64, 0, 0);
+        if near_lead.is_empty() {
+            if bits > 6 && ranges.len() <= MANY_RANGES_OF_THIRDS {
+                pairs += (!impossible).count_ones();
+            }
+            class = class.with_sequences([leads, u64::MAX, u64::MAX]);
+            continue;
+        }
+        // A bit for each second byte: whether all characters with it are doubtful; whether those with the third bytes
+        // `thirds` are.
+        let (mut all, mut some, mut thirds) = (0_u64, 0, 0);
         let mut second = 0;
         while second < 64 {
             let first = first + ((second as u32) << (bits - 6));
             let last = first + (1 << (bits - 6)) - 1;
             let bit = 1 << second;
             second += 1;
-            impossible |= bit * has_values(&[], first, last, min, max) as u64;
-            if ranges.len() <= MANY_RANGES && has_values(ranges, first, last, min, max) {
+            if ranges.len() <= MANY_RANGES && has_values(near_lead, first, last, min, max) {
                 continue;
             }
             let mut thirds_of_second = u64::MAX;
             if bits > 6 && pairs < MANY_PAIRS && ranges.len() <= MANY_RANGES_OF_THIRDS {
-                thirds_of_second = doubtful_thirds(ranges, first, bits - 12, min, max);
+                thirds_of_second = doubtful_thirds(near(near_lead, first, last), first, bits - 12, min, max);
                 pairs += 1;
             }
             if thirds_of_second == u64::MAX {
@@ -280,6 +304,7 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
 
 /// Returns a bit for each of the 64 third bytes, set if a character is outside the ranges. `first` is the value of the
 /// first character, and each third byte has `1 << bits` characters.
+#[inline]
 const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32, bits: u32, min: u32, max: u32) -> u64 {
     let (mut thirds, mut third) = (0, 0);
     while third < 64 {
@@ -294,6 +319,7 @@ const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32, bits: u32, 
 
 /// Whether the values from `first` to `last` are in the ranges. Values that text cannot have are ignored: those outside
 /// `min..=max`, and surrogates.
+#[inline]
 const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, min: u32, max: u32) -> bool {
     let first = if first < min { min } else { first };
     let last = if last > max { max } else { last };
@@ -305,19 +331,40 @@ const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, min: 
     has_all(ranges, first, last)
 }
 
+/// Returns the ranges without those at the start and at the end that have no value of `first..=last`.
+#[inline]
+const fn near(mut ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> &[RangeInclusive<u32>] {
+    while let Some((range, rest)) = ranges.split_first() {
+        if *range.start() <= last && first <= *range.end() {
+            break;
+        }
+        ranges = rest;
+    }
+    while let Some((range, rest)) = ranges.split_last() {
+        if *range.start() <= last && first <= *range.end() {
+            break;
+        }
+        ranges = rest;
+    }
+    ranges
+}
+
 /// Whether every value of `first..=last` is in one of the ranges.
+#[inline]
 const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool {
     // All values before `next` are in a range.
     let mut next = first;
     loop {
         let (mut i, before) = (0, next);
         while i < ranges.len() {
-            let (start, end) = (*ranges[i].start(), *ranges[i].end());
-            if start <= next && next <= end {
+            if *ranges[i].start() <= next {
+                let end = *ranges[i].end();
                 if end >= last {
                     return true;
                 }
-                next = end + 1;
+                if end >= next {
+                    next = end + 1;
+                }
             }
             i += 1;
         }
@@ -328,6 +375,7 @@ const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool 
 }
 
 impl fmt::Debug for Subset {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rule {
             Rule::AnyOf(ranges) => write!(f, "Subset({ranges:X?})"),

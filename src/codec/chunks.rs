@@ -43,26 +43,31 @@ pub struct Utf8Codec {
 
 impl Utf8Codec {
     /// Creates a strict codec that keeps the BOM.
+    #[inline]
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
     /// Creates a codec with the policies of `text`.
+    #[inline]
     pub const fn with_decoder(text: TextDecoder) -> Self {
         Self { text }
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.text.valid_up_to()
     }
 
     /// Returns the number of ill-formed sequences so far, by kind.
+    #[inline]
     pub const fn counters(&self) -> Counters {
         self.text.counters()
     }
 
     /// Returns the text at the start of `src` to which no policy applies, or `None` if `src` must be decoded with the policies.
+    #[inline]
     fn unchanged<'b>(&mut self, src: &'b [u8]) -> Option<&'b str> {
         if !self.text.is_past_start() {
             return None;
@@ -83,6 +88,7 @@ impl Utf8Codec {
     }
 
     /// Decodes `src` into a new string with the policies. Stops before an error if there is text before it.
+    #[inline]
     fn decode_with_policies(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         let start = self.text.valid_up_to();
         self.text.seek(start);
@@ -112,6 +118,7 @@ impl Decoder for Utf8Codec {
     type Item = ByteString;
     type Error = CodecError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         trace!(offset = self.offset(), buffered = src.len(), "decoding text");
         match held::take_front(src, |bytes| self.unchanged(bytes)) {
@@ -120,6 +127,7 @@ impl Decoder for Utf8Codec {
         }
     }
 
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         if let Some(text) = self.decode(src)? {
             return Ok(Some(text));

@@ -8,6 +8,7 @@ use super::reader::{ReadState, Utf8Reader};
 use super::writer::Utf8Writer;
 
 /// Reads from `inner` into the buffer of `text`.
+#[inline]
 pub fn fill_blocking(text: &mut impl ReadState, inner: &mut impl Read) -> io::Result<()> {
     let bytes = inner.read(text.space())?;
     text.filled(bytes)

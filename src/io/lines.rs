@@ -150,6 +150,7 @@ pub struct LineTooLong {
 }
 
 impl fmt::Display for LineTooLong {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {} is longer than {}", self.number, ByteCount(self.limit))
     }
@@ -159,6 +160,7 @@ impl core::error::Error for LineTooLong {}
 
 /// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the [`LineTooLong`].
 impl From<LineTooLong> for io::Error {
+    #[inline]
     fn from(error: LineTooLong) -> Self {
         Self::new(io::ErrorKind::InvalidData, error)
     }

@@ -116,14 +116,17 @@ struct Short {
 impl Short {
     const EMPTY: Self = Self { text: ShortStr::EMPTY, taken: 0 };
 
+    #[inline]
     const fn new(text: ShortStr) -> Self {
         Self { text, taken: 0 }
     }
 
+    #[inline]
     fn left(&self) -> &[u8] {
         &self.text.as_str().as_bytes()[self.taken..]
     }
 
+    #[inline]
     fn take(&mut self, bytes: usize) {
         self.taken += bytes.min(self.left().len());
     }

@@ -134,17 +134,20 @@ pub trait ReadState {
     fn end(&mut self);
 
     /// Returns the number of bytes of text to return to a caller with this room, which is not 0.
+    #[inline]
     fn len_within(&self, room: usize) -> usize {
         room.min(self.text().len())
     }
 
     /// Returns the free space for input, never empty.
+    #[inline]
     fn space(&mut self) -> &mut [u8] {
         self.input().space()
     }
 
     /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input. A number above the length
     /// of the space is an error of the inner reader, and the bytes are not counted.
+    #[inline]
     fn filled(&mut self, bytes: usize) -> io::Result<()> {
         self.input().fill(bytes)?;
         if bytes == 0 {
@@ -187,10 +190,12 @@ enum State {
 }
 
 impl Reading {
+    #[inline]
     const fn new(decoder: TextDecoder) -> Self {
         Self { decoder, input: Input::NEW, validated: 0, short: Short::EMPTY, state: State::Open }
     }
 
+    #[inline]
     fn decode(&mut self) {
         let (piece, mut passed) = self.decoder.take_piece(self.input.as_slice());
         match piece {
@@ -209,6 +214,7 @@ impl Reading {
 
     /// Consumes and returns the text. Its bytes stay in the buffer until more input is read. Returns `None` if the text
     /// has ended.
+    #[inline]
     pub(super) fn take_str(&mut self) -> io::Result<Option<&str>> {
         let len = text_of(self.text())?.len();
         if len == 0 {
@@ -226,10 +232,12 @@ impl Reading {
 }
 
 impl ReadState for Reading {
+    #[inline]
     fn input(&mut self) -> &mut Input {
         &mut self.input
     }
 
+    #[inline]
     fn is_ready(&mut self) -> io::Result<bool> {
         while self.text().is_empty() {
             match self.state {
@@ -245,6 +253,7 @@ impl ReadState for Reading {
         Ok(true)
     }
 
+    #[inline]
     fn text(&self) -> &[u8] {
         match self.short.left() {
             [] => &self.input.as_slice()[..self.validated],
@@ -252,6 +261,7 @@ impl ReadState for Reading {
         }
     }
 
+    #[inline]
     fn consume(&mut self, bytes: usize) {
         let bytes = bytes.min(self.text().len());
         if self.short.left().is_empty() {
@@ -262,6 +272,7 @@ impl ReadState for Reading {
         }
     }
 
+    #[inline]
     fn end(&mut self) {
         self.state = State::Done;
         match self.decoder.finish() {
@@ -271,6 +282,7 @@ impl ReadState for Reading {
         }
     }
 
+    #[inline]
     fn len_within(&self, room: usize) -> usize {
         // A character that does not fit is split, because a read of 0 bytes would mean the end.
         match floor_boundary(self.text(), room) {
@@ -282,11 +294,13 @@ impl ReadState for Reading {
 
 /// Returns bytes that were already validated as a `str`. They are validated again, because the caller may have consumed
 /// a part of a character.
+#[inline]
 fn text_of(bytes: &[u8]) -> io::Result<&str> {
     from_utf8(bytes).map_err(|_| not_text())
 }
 
 /// Returns the error for bytes that are not text, because the caller consumed a part of a character.
+#[inline]
 pub(super) fn not_text() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "only a part of a character was consumed")
 }
@@ -308,16 +322,19 @@ impl Input {
     pub const NEW: Self = Self { bytes: Vec::new(), from: 0, to: 0 };
 
     /// Returns the bytes.
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[self.from..self.to]
     }
 
     /// Removes bytes from the front, at most all.
+    #[inline]
     pub fn take(&mut self, bytes: usize) {
         self.from += bytes.min(self.as_slice().len());
     }
 
     /// Returns the free space at the end. The remaining bytes are moved to the front first.
+    #[inline]
     pub fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);
@@ -326,6 +343,7 @@ impl Input {
     }
 
     /// Counts bytes that were read into [`space`](Self::space). A number above its length is an error.
+    #[inline]
     fn fill(&mut self, bytes: usize) -> io::Result<()> {
         if bytes > self.bytes.len() - self.to {
             return Err(io::Error::other("the inner reader returned a length above that of the buffer"));

@@ -115,12 +115,14 @@ struct Repair {
 }
 
 impl Repair {
+    #[inline]
     fn new(text: ShortStr, covered: &[u8], after: TextDecoder) -> Option<Self> {
         let mut bytes = [0; 5];
         bytes.get_mut(..covered.len())?.copy_from_slice(covered);
         Some(Self { text, bytes, len: covered.len() as u8, after })
     }
 
+    #[inline]
     fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -199,6 +201,7 @@ pub fn drain<B>(
 }
 
 impl Writing {
+    #[inline]
     const fn new(decoder: TextDecoder) -> Self {
         Self { decoder, short: Short::EMPTY, unsent: None, state: State::Open }
     }
@@ -277,6 +280,7 @@ impl Writing {
     /// Called when the inner writer has accepted only the first `written` bytes of `text`, which ends `taken` bytes
     /// after the decoder's offset. If a character was written only in part, its rest is kept in `short`. Returns the
     /// number of bytes accepted from the caller.
+    #[inline]
     fn take_part(&mut self, text: &str, written: usize, taken: usize) -> usize {
         if written == 0 {
             return 0;
@@ -301,6 +305,7 @@ impl Writing {
 
     /// Ends the text. The caller has called [`drain`](Self::drain) before, and calls it again if the result is `true`.
     /// Returns whether the inner writer must still be shut down.
+    #[inline]
     pub(super) fn end(&mut self) -> bool {
         self.state.end(|| match self.decoder.finish() {
             Some(TextPiece::Repaired(text, _) | TextPiece::Seam(text)) => {
@@ -313,6 +318,7 @@ impl Writing {
     }
 
     /// [`State::closed`].
+    #[inline]
     pub(super) fn closed(&mut self) -> io::Result<()> {
         self.state.closed()
     }

@@ -43,17 +43,20 @@ default_is_new!(JsonDecoder);
 
 impl JsonDecoder {
     /// Creates a strict decoder that keeps the BOM and accepts every escape of a character.
+    #[inline]
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
     /// Creates a decoder that continues the stream of this one: it uses its policies, and its offset.
+    #[inline]
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         Self { decoder, escapes: Escapes::new(JsonStrings::new()) }
     }
 
     /// Sets which escapes are accepted, and what happens to the others.
     #[must_use]
+    #[inline]
     pub const fn with_strings(self, strings: JsonStrings) -> Self {
         Self { decoder: self.decoder, escapes: Escapes::new(strings) }
     }
@@ -65,6 +68,7 @@ impl JsonDecoder {
     /// [`EscapePolicy::Keep`](super::EscapePolicy::Keep) the text of a [`TextPiece::Repaired`] is the escape itself. A
     /// replacement of ill-formed bytes that follows or contains a backslash is in `Seam`s after a `Repaired` without text.
     #[must_use = "the chunk is only decoded as the iterator is advanced"]
+    #[inline]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> JsonPieces<'d, 'c> {
         JsonPieces::new(&mut self.decoder, &mut self.escapes, chunk, false)
     }
@@ -74,32 +78,38 @@ impl JsonDecoder {
     ///
     /// The end ends an escape as any other character does: it is not [`Truncated`](ErrorKind::Truncated).
     #[must_use = "the end of the stream may be ill-formed"]
+    #[inline]
     pub fn finish(&mut self) -> JsonPieces<'_, 'static> {
         JsonPieces::new(&mut self.decoder, &mut self.escapes, &[], true)
     }
 
     /// Returns the absolute offset in the stream: the number of bytes decoded so far, including the pending ones.
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
     /// Returns the bytes of an unfinished escape, at most 11. The [`decoder`](Self::decoder) has those of an unfinished
     /// character after it.
+    #[inline]
     pub fn pending(&self) -> &[u8] {
         self.escapes.pending()
     }
 
     /// Returns the number of errors so far, by kind, in the bytes and in the escapes.
+    #[inline]
     pub const fn counters(&self) -> Counters {
         self.decoder.counters()
     }
 
     /// Returns the decoder of the bytes.
+    #[inline]
     pub const fn decoder(&self) -> &TextDecoder {
         &self.decoder
     }
 
     /// Returns which escapes are accepted.
+    #[inline]
     pub const fn strings(&self) -> JsonStrings {
         self.escapes.strings()
     }
@@ -129,6 +139,7 @@ pub struct JsonPieces<'d, 'c> {
 
 impl<'d, 'c> JsonPieces<'d, 'c> {
     #[doc(hidden)]
+    #[inline]
     pub fn new(
         decoder: &'d mut TextDecoder,
         escapes: &'d mut Escapes,
@@ -149,12 +160,14 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
     }
 
     /// Returns the offset of a position in `text`.
+    #[inline]
     fn offset_of(&self, position: usize) -> u64 {
         self.decoder.valid_up_to().wrapping_sub((self.text.len() - position) as u64)
     }
 
     /// Whether the next byte, if it is known, is no part of the unfinished `\u`. The errors of the bytes after it are not
     /// counted before it.
+    #[inline]
     fn has_end(&self) -> bool {
         let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u');
         let is_next_part = self.rest.first().map_or(!self.is_end, is_part);
@@ -162,6 +175,7 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
     }
 
     /// Returns the text before the next backslash if nothing is pending and it is long.
+    #[inline]
     fn take_plain(&mut self) -> Option<&'c str> {
         if !self.escapes.pending().is_empty() {
             return None;
@@ -174,6 +188,7 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
     }
 
     /// Starts the search at `searched`. Escapes that are accepted without reading each are not found.
+    #[inline]
     fn search(&mut self) {
         if self.escapes.pending().is_empty() {
             let rest = self.text.as_bytes().get(self.searched..).unwrap_or_default();
@@ -183,6 +198,7 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
     }
 
     /// Returns the next piece of `text`.
+    #[inline]
     fn next_of_text(&mut self) -> Option<TextPiece<'c>> {
         let bytes = self.text.as_bytes();
         if !self.escapes.pending().is_empty() {
@@ -231,6 +247,7 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
 impl<'c> Iterator for JsonPieces<'_, 'c> {
     type Item = TextPiece<'c>;
 
+    #[inline]
     fn next(&mut self) -> Option<TextPiece<'c>> {
         loop {
             let piece = if self.escapes.waiting.is_some() {
@@ -280,6 +297,7 @@ impl FusedIterator for JsonPieces<'_, '_> {}
 
 impl Drop for JsonPieces<'_, '_> {
     /// Moves the decoder back to the end of the pieces that were returned.
+    #[inline]
     fn drop(&mut self) {
         if self.returned < self.text.len() {
             let offset = self.offset_of(self.returned);

@@ -80,6 +80,7 @@ impl Unit {
 }
 
 /// Whether the digits of a `\u` that is not complete can be those of the second half of a pair.
+#[inline]
 fn may_start_second_half(bytes: &[u8]) -> bool {
     bytes.get(2).is_none_or(|digit| matches!(digit, b'd' | b'D'))
         && bytes.get(3).is_none_or(|digit| matches!(digit, b'c'..=b'f' | b'C'..=b'F'))

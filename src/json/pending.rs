@@ -25,30 +25,36 @@ pub struct Escapes {
 }
 
 impl Escapes {
+    #[inline]
     pub const fn new(strings: JsonStrings) -> Self {
         Self { strings, pending: [0; MAX_LEN], len: 0, start: 0, end: 0, waiting: None, wrong: 0 }
     }
 
     /// Returns the state for another stream.
+    #[inline]
     pub const fn restarted(self) -> Self {
         Self::new(self.strings)
     }
 
+    #[inline]
     pub const fn strings(&self) -> JsonStrings {
         self.strings
     }
 
     /// Returns the bytes of an unfinished escape.
+    #[inline]
     pub fn pending(&self) -> &[u8] {
         self.pending.get(..self.len).unwrap_or_default()
     }
 
     /// Whether a piece of an earlier chunk is left. The next piece is a part of it.
+    #[inline]
     pub const fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
     /// Returns the length of the text of that piece, and whether it is an error.
+    #[inline]
     pub fn waiting_output(&self) -> (usize, bool) {
         self.waiting.map_or((0, false), |piece| match piece.text() {
             Ok(text) => (text.len(), false),
@@ -57,11 +63,13 @@ impl Escapes {
     }
 
     /// Discards the unfinished escape.
+    #[inline]
     pub const fn clear(&mut self) {
         (self.len, self.waiting) = (0, None);
     }
 
     /// Returns the number of errors, and of those that were replaced.
+    #[inline]
     pub fn wrong_and_replaced(&self) -> (u64, u64) {
         (self.wrong, if self.strings.escape_policy() == EscapePolicy::Replace { self.wrong } else { 0 })
     }
@@ -80,6 +88,7 @@ impl Escapes {
 
     /// Whether all escapes of a text are accepted. An unfinished one is not.
     #[cfg(feature = "codec")]
+    #[inline]
     pub fn accept(&self, text: &[u8]) -> bool {
         let mut searched = self.accepted_len(text);
         let mut backslashes = Positions::after(searched);
@@ -94,12 +103,14 @@ impl Escapes {
     }
 
     /// Keeps an unfinished escape, which ends at the offset `end`.
+    #[inline]
     pub(super) fn keep(&mut self, bytes: &[u8], end: u64) {
         (self.len, self.end) = (0, end);
         self.start = end.wrapping_sub(bytes.len() as u64);
         self.append(bytes);
     }
 
+    #[inline]
     fn append(&mut self, bytes: &[u8]) {
         for (to, byte) in self.pending.iter_mut().skip(self.len).zip(bytes) {
             *to = *byte;
@@ -135,6 +146,7 @@ impl Escapes {
     /// Returns the first escape of the pending bytes, now that `next` follows them, and the number of bytes of `next` that
     /// belong to it. Keeps the pending bytes after it. Returns `None` if it is still unfinished: all bytes are pending, and
     /// the caller sets their `end`.
+    #[inline]
     pub(super) fn resume(
         &mut self,
         decoder: &mut TextDecoder,
@@ -158,6 +170,7 @@ impl Escapes {
     }
 
     /// Returns the first escape of the pending bytes, which nothing continues, and removes it.
+    #[inline]
     pub(super) fn end(&mut self, decoder: &mut TextDecoder) -> Option<TextPiece<'static>> {
         if self.len == 0 {
             return None;
@@ -171,13 +184,14 @@ impl Escapes {
     ///
     /// A sequence that is ill-formed or comes in two chunks ends a `\u`. After a backslash its replacement is text like
     /// any other, so the text that is returned has no escape that was not read.
+    #[inline]
     pub(super) fn next_waiting(&mut self, decoder: &mut TextDecoder) -> Option<TextPiece<'static>> {
         let piece = self.waiting?;
         if self.len > 1 || self.len == 1 && matches!(piece, TextPiece::IllFormed(_)) {
             return self.end(decoder);
         }
         match piece {
-            TextPiece::Repaired(text, error) if self.len > 0 || text.contains('\\') => {
+            TextPiece::Repaired(text, error) if self.len > 0 || text.as_bytes().contains(&b'\\') => {
                 self.waiting = (!text.is_empty()).then_some(TextPiece::Seam(text));
                 self.end = error.offset;
                 if self.len == 0 {
@@ -185,7 +199,9 @@ impl Escapes {
                 }
                 Some(TextPiece::Repaired(ShortStr::EMPTY, error))
             }
-            TextPiece::Seam(text) if self.len > 0 || text.contains('\\') => self.next_of_made(decoder, text),
+            TextPiece::Seam(text) if self.len > 0 || text.as_bytes().contains(&b'\\') => {
+                self.next_of_made(decoder, text)
+            }
             piece => {
                 self.waiting = None;
                 Some(piece)
@@ -194,6 +210,7 @@ impl Escapes {
     }
 
     /// Same for text that is not part of the chunk.
+    #[inline]
     fn next_of_made(&mut self, decoder: &mut TextDecoder, text: ShortStr) -> Option<TextPiece<'static>> {
         let before_escape = if self.len == 0 { text.find('\\').unwrap_or(text.len()) } else { 0 };
         let (piece, taken) = if before_escape > 0 {
@@ -211,6 +228,7 @@ impl Escapes {
 }
 
 /// Returns short text, which is well-formed.
+#[inline]
 fn short(text: &[u8]) -> ShortStr {
     ShortStr::EMPTY.followed_by(core::str::from_utf8(text).unwrap_or_default())
 }

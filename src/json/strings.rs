@@ -21,12 +21,14 @@ pub struct JsonStrings {
 
 impl JsonStrings {
     /// Accepts every escape of a character, and rejects the others.
+    #[inline]
     pub const fn new() -> Self {
         Self { policy: EscapePolicy::Strict, subset: None }
     }
 
     /// Sets what happens to escapes that are not accepted.
     #[must_use]
+    #[inline]
     pub const fn with_escape_policy(self, policy: EscapePolicy) -> Self {
         Self { policy, ..self }
     }
@@ -35,15 +37,18 @@ impl JsonStrings {
     /// [`Subset::NO_CONTROLS`]. Characters that are not escaped are compared with the
     /// [subset of the decoder](crate::TextDecoder::with_subset) instead, which must have the white space of JSON.
     #[must_use]
+    #[inline]
     pub const fn with_subset(self, subset: &'static Subset) -> Self {
         Self { subset: Some(subset), ..self }
     }
 
     /// Returns what happens to escapes that are not accepted.
+    #[inline]
     pub const fn escape_policy(&self) -> EscapePolicy {
         self.policy
     }
 
+    #[inline]
     pub(super) const fn subset(&self) -> Option<&'static Subset> {
         self.subset
     }

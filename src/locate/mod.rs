@@ -80,6 +80,7 @@ impl Columns {
     /// let columns = Columns::of("a€🦀");
     /// assert_eq!((columns.bytes, columns.characters, columns.utf16), (8, 3, 4));
     /// ```
+    #[inline]
     pub fn of(text: &str) -> Self {
         let characters = count::characters(text) as u64;
         // ASCII, the most frequent case, has one byte for each character and no supplementary characters.
@@ -90,6 +91,7 @@ impl Columns {
 }
 
 impl AddAssign for Columns {
+    #[inline]
     fn add_assign(&mut self, more: Self) {
         self.bytes = self.bytes.wrapping_add(more.bytes);
         self.characters = self.characters.wrapping_add(more.characters);
@@ -123,6 +125,7 @@ const _: () = assert!(size_of::<Locator>() <= 48);
 
 impl Locator {
     /// Creates a locator at the start of a stream whose lines end with LF.
+    #[inline]
     pub const fn new() -> Self {
         const START: Columns = Columns { bytes: 0, characters: 0, utf16: 0 };
         Self {
@@ -134,11 +137,13 @@ impl Locator {
 
     /// Sets the terminators that end a line.
     #[must_use]
+    #[inline]
     pub const fn with_line_ending(self, ending: LineEnding) -> Self {
         Self { ending, ..self }
     }
 
     /// Counts the next chunk.
+    #[inline]
     pub fn push(&mut self, text: &str) {
         let (ends, start) = self.ending.count_lines(self.after_cr, text.as_bytes());
         self.advance(text.as_bytes(), ends, Columns::of(&text[start..]));
@@ -155,6 +160,7 @@ impl Locator {
     /// assert_eq!((locator.location().line, locator.location().columns.characters), (1, 7));
     /// assert_eq!(locator.push_ascii(&chunk[23..]), 0);
     /// ```
+    #[inline]
     pub fn push_ascii(&mut self, chunk: &[u8]) -> usize {
         let (len, ends, start) = self.ending.count_ascii(self.after_cr, chunk);
         let rest = (len - start) as u64;
@@ -164,6 +170,7 @@ impl Locator {
 
     /// Moves past `bytes`, which contain `ends` terminators. `rest` is the length of the part of `bytes` that belongs
     /// to the last line.
+    #[inline]
     fn advance(&mut self, bytes: &[u8], ends: usize, rest: Columns) {
         let Some(&last) = bytes.last() else { return };
         self.here.offset = self.here.offset.wrapping_add(bytes.len() as u64);
@@ -176,6 +183,7 @@ impl Locator {
     }
 
     /// Counts an ill-formed sequence of `bytes` bytes as one character. Does nothing if it has no bytes.
+    #[inline]
     pub fn push_ill_formed(&mut self, bytes: u64) {
         if bytes == 0 {
             return;
@@ -189,6 +197,7 @@ impl Locator {
     ///
     /// Under [`LineEnding::Any`] a CR ends a line immediately, so the location of an LF after it is the start of the next
     /// line.
+    #[inline]
     pub const fn location(&self) -> Location {
         self.here
     }

@@ -14,6 +14,7 @@ const GROUP: usize = 32;
 impl LineEnding {
     /// Returns the number of lines that end in a chunk, and the position at which the last line starts. If no line
     /// ends, this is 0, or 1 if the chunk starts with an LF whose CR was already counted.
+    #[inline]
     pub(super) fn count_lines(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let ends = self.count_ends(after_cr, bytes);
         (ends, self.start_of_rest(after_cr, bytes, ends))
@@ -21,6 +22,7 @@ impl LineEnding {
 
     /// Same as [`count_lines`](Self::count_lines), but only for the ASCII at the start of the bytes. Returns the length
     /// of the ASCII, the number of lines that end in it, and the position at which the last line starts.
+    #[inline]
     pub(super) fn count_ascii(self, after_cr: bool, bytes: &[u8]) -> (usize, usize, usize) {
         let (len, found) = count::ascii(bytes, self.last_byte());
         let text = &bytes[..len];
@@ -32,6 +34,7 @@ impl LineEnding {
     }
 
     /// Returns the position at which the last line starts. The chunk contains `ends` terminators.
+    #[inline]
     fn start_of_rest(self, after_cr: bool, bytes: &[u8], ends: usize) -> usize {
         match ends {
             // This skips an LF whose CR was already counted as the terminator.
@@ -40,6 +43,7 @@ impl LineEnding {
         }
     }
 
+    #[inline]
     fn count_ends(self, after_cr: bool, bytes: &[u8]) -> usize {
         let seam = usize::from(after_cr && bytes.first() == Some(&b'\n'));
         match self {
@@ -53,6 +57,7 @@ impl LineEnding {
     }
 
     /// Returns the position after the last terminator. The chunk must contain one.
+    #[inline]
     fn last_end(self, after_cr: bool, bytes: &[u8]) -> usize {
         let last = self.last_byte();
         // Under `Any`, CR also ends a line.

@@ -24,6 +24,7 @@ pub enum RepairManyError {
 }
 
 impl fmt::Display for RepairManyError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(error) => error.fmt(f),
@@ -35,6 +36,7 @@ impl fmt::Display for RepairManyError {
 }
 
 impl Error for RepairManyError {
+    #[inline]
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Invalid(error) => error.source(),
@@ -44,6 +46,7 @@ impl Error for RepairManyError {
 }
 
 impl From<ValidateManyError> for RepairManyError {
+    #[inline]
     fn from(error: ValidateManyError) -> Self {
         Self::Invalid(error)
     }

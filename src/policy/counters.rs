@@ -32,39 +32,46 @@ impl Counters {
     pub const ZERO: Self = Self { by_kind: [0; ErrorKind::ALL.len()] };
 
     /// Returns the number of errors of one kind.
+    #[inline]
     pub const fn of(&self, kind: ErrorKind) -> u64 {
         self.by_kind[kind as usize]
     }
 
     /// Returns the number of errors of all kinds.
+    #[inline]
     pub fn total(&self) -> u64 {
         self.by_kind.iter().sum()
     }
 
     /// Creates counters with these numbers, in the order of [`ErrorKind::ALL`].
     #[doc(hidden)]
+    #[inline]
     pub const fn of_kinds(by_kind: [u64; ErrorKind::ALL.len()]) -> Self {
         Self { by_kind }
     }
 
     /// Returns the number of errors that a policy repairs: all except those of a BOM.
     #[doc(hidden)]
+    #[inline]
     pub fn repairable(&self) -> u64 {
         self.total() - self.of(ErrorKind::MissingBom) - self.of(ErrorKind::UnexpectedBom)
     }
 
+    #[inline]
     pub(super) const fn count(&mut self, kind: ErrorKind) {
         self.by_kind[kind as usize] += 1;
     }
 }
 
 impl AddAssign for Counters {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         self.by_kind.iter_mut().zip(other.by_kind).for_each(|(count, other)| *count += other);
     }
 }
 
 impl fmt::Debug for Counters {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = ErrorKind::ALL.iter().zip(&self.by_kind).filter(|(_, count)| **count > 0);
         f.debug_map().entries(counts).finish()

@@ -22,6 +22,7 @@ impl ErrorPolicy {
     ];
 
     /// Returns the name of the policy, without its parameter.
+    #[inline]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -37,6 +38,7 @@ impl ErrorPolicy {
     }
 
     /// Returns what the policy does, in one sentence for the help of an option.
+    #[inline]
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Strict => "Reject them, and report an error",
@@ -54,6 +56,7 @@ impl ErrorPolicy {
 
 impl BomPolicy {
     /// Returns what the policy does, in one sentence for the help of an option.
+    #[inline]
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Keep => "Keep the BOM as text",
@@ -66,6 +69,7 @@ impl BomPolicy {
 
 impl fmt::Display for ErrorPolicy {
     /// Writes the name, and the parameter after `=`: `substitute=?`. [`FromStr`] parses it.
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::ReplaceWith(character) => write!(f, "{}={character}", self.name()),
@@ -92,6 +96,7 @@ impl FromStr for ErrorPolicy {
     /// assert_eq!("replace-with=#".parse(), Ok(ErrorPolicy::ReplaceWith('#')));
     /// assert!("strict=1".parse::<ErrorPolicy>().is_err());
     /// ```
+    #[inline]
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let unknown = UnknownName::new("policy", &ERROR_POLICIES);
         let (name, parameter) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest)));

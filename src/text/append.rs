@@ -33,6 +33,7 @@ pub trait Sink {
 }
 
 impl Sink for String {
+    #[inline]
     fn borrowed(&mut self, text: &str) {
         if text.len() <= COPIED_AT_ONCE {
             self.push_str(text);
@@ -41,14 +42,17 @@ impl Sink for String {
         }
     }
 
+    #[inline]
     fn made(&mut self, text: &str) {
         self.push_str(text);
     }
 
+    #[inline]
     fn error(&mut self, _: Utf8Error) {}
 }
 
 /// Appends long text in parts of at most [`COPIED_AT_ONCE`] bytes.
+#[inline]
 fn push_in_parts(to: &mut String, mut text: &str) {
     to.reserve(text.len());
     while let Some((part, rest)) = text.split_at_checked(floor_boundary(text.as_bytes(), COPIED_AT_ONCE)) {
@@ -81,6 +85,7 @@ impl TextDecoder {
     /// assert_eq!(text, "naïve \u{FFFD}!");
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
+    #[inline]
     pub fn feed_into(&mut self, chunk: &[u8], text: &mut String) -> Result<(), Utf8Error> {
         self.decode_to(chunk, text)
     }
@@ -93,6 +98,7 @@ impl TextDecoder {
     /// Returns the error of the end of the stream that the policies do not repair, such as
     /// [`Truncated`](ErrorKind::Truncated). It is returned once.
     #[doc(alias = "flush")]
+    #[inline]
     pub fn finish_into(&mut self, text: &mut String) -> Result<(), Utf8Error> {
         match self.finish() {
             None => Ok(()),
@@ -102,6 +108,7 @@ impl TextDecoder {
 
     /// Same as [`feed_into`](Self::feed_into), but for any sink.
     #[doc(hidden)]
+    #[inline]
     pub fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
         if self.policies.subset.is_some() {
             let mut windows = chunk.chunks(VALIDATED_FOR_SUBSET);
@@ -131,6 +138,7 @@ impl TextDecoder {
 }
 
 /// Passes one piece to the sink.
+#[inline]
 pub fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> {
     match piece {
         TextPiece::Text(text) => sink.borrowed(text),

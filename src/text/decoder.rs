@@ -51,17 +51,20 @@ pub struct TextDecoder {
 
 impl TextDecoder {
     /// Creates a strict decoder that keeps the BOM.
+    #[inline]
     pub const fn new() -> Self {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
 
     /// Creates a decoder that continues the stream of another one.
     #[cfg(feature = "alloc")]
+    #[inline]
     pub(crate) const fn of(decoder: Utf8Decoder, on_error: ErrorPolicy) -> Self {
         Self { decoder, ..Self::new().with_error_policy(on_error) }
     }
 
     #[cfg(feature = "alloc")]
+    #[inline]
     pub(crate) const fn into_decoder(self) -> Utf8Decoder {
         self.decoder
     }
@@ -69,12 +72,14 @@ impl TextDecoder {
     /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as
     /// [`Utf8Decoder::with_offset`]. Its counters are 0. The [`BomPolicy`] is only applied at offset 0.
     #[must_use]
+    #[inline]
     pub const fn restarted_at(&self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::with_offset(offset), policies: self.policies.restarted(offset == 0) }
     }
 
     /// Sets the policy for ill-formed sequences.
     #[must_use]
+    #[inline]
     pub const fn with_error_policy(mut self, on_error: ErrorPolicy) -> Self {
         self.policies.on_error = on_error;
         self
@@ -82,12 +87,14 @@ impl TextDecoder {
 
     /// Sets the policy for the BOM.
     #[must_use]
+    #[inline]
     pub const fn with_bom_policy(mut self, bom: BomPolicy) -> Self {
         self.policies.bom = bom;
         self
     }
 
     /// Returns the adopted subset.
+    #[inline]
     pub const fn subset(&self) -> Option<&'static Subset> {
         self.policies.subset
     }
@@ -100,6 +107,7 @@ impl TextDecoder {
     /// character below U+0080, such as NUL, is replaced by itself, and other bytes may become characters outside the
     /// subset. If no such character may remain, use a policy whose replacement is in the subset.
     #[must_use]
+    #[inline]
     pub const fn with_subset(mut self, subset: &'static Subset) -> Self {
         self.policies.subset = Some(subset);
         self
@@ -118,6 +126,7 @@ impl TextDecoder {
     /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::with_subset) long text is returned in several
     /// pieces, all of them borrowed.
     #[doc(hidden)]
+    #[inline]
     pub fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         let before = self.offset();
         let window = match self.policies.subset {
@@ -139,6 +148,7 @@ impl TextDecoder {
     /// [`BomPolicy::Require`] is set, returns the missing BOM. As with [`Utf8Decoder::finish`], a second call returns
     /// `None`. The decoder can be used again, and the offset is not reset.
     #[must_use = "the end of the stream may be ill-formed"]
+    #[inline]
     pub fn finish(&mut self) -> Option<TextPiece<'static>> {
         let before = self.decoder;
         if let Err(error) = self.decoder.finish() {
@@ -165,21 +175,25 @@ impl TextDecoder {
     }
 
     /// Returns the policy for ill-formed sequences.
+    #[inline]
     pub const fn error_policy(&self) -> ErrorPolicy {
         self.policies.on_error
     }
 
     /// Returns the policy for the BOM.
+    #[inline]
     pub const fn bom_policy(&self) -> BomPolicy {
         self.policies.bom
     }
 
     /// Returns the number of errors so far, by kind.
+    #[inline]
     pub const fn counters(&self) -> Counters {
         self.policies.counters()
     }
 
     /// Returns the offset up to which the text is validated, without the pending bytes.
+    #[inline]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
@@ -194,12 +208,14 @@ impl TextDecoder {
     }
 
     #[doc(hidden)]
+    #[inline]
     pub const fn has_subset(&self) -> bool {
         self.policies.subset.is_some()
     }
 
     /// Whether a whole string is ill-formed or has a character outside the subset.
     #[doc(hidden)]
+    #[inline]
     pub fn has_error(&self, text: &[u8]) -> bool {
         let is_inside =
             |text: &str| self.policies.subset.is_none_or(|subset| subset.first_outside(text).is_none());
@@ -235,12 +251,14 @@ impl TextDecoder {
     }
 
     /// Counts an error in the text that this decoder returned.
+    #[inline]
     pub(crate) fn count(&mut self, error: Utf8Error) {
         self.policies.count(error);
     }
 
     /// Whether an ill-formed sequence is an error.
     #[cfg(feature = "codec")]
+    #[inline]
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.policies.on_error, ErrorPolicy::Strict)
     }
@@ -248,6 +266,7 @@ impl TextDecoder {
     /// [`Utf8Decoder::validate`]: no policy is applied to an error, and it is not counted. May only be called [past the
     /// start](Self::is_past_start).
     #[doc(hidden)]
+    #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         self.decoder.validate(chunk)
     }
@@ -268,12 +287,14 @@ impl TextDecoder {
 
     /// Applies the policies to an error that [`validate`](Self::validate) returned, and to its bytes.
     #[doc(hidden)]
+    #[inline]
     pub fn apply_policy(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
         repair(&mut self.policies, error, bytes)
     }
 
     /// Starts another text at offset 0. The counters continue.
     #[doc(hidden)]
+    #[inline]
     pub fn restart(&mut self) {
         self.decoder.seek(0);
         self.policies.restart();

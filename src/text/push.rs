@@ -67,6 +67,7 @@ impl TextDecoder {
     #[doc(alias = "push")]
     #[doc(alias = "carry")]
     #[doc(alias = "incremental")]
+    #[inline]
     pub fn decode_chunk<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, DecodeError> {
         let (mut text, mut taken) = ("", 0);
         while taken < chunk.len() {
@@ -87,6 +88,7 @@ impl TextDecoder {
 
     /// Returns a copy of the text of a chunk. It consists of `text`, of `piece`, which ends after `taken` bytes of the
     /// chunk, and of the rest.
+    #[inline]
     fn push_copied(
         &mut self,
         text: &str,
@@ -123,6 +125,7 @@ impl TextDecoder {
 /// ```
 #[must_use]
 #[doc(alias = "lossy")]
+#[inline]
 pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
     // This policy repairs every error.
     TextDecoder::new().with_error_policy(ErrorPolicy::Replace).decode_whole(bytes).unwrap_or_default()
@@ -151,6 +154,7 @@ impl TextDecoder {
     /// assert_eq!(error.offset, 3);
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
+    #[inline]
     pub fn decode_whole<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Utf8Error> {
         let mut decoder = self.restarted_at(0);
         let first = decoder.feed(bytes).next();
@@ -190,12 +194,14 @@ pub struct DecodeError {
 
 impl DecodeError {
     /// Returns the error in the text.
+    #[inline]
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         Some(self.error)
     }
 }
 
 impl fmt::Debug for DecodeError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { error, text, read } = self;
         f.debug_struct("DecodeError")
@@ -207,18 +213,21 @@ impl fmt::Debug for DecodeError {
 }
 
 impl fmt::Display for DecodeError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
 impl core::error::Error for DecodeError {
+    #[inline]
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         Some(&self.error)
     }
 }
 
 impl From<DecodeError> for Utf8Error {
+    #[inline]
     fn from(error: DecodeError) -> Self {
         error.error
     }
@@ -227,6 +236,7 @@ impl From<DecodeError> for Utf8Error {
 /// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the [`Utf8Error`].
 #[cfg(feature = "std")]
 impl From<DecodeError> for std::io::Error {
+    #[inline]
     fn from(error: DecodeError) -> Self {
         error.error.into()
     }

@@ -35,6 +35,7 @@ impl TextDecoder {
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
     #[must_use = "the chunk is only decoded as the iterator is advanced"]
+    #[inline]
     pub fn feed_ranges<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> TextRanges<'d, 'c> {
         TextRanges { start: self.offset(), pieces: self.feed(chunk) }
     }
@@ -50,6 +51,7 @@ pub struct TextRanges<'d, 'c> {
 
 impl TextRanges<'_, '_> {
     /// Returns the bytes of the ill-formed sequence that was returned last, or an empty slice before the first one.
+    #[inline]
     pub fn rejected(&self) -> &[u8] {
         self.pieces.rejected()
     }

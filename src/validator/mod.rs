@@ -76,6 +76,7 @@ impl Utf8Validator {
     pub const CLOSE_CODE: u16 = 1007;
 
     /// Creates a validator at the start of a message.
+    #[inline]
     pub const fn new() -> Self {
         Self { decoder: Utf8Decoder::new(), failed: None }
     }
@@ -86,6 +87,7 @@ impl Utf8Validator {
     ///
     /// Returns the first ill-formed sequence, with its offset in the message. Every further call returns the same error
     /// until [`finish`](Self::finish).
+    #[inline]
     pub fn validate(&mut self, bytes: &[u8]) -> Result<(), Utf8Error> {
         self.verdict()?;
         self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error))
@@ -109,6 +111,7 @@ impl Utf8Validator {
     ///
     /// Same as [`validate`](Self::validate).
     #[cfg(feature = "bytes")]
+    #[inline]
     pub fn validate_buf(&mut self, mut payload: impl bytes::Buf) -> Result<(), Utf8Error> {
         self.verdict()?;
         while payload.has_remaining() {
@@ -125,6 +128,7 @@ impl Utf8Validator {
 
     /// Returns the error of the message so far, if there is one. The methods test this first, because an empty payload
     /// has no block whose validation would return the error.
+    #[inline]
     fn verdict(&self) -> Result<(), Utf8Error> {
         self.failed.map_or(Ok(()), Err)
     }
@@ -134,6 +138,7 @@ impl Utf8Validator {
     /// # Errors
     ///
     /// Same as [`validate`](Self::validate).
+    #[inline]
     pub fn validate_masked(&mut self, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         self.verdict()?;
         validate_masked(&mut self.decoder, bytes, mask).inspect_err(|&error| self.failed = Some(error))
@@ -144,6 +149,7 @@ impl Utf8Validator {
     /// # Errors
     ///
     /// Same as [`validate`](Self::validate). The mask is removed from all of `bytes`, even after an error.
+    #[inline]
     pub fn unmask(&mut self, bytes: &mut [u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         let mut verdict = self.verdict();
         for block in bytes.chunks_mut(BLOCK) {
@@ -159,6 +165,7 @@ impl Utf8Validator {
     ///
     /// Returns the error of the message if there was one, or [`Truncated`](crate::ErrorKind::Truncated) if the message
     /// ends inside a character.
+    #[inline]
     pub fn finish(&mut self) -> Result<(), Utf8Error> {
         let Self { mut decoder, failed } = core::mem::take(self);
         failed.map_or_else(|| decoder.finish(), Err)
@@ -166,11 +173,13 @@ impl Utf8Validator {
 
     /// Returns the number of bytes of the message that were validated. After an error this is the end of the ill-formed
     /// sequence.
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
     /// Returns the 0 to 3 bytes of an unfinished character at the end of the bytes so far.
+    #[inline]
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }
@@ -230,11 +239,13 @@ pub struct Mask {
 
 impl Mask {
     /// Creates the mask for the start of a payload that is masked with `key`.
+    #[inline]
     pub const fn new(key: [u8; 4]) -> Self {
         Self { key }
     }
 
     /// Applies the mask to the next bytes. This masks or unmasks them.
+    #[inline]
     pub fn apply(&mut self, bytes: &mut [u8]) {
         let [a, b, c, d] = self.key;
         let wide = u128::from_ne_bytes([a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d]);
@@ -270,6 +281,7 @@ impl Mask {
 
     /// Returns the mask `bytes` bytes later.
     #[doc(hidden)]
+    #[inline]
     pub const fn rotated(self, bytes: usize) -> Self {
         let rotated = u32::from_le_bytes(self.key).rotate_right(8 * (bytes % 4) as u32);
         Self { key: rotated.to_le_bytes() }
@@ -277,6 +289,7 @@ impl Mask {
 
     /// Returns the key of a frame whose payload starts with the next byte.
     #[doc(hidden)]
+    #[inline]
     pub const fn key(self) -> [u8; 4] {
         self.key
     }

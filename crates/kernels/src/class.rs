@@ -59,10 +59,10 @@ impl Class {
     /// Adds all sequences with a lead byte, a second and a third byte of these sets.
     #[inline]
     pub const fn with_sequences(mut self, sets: [Set; 3]) -> Self {
-        let product = Product(sets);
+        let (product, products) = (Product(sets), self.products());
         let (mut best, mut least, mut bit) = (0, u64::MAX, 0);
         while bit < Self::PRODUCTS {
-            let growth = self.product(bit).growth(&product);
+            let growth = products[bit].growth(&product);
             if growth < least {
                 (best, least) = (bit, growth);
             }
@@ -74,36 +74,40 @@ impl Class {
         }
         let mut table = 0;
         while table < 3 {
-            let (mut value, set) = (0, sets[table]);
-            while value < 64 {
-                if set >> value & 1 != 0 {
-                    self.tables[table].entries[value] |= 1 << best;
-                    self.tables[table].halves[0][value & 15] |= 1 << best;
-                    let mut high = value >> 4;
-                    while high < 16 {
-                        self.tables[table].halves[1][high] |= 1 << best;
-                        high += 4;
-                    }
-                }
-                value += 1;
+            let (set, mut left, mut half) = (sets[table], sets[table], 0);
+            while left != 0 {
+                self.tables[table].entries[left.trailing_zeros() as usize] |= 1 << best;
+                left &= left - 1;
+            }
+            while half < 16 {
+                let has_low = set >> half & 0x0001_0001_0001_0001 != 0;
+                let has_high = set >> (16 * (half & 3)) & 0xFFFF != 0;
+                self.tables[table].halves[0][half] |= (has_low as u8) << best;
+                self.tables[table].halves[1][half] |= (has_high as u8) << best;
+                half += 1;
             }
             table += 1;
         }
         self
     }
 
+    /// Returns all products. Compilers evaluate this for each constant, so it reads the tables once.
     #[inline]
-    const fn product(&self, bit: usize) -> Product {
-        let (mut sets, mut table) = ([0; 3], 0);
+    const fn products(&self) -> [Product; Self::PRODUCTS] {
+        let (mut products, mut table) = ([Product([0; 3]); Self::PRODUCTS], 0);
         while table < 3 {
             let mut value = 0;
             while value < 64 {
-                sets[table] |= ((self.tables[table].entries[value] >> bit & 1) as Set) << value;
+                let mut entry = self.tables[table].entries[value];
+                while entry != 0 {
+                    products[entry.trailing_zeros() as usize].0[table] |= 1 << value;
+                    entry &= entry - 1;
+                }
                 value += 1;
             }
             table += 1;
         }
-        Product(sets)
+        products
     }
 
     /// Returns the union of both classes, or a class that contains it.
@@ -111,9 +115,9 @@ impl Class {
     pub const fn or(mut self, other: &Self) -> Self {
         self.words[0] |= other.words[0];
         self.words[1] |= other.words[1];
-        let mut bit = 0;
+        let (products, mut bit) = (other.products(), 0);
         while bit < Self::PRODUCTS {
-            let product = other.product(bit);
+            let product = products[bit];
             if product.size() != 0 {
                 self = self.with_sequences(product.0);
             }

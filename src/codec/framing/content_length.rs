@@ -52,6 +52,7 @@ impl ContentLengthCodec {
     pub const MAX_HEADER: usize = MAX_HEADER;
 
     /// Creates a codec with the default limit.
+    #[inline]
     pub const fn new() -> Self {
         let fields = Fields { length: None, searched: 0 };
         Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH).skip_after_frames(b"\r\n"), fields }
@@ -59,12 +60,14 @@ impl ContentLengthCodec {
 
     /// Sets the limit of a payload that is read, in bytes.
     #[must_use]
+    #[inline]
     pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;
         self
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.reader.offset()
     }
@@ -114,6 +117,7 @@ impl Fields {
 }
 
 /// Returns a field value without the spaces and tabs around it.
+#[inline]
 fn without_blanks(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
@@ -122,6 +126,7 @@ fn without_blanks(mut value: &[u8]) -> &[u8] {
 }
 
 /// Returns the value of 1 to [`MAX_DIGITS`] ASCII digits, or `None` for anything else.
+#[inline]
 fn number(digits: &[u8]) -> Option<u64> {
     let is_number = (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
@@ -153,6 +158,7 @@ impl Encoder<Bytes> for ContentLengthCodec {
     type Error = FramingError;
 
     /// Writes a frame with a `Content-Length` field. Never fails.
+    #[inline]
     fn encode(&mut self, payload: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
         dst.reserve(payload.len() + 48);
         // Writing to a `BytesMut` never fails.

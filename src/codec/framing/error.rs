@@ -45,6 +45,7 @@ pub enum FramingError {
 }
 
 impl fmt::Display for FramingError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InvalidHeader { offset } => write!(f, "invalid frame header at byte {offset}"),
@@ -62,6 +63,7 @@ impl fmt::Display for FramingError {
 }
 
 impl core::error::Error for FramingError {
+    #[inline]
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Io(error) => Some(error),
@@ -71,6 +73,7 @@ impl core::error::Error for FramingError {
 }
 
 impl From<io::Error> for FramingError {
+    #[inline]
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -79,6 +82,7 @@ impl From<io::Error> for FramingError {
 /// Wraps a truncated frame in an error of kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), and any other framing
 /// error in one of kind [`InvalidData`](io::ErrorKind::InvalidData). An error of the transport is returned unchanged.
 impl From<FramingError> for io::Error {
+    #[inline]
     fn from(error: FramingError) -> Self {
         match error {
             FramingError::Io(error) => error,
@@ -90,6 +94,7 @@ impl From<FramingError> for io::Error {
 
 impl Recoverable for FramingError {
     /// Whether the codec can find the next frame.
+    #[inline]
     fn is_recoverable(&self) -> bool {
         matches!(self, Self::FrameTooLong { .. } | Self::Truncated { .. } | Self::InvalidPayload { .. })
     }

@@ -71,6 +71,7 @@ impl JsonSequenceCodec {
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
 
     /// Creates a codec with the default limit.
+    #[inline]
     pub const fn new() -> Self {
         Self {
             max_length: DEFAULT_MAX_LENGTH,
@@ -83,22 +84,26 @@ impl JsonSequenceCodec {
 
     /// Sets the limit of a text that is read, in bytes, without its LF.
     #[must_use]
+    #[inline]
     pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.max_length = bytes;
         self
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
+    #[inline]
     fn advance(&mut self, src: &mut BytesMut, bytes: usize) {
         src.advance(bytes);
         self.pass(bytes);
     }
 
     /// Updates the state after bytes were removed from the front of the buffer.
+    #[inline]
     fn pass(&mut self, bytes: usize) {
         self.offset = self.offset.wrapping_add(bytes as u64);
         self.searched = 0;
@@ -106,6 +111,7 @@ impl JsonSequenceCodec {
     }
 
     /// Discards bytes up to the next RS, and that RS. Returns `false` if it has not arrived.
+    #[inline]
     fn skip_to_text(&mut self, src: &mut BytesMut) -> bool {
         let found = memchr(SEPARATOR, src);
         self.advance(src, found.map_or(src.len(), |at| at + 1));
@@ -182,6 +188,7 @@ impl JsonSequenceCodec {
         Ok(text.freeze())
     }
 
+    #[inline]
     fn too_long(&self, offset: u64) -> FramingError {
         let limit = self.max_length;
         debug!(offset, limit, "frame too long");
@@ -190,6 +197,7 @@ impl JsonSequenceCodec {
 
     /// Discards the rest of a text that was reported when the stream has ended, and ends the stream if no other text
     /// follows. `FramedRead` does not call again after the error.
+    #[inline]
     fn end_discarded(&mut self, src: &mut BytesMut) {
         if self.state == State::Discard && !self.skip_to_text(src) {
             self.state = State::Between;
@@ -237,6 +245,7 @@ impl Encoder<Bytes> for JsonSequenceCodec {
     /// # Errors
     ///
     /// Returns [`FramingError::InvalidPayload`] if the text contains RS, which JSON text never does.
+    #[inline]
     fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
         if let Some(position) = memchr(SEPARATOR, &text) {
             return Err(FramingError::InvalidPayload { position });

@@ -6,6 +6,7 @@ use memchr::{memchr2, memchr3};
 pub(super) const SEPARATOR: u8 = 0x1E;
 
 /// Whether a byte is white space of JSON (`ws` in RFC 8259).
+#[inline]
 pub(super) const fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
@@ -27,6 +28,7 @@ pub(super) enum JsonValue {
 
 impl JsonValue {
     /// Reads the next bytes of a text. Returns the position of its end: an LF after a complete value, or an RS.
+    #[inline]
     pub(super) fn find_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {
@@ -49,6 +51,7 @@ impl JsonValue {
     }
 
     /// Returns the state after the next byte.
+    #[inline]
     const fn with(self, byte: u8) -> Self {
         match (self, byte) {
             (Self::Blank | Self::Bare, byte) if is_white_space(byte) => match self {
@@ -69,6 +72,7 @@ impl JsonValue {
     }
 
     /// Returns the state after the end of a string, an object or an array in `depth` others.
+    #[inline]
     const fn closed(depth: u64) -> Self {
         if depth == 0 { Self::Complete } else { Self::Open { depth } }
     }

@@ -60,6 +60,7 @@ impl OctetCountingCodec {
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
     /// Creates a codec with the default limit.
+    #[inline]
     pub const fn new() -> Self {
         let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH).skip_after_frames(b"\r\n\0");
         Self { reader, framing: Framing::Counted, searched: 0 }
@@ -67,6 +68,7 @@ impl OctetCountingCodec {
 
     /// Sets the limit of a message that is read, in bytes.
     #[must_use]
+    #[inline]
     pub const fn with_max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;
         self
@@ -80,22 +82,26 @@ impl OctetCountingCodec {
     /// The framing does not change within a stream. If it could change, text after an LF inside a message might be read
     /// as a length, and the messages after it would be hidden. Any client can write such text to a log.
     #[must_use]
+    #[inline]
     pub const fn with_line_frames(mut self, accept: bool) -> Self {
         self.framing = if accept { Framing::Undecided } else { Framing::Counted };
         self
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.reader.offset()
     }
 
+    #[inline]
     fn take_line(&mut self, src: &mut BytesMut, length: usize, trailer: usize) -> Bytes {
         self.searched = 0;
         self.reader.take(src, length, trailer)
     }
 
     /// Determines the framing. Returns `false` if the first byte has not arrived.
+    #[inline]
     fn decide(&mut self, src: &[u8]) -> bool {
         if self.framing == Framing::Undecided {
             let Some(first) = src.first() else { return false };
@@ -106,6 +112,7 @@ impl OctetCountingCodec {
 
     /// Discards the line that was reported as too long when the stream has ended, and ends the stream if no other
     /// message follows. `FramedRead` does not call again after the error.
+    #[inline]
     fn end_discarded(&mut self, src: &mut BytesMut) {
         let rest = find_trailer(src, 0).map_or(src.len(), |(length, trailer)| length + trailer);
         self.advance(src, rest);
@@ -119,6 +126,7 @@ impl OctetCountingCodec {
     }
 
     /// Discards a line or empty lines.
+    #[inline]
     fn advance(&mut self, src: &mut BytesMut, bytes: usize) {
         self.reader.advance(src, bytes);
         self.reader.end_frame();
@@ -160,11 +168,13 @@ impl OctetCountingCodec {
 
 /// Returns the length of the message at the front of `src` and that of its trailer: LF, CRLF, NUL, or CR NUL. No trailer
 /// starts in the first `searched` bytes.
+#[inline]
 fn find_trailer(src: &[u8], searched: usize) -> Option<(usize, usize)> {
     let at = searched + memchr2(b'\n', 0, src.get(searched..)?)?;
     Some(if src[..at].ends_with(b"\r") { (at - 1, 2) } else { (at, 1) })
 }
 
+#[inline]
 fn header(reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
     reader.digits(src, b' ')
 }
@@ -218,6 +228,7 @@ impl Encoder<Bytes> for OctetCountingCodec {
     /// # Errors
     ///
     /// Returns [`FramingError::InvalidPayload`] if the message is empty.
+    #[inline]
     fn encode(&mut self, message: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
         if message.is_empty() {
             return Err(FramingError::InvalidPayload { position: 0 });

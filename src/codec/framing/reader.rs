@@ -38,27 +38,32 @@ enum State {
 }
 
 impl FrameReader {
+    #[inline]
     pub(super) const fn new(max_length: usize) -> Self {
         Self { max_length, skipped: &[], offset: 0, start: 0, state: State::Header }
     }
 
     /// Sets the bytes that are skipped after a frame, in any number.
+    #[inline]
     pub(super) const fn skip_after_frames(mut self, bytes: &'static [u8]) -> Self {
         self.skipped = bytes;
         self
     }
 
     /// Returns the absolute offset of the front of the buffer.
+    #[inline]
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Returns the absolute offset of the current frame.
+    #[inline]
     pub(super) const fn start(&self) -> u64 {
         self.start
     }
 
     /// Removes bytes of the current frame from the front of `src`.
+    #[inline]
     pub(super) fn advance(&mut self, src: &mut BytesMut, bytes: usize) {
         src.advance(bytes);
         self.offset = self.offset.wrapping_add(bytes as u64);
@@ -135,6 +140,7 @@ impl FrameReader {
     }
 
     /// Whether all of `src` is discarded because of an error.
+    #[inline]
     fn discards(&self, src: &[u8]) -> bool {
         match self.state {
             State::Skip(remaining) => remaining >= src.len() as u64,
@@ -144,6 +150,7 @@ impl FrameReader {
     }
 
     /// Ends the stream. An unfinished frame is discarded. Returns an error for it, unless one was already returned.
+    #[inline]
     fn finish(&mut self, src: &mut BytesMut) -> Result<(), FramingError> {
         let is_reported = !matches!(self.state, State::Header | State::Between | State::Payload(_));
         let is_unfinished = self.start != self.offset || !src.is_empty();
@@ -154,6 +161,7 @@ impl FrameReader {
     }
 
     /// Removes a payload and its trailer, and ends the frame.
+    #[inline]
     pub(super) fn take(&mut self, src: &mut BytesMut, length: usize, trailer: usize) -> Bytes {
         trace!(offset = self.start, length, "frame");
         let mut payload = src.split_to(length + trailer);
@@ -164,6 +172,7 @@ impl FrameReader {
     }
 
     /// Ends the frame. The next frame starts at the front of the buffer.
+    #[inline]
     pub(super) fn end_frame(&mut self) {
         self.start = self.offset;
         self.state = State::Between;
@@ -177,6 +186,7 @@ impl FrameReader {
     }
 
     /// Reads a length of decimal digits without leading zeros, followed by `end`.
+    #[inline]
     pub(super) fn digits(&mut self, src: &mut BytesMut, end: u8) -> Result<Option<u64>, FramingError> {
         let mut length = 0;
         for (at, &byte) in src.iter().enumerate() {

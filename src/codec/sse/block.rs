@@ -18,12 +18,14 @@ pub(super) struct Block {
 }
 
 impl Block {
+    #[inline]
     pub(super) const fn new(is_discarded: bool) -> Self {
         let event = ByteString::new();
         Self { event, data: Data::None, start: None, has_slices: false, is_discarded }
     }
 
     /// Copies what is a slice of the read buffer, so that it does not keep the memory of the buffer alive.
+    #[inline]
     pub(super) fn copy_slices(&mut self) {
         if core::mem::take(&mut self.has_slices) {
             self.event = String::from(&*self.event).into();
@@ -50,6 +52,7 @@ pub(super) enum Data {
 
 impl Data {
     /// Returns the length after appending another line, in bytes.
+    #[inline]
     pub(super) fn len_with(&self, line: &str) -> usize {
         match self {
             Self::None => line.len(),
@@ -59,6 +62,7 @@ impl Data {
     }
 
     /// Appends a line. The capacity doubles, but does not exceed `max`, the limit of the data.
+    #[inline]
     pub(super) fn push(&mut self, line: ByteString, max: usize) {
         let length = self.len_with(&line);
         let capacity = length.saturating_mul(2).min(max).max(length);
@@ -78,6 +82,7 @@ impl Data {
         }
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -86,6 +91,7 @@ impl Data {
         }
     }
 
+    #[inline]
     pub(super) fn into_text(self) -> Option<ByteString> {
         match self {
             Self::None => None,

@@ -88,12 +88,14 @@ impl SseCodec {
     pub const MAX_ID_LENGTH: usize = 64 * 1024;
 
     /// Creates a codec with the default limits that replaces ill-formed sequences by U+FFFD, as the standard requires.
+    #[inline]
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace))
     }
 
     /// Creates a codec with the error policy and the subset of `text`; `TextDecoder::new()` is strict. The BOM policy
     /// is always [`Strip`](BomPolicy::Strip), as the standard requires.
+    #[inline]
     pub const fn with_decoder(text: TextDecoder) -> Self {
         let text = text.with_bom_policy(BomPolicy::Strip);
         Self {
@@ -113,6 +115,7 @@ impl SseCodec {
         }
     }
 
+    #[inline]
     const fn lines(text: TextDecoder, max_length: usize) -> LineReader {
         let mut lines = LineReader::new(text);
         lines.ending = LineEnding::Any;
@@ -124,6 +127,7 @@ impl SseCodec {
     /// above the default is also the limit of an event, unless [`with_max_event_length`](Self::with_max_event_length)
     /// sets it.
     #[must_use]
+    #[inline]
     pub const fn with_max_line_length(mut self, bytes: usize) -> Self {
         self.set_line_length = Some(bytes);
         self.with_limits()
@@ -133,13 +137,16 @@ impl SseCodec {
     /// default, a line may also have this length and that of a field name, unless
     /// [`with_max_line_length`](Self::with_max_line_length) sets its limit.
     #[must_use]
+    #[inline]
     pub const fn with_max_event_length(mut self, bytes: usize) -> Self {
         self.set_event_length = Some(bytes);
         self.with_limits()
     }
 
     /// Updates the limits. One that is not set follows the other one upwards.
+    #[inline]
     const fn with_limits(mut self) -> Self {
+        #[inline]
         const fn or_above_default(set: Option<usize>, other: Option<usize>, room: usize) -> usize {
             match (set, other) {
                 (Some(set), _) => set,
@@ -170,6 +177,7 @@ impl SseCodec {
     /// # Ok::<(), utf8_codec::codec::CodecError>(())
     /// ```
     #[must_use]
+    #[inline]
     pub const fn with_dispatch_at_end(mut self, dispatch: bool) -> Self {
         self.dispatches_at_end = dispatch;
         self
@@ -178,12 +186,14 @@ impl SseCodec {
     /// Returns the last event ID, which a client sends as `Last-Event-ID` when it reconnects. An `id` field takes
     /// effect when its event ends, even if the event has no data. Returns `None` if no `id` field has taken effect yet.
     /// An empty ID resets it: then a client sends no header.
+    #[inline]
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
 
     /// Returns the reconnection time from the last valid `retry` field. A number of milliseconds that does not fit in a
     /// `u64` becomes `u64::MAX`.
+    #[inline]
     pub const fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -206,17 +216,20 @@ impl SseCodec {
     /// assert_eq!(codec.offset(), ": ping\n\ndata: a\n\ndata: b\n".len() as u64);
     /// # Ok::<(), utf8_codec::codec::CodecError>(())
     /// ```
+    #[inline]
     pub const fn offset(&self) -> u64 {
         self.lines.text.offset()
     }
 
     /// Returns the number of ill-formed sequences so far. In a rejected line only the first one is counted.
+    #[inline]
     pub const fn counters(&self) -> Counters {
         self.lines.text.counters()
     }
 
     /// Starts another stream after a reconnection. The offset and the counters are reset to 0. The settings, the
     /// reconnection time and the last event ID are kept. The ID stays until the new stream sets another one.
+    #[inline]
     pub fn restart(&mut self) {
         self.lines = Self::lines(self.text.clone(), self.lines.max_length);
         self.discard_event();
@@ -225,6 +238,7 @@ impl SseCodec {
     }
 
     /// Discards the event that is being read, with its `id` field.
+    #[inline]
     fn discard_event(&mut self) {
         self.block = Block::default();
         self.new_id = None;
@@ -243,6 +257,7 @@ impl SseCodec {
     /// Reads the first `data` line of an event, which is the most frequent line. It creates one slice of the buffer.
     /// [`line`](Self::line) would create two: one of the line and one of the value. Returns `false` and reads nothing
     /// if the line is not such a line, is ill-formed or exceeds a limit.
+    #[inline]
     fn take_data(&mut self, src: &mut BytesMut, length: usize, terminator: usize, start: LineStart) -> bool {
         let Some(value) = src[..length].strip_prefix(b"data:") else { return false };
         let skipped = length - value.strip_prefix(b" ").unwrap_or(value).len();
@@ -258,6 +273,7 @@ impl SseCodec {
     }
 
     /// Processes a line without an error. Returns the event if the line ends one.
+    #[inline]
     fn line(&mut self, line: ByteString, start: LineStart) -> Result<Option<Event>, CodecError> {
         if line.is_empty() {
             return Ok(self.dispatch());
@@ -282,7 +298,7 @@ impl SseCodec {
                 self.block.has_slices = true;
             }
             // A copy, because the ID is kept and a slice would keep the memory of the read buffer alive.
-            "id" if !value.contains('\0') => {
+            "id" if !value.as_bytes().contains(&0) => {
                 self.check(value.len(), Self::MAX_ID_LENGTH)?;
                 self.new_id = Some(String::from(value).into());
             }
@@ -296,10 +312,12 @@ impl SseCodec {
     }
 
     /// Returns an error and discards the event if `length`, its length with the next field, is above the limit.
+    #[inline]
     fn check_length(&mut self, length: usize) -> Result<(), CodecError> {
         self.check(length, self.max_event_length)
     }
 
+    #[inline]
     fn check(&mut self, length: usize, limit: usize) -> Result<(), CodecError> {
         if length <= limit {
             return Ok(());
@@ -311,6 +329,7 @@ impl SseCodec {
     }
 
     /// Ends the event at an empty line.
+    #[inline]
     fn dispatch(&mut self) -> Option<Event> {
         if self.new_id.is_some() {
             self.last_event_id = self.new_id.take();
@@ -323,6 +342,7 @@ impl SseCodec {
         Some(Event { event, data, id: self.last_event_id.clone(), retry })
     }
 
+    #[inline]
     fn next(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         self.has_large_buffer |= src.capacity() > SMALL_BUFFER;
         let event = self.next_event(src);
@@ -332,6 +352,7 @@ impl SseCodec {
         event
     }
 
+    #[inline]
     fn next_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         loop {
             if !self.lines.start_line(src) {
@@ -377,6 +398,7 @@ impl SseCodec {
     }
 
     /// Reads the line at the end of the stream that has no terminator, and ends the event.
+    #[inline]
     fn last_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         let (start, is_comment) = (self.lines.line(), self.unmarked(src).first() == Some(&b':'));
         match self.lines.decode_eof(src) {
@@ -397,6 +419,7 @@ impl Decoder for SseCodec {
     type Item = Event;
     type Error = CodecError;
 
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         if core::mem::take(&mut self.has_ended) {
             self.discard_event();
@@ -406,6 +429,7 @@ impl Decoder for SseCodec {
 
     /// Same as [`decode`](Decoder::decode). An unfinished line and an unfinished event are discarded, unless
     /// [`with_dispatch_at_end`](SseCodec::with_dispatch_at_end) is set.
+    #[inline]
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         let decoded = self.next(src);
         self.lines.end_discarded(src);
@@ -434,6 +458,7 @@ impl Encoder<&Event> for SseCodec {
     type Error = CodecError;
 
     /// Writes an event, same as [`Event::write_to`].
+    #[inline]
     fn encode(&mut self, event: &Event, dst: &mut BytesMut) -> Result<(), CodecError> {
         event.write_to(dst)
     }
@@ -443,6 +468,7 @@ impl Encoder<Event> for SseCodec {
     type Error = CodecError;
 
     /// Writes an event, same as [`Event::write_to`].
+    #[inline]
     fn encode(&mut self, event: Event, dst: &mut BytesMut) -> Result<(), CodecError> {
         event.write_to(dst)
     }
@@ -452,6 +478,7 @@ impl Encoder<Comment<'_>> for SseCodec {
     type Error = CodecError;
 
     /// Writes a comment. Never fails.
+    #[inline]
     fn encode(&mut self, comment: Comment<'_>, dst: &mut BytesMut) -> Result<(), CodecError> {
         comment.write_to(dst);
         Ok(())
@@ -462,6 +489,7 @@ impl Encoder<Retry> for SseCodec {
     type Error = CodecError;
 
     /// Writes the reconnection time. Never fails.
+    #[inline]
     fn encode(&mut self, retry: Retry, dst: &mut BytesMut) -> Result<(), CodecError> {
         retry.write_to(dst);
         Ok(())

@@ -64,6 +64,7 @@ impl Event {
 
     /// Sets the reconnection time.
     #[must_use]
+    #[inline]
     pub const fn with_retry(mut self, retry: Duration) -> Self {
         self.retry = Some(retry);
         self
@@ -74,6 +75,7 @@ impl Event {
     /// # Errors
     ///
     /// Same as [`write_to`](Self::write_to).
+    #[inline]
     pub fn to_bytes(&self) -> Result<Bytes, CodecError> {
         let mut bytes = BytesMut::new();
         self.write_to(&mut bytes)?;
@@ -86,6 +88,7 @@ impl Event {
     ///
     /// Returns [`CodecError::InvalidField`] if the type contains CR or LF, or the ID contains CR, LF or NUL. Nothing is
     /// written then.
+    #[inline]
     pub fn write_to(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
         let id = self.id.as_deref().unwrap_or_default();
         let invalid = |field| move |position| CodecError::InvalidField { field, position };
@@ -127,6 +130,7 @@ pub struct Retry(pub Duration);
 
 impl Comment<'_> {
     /// Returns the encoded comment, for a server without `Framed`.
+    #[inline]
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
         self.write_to(&mut bytes);
@@ -134,6 +138,7 @@ impl Comment<'_> {
     }
 
     /// Appends the comment to `dst`.
+    #[inline]
     pub fn write_to(self, dst: &mut BytesMut) {
         put_lines(dst, ": ", self.0);
         dst.put_u8(b'\n');
@@ -142,6 +147,7 @@ impl Comment<'_> {
 
 impl Retry {
     /// Returns the encoded field, for a server without `Framed`.
+    #[inline]
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
         self.write_to(&mut bytes);
@@ -149,6 +155,7 @@ impl Retry {
     }
 
     /// Appends the field to `dst`.
+    #[inline]
     pub fn write_to(self, dst: &mut BytesMut) {
         put_retry(dst, self.0);
         dst.put_u8(b'\n');
@@ -159,6 +166,7 @@ impl Retry {
 const ROOM_FOR_NAMES: usize = 64;
 
 /// Writes a line for each line of `text`. The part after the last terminator is also a line.
+#[inline]
 fn put_lines(dst: &mut BytesMut, name: &str, text: &str) {
     let mut rest = text.as_bytes();
     while let Some((length, terminator)) = LineEnding::Any.find(rest, 0) {
@@ -168,12 +176,14 @@ fn put_lines(dst: &mut BytesMut, name: &str, text: &str) {
     put_line(dst, name, rest);
 }
 
+#[inline]
 fn put_line(dst: &mut BytesMut, name: &str, value: &[u8]) {
     dst.put_slice(name.as_bytes());
     dst.put_slice(value);
     dst.put_u8(b'\n');
 }
 
+#[inline]
 fn put_retry(dst: &mut BytesMut, time: Duration) {
     // Writing to a `BytesMut` never fails.
     let _ = writeln!(dst, "retry: {}", time.as_millis());

@@ -57,6 +57,8 @@ fn copy_ascii<const MODIFIED: bool>(ascii: &mut AsciiCopy, src: &[u8], dst: &mut
 
 /// Copies well-formed text and converts the characters that differ. `room` is twice as long as the text. Returns the
 /// number of bytes written.
+// Inlined into one function with all other conversions, its loop would have too few registers.
+#[inline(never)]
 fn split_text<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
     let same = copy_same::<MODIFIED>(text, room);
     let text = &text.as_bytes()[same..];
@@ -223,6 +225,8 @@ fn join_text<const MODIFIED: bool, const LENIENT: bool>(text: &str, room: &mut [
 /// Copies bytes and converts those that differ. Stops at the first byte that is always ill-formed at its position, and
 /// at an unfinished pair. The result may be ill-formed. Returns the number of bytes read and the number of bytes
 /// written.
+// As `split_text`.
+#[inline(never)]
 fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let class = match (MODIFIED, LENIENT) {
         (false, _) => &PAIRS,

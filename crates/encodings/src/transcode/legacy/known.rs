@@ -93,6 +93,8 @@ impl LegacySource {
     }
 
     /// Decodes the first item of `bytes`. The slice must not be empty.
+    // Inlined, it would make the code for the other encodings save registers for each code point.
+    #[inline(never)]
     pub(in crate::transcode) fn read(&self, bytes: &[u8]) -> Item {
         if self.encoding == Encoding::Iso2022Jp && bytes[0] == ESCAPE {
             return self.read_escape(bytes);
@@ -219,6 +221,8 @@ impl LegacyTarget {
     }
 
     /// Encodes a character. Returns `None` if the encoding does not have it.
+    // As `LegacySource::read`.
+    #[inline(never)]
     pub(in crate::transcode) fn encode(&self, character: char) -> Option<EncodedSequence> {
         if let Some(table) = SingleByte::of(self.encoding) {
             let byte = u16::try_from(u32::from(character)).ok().and_then(|unit| table.byte(unit))?;
