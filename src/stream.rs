@@ -48,28 +48,27 @@
 // This page links to types that exist only with the feature `codec`.
 #![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
 
-use core::convert::Infallible;
-use core::error::Error;
-use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use std::io;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use bytestring::ByteString;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 
+pub use self::chunk::Chunk;
+pub use self::error::Utf8StreamError;
 #[cfg(feature = "codec")]
 pub use self::lines::Utf8LinesStream;
 #[cfg(feature = "codec")]
 pub use self::sse::{SseStream, SseStreamError};
 use crate::budget::Budget;
 use crate::chunks::TextChunks;
-use crate::error::Utf8Error;
 use crate::text::TextDecoder;
 
+mod chunk;
+mod error;
 #[cfg(feature = "codec")]
 mod lines;
 #[cfg(feature = "codec")]
@@ -286,41 +285,6 @@ impl<S: Stream<Item: Chunk>> Future for CollectString<S> {
     }
 }
 
-/// An item of a stream of byte chunks: bytes or an error.
-pub trait Chunk {
-    /// The error of the stream; [`Infallible`] if it cannot fail.
-    type Error;
-
-    /// Returns the bytes.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the stream.
-    fn into_chunk(self) -> Result<Bytes, Self::Error>;
-}
-
-impl<B: Into<Bytes>, E> Chunk for Result<B, E> {
-    type Error = E;
-
-    fn into_chunk(self) -> Result<Bytes, E> {
-        self.map(Into::into)
-    }
-}
-
-macro_rules! chunk_without_error {
-    ($($bytes:ty),*) => {$(
-        impl Chunk for $bytes {
-            type Error = Infallible;
-
-            fn into_chunk(self) -> Result<Bytes, Infallible> {
-                Ok(self.into())
-            }
-        }
-    )*};
-}
-
-chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
-
 /// Adds `.utf8()` and `.utf8_with(decoder)` to every stream of byte chunks.
 ///
 /// ```
@@ -369,63 +333,3 @@ pub trait Utf8StreamExt: Stream {
 }
 
 impl<S: Stream + ?Sized> Utf8StreamExt for S {}
-
-/// An error of a [`Utf8Stream`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Utf8StreamError<E, T = Utf8Error> {
-    /// The bytes are ill-formed.
-    IllFormed(T),
-    /// The inner stream failed.
-    Inner(E),
-}
-
-impl<E> Utf8StreamError<E> {
-    /// Returns the error in the text, for [`IllFormed`](Self::IllFormed).
-    pub const fn utf8_error(&self) -> Option<Utf8Error> {
-        match self {
-            Self::IllFormed(error) => Some(*error),
-            Self::Inner(_) => None,
-        }
-    }
-}
-
-impl<E: fmt::Display, T: fmt::Display> fmt::Display for Utf8StreamError<E, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::IllFormed(error) => error.fmt(f),
-            Self::Inner(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: Error + 'static, T: Error + 'static> Error for Utf8StreamError<E, T> {
-    /// Returns the [`Utf8Error`], so that a search of the error chain finds it for every `E`, or the source of the
-    /// inner error.
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::IllFormed(error) => Some(error),
-            Self::Inner(error) => error.source(),
-        }
-    }
-}
-
-/// Converts ill-formed text into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the
-/// [`Utf8Error`]. An `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by
-/// [`io::Error::other`].
-impl<E: Into<Box<dyn Error + Send + Sync>>, T: Into<Self>> From<Utf8StreamError<E, T>> for io::Error {
-    fn from(error: Utf8StreamError<E, T>) -> Self {
-        match error {
-            Utf8StreamError::IllFormed(error) => error.into(),
-            Utf8StreamError::Inner(error) => match error.into().downcast::<Self>() {
-                Ok(error) => *error,
-                Err(error) => Self::other(error),
-            },
-        }
-    }
-}
-
-impl<E> From<Utf8Error> for Utf8StreamError<E> {
-    fn from(error: Utf8Error) -> Self {
-        Self::IllFormed(error)
-    }
-}

@@ -10,8 +10,9 @@ use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 use tokio_util::codec::Decoder;
 
+use super::chunk::Chunk;
+use super::error::Utf8StreamError;
 use super::sse::{State, append};
-use super::{Chunk, Utf8StreamError};
 use crate::budget::Budget;
 use crate::codec::{CodecError, Utf8LinesCodec};
 

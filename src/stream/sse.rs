@@ -12,7 +12,7 @@ use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 use tokio_util::codec::Decoder;
 
-use super::Chunk;
+use super::chunk::Chunk;
 use crate::budget::Budget;
 use crate::codec::SseCodec;
 use crate::codec::sse::Event;
