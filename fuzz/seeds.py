@@ -235,7 +235,6 @@ SEEDS = {
     "unwrap": {
         "dots": ("0000000000000000", "a\r\n..b\r\n.\r.\n\r\n.\r\nQUIT"),
         "folds": ("0000000000000000", b"SUMMARY:Caf\xC3\r\n \xA9\n\t!\r\r\n\r\n x\r\n"),
-        "syslog": ("0000000000000000", b"<34>1 - h a - m [a@1 k=\"\\]\\\"\"][b] \xEF\xBB\xBFx"),
     },
     "websocket": {
         "client": (

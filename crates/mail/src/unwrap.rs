@@ -1,13 +1,12 @@
 //! Removes line folding and dot stuffing before decoding.
 //!
-//! For calendars and contacts, mail and news servers, and log collectors. Otherwise a character that a fold splits
+//! For calendars and contacts, mail and news servers. Otherwise a character that a fold splits
 //! is ill-formed, and offsets are wrong.
 //!
 //! | bytes | use |
 //! |---|---|
 //! | folded lines of iCalendar (RFC 5545 §3.1) and vCard (RFC 6350 §3.2) | [`Unfolder`] |
 //! | the data of SMTP and LMTP (RFC 5321 §4.5.2), POP3 (RFC 1939 §3) and NNTP (RFC 3977 §3.1.1), whose lines have a dot before a dot | [`DotUnstuffer`] |
-//! | a syslog message, whose text has a BOM (RFC 5424 §6.4) | [`syslog_msg`] |
 //!
 //! ```
 //! use utf8_codec_mail::unwrap::Unfolder;
@@ -45,8 +44,6 @@
 
 mod dots;
 mod folds;
-mod syslog;
 
 pub use dots::DotUnstuffer;
 pub use folds::Unfolder;
-pub use syslog::{SyslogMsg, syslog_msg};

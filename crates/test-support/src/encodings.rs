@@ -9,9 +9,9 @@ use super::rows::{self, ASCII_OF_JAVA, Found, NUL_OF_JAVA, Row, SURROGATES, UCS_
 /// The encodings that this file defines.
 pub const OWN: &[Encoding] = Encoding::ALL.split_at(12).0;
 
-/// The code pages. They and those below need the feature `encoding_rs`.
+/// The code pages.
 pub const PAGES: &[Encoding] = Encoding::ALL.split_at(PAGES_END).0.split_at(OWN.len()).1;
-const PAGES_END: usize = if Encoding::ALL.len() > OWN.len() { OWN.len() + 8 } else { OWN.len() };
+const PAGES_END: usize = OWN.len() + 8;
 
 /// The encodings with the tables of `encoding_rs`.
 pub const LEGACY: &[Encoding] = Encoding::ALL.split_at(PAGES_END).1;

@@ -1,6 +1,6 @@
 //! What protocols add to lines: the same bytes and offsets for every partition, and those of a model of the whole stream.
 
-use utf8_codec_mail::unwrap::{DotUnstuffer, Unfolder, syslog_msg};
+use utf8_codec_mail::unwrap::{DotUnstuffer, Unfolder};
 
 use crate::support::{Rng, every_partition, some_partitions};
 
@@ -116,39 +116,4 @@ fn a_bare_break_is_one_of_its_own_data() {
         assert_eq!(found, [Some(1), None, Some(15)], "{chunks:?}");
         assert_eq!(dots.first_bare_break(), Some(23), "{chunks:?}");
     });
-}
-
-#[test]
-fn the_text_of_a_syslog_message_is_found() {
-    let find = |message: &[u8]| syslog_msg(message).map(|msg| (msg.has_bom, msg.text));
-    // RFC 5424 section 6.5, and messages without parts that may be absent.
-    for (message, expected) in [
-        ("<34>1 2003-10-11T22:14:15.003Z m su - ID47 - \u{FEFF}'su root' failed", (true, "'su root' failed")),
-        ("<165>1 - - - - - [a@1 k=\"]\\\"] \"][b@2] text", (false, "text")),
-        ("<165>1 - - - - - [a@1 k=\"\\\\\"]", (false, "")),
-        ("<0>12 - - - - - - ", (false, "")),
-        ("<0>1 - - - - - -  \u{FEFF}x", (false, " \u{FEFF}x")),
-    ] {
-        let start = message.len() - expected.1.len();
-        assert_eq!(find(message.as_bytes()), Some((expected.0, start..message.len())), "{message}");
-        // No start of a message has more text, and none panics.
-        for end in 0..message.len() {
-            let cut = find(&message.as_bytes()[..end]);
-            assert!(cut.is_none_or(|(_, text)| text.end == end && text.start <= start), "{message} {end}");
-        }
-    }
-    for other in [
-        "",
-        "<",
-        "<1>",
-        "<34>Oct 11 22:14:15 m su: x",
-        "<>1 - - - - - - x",
-        "<1>1 - - - - - x",
-        "<1>1 - - - - - [x",
-        "<1>1 - - - - - -x",
-        "<1>x - - - - - -",
-        "<1>1  - - - - - -",
-    ] {
-        assert_eq!(find(other.as_bytes()), None, "{other}");
-    }
 }
