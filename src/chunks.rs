@@ -1,14 +1,15 @@
 //! The text of each chunk of a stream of `Bytes`.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use bytestring::ByteString;
-use kernels::held;
+use kernels::held::{self, Taken};
 
 use crate::boundary::floor_boundary;
 use crate::error::Utf8Error;
-use crate::text::TextDecoder;
+use crate::text::{TextDecoder, TextPiece};
 
 /// The maximum number of bytes of a chunk that one text is decoded from. It limits the memory of a copy and the work of a poll.
 const AT_ONCE: usize = 64 * 1024;
@@ -19,15 +20,15 @@ const AT_ONCE: usize = 64 * 1024;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
-    /// The rest of the chunk. If there is an error, it starts with the ill-formed sequence.
     rest: Bytes,
-    /// The error after the text that was returned last.
-    error: Option<Utf8Error>,
 }
+
+/// A text that is not a slice of the chunk, or an error.
+type Copied = Option<Result<String, Utf8Error>>;
 
 impl TextChunks {
     pub(crate) const fn new(decoder: TextDecoder) -> Self {
-        Self { decoder, rest: Bytes::new(), error: None }
+        Self { decoder, rest: Bytes::new() }
     }
 
     /// Sets the next chunk. The previous one was decoded completely.
@@ -40,33 +41,23 @@ impl TextChunks {
         self.rest.len()
     }
 
-    /// Decodes the chunk, at most [`AT_ONCE`] bytes of it. Returns the text, or the error if there is no text before it.
+    /// Decodes the chunk, at most [`AT_ONCE`] bytes of it, up to an error. Returns the text, or the error if there is no text
+    /// before it. The error after a text is decoded, counted and logged by the next call.
     pub(crate) fn next_text(&mut self) -> Option<Result<ByteString, Utf8Error>> {
-        if let Some(error) = self.error.take() {
-            self.rest.advance(self.rest.len().min(error.len.into()));
-            return Some(Err(error));
-        }
         let decoder = &mut self.decoder;
         let (text, copied) = held::take_piece(&mut self.rest, |rest| {
             let window = &rest[..floor_boundary(rest, AT_ONCE)];
-            match decoder.decode_chunk(window) {
-                Ok(Cow::Borrowed(text)) => (Some(text), window.len(), None),
-                Ok(Cow::Owned(text)) => (None, window.len(), Some((text, None))),
-                Err(failed) => {
-                    // After a text the error is returned by the next call.
-                    let len = if failed.text.is_empty() { 0 } else { usize::from(failed.error.len) };
-                    (None, failed.read - len, Some((failed.text, Some(failed.error))))
-                }
+            match decoder.is_strict() {
+                true => take_strict(decoder, window),
+                false => take_repaired(decoder, window),
             }
         });
-        match copied {
-            None => text.filter(|text| !text.is_empty()).map(Ok),
-            Some((text, Some(error))) if text.is_empty() => Some(Err(error)),
-            Some((text, error)) => {
-                self.error = error;
-                (!text.is_empty()).then(|| Ok(text.into()))
-            }
-        }
+        let text = match copied {
+            None => text?,
+            Some(Ok(text)) => text.into(),
+            Some(Err(error)) => return Some(Err(error)),
+        };
+        (!text.is_empty()).then_some(Ok(text))
     }
 
     /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error.
@@ -83,9 +74,50 @@ impl TextChunks {
     /// Returns the decoder and the bytes that were not returned as text: those of an unfinished character, and the rest of the
     /// chunk. The next byte of the decoder is the first of them.
     pub(crate) fn into_parts(self) -> (TextDecoder, Bytes) {
-        let Self { mut decoder, rest, error } = self;
+        let Self { mut decoder, rest } = self;
         let pending = [decoder.pending(), &rest].concat();
-        decoder.seek(error.map_or(decoder.valid_up_to(), |error| error.offset));
+        decoder.seek(decoder.valid_up_to());
         (decoder, if pending.len() == rest.len() { rest } else { pending.into() })
+    }
+}
+
+/// Takes text up to an error, which is not taken with it.
+fn take_strict<'c>(decoder: &mut TextDecoder, chunk: &'c [u8]) -> Taken<'c, Copied> {
+    let mut taken = 0;
+    let mut copy = String::new();
+    if !decoder.pending().is_empty() || !decoder.is_past_start() {
+        let (piece, bytes) = decoder.take_piece(chunk);
+        taken = bytes;
+        match piece {
+            None => return (None, taken, None),
+            Some(TextPiece::Text(text)) => return (Some(text), taken, None),
+            Some(TextPiece::IllFormed(error)) => return (None, taken, Some(Err(error))),
+            Some(TextPiece::Seam(character) | TextPiece::Repaired(character, _)) => copy.push_str(&character),
+        }
+        if decoder.has_subset() {
+            return (None, taken, Some(Ok(copy)));
+        }
+    }
+    let rest = &chunk[taken..];
+    let (text, error) = decoder.take_text(rest);
+    let end = if error.is_some() { taken + text.len() } else { chunk.len() };
+    if !copy.is_empty() {
+        copy.push_str(text);
+        return (None, end, Some(Ok(copy)));
+    }
+    if error.is_some() && text.is_empty() {
+        let (piece, bytes) = decoder.take_piece(rest);
+        let error = piece.and_then(|piece| piece.text().err());
+        return (None, taken + bytes, error.map(Err));
+    }
+    (Some(text), end, None)
+}
+
+/// Takes the text of a chunk under a policy that repairs every error, except that of a BOM, before which there is no text.
+fn take_repaired<'c>(decoder: &mut TextDecoder, chunk: &'c [u8]) -> Taken<'c, Copied> {
+    match decoder.decode_chunk(chunk) {
+        Ok(Cow::Borrowed(text)) => (Some(text), chunk.len(), None),
+        Ok(Cow::Owned(text)) => (None, chunk.len(), Some(Ok(text))),
+        Err(failed) => (None, failed.read, Some(Err(failed.error))),
     }
 }

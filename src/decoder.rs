@@ -178,7 +178,7 @@ impl Utf8Decoder {
 
     /// Takes the text at the start of a chunk, which starts between characters, whatever is pending. Returns the error at which
     /// it ends, if it ends at one; the decoder then stays before it. Otherwise the rest of the chunk is pending.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "stream"))]
     #[inline]
     pub(crate) fn take_text<'c>(&mut self, chunk: &'c [u8]) -> (&'c str, Option<Utf8Error>) {
         self.state = self.state.without_carry();

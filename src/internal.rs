@@ -1,5 +1,5 @@
 //! What the other crates of the family need of this one, and no user does. It may change in every version: those crates
-//! depend on the exact version of this one. The same holds for methods that the documentation hides.
+//! depend on the exact version of this one. The same holds for methods and macros that the documentation hides.
 
 pub use crate::budget::Budget;
 #[cfg(feature = "codec")]

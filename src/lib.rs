@@ -31,7 +31,7 @@
 //! | an index in a buffer or text | [`boundary`], [`locate`] | none |
 //! | escapes in the strings of JSON | [`json`] | none |
 //! | a tokio socket: lines, frames, text as it arrives | [`codec`], [`codec::framing`] | `codec` (default) |
-//! | server-sent events | [`codec::sse`], [`stream::SseStream`] | `codec`; `stream` |
+//! | server-sent events | [`codec::sse`], [`stream::SseStream`] | `codec`; `codec` and `stream` |
 //! | a `Stream` of chunks | [`stream`] | `stream` |
 //! | a reader or writer | [`io`] | `std` (default), `tokio-io`, `futures-io` |
 //!
@@ -69,8 +69,7 @@ pub mod boundary;
 
 #[allow(missing_docs, reason = "internal")]
 mod budget;
-#[cfg(any(feature = "codec", feature = "stream"))]
-#[cfg_attr(not(feature = "stream"), allow(dead_code))]
+#[cfg(feature = "stream")]
 mod chunks;
 #[cfg(feature = "codec")]
 pub mod codec;

@@ -79,13 +79,7 @@ impl LossyDecoder {
     #[must_use = "a character that was cut is lost otherwise"]
     #[inline]
     pub fn finish(&mut self) -> &'static str {
-        match self.decoder.finish() {
-            Ok(()) => "",
-            Err(_) => {
-                self.replacements += 1;
-                "\u{FFFD}"
-            }
-        }
+        self.with_policy(|decoder| if decoder.finish().is_some() { "\u{FFFD}" } else { "" })
     }
 
     /// Returns the number of sequences that were replaced.

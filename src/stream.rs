@@ -42,7 +42,7 @@
 //!
 //! # Feature
 //!
-//! `stream`. With `codec`, [`SseStream`] is a stream of server-sent events. The crate `utf8-codec-encodings` has
+//! `stream`. With `codec`, [`Utf8LinesStream`] is a stream of lines, and [`SseStream`] one of server-sent events. The crate `utf8-codec-encodings` has
 //! `TranscodeStream` for other encodings.
 
 // This page links to types that exist only with the feature `codec`.
@@ -232,6 +232,9 @@ where
                 Some(Ok(chunk)) => {
                     *this.state = State::Open;
                     this.chunks.feed(chunk);
+                    if this.chunks.rest() == 0 {
+                        ready!(budget.spend(0, cx));
+                    }
                 }
                 Some(Err(error)) => {
                     *this.state = State::Failed;
@@ -285,7 +288,7 @@ impl<S: Stream<Item: Chunk>> Future for CollectString<S> {
     }
 }
 
-/// Adds `.utf8()` and `.utf8_with(decoder)` to every stream of byte chunks.
+/// Adds `.utf8()`, `.utf8_with(decoder)` and `.utf8_lines(max_length)` to every stream of byte chunks.
 ///
 /// ```
 /// # use bytes::{Bytes, BytesMut};

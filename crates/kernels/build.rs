@@ -34,7 +34,7 @@ fn main() {
         "x86_64" => has("sse2"),
         _ => false,
     };
-    // Of a compiler that does not tell its version all is expected.
+    // If the version is unknown, the compiler is assumed to be new.
     let version = minor_version().unwrap_or(u32::MAX);
     if has_vectors && version >= 87 {
         println!("cargo::rustc-cfg=utf8_codec_vectors");
@@ -45,8 +45,8 @@ fn main() {
     }
 }
 
-/// Returns the `89` of version 1.89.0 of the compiler. What becomes stable in a version is missing in its first nightlies, so a
-/// nightly counts as the version before.
+/// Returns the minor version of the compiler: `89` for 1.89.0. The first nightlies of a version lack what it makes stable, so a
+/// nightly counts as the version before it.
 fn minor_version() -> Option<u32> {
     let output = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
     let version = String::from_utf8(output.stdout).ok()?;

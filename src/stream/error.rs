@@ -6,7 +6,7 @@ use std::io;
 
 use crate::error::Utf8Error;
 
-/// An error of a [`Utf8Stream`](super::Utf8Stream).
+/// An error of a [`Utf8Stream`](super::Utf8Stream), or of another stream of text: `T` is the error in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Utf8StreamError<E, T = Utf8Error> {
     /// The bytes are ill-formed.
@@ -20,6 +20,17 @@ impl<E> Utf8StreamError<E> {
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed(error) => Some(*error),
+            Self::Inner(_) => None,
+        }
+    }
+}
+
+#[cfg(feature = "codec")]
+impl<E> Utf8StreamError<E, crate::codec::CodecError> {
+    /// Returns the error in the text, if the line is ill-formed.
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
+        match self {
+            Self::IllFormed(error) => error.utf8_error(),
             Self::Inner(_) => None,
         }
     }

@@ -51,8 +51,8 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// The stream holds one line and one chunk. A line keeps the memory of its buffer alive: copy lines that you keep. One poll reads at most 64 KiB of small chunks that
-    /// complete no line, or one larger chunk.
+    /// The stream holds one line and one chunk. A line keeps the memory of its buffer alive: copy lines that you keep. One
+    /// poll reads at most 64 KiB of small chunks that complete no line, or one larger chunk.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Utf8LinesStream<S> {
@@ -81,6 +81,11 @@ impl<S> Utf8LinesStream<S> {
         "A chunk that is taken from it directly is missing in the lines.",
         "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
     );
+
+    /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the lines.
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
+        self.project().inner
+    }
 
     /// Returns the inner stream, the codec, and the bytes that were read and not returned as lines.
     pub fn into_parts(self) -> (S, Utf8LinesCodec, Bytes) {
@@ -129,6 +134,10 @@ impl<S: Stream<Item: Chunk>> Stream for Utf8LinesStream<S> {
                 State::Done => return Poll::Ready(None),
             }
         }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, (self.state == State::Done).then_some(0))
     }
 }
 

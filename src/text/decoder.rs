@@ -257,7 +257,7 @@ impl TextDecoder {
     }
 
     /// Whether an ill-formed sequence is an error.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "stream"))]
     #[inline]
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.policies.on_error, ErrorPolicy::Strict)
@@ -279,7 +279,7 @@ impl TextDecoder {
     }
 
     /// [`Utf8Decoder::take_text`]. May only be called [past the start](Self::is_past_start).
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "stream"))]
     #[inline(always)]
     pub(crate) fn take_text<'c>(&mut self, chunk: &'c [u8]) -> (&'c str, Option<Utf8Error>) {
         self.decoder.take_text(chunk)

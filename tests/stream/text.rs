@@ -251,6 +251,9 @@ fn a_poll_is_bounded_when_all_input_is_skipped() {
             assert!(text.decoder().offset() >= poll * 1000, "each poll makes progress");
         }
     }
+    // Nor does a stream of empty chunks hold a thread.
+    let mut empty = stream::repeat(Bytes::new()).utf8();
+    assert!(empty.poll_next_unpin(&mut cx).is_pending());
     // No text is lost, and each pending poll wakes the task.
     let mut bytes = vec![0xFF; 200_000];
     bytes.extend_from_slice(b"text");
@@ -345,4 +348,20 @@ fn the_parts_have_every_byte_that_was_not_returned() {
         ("\u{FC}n", 5),
         "the decoder continues with the returned bytes"
     );
+}
+
+/// The text before an error is returned before the error is counted.
+#[test]
+fn an_error_is_counted_when_it_is_returned() {
+    for chunks in [vec![&b"gr\xC3\xBCn\xFF!"[..]], vec![b"gr\xC3", b"\xBCn\xFF!"]] {
+        let mut text = stream::iter(chunks).utf8();
+        let mut read = String::new();
+        while read != "gr\u{FC}n" {
+            read += &futures::executor::block_on(text.next()).unwrap().unwrap();
+        }
+        assert_eq!((text.decoder().offset(), text.decoder().counters().total()), (5, 0));
+        let error = futures::executor::block_on(text.next()).unwrap().unwrap_err();
+        assert_eq!(error.utf8_error().map(|error| error.offset), Some(5));
+        assert_eq!((text.decoder().offset(), text.decoder().counters().total()), (6, 1));
+    }
 }

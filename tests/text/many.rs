@@ -1,4 +1,4 @@
-//! `repair_many` has the same result as `TextDecoder::decode` for each string in order.
+//! `repair_many` has the same result as `TextDecoder::decode_whole` for each string in order.
 
 use core::error::Error as _;
 use std::borrow::Cow;

@@ -151,7 +151,7 @@ pub(crate) fn rows() -> Vec<Row> {
 
 /// Decodes with `decode_chunk`, and continues after each error.
 fn push(name: &str, decoder: NewDecoder) -> Row {
-    Row::new(format!("TextDecoder::push, {name}"), TEXT, move |bytes, chunk| {
+    Row::new(format!("TextDecoder::decode_chunk, {name}"), TEXT, move |bytes, chunk| {
         let mut decoder = decoder();
         for mut chunk in bytes.chunks(chunk) {
             while let Err(failed) = decoder.decode_chunk(chunk).map(sink) {

@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-// This page links to items that exist only if their features are enabled.
+// Pages of this crate link to items that exist only if their features are enabled.
 #![cfg_attr(not(feature = "tower"), allow(rustdoc::broken_intra_doc_links))]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

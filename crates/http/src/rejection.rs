@@ -86,7 +86,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the error if the reason is ill-formed UTF-8.
+    /// Returns the offset, the kind and the length if the reason is ill-formed text, also in another charset.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Body(error)

@@ -195,7 +195,7 @@ impl TranscodeLinesCodec {
             }
             return Err(error);
         }
-        // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
+        // The transcoder is cloned, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let (mut reading, mut text) = (self.codec.reading.clone(), String::new());
         let mut result = feed(&mut reading, &src[..length], &mut text);
         result = result.and(feed_terminator(&mut reading, &src[length..length + terminator], &mut text));

@@ -150,7 +150,7 @@ impl TranscodeCodec {
         if let Some(next) = self.next.pop_front() {
             return next.map(Some);
         }
-        // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
+        // The transcoder is cloned, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let (mut reading, mut text) = (self.reading.clone(), String::new());
         let result = read(&mut reading, src, &mut text);
         reading.give_back();

@@ -23,8 +23,8 @@ use crate::error::TranscodeError;
 /// text depends on the bytes of the *input*. If the target encoding does not have a character of this text, such as
 /// U+FFFD in Latin-1, `?` is written.
 ///
-/// The message of an error names the encodings, and [`TranscodeError::source`](crate::TranscodeError::source) returns the
-/// source encoding.
+/// The message of an error names the encoding of the input. The fields `source` and `target` of a
+/// [`TranscodeError`](crate::TranscodeError) are those of the conversion.
 ///
 /// A BOM is U+FEFF at the start of the input, in any encoding. [`BomPolicy`] applies to it. The transcoder never adds
 /// one.
@@ -60,7 +60,7 @@ pub struct Transcoder {
     pub(super) conversion: Conversion,
 }
 
-// Every call of `feed_into` copies the transcoder.
+// Every call of `feed_into` clones the transcoder.
 const _: () = assert!(size_of::<Transcoder>() <= 248);
 
 /// The progress of a bounded call.
@@ -156,6 +156,8 @@ impl Transcoder {
 
     /// Same as [`with_sniffing`](Self::with_sniffing), without UTF-32, which the Encoding Standard does not have. Removes the
     /// BOM.
+    #[doc(hidden)]
+    #[must_use]
     pub const fn with_web_sniffing(mut self) -> Self {
         self.conversion.sniffing = Sniffing::Web;
         self.conversion.policies.bom = BomPolicy::Strip;
