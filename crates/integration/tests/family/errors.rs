@@ -117,7 +117,7 @@ fn one_method_returns_the_utf8_error() {
     assert_eq!(ill_formed_line(rejected).utf8_error(), Some(ERROR));
     assert_eq!(CodecError::EmbeddedTerminator { position: 0 }.utf8_error(), None);
     assert_eq!(Utf8StreamError::<()>::IllFormed(ERROR).utf8_error(), Some(ERROR));
-    assert_eq!(Utf8StreamError::Inner(()).utf8_error(), None);
+    assert_eq!(<Utf8StreamError<()>>::Inner(()).utf8_error(), None);
     assert_eq!(Utf8BodyError::IllFormed(ERROR).utf8_error(), Some(ERROR));
 
     let mut body = BodyDecoder::new(TransferEncoding::Base64);

@@ -9,7 +9,7 @@ use std::panic::catch_unwind;
 use std::sync::Once;
 
 use tracing::span;
-use utf8_codec::{BomPolicy, ErrorPolicy, LineEnding, Subset, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// A subscriber that panics at one event, or at every event from one on.
 struct Panics {
