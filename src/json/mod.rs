@@ -30,7 +30,7 @@
 //!
 //! # Errors
 //!
-//! - [`UnpairedSurrogate`](crate::ErrorKind::UnpairedSurrogate): half of a surrogate pair without the other half next to
+//! - [`UnpairedSurrogate`](crate::ErrorKind::UnpairedSurrogate): a surrogate without the other half of its pair next to
 //!   it, in 6 bytes. A second half without a first is known at its second digit: under
 //!   [`EscapePolicy::Strict`] the error has these 4 bytes (`\uDC`), whatever follows.
 //! - [`OutsideSubset`](crate::ErrorKind::OutsideSubset): a character outside the

@@ -115,7 +115,7 @@ pub(crate) fn rows() -> Vec<Row> {
             decoder.finish_into(&mut text);
         }));
     }
-    rows.push(push("subset, Strict", || TextDecoder::new().with_subset(&NOT_A)));
+    rows.push(decode_chunk("subset, Strict", || TextDecoder::new().with_subset(&NOT_A)));
     for (name, decoder) in policies() {
         rows.push(Row::new(format!("TextDecoder::feed, {name}"), TEXT, move |bytes, chunk| {
             let mut decoder = decoder();
@@ -123,7 +123,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 decoder.feed(chunk).for_each(sink);
             }
         }));
-        rows.push(push(name, decoder));
+        rows.push(decode_chunk(name, decoder));
         rows.push(Row::new(format!("TextDecoder::feed_into, {name}"), TEXT, move |bytes, chunk| {
             let (mut decoder, mut text) = (decoder(), String::new());
             for mut chunk in bytes.chunks(chunk) {
@@ -150,7 +150,7 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 /// Decodes with `decode_chunk`, and continues after each error.
-fn push(name: &str, decoder: NewDecoder) -> Row {
+fn decode_chunk(name: &str, decoder: NewDecoder) -> Row {
     Row::new(format!("TextDecoder::decode_chunk, {name}"), TEXT, move |bytes, chunk| {
         let mut decoder = decoder();
         for mut chunk in bytes.chunks(chunk) {

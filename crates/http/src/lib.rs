@@ -5,27 +5,27 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "body")]
-pub(crate) mod body;
+mod body;
 mod charset;
 #[cfg(feature = "body")]
-pub(crate) mod counters;
+mod counters;
 // Without the feature `body`, the items that only bodies and layers use are unused.
 #[cfg_attr(not(feature = "body"), allow(dead_code))]
-pub(crate) mod error;
-pub(crate) mod fields;
+mod error;
+mod fields;
 #[cfg_attr(not(feature = "body"), allow(dead_code))]
-pub(crate) mod filter;
+mod filter;
 mod options;
 #[cfg_attr(not(feature = "body"), allow(dead_code))]
-pub(crate) mod plan;
+mod plan;
 #[cfg_attr(not(feature = "body"), allow(dead_code))]
 pub mod protobuf;
-pub(crate) mod protobuf_types;
-pub(crate) mod rejection;
+mod protobuf_types;
+mod rejection;
 #[cfg(feature = "body")]
-pub(crate) mod response;
+mod response;
 #[cfg_attr(not(feature = "body"), allow(dead_code))]
-pub(crate) mod rules;
+mod rules;
 #[cfg(feature = "tower")]
 pub mod tower;
 

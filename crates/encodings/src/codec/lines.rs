@@ -196,7 +196,8 @@ impl TranscodeLinesCodec {
             return Err(error);
         }
         // The transcoder is cloned, so that it stays consistent with the buffer if a `tracing` subscriber panics.
-        let (mut reading, mut text) = (self.codec.reading.clone(), String::new());
+        let mut reading = self.codec.reading.clone();
+        let mut text = String::new();
         let mut result = feed(&mut reading, &src[..length], &mut text);
         result = result.and(feed_terminator(&mut reading, &src[length..length + terminator], &mut text));
         if last {
@@ -230,7 +231,8 @@ impl TranscodeLinesCodec {
     /// Discards the bytes of a line and its terminator. They are decoded to update the offset and the state of the
     /// transcoder.
     fn skip(&mut self, src: &mut BytesMut, length: usize, terminator: usize) {
-        let (mut reading, mut text) = (self.codec.reading.clone(), String::new());
+        let mut reading = self.codec.reading.clone();
+        let mut text = String::new();
         // The errors of a discarded line are not reported.
         let _ = feed(&mut reading, &src[..length], &mut text);
         let _ = feed_terminator(&mut reading, &src[length..length + terminator], &mut text);

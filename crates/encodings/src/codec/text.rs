@@ -151,7 +151,8 @@ impl TranscodeCodec {
             return next.map(Some);
         }
         // The transcoder is cloned, so that it stays consistent with the buffer if a `tracing` subscriber panics.
-        let (mut reading, mut text) = (self.reading.clone(), String::new());
+        let mut reading = self.reading.clone();
+        let mut text = String::new();
         let result = read(&mut reading, src, &mut text);
         reading.give_back();
         let mut taken = src.split_to((reading.offset() - self.reading.offset()) as usize);
@@ -176,7 +177,9 @@ impl TranscodeCodec {
         ends: bool,
     ) -> Result<Transcoder, CodecError<TranscodeError>> {
         let text = text.as_bytes();
-        let (start, mut writing, mut read) = (dst.len(), self.writing.clone(), 0);
+        let start = dst.len();
+        let mut writing = self.writing.clone();
+        let mut read = 0;
         loop {
             let written = dst.len();
             // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so

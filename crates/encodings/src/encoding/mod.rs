@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `dialects.rs` | the rows of the encodings that resemble UTF-8: CESU-8, WTF-8 and others |
 //! | `pages.rs` | the tables of the code pages of DOS and EBCDIC |
-//! | `labels.rs` | the labels of the WHATWG Encoding Standard, and its table of windows-1252 |
+//! | `labels.rs` | the labels of the WHATWG Encoding Standard |
 //! | `names.rs` | the public type `Encoding`, its names and its labels |
 
 pub(crate) mod dialects;

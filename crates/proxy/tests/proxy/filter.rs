@@ -205,7 +205,7 @@ fn characters_are_held_where_they_could_change() {
     .chain(
         policies()
             .into_iter()
-            .map(|policy| decoder.clone().clone().with_error_policy(policy))
+            .map(|policy| decoder.clone().with_error_policy(policy))
             .filter(|d| *d != decoder),
     )
     .map(Filter::with_decoder)

@@ -28,6 +28,14 @@ fn stream() {
 }
 
 #[test]
+fn clean_chunks_of_a_stream_are_not_copied() {
+    let mut texts = pin!(Utf8Stream::new(Repeat::of(b"plain text")));
+    assert_steady("Utf8Stream", || {
+        black_box(next(&mut texts).expect("well-formed"));
+    });
+}
+
+#[test]
 fn http_body() {
     let long = TEXT.repeat(100);
     for decoder in decoders() {

@@ -100,7 +100,7 @@ fn text_decoder_with_each_policy() {
 }
 
 #[test]
-fn push_of_chunks_in_whole_characters() {
+fn chunks_in_whole_characters() {
     let mut decoder = TextDecoder::new();
     assert_steady("TextDecoder::decode_chunk", || {
         black_box(decoder.decode_chunk(TEXT.as_bytes()).expect("well-formed"));
