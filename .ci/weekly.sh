@@ -20,7 +20,7 @@ step_clients() {
     npm install --silent --no-audit --no-fund --prefix target/node ws@8.18.3
     python_with protobuf==6.33.0 requests==2.32.5 websockets==15.0.1
     cargo build --workspace --all-features --examples
-    python3 .ci/try_clients.py target/debug/examples target/node/node_modules target/python/bin/python
+    python3 crates/integration/tests/clients/clients.py target/debug/examples target/node/node_modules target/python/bin/python
     UTF8_CODEC_PROTOBUF=$PWD/target/python/bin/python UTF8_CODEC_REQUIRED=protobuf \
         cargo test -p integration --test programs protobuf
 }
@@ -35,7 +35,7 @@ step_containers() {
 step_detection() {
     cargo build -p utf8-codec-cli
     python_with chardetng-py==0.3.5 charset-normalizer==3.5.3
-    target/python/bin/python -B .ci/try_detection.py target/debug/utf8-codec
+    target/python/bin/python -B crates/utf8-codec-cli/tests/corpora/detection.py target/debug/utf8-codec
 }
 
 # All rows with all versions of Envoy and with Debian's nginx, the filter for WebAssembly, and the deployment files.
@@ -70,7 +70,7 @@ step_exhaustive() {
 
 # Four times the input takes less than five times the instructions, for every consumer and every hostile input.
 step_growth() {
-    .ci/growth
+    benches/growth/count
 }
 
 # The short form of the load and fault suite of the proxy, which fails if a connection or a byte is lost. The benchmark of ratios
@@ -121,7 +121,7 @@ step_miri_all() {
 step_mojibake() {
     cargo build -p utf8-codec-cli
     python_with ftfy==6.3.1
-    target/python/bin/python -B .ci/try_mojibake.py target/debug/utf8-codec
+    target/python/bin/python -B crates/utf8-codec-cli/tests/corpora/mojibake.py target/debug/utf8-codec
 }
 
 # NEON under emulation: the tests, and the instruction counts compared with those of simdutf8 and of the portable kernel.
@@ -131,7 +131,7 @@ step_neon() {
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
         cargo test --release --target aarch64-unknown-linux-gnu --target-dir target/second --lib \
         -p utf8-codec-kernels -p utf8-codec -p utf8-codec-encodings -p utf8-codec-mail
-    .ci/instructions_neon
+    benches/instructions/count_neon
 }
 
 # Two nodes with the filter behind a front proxy. One is killed under load, and drained.
@@ -154,11 +154,11 @@ step_program() {
     local run='cargo run --release -p utf8-codec-cli -- proxy'
     grep -qxF "$run" README.md
     # shellcheck disable=SC2086
-    python3 .ci/try_proxy.py $run
-    python3 .ci/try_terminal.py "$program"
-    python3 .ci/try_admin_page.py "$program"
-    python3 .ci/try_operating.py "$program"
-    python3 .ci/screenshot.py "$program" --check
+    python3 crates/utf8-codec-cli/tests/installed/proxy.py $run
+    python3 crates/utf8-codec-cli/tests/installed/terminal.py "$program"
+    python3 crates/utf8-codec-cli/tests/installed/admin_page.py "$program"
+    python3 crates/utf8-codec-cli/tests/installed/operating.py "$program"
+    python3 crates/utf8-codec-cli/tests/installed/screenshot.py "$program" --check
     grep -q '^ExecStart=/usr/local/bin/utf8-codec ' "$unit"
     sed "s|/usr/local/bin/utf8-codec|$program|" "$unit" >target/utf8-codec-proxy.service
     cp "${unit%service}socket" target/
@@ -172,7 +172,7 @@ step_program() {
     rm -rf target/wheels
     # As release.yml does.
     target/python/bin/maturin build --release --locked --manifest-path crates/utf8-codec-cli/Cargo.toml --compatibility linux --out target/wheels
-    target/python/bin/python .ci/try_check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/wheels target/python/bin
+    target/python/bin/python crates/utf8-codec-cli/tests/installed/check.py "$program" target/sarif/vendor/serde-sarif/src/schema.json target/wheels target/python/bin
 }
 
 # The code of docs/recipes.md and docs/migrating.md that needs clients of databases, brokers and HTTP.
@@ -210,7 +210,7 @@ step_supply_chain() {
 # The kernels of WebAssembly under Node, each as the only one.
 step_wasm() {
     rustup target add wasm32-wasip1
-    local -x CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/.ci/node_wasi.mjs"
+    local -x CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/crates/kernels/tests/node_wasi.mjs"
     local kernel
     for kernel in simd128 portable; do
         RUSTFLAGS="-A warnings -C target-feature=+simd128 --cfg utf8_codec_kernel=\"$kernel\"" \

@@ -178,7 +178,7 @@ fn ascii_delimiters_end_lines() {
 
 #[test]
 fn ill_formed_lines_in_a_large_buffer_equal_single_lines() {
-    // That the time is linear is measured by `.ci/growth`.
+    // That the time is linear is measured by `benches/growth/count`.
     const SIZE: usize = 20_000;
     let lines = |line: &[u8]| line.repeat(SIZE / line.len());
     let inputs = [

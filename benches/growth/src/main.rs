@@ -1,6 +1,6 @@
 //! Runs every consumer of a stream over hostile inputs, with one size and with four times that size.
 //!
-//! `.ci/growth` runs it under callgrind, which counts the instructions of each call of [`measured`]. It fails if four
+//! `benches/growth/count` runs it under callgrind, which counts the instructions of each call of [`measured`]. It fails if four
 //! times the input needs five times the instructions. Without callgrind, `growth [FILTER] [--share=I/N]` runs every row
 //! once.
 //!

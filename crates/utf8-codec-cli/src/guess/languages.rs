@@ -16,7 +16,7 @@ use utf8_codec_encodings::{Encoding, Transcoder};
 
 use crate::charset::NamedEncoding;
 
-/// The probabilities. `.ci/languages.py` documents them.
+/// The probabilities. `tables/languages.py` documents them.
 const DATA: &str = include_str!("languages.txt");
 
 /// Languages of Western Europe, for which windows-1252 is a hint without a declaration.

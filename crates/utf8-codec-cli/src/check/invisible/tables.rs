@@ -1,4 +1,4 @@
-//! Ranges of code points for the rule `invisible`, from Unicode 15.0.0, made by `.ci/invisible.py`.
+//! Ranges of code points for the rule `invisible`, from Unicode 15.0.0, made by `tables/invisible.py`.
 
 /// Scripts (and ScriptExtensions) with letters that join (DerivedJoiningType) or a virama (IndicSyllabicCategory).
 #[rustfmt::skip]

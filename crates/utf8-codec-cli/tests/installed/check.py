@@ -1,4 +1,4 @@
-"""Tests the installed program in typical use: `try_check.py PROGRAM SCHEMA WHEELS BIN`.
+"""Tests the installed program in typical use: `check.py PROGRAM SCHEMA WHEELS BIN`.
 
 SARIF is validated against the schema of the standard, the completions and manual pages are loaded, the hooks install the wheel
 in the directory WHEELS and run in a repository, with the prek and the pre-commit in the directory BIN, the wheel runs as a module
@@ -23,7 +23,7 @@ from pathlib import Path
 import jsonschema
 
 program, schema, wheels, tools = map(os.path.abspath, sys.argv[1:5])
-root = Path(__file__).resolve().parent.parent
+root = Path(__file__).resolve().parents[4]
 
 
 def run(command, directory, status=0, **environment):

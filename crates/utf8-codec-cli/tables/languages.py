@@ -20,7 +20,7 @@ from pathlib import Path
 
 from wordfreq import get_frequency_dict
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ROOT / "target/languages"
 PYPI = ["Django==5.2.19", "django-allauth==65.22.1", "plone.app.locales==7.0.4"]
 LISTS = "ar bg ca cs da de el en es fa fi fr he hu is it lt lv mk nb nl pl pt ro ru sh sk sl sv tr uk ur vi".split()
@@ -129,7 +129,7 @@ def frequent(texts, tags, source, matches):
 
 def main():
     texts = gather()
-    lines = ["# .ci/languages.py writes this file."]
+    lines = ["# tables/languages.py writes this file."]
     han, kana = "[\u4e00-\u9fff]", "".join(map(chr, [*range(0x3041, 0x3094), *range(0x30A1, 0x30F7), 0x30FC]))
     simplified, traditional = frequent(texts, HANS, "zh", han), frequent(texts, HANT, None, han)
     lines.append("* gbk gb18030 " + "".join(sorted({*simplified, *traditional})))

@@ -1,4 +1,4 @@
-"""Runs the commands of the README on a pseudoterminal: `try_terminal.py PROGRAM...`.
+"""Runs the commands of the README on a pseudoterminal: `terminal.py PROGRAM...`.
 
 Other tests use pipes, and a program may behave differently if it detects a terminal.
 """

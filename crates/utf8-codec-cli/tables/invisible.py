@@ -73,7 +73,7 @@ def table(name, comment, wanted, near=0):
 
 
 version = re.search(r"-([\d.]+)\.txt", (root / "Scripts.txt").read_text())[1]
-print(f"//! Ranges of code points for the rule `invisible`, from Unicode {version}, made by `.ci/invisible.py`.")
+print(f"//! Ranges of code points for the rule `invisible`, from Unicode {version}, made by `tables/invisible.py`.")
 table("JOINING", "Scripts (and ScriptExtensions) with letters that join (DerivedJoiningType) or a virama (IndicSyllabicCategory).", of_scripts_with(joining))
 table("WITHOUT_SPACES", "Scripts in which words are not separated by spaces (LineBreak: SA).", of_scripts_with(points("LineBreak.txt", "SA")))
 table("RIGHT_TO_LEFT", "Text from right to left (DerivedBidiClass: R, AL, and marks between them).", right_to_left - {0x200F}, near=64)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the legacy encodings of `utf8-codec convert` with those of CPython and of iconv (glibc).
 
-    cargo build -p utf8-codec-cli && .ci/legacy_differences.py target/debug/utf8-codec
+    cargo build -p utf8-codec-cli && crates/encodings/tests/differences.py target/debug/utf8-codec
 
 Every sequence of one and of two bytes is decoded alone, and so are random strings, most of which are ill-formed. The table
 (Markdown) has the numbers of sequences that both decode to other text, that only utf8-codec decodes, and that only the other

