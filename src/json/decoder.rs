@@ -12,8 +12,8 @@ use crate::error::ErrorKind;
 use crate::policy::Counters;
 use crate::text::{TextDecoder, TextPiece};
 
-/// A [`TextDecoder`] that also checks the escapes in the strings of JSON. Its output is the text of the decoder, with
-/// every escape that is not accepted replaced by one of the same length.
+/// A [`TextDecoder`] that also checks the escapes in the strings of JSON. Its output is the text of the decoder, in which an
+/// [`EscapePolicy`](super::EscapePolicy) was applied to every escape that is not accepted.
 ///
 /// Like [`TextDecoder`] it accepts chunks of any size, does not allocate and does not panic, and its text, errors and
 /// offsets do not depend on how the stream is split into chunks.

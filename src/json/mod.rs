@@ -9,6 +9,7 @@
 //! | [`JsonDecoder`] | decodes chunks of JSON as [`TextDecoder`](crate::TextDecoder) does, and checks the escapes |
 //! | [`JsonStrings`] | the escapes that are accepted: of codecs, filters and rules |
 //! | [`EscapePolicy`] | what happens to the others |
+//! | [`SurrogateCarry`] | joins a surrogate pair whose halves are in two strings, such as the deltas of a model |
 //!
 //! ```
 //! use utf8_codec::json::JsonDecoder;
@@ -51,12 +52,16 @@
 //! The text is searched for backslashes with vector instructions. Nothing is copied except escapes that are split between
 //! chunks and replacements, and nothing is allocated.
 
+#[cfg(feature = "alloc")]
+mod carry;
 mod decoder;
 mod escape;
 #[allow(missing_docs, reason = "internal")]
 mod pending;
 mod strings;
 
+#[cfg(feature = "alloc")]
+pub use carry::SurrogateCarry;
 pub use decoder::{JsonDecoder, JsonPieces};
 pub use pending::Escapes;
 pub use strings::{EscapePolicy, JsonStrings};

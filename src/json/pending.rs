@@ -68,10 +68,10 @@ impl Escapes {
         (self.len, self.waiting) = (0, None);
     }
 
-    /// Returns the number of errors, and of those that were replaced.
+    /// Returns the number of errors, and of those that were repaired.
     #[inline]
     pub fn wrong_and_replaced(&self) -> (u64, u64) {
-        (self.wrong, if self.strings.escape_policy() == EscapePolicy::Replace { self.wrong } else { 0 })
+        (self.wrong, if self.strings.escape_policy().repairs() { self.wrong } else { 0 })
     }
 
     /// Reads the escape at the start of `bytes`.
@@ -138,6 +138,7 @@ impl Escapes {
             EscapePolicy::Replace => {
                 short(r"\uFFFD\uFFFD".get(..escape.len()).unwrap_or_default().as_bytes())
             }
+            EscapePolicy::Drop => ShortStr::EMPTY,
             EscapePolicy::Keep => short(escape),
         };
         TextPiece::Repaired(text, error)

@@ -56,9 +56,9 @@ impl JsonStrings {
 
 choices! {
     "policy for escapes":
-    /// What happens to an escape that is not accepted. The length of the text never changes.
+    /// What happens to an escape that is not accepted. Only `Drop` changes the length of the text.
     ///
-    /// `Display` and `FromStr` use the names `strict`, `replace` and `keep`.
+    /// `Display` and `FromStr` use the names `strict`, `replace`, `drop` and `keep`.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     #[non_exhaustive]
     pub enum EscapePolicy {
@@ -68,7 +68,25 @@ choices! {
         /// Six bytes become `\uFFFD`, and the twelve bytes of a pair `\uFFFD\uFFFD`. Each byte of a `\u` without four digits
         /// becomes `?`, because no escape is as short. An error is returned when the escape is complete.
         Replace = "replace",
+        /// The bytes of the escape are removed, for databases that store neither U+0000 nor U+FFFD in its place. An error is
+        /// returned when the escape is complete. As with [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip), characters that
+        /// were separate for a filter upstream can become adjacent (UTR #36).
+        Drop = "drop",
         /// The escape is left as it is, and is reported.
         Keep = "keep",
+    }
+}
+
+impl EscapePolicy {
+    /// Whether the text has the same length after the policy. It has under all but `Drop`.
+    #[inline]
+    pub const fn keeps_len(self) -> bool {
+        !matches!(self, Self::Drop)
+    }
+
+    /// Whether the policy changes escapes that are not accepted.
+    #[inline]
+    pub const fn repairs(self) -> bool {
+        matches!(self, Self::Replace | Self::Drop)
     }
 }

@@ -1,6 +1,8 @@
 //! `JsonDecoder`: the same text and the same errors for every partition, compared with an oracle and with serde_json.
 
-use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonPieces, JsonStrings};
+use std::borrow::Cow;
+
+use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonPieces, JsonStrings, SurrogateCarry};
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 use crate::support::json::{self, Error};
@@ -283,5 +285,85 @@ fn the_name_of_each_policy_is_parsed() {
         assert_eq!(policy.to_string().parse(), Ok(policy));
     }
     let error = "none".parse::<EscapePolicy>().expect_err("no policy");
-    assert_eq!(error.to_string(), "unknown policy for escapes; known are strict, replace, keep");
+    assert_eq!(error.to_string(), "unknown policy for escapes; known are strict, replace, drop, keep");
+}
+
+#[test]
+fn a_dropped_escape_leaves_a_string_that_serde_json_decodes() {
+    let strings = JsonStrings::new().with_escape_policy(EscapePolicy::Drop).with_subset(&Subset::NO_NUL);
+    let mut rng = Rng::new(47);
+    for _ in 0..5_000 {
+        let string = string(&mut rng);
+        let (text, errors) = decode(JsonDecoder::new().with_strings(strings), &[string.as_bytes()]);
+        let dropped: u64 = errors.iter().map(|error| u64::from(error.2)).sum();
+        assert_eq!(text.len() as u64 + dropped, string.len() as u64);
+        let decoded: String = serde_json::from_str(&text).expect("every escape is a character");
+        assert!(!decoded.contains('\0'), "{string}");
+    }
+}
+
+/// The deltas of `text`, as a server writes them that cuts between UTF-16 code units and escapes what is not ASCII.
+fn deltas(text: &str, rng: &mut Rng) -> Vec<String> {
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let (mut strings, mut rest) = (Vec::new(), &units[..]);
+    while !rest.is_empty() {
+        let (delta, next) = rest.split_at(rng.below(rest.len() + 1));
+        let escaped = delta.iter().map(|&unit| match u8::try_from(unit) {
+            Ok(ascii @ 0x20..0x7F) if ascii != b'"' && ascii != b'\\' => char::from(ascii).to_string(),
+            _ => format!("\\u{unit:04x}"),
+        });
+        strings.push(format!("\"{}\"", escaped.collect::<String>()));
+        rest = next;
+    }
+    strings
+}
+
+#[test]
+fn deltas_that_are_cut_between_code_units_join_to_their_text() {
+    let mut rng = Rng::new(48);
+    let characters = ['a', '\\', '"', '\u{E9}', '\u{D7FF}', '\u{E000}', '\u{1F600}', '\u{10FFFF}'];
+    for _ in 0..5_000 {
+        let text: String = (0..1 + rng.below(6)).map(|_| characters[rng.below(characters.len())]).collect();
+        let (mut carry, mut joined) = (SurrogateCarry::new(), String::new());
+        for delta in deltas(&text, &mut rng) {
+            joined += &serde_json::from_str::<String>(&carry.join(&delta)).expect(&delta);
+        }
+        assert_eq!((joined, carry.finish()), (text, None));
+    }
+}
+
+#[test]
+fn a_half_without_the_other_one_is_kept_replaced_or_dropped() {
+    let strings =
+        [r#""a\ud83d""#, "null", r#""""#, r#""b\\\ude00\uD83d\ud83d""#, r#""\ud83dc""#, r#""\ude0\uD800""#];
+    let each = |policy| {
+        let mut carry = SurrogateCarry::new().with_escape_policy(policy);
+        let joined: Vec<_> = strings.iter().map(|string| carry.join(string).into_owned()).collect();
+        (joined, carry.finish())
+    };
+    let (kept, end) = each(EscapePolicy::Keep);
+    assert_eq!(
+        kept,
+        [r#""a""#, "null", r#""""#, r#""\ud83db\\\ude00\uD83d""#, r#""\ud83d\ud83dc""#, r#""\ude0""#]
+    );
+    assert_eq!(end.as_deref(), Some(r#""\uD800""#));
+    assert_eq!(each(EscapePolicy::Strict), (kept, end));
+    let (replaced, end) = each(EscapePolicy::Replace);
+    assert_eq!(
+        replaced,
+        [r#""a""#, "null", r#""""#, r#""\uFFFDb\\\uFFFD\uFFFD""#, r#""\uFFFD\uFFFDc""#, r#""\ude0""#]
+    );
+    assert_eq!(end.as_deref(), Some(r#""\uFFFD""#));
+    let (dropped, end) = each(EscapePolicy::Drop);
+    assert_eq!(dropped, [r#""a""#, "null", r#""""#, r#""b\\""#, r#""c""#, r#""\ude0""#]);
+    assert_eq!(end, None);
+}
+
+#[test]
+fn a_string_that_stays_as_it_is_is_not_copied() {
+    let mut carry = SurrogateCarry::new();
+    for string in [r#""""#, r#""text""#, r#""\ud83d\ude00\n""#, r#""\ude00""#, "null", "12"] {
+        assert!(matches!(carry.join(string), Cow::Borrowed(same) if same == string), "{string}");
+    }
+    assert_eq!(size_of::<SurrogateCarry>(), 6);
 }

@@ -196,6 +196,11 @@ impl BodyPlan {
             {
                 Change::Bytes
             }
+            Check::Json(strings) | Check::FormData { strings: Some(strings), .. }
+                if !strings.escape_policy().keeps_len() =>
+            {
+                Change::Length
+            }
             Check::Text | Check::Json(_) | Check::Document { .. } | Check::FormData { .. }
                 if keeps_bom && policy == ErrorPolicy::Strict =>
             {

@@ -248,6 +248,11 @@ impl BodyRules {
             && self.most_change() != Change::Nothing
     }
 
+    /// Whether escapes of JSON that are not accepted are removed.
+    pub(crate) fn drops_escapes(&self) -> bool {
+        self.json_strings.is_some_and(|strings| !strings.escape_policy().keeps_len())
+    }
+
     /// Returns the most that the rules change in any body.
     fn most_change(&self) -> Change {
         let text = BodyPlan::new(Check::Text, self.decoder.clone()).change();

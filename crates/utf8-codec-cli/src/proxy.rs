@@ -189,8 +189,8 @@ impl Args {
             () = signals.next() => return Ok(()),
         }
         let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
-        let replaces_escapes = self.json_strings == Some(EscapePolicy::Replace);
-        let repairs = (self.policies.on_error() != ErrorPolicy::Strict || replaces_escapes)
+        let repairs_escapes = self.json_strings.is_some_and(EscapePolicy::repairs);
+        let repairs = (self.policies.on_error() != ErrorPolicy::Strict || repairs_escapes)
             && self.mode == Mode::Enforce;
         let metrics = Arc::new(Metrics::new(dropped, repairs));
         let admin = match admin {

@@ -454,7 +454,7 @@ mod tests {
             (r#"{"bom": "kep"}"#, "`kep`: unknown policy; known are keep, "),
             (r#"{"on_error": 1}"#, "expected"),
             (r#"{"subset": "klingon"}"#, "unknown `subset`, expected one of ascii"),
-            (r#"{"json_strings": "drop"}"#, "`drop`: unknown policy for escapes; known are strict, "),
+            (r#"{"json_strings": "skip"}"#, "`skip`: unknown policy for escapes; known are strict, "),
             (r#"{"json_strings": "keep", "json_subset": "nul"}"#, "unknown `subset`"),
             (r#"{"json_subset": "no-nul"}"#, "`json_subset` needs `json_strings`"),
             (r#"{"forward": "lines"}"#, "`lines`: unknown forward policy; known are characters, bytes"),

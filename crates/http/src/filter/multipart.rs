@@ -338,6 +338,7 @@ impl KindFilter for FormFilter {
         match self.decoder().bom_policy() {
             // Every field may start with a BOM, so the number of removed BOMs is not known.
             BomPolicy::Strip | BomPolicy::Require => 0,
+            _ if self.rules.drops_escapes() => 0,
             _ => min_text_output(self.decoder(), bytes),
         }
     }

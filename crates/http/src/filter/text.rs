@@ -56,6 +56,16 @@ impl TextFilter {
         self.escapes.as_deref().map_or(&[], Escapes::pending)
     }
 
+    /// Whether escapes that are not accepted are removed.
+    fn drops_escapes(&self) -> bool {
+        self.escapes.as_deref().is_some_and(|escapes| !escapes.strings().escape_policy().keeps_len())
+    }
+
+    /// Returns the length of the text that waits for the end of an escape, and whether an error follows.
+    fn waiting(&self) -> (usize, bool) {
+        self.escapes.as_deref().map_or((0, false), Escapes::waiting_output)
+    }
+
     /// Decodes up to the end of the next frame, and returns it or the error after it.
     fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         let is_waiting =
@@ -143,17 +153,20 @@ impl KindFilter for TextFilter {
     }
 
     fn held(&self) -> u64 {
-        (self.held_escape().len() + self.decoder.pending().len()) as u64
+        let waiting = if self.drops_escapes() { self.waiting().0 } else { 0 };
+        (self.held_escape().len() + self.decoder.pending().len() + waiting) as u64
     }
 
     fn queued(&self) -> (u64, bool) {
-        let (waiting, is_failing) = self.escapes.as_deref().map_or((0, false), Escapes::waiting_output);
+        let (waiting, is_failing) = self.waiting();
+        // It may be part of an escape that is dropped.
+        let waiting = if self.drops_escapes() { 0 } else { waiting };
         let bytes = self.joiner.held() + self.end.len() + waiting;
         (bytes as u64, self.error.is_some() || is_failing)
     }
 
     fn min_output(&self, bytes: u64) -> u64 {
-        min_text_output(&self.decoder, bytes)
+        if self.drops_escapes() { 0 } else { min_text_output(&self.decoder, bytes) }
     }
 
     fn max_output(&self, bytes: u64) -> Option<u64> {

@@ -83,10 +83,10 @@ fn a_strict_filter_forwards_the_bytes_before_the_first_error() {
 }
 
 #[test]
-fn a_repairing_filter_forwards_text_of_the_same_length() {
+fn a_repairing_filter_forwards_the_text_of_the_policy() {
     let question =
         TextDecoder::new().with_error_policy(ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK));
-    for policy in [EscapePolicy::Replace, EscapePolicy::Keep] {
+    for policy in [EscapePolicy::Replace, EscapePolicy::Drop, EscapePolicy::Keep] {
         partitions(|input, chunks| {
             let filter =
                 Filter::with_decoder(question.clone()).with_json_strings(STRINGS.with_escape_policy(policy));
@@ -138,7 +138,7 @@ fn expected_lines(input: &[u8], text: TextDecoder, policy: EscapePolicy, max_len
 
 #[test]
 fn a_line_filter_rejects_the_lines_with_an_error() {
-    for policy in [EscapePolicy::Strict, EscapePolicy::Replace] {
+    for policy in [EscapePolicy::Strict, EscapePolicy::Replace, EscapePolicy::Drop] {
         let filter = LineFilter::new()
             .with_line_ending(LineEnding::Lf)
             .with_json_strings(STRINGS.with_escape_policy(policy));

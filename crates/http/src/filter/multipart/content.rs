@@ -1,8 +1,6 @@
 //! The parts of a form: their header fields and the check of their content.
 
 use bytes::Bytes;
-use utf8_codec::internal::Escapes;
-use utf8_codec::json::EscapePolicy;
 use utf8_codec::json::JsonPieces;
 use utf8_codec::{BomPolicy, ErrorPolicy, TextPiece, Utf8Error};
 use utf8_codec_media::content_type::Charset;
@@ -111,10 +109,9 @@ impl FormFilter {
         let FormPart::Text { decoder, start, field, escapes, label, .. } = &mut self.part else {
             return put(bytes, true);
         };
-        let replaces_escapes = |escapes: &Escapes| escapes.strings().escape_policy() == EscapePolicy::Replace;
         let changes = decoder.error_policy() != ErrorPolicy::Strict
             || matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require)
-            || escapes.as_deref().is_some_and(replaces_escapes);
+            || escapes.as_deref().is_some_and(|escapes| escapes.strings().escape_policy().repairs());
         let take = |piece: TextPiece<'_>| -> Option<Utf8BodyError> {
             if let TextPiece::Repaired(_, error) = piece {
                 self.made.repair = *start + error.offset;
