@@ -7,7 +7,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
 use test_support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
-use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, RejectReason};
 
 const TYPES: [&str; 5] = [
     "text/plain",
@@ -69,6 +69,6 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn show(error: &Option<Utf8BodyError>) -> String {
+fn show(error: &Option<RejectReason>) -> String {
     format!("{error:?}")
 }

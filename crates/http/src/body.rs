@@ -14,11 +14,12 @@ use utf8_codec::TextDecoder;
 use utf8_codec::internal::Budget;
 
 use super::counters::{BodyObserver, HttpCounters};
-use super::error::{BoxError, MultipartError, Utf8BodyError, of_inner};
+use super::error::{BoxError, MultipartError, of_inner};
 use super::fields::{ContentFields, check_end};
 use super::filter::BodyFilter;
 use super::plan::{BodyPlan, Change, remove_invalidated};
-use super::rejection::{MessageKind, Reason, Rejection};
+use super::reason::RejectReason;
+use super::rejection::{MessageKind, Rejection};
 use super::rules::BodyRules;
 
 pin_project! {
@@ -39,10 +40,10 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Returns [`Utf8BodyError::IllFormed`] with the offset in the body, or another kind of [`Utf8BodyError`]. All
+    /// Returns [`RejectReason::Body`] with the offset in the body, or another kind of [`RejectReason`]. All
     /// well-formed text before the error is returned first. An error of the inner body is returned as it is, or as the
     /// `LengthLimitError` of http-body-util that it contains, so that a framework finds it: axum responds with `413`.
-    /// [`Utf8BodyError::find`] and a downcast tell them apart.
+    /// [`RejectReason::find`] and a downcast tell them apart.
     ///
     /// # Cancel safety
     ///
@@ -52,7 +53,7 @@ pin_project! {
     /// use bytes::Bytes;
     /// use http_body_util::{BodyExt, Full};
     /// use utf8_codec::ErrorKind;
-    /// use utf8_codec_http::{Utf8Body, Utf8BodyError};
+    /// use utf8_codec_http::{Utf8Body, RejectReason};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -61,7 +62,7 @@ pin_project! {
     ///
     /// let bad = Utf8Body::new(Full::<Bytes>::from(&b"na\xC3"[..]));
     /// let error = bad.collect().await.unwrap_err();
-    /// let error = Utf8BodyError::find(&*error).and_then(Utf8BodyError::utf8_error).unwrap();
+    /// let error = RejectReason::find(&*error).and_then(RejectReason::utf8_error).unwrap();
     /// assert_eq!((error.offset, error.kind, error.len), (2, ErrorKind::Truncated, 1));
     /// # }
     /// ```
@@ -219,7 +220,7 @@ where
                     match check_end(&mut trailers) {
                         Ok(removed) => this.observer.repaired(this.filter.repaired() + removed),
                         Err((name, error)) => {
-                            let error = Utf8BodyError::Trailer { name, error };
+                            let error = RejectReason::Trailer(name, error);
                             this.observer.failed(&error);
                             return Poll::Ready(Some(Err(error.into())));
                         }
@@ -368,7 +369,7 @@ impl BodyRules {
 
     /// Decides how the body of a message is checked. In a message without content, such as a `GET`, there is nothing to
     /// check, whatever its header fields say.
-    pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, Reason> {
+    pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, RejectReason> {
         if body.is_end_stream() || body.size_hint().exact() == Some(0) {
             return Ok(self.pass());
         }

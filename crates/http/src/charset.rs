@@ -4,8 +4,8 @@ use bytes::{Buf, Bytes};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_encodings::{Encoding, Status, TranscodeError, Transcoder};
 
-use super::error::Utf8BodyError;
 use super::filter::kind::KindFilter;
+use super::reason::RejectReason;
 
 /// The maximum number of bytes of text in one output buffer.
 const CHUNK: usize = 16 * 1024;
@@ -60,7 +60,7 @@ impl KindFilter for CharsetDecoder {
         self.is_ended = true;
     }
 
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
         let (mut text, mut filled) = (Vec::new(), 0);
         while self.error.is_none()

@@ -10,7 +10,7 @@ use utf8_codec_media::delimiter::Boundary;
 use super::charset::SourceCharset;
 use super::options::OtherCharset;
 use super::protobuf_types::Protobuf;
-use super::rejection::Reason;
+use super::reason::RejectReason;
 
 /// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
 ///
@@ -19,7 +19,7 @@ use super::rejection::Reason;
 /// the most frequent case, is checked with a `Filter` of `utf8-codec-proxy`, which reports ranges of the engine's buffer:
 ///
 /// ```
-/// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, MessageKind, Reason, Rejection};
+/// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection};
 /// use utf8_codec_proxy::{Edit, Filter, Verdict};
 ///
 /// let mut fields = ContentFields::new();
@@ -30,10 +30,10 @@ use super::rejection::Reason;
 /// let mut filter = Filter::with_decoder(plan.decoder().clone());
 /// assert_eq!(filter.feed_with("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
 /// let Verdict::Reject(error) = filter.feed_with(b"\xFF", |_| {}) else { unreachable!() };
-/// let rejection = Rejection::new(MessageKind::Request, Reason::Body(error));
+/// let rejection = Rejection::new(MessageKind::Request, RejectReason::Body(error));
 /// assert_eq!(rejection.status(), 400);
 /// assert!(rejection.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
-/// # Ok::<(), Reason>(())
+/// # Ok::<(), RejectReason>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct BodyPlan {
@@ -158,7 +158,7 @@ impl BodyPlan {
     }
 
     /// Returns the plan that rejects what this one would change. A BOM is kept.
-    pub(crate) fn without_change(self) -> Result<Self, Reason> {
+    pub(crate) fn without_change(self) -> Result<Self, RejectReason> {
         let check = match self.check {
             Check::Json(strings) => Check::Json(strings.with_escape_policy(EscapePolicy::Strict)),
             Check::FormData { boundary, strings } => {
@@ -168,7 +168,7 @@ impl BodyPlan {
             Check::Document { kind, other, .. } if other.transcodes() => {
                 Check::Document { kind, other: OtherCharset::Reject, content_type: None }
             }
-            Check::Transcode { .. } => return Err(Reason::UnsupportedCharset),
+            Check::Transcode { .. } => return Err(RejectReason::UnsupportedCharset),
             Check::Protobuf(validator) => Check::Protobuf(Box::new(validator.into_strict())),
             check => check,
         };

@@ -401,14 +401,14 @@ impl BodyRules {
     ///
     /// ```
     /// use utf8_codec::Subset;
-    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, Reason};
+    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, RejectReason};
     /// use utf8_codec::json::JsonStrings;
     ///
     /// let rules = BodyRules::new().with_json_strings(JsonStrings::new().with_subset(&Subset::NO_NUL));
     /// let mut fields = ContentFields::new();
     /// fields.add("content-type", b"application/problem+json");
     /// assert_eq!(rules.decide(&fields)?.kind(), BodyKind::Json);
-    /// # Ok::<(), Reason>(())
+    /// # Ok::<(), RejectReason>(())
     /// ```
     #[must_use]
     pub fn with_json_strings(mut self, strings: impl Into<Option<JsonStrings>>) -> Self {

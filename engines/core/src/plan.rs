@@ -21,8 +21,8 @@ use http::HeaderName;
 use utf8_codec::json::JsonStrings;
 use utf8_codec::{TextDecoder, Utf8Error, from_utf8};
 use utf8_codec_http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason as MessageReason,
-    Utf8BodyError, check_field,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, RejectReason as MessageReason,
+    check_field,
 };
 use utf8_codec_media::content_type;
 use utf8_codec_proxy::{self as proxy, Filter, ForwardPolicy};
@@ -196,7 +196,7 @@ fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, O
 
 fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<MessageReason>) {
     let before = filter.repaired();
-    let mut drain = |filter: &mut BodyFilter| -> Result<(), Utf8BodyError> {
+    let mut drain = |filter: &mut BodyFilter| -> Result<(), MessageReason> {
         while let Some(data) = filter.next() {
             output.tail.extend_from_slice(&data?);
         }
@@ -212,7 +212,7 @@ fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
         result = result.and_then(|()| drain(filter));
     }
     let repaired = filter.repaired() - before;
-    (repaired, result.err().and_then(|error| MessageReason::of_body(&error)))
+    (repaired, result.err())
 }
 
 /// The check of the body of an HTTP message, and the header fields to remove.

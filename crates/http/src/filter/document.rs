@@ -7,9 +7,9 @@ use utf8_codec_media::declared::{Declaration, DocumentKind, Search, Source, find
 
 use super::kind::{KindFilter, min_text_output};
 use crate::charset::SourceCharset;
-use crate::error::Utf8BodyError;
 use crate::options::OtherCharset;
 use crate::plan::in_ascii;
+use crate::reason::RejectReason;
 
 /// Stores the start of a document until its encoding is known: at most [`DocumentKind::max_prefix`] bytes.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) enum Reading {
     /// Without a check.
     Pass,
     Transcode(SourceCharset),
-    Reject(Utf8BodyError),
+    Reject(RejectReason),
 }
 
 impl DocumentStart {
@@ -82,7 +82,7 @@ impl DocumentStart {
         }
         let rejected = || {
             let offset = declaration.range.start as u64;
-            Reading::Reject(Utf8BodyError::UnsupportedCharset { offset })
+            Reading::Reject(RejectReason::DeclaredCharset { offset })
         };
         match self.other {
             OtherCharset::Pass => Reading::Pass,
@@ -117,7 +117,7 @@ impl KindFilter for DocumentStart {
 
     /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
     /// transcoded. A page that is sent in parts is not delayed then.
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         let is_sure = self.other == OtherCharset::Pass
             && !self.decoder.has_subset()
             && self.decoder.bom_policy() == BomPolicy::Keep;

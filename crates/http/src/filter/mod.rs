@@ -24,8 +24,9 @@ use self::multipart::FormFilter;
 use self::text::TextFilter;
 use self::urlencoded::UrlEncodedFilter;
 use super::charset::CharsetDecoder;
-use super::error::{MultipartError, Utf8BodyError};
+use super::error::MultipartError;
 use super::plan::{BodyPlan, Check};
+use super::reason::RejectReason;
 use super::rules::BodyRules;
 
 /// The filter for one body, without I/O. Use it in engines that have the chunks of a body and cannot use
@@ -36,7 +37,7 @@ use super::rules::BodyRules;
 ///
 /// ```
 /// use bytes::Bytes;
-/// use utf8_codec_http::{BodyFilter, BodyRules, ContentFields, Utf8BodyError};
+/// use utf8_codec_http::{BodyFilter, BodyRules, ContentFields, RejectReason};
 ///
 /// let rules = BodyRules::new();
 /// let mut fields = ContentFields::new();
@@ -54,7 +55,7 @@ use super::rules::BodyRules;
 /// filter.finish();
 /// assert!(filter.next().is_none());
 /// assert_eq!(passed, b"name=caf%C3%A9");
-/// # Ok::<(), Utf8BodyError>(())
+/// # Ok::<(), RejectReason>(())
 /// ```
 pub struct BodyFilter {
     kind: Kind,
@@ -238,7 +239,7 @@ impl BodyFilter {
     /// `None` is returned.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "it may return more after `None`")]
-    pub fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    pub fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         if self.has_failed {
             return None;
         }
@@ -287,7 +288,7 @@ impl BodyFilter {
         }
     }
 
-    fn failed(&mut self, error: Utf8BodyError) -> Utf8BodyError {
+    fn failed(&mut self, error: RejectReason) -> RejectReason {
         self.has_failed = true;
         (self.next, self.waiting) = (None, VecDeque::new());
         error

@@ -4,9 +4,9 @@ use bytes::Bytes;
 
 use super::frames::FrameQueue;
 use super::kind::{KindFilter, repaired};
-use crate::error::Utf8BodyError;
 use crate::protobuf::{Edit, ProtobufError};
 use crate::protobuf_types::Protobuf;
+use crate::reason::RejectReason;
 
 /// Filters the strings of a message. Its policy keeps the length, unless the caller holds the body and has it repaired at
 /// its end.
@@ -100,7 +100,7 @@ impl KindFilter for ProtobufFilter {
         self.offset += chunk.len() as u64;
     }
 
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         match self.out.pop() {
             Some(frame) => Some(Ok(frame)),
             None => self.error.take().map(|error| Err(error.into())),

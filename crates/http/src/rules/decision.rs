@@ -17,7 +17,7 @@ use crate::fields::{Coding, ContentFields};
 use crate::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
 use crate::plan::{BodyPlan, Change, Check, in_ascii};
 use crate::protobuf_types::Protobuf;
-use crate::rejection::Reason;
+use crate::reason::RejectReason;
 
 /// How the content of a form field is checked.
 pub(crate) enum FieldCheck {
@@ -36,16 +36,16 @@ impl BodyRules {
     /// Returns the reason to reject the message.
     ///
     /// ```
-    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, Reason};
+    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, RejectReason};
     ///
     /// let mut fields = ContentFields::new();
     /// fields.add("content-type", b"application/json");
     /// assert_eq!(BodyRules::new().decide(&fields)?.kind(), BodyKind::Text);
     /// fields.add("content-encoding", b"gzip");
-    /// assert_eq!(BodyRules::new().decide(&fields).unwrap_err(), Reason::ContentCoding);
-    /// # Ok::<(), Reason>(())
+    /// assert_eq!(BodyRules::new().decide(&fields).unwrap_err(), RejectReason::ContentCoding);
+    /// # Ok::<(), RejectReason>(())
     /// ```
-    pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
+    pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, RejectReason> {
         let plan = self.decide_by_type(fields)?;
         match self.no_transform {
             _ if !fields.is_fixed() || plan.change() == Change::Nothing => Ok(plan),
@@ -54,11 +54,11 @@ impl BodyRules {
         }
     }
 
-    fn decide_by_type(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
+    fn decide_by_type(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, RejectReason> {
         let content_type = match content_type(fields) {
             Ok(content_type) => content_type,
             Err(_) if self.malformed_type == UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
-            Err(Reason::ContentType(_)) if self.ignores_parameters(fields) => {
+            Err(RejectReason::ContentType(_)) if self.ignores_parameters(fields) => {
                 return Ok(self.plan(Check::Pass));
             }
             Err(reason) => return Err(reason),
@@ -71,22 +71,22 @@ impl BodyRules {
             // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
             Some(given) if is_length_prefixed(given) => match self.length_prefixed {
                 UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
-                UncheckablePolicy::Reject => return Err(Reason::LengthPrefixed),
+                UncheckablePolicy::Reject => return Err(RejectReason::LengthPrefixed),
             },
             Some(given) if self.is_text(given) => false,
             Some(_) => return Ok(self.plan(Check::Pass)),
             None => match self.missing_type {
                 MissingContentType::Check => false,
                 MissingContentType::Pass => return Ok(self.plan(Check::Pass)),
-                MissingContentType::Reject => return Err(Reason::MissingContentType),
+                MissingContentType::Reject => return Err(RejectReason::MissingContentType),
             },
         };
         let coding = fields.coding();
         if coding != Coding::Identity && self.codings == UncheckablePolicy::Reject {
-            return Err(Reason::ContentCoding);
+            return Err(RejectReason::ContentCoding);
         }
         if fields.is_range() && self.ranges == UncheckablePolicy::Reject {
-            return Err(Reason::ContentRange);
+            return Err(RejectReason::ContentRange);
         }
         if coding == Coding::Other || fields.is_range() {
             return Ok(self.plan(Check::Pass));
@@ -97,7 +97,7 @@ impl BodyRules {
         }
         Ok(self.plan(match &content_type {
             Some(form) if is_form => Check::FormData {
-                boundary: boundary(form).map_err(Reason::Multipart)?,
+                boundary: boundary(form).map_err(RejectReason::Multipart)?,
                 strings: self.json_strings,
             },
             Some(text) => return self.plan_of_text(text),
@@ -143,7 +143,7 @@ impl BodyRules {
     }
 
     /// Decides how text is checked, by the charset of its type.
-    fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, Reason> {
+    fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, RejectReason> {
         let kind = text_kind(content_type).unwrap_or(TextKind::Charset);
         let utf8 = || match self.json_strings_of(content_type) {
             _ if kind == TextKind::Form => Check::UrlEncoded,
@@ -151,13 +151,15 @@ impl BodyRules {
             None => Check::Text,
         };
         let check = match content_type.charset() {
-            Charset::Conflicting => return Err(Reason::ConflictingCharset),
+            Charset::Conflicting => return Err(RejectReason::ConflictingCharset),
             Charset::Utf8 => utf8(),
             // The parameter has no effect.
             Charset::Missing | Charset::Other(_) if kind.is_always_utf8() => utf8(),
             Charset::Missing if kind == TextKind::Form => utf8(),
             Charset::Missing if self.missing == MissingCharset::Pass => Check::Pass,
-            Charset::Missing if self.missing == MissingCharset::Reject => return Err(Reason::MissingCharset),
+            Charset::Missing if self.missing == MissingCharset::Reject => {
+                return Err(RejectReason::MissingCharset);
+            }
             Charset::Missing => match document(kind) {
                 None => utf8(),
                 Some(kind) => {
@@ -167,15 +169,15 @@ impl BodyRules {
             },
             Charset::Other(_) if self.other == OtherCharset::Pass => Check::Pass,
             Charset::Other(label) if self.other == OtherCharset::Reject && is_ascii_label(label) => {
-                let decoder = in_ascii(self.decoder.clone()).ok_or(Reason::UnsupportedCharset)?;
+                let decoder = in_ascii(self.decoder.clone()).ok_or(RejectReason::UnsupportedCharset)?;
                 return Ok(BodyPlan::new(utf8(), decoder));
             }
             // A form cannot be transcoded: its escapes would stay in the other charset.
             Charset::Other(_) if self.other == OtherCharset::Reject || kind == TextKind::Form => {
-                return Err(Reason::UnsupportedCharset);
+                return Err(RejectReason::UnsupportedCharset);
             }
             Charset::Other(label) => {
-                let charset = SourceCharset::for_label(label).ok_or(Reason::UnsupportedCharset)?;
+                let charset = SourceCharset::for_label(label).ok_or(RejectReason::UnsupportedCharset)?;
                 Check::Transcode { charset, content_type: in_utf8(content_type) }
             }
         };
@@ -234,11 +236,11 @@ fn boundary(form: &ContentType<'_>) -> Result<Boundary, MultipartError> {
     Boundary::of(form).ok_or(MultipartError::Boundary)
 }
 
-fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>>, Reason> {
+fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>>, RejectReason> {
     if fields.has_conflicting_types() {
-        return Err(Reason::ConflictingCharset);
+        return Err(RejectReason::ConflictingCharset);
     }
-    fields.content_type().map(ContentType::parse).transpose().map_err(Reason::ContentType)
+    fields.content_type().map(ContentType::parse).transpose().map_err(RejectReason::ContentType)
 }
 
 /// Returns the kind of a document that may declare its encoding.

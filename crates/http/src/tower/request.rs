@@ -21,7 +21,8 @@ use super::drain::{Drain, Report};
 use super::gather::Gather;
 use crate::counters::HttpCounters;
 use crate::error::BoxError;
-use crate::rejection::{MessageKind, Reason, Rejection};
+use crate::reason::RejectReason;
+use crate::rejection::{MessageKind, Rejection};
 use crate::rules::BodyRules;
 
 /// The default maximum number of bytes of a held request body, the same as the limit of the extractors of axum.
@@ -214,7 +215,7 @@ pin_project! {
         /// The handler was called.
         Responding { #[pin] response: F, report: Report },
         /// The request is rejected, and the rest of its body is being drained.
-        Rejected { reason: Reason, parts: Parts, #[pin] body: B, drain: Drain },
+        Rejected { reason: RejectReason, parts: Parts, #[pin] body: B, drain: Drain },
     }
 }
 

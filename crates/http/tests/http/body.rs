@@ -13,13 +13,13 @@ use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited, StreamBody};
 use utf8_codec::json::JsonStrings;
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
-use utf8_codec_http::{BodyRules, BoxError, HttpCounters, MessageKind, Utf8Body, Utf8BodyError, check_field};
+use utf8_codec_http::{BodyRules, BoxError, HttpCounters, MessageKind, RejectReason, Utf8Body, check_field};
 
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::cases::cases;
 use crate::support::{Rng, every_partition, oracle, some_partitions};
 
-fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
+fn facts(error: Option<RejectReason>) -> Option<(u64, ErrorKind, u8)> {
     error
         .map(|error| error.utf8_error().expect("ill-formed text"))
         .map(|error| (error.offset, error.kind, error.len))
@@ -259,7 +259,7 @@ fn an_error_of_the_inner_body_is_returned_unchanged() {
     let mut body = Utf8Body::new(StreamBody::new(frames()));
     assert_eq!(block_on(body.frame()).unwrap().unwrap().into_data().unwrap(), "ab");
     let error = block_on(body.frame()).unwrap().unwrap_err();
-    assert!(Utf8BodyError::find(&*error).is_none());
+    assert!(RejectReason::find(&*error).is_none());
     assert_eq!(kind(error), Some(std::io::ErrorKind::ConnectionReset));
     assert!(block_on(body.frame()).is_none());
 
@@ -267,7 +267,7 @@ fn an_error_of_the_inner_body_is_returned_unchanged() {
     assert_eq!(kind(error), Some(std::io::ErrorKind::ConnectionReset));
     let error =
         block_on(Utf8Body::new(Utf8Body::new(Full::<Bytes>::from(&b"\xFF"[..]))).collect()).unwrap_err();
-    assert!(error.is::<Utf8BodyError>());
+    assert!(error.is::<RejectReason>());
 }
 
 /// An error that wraps another one.

@@ -5,27 +5,27 @@ use http_body::Body as _;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_http::{
     BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, MissingCharset, OtherCharset,
-    Reason, Rejection, Utf8Body,
+    RejectReason, Rejection, Utf8Body,
 };
 
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::{every_partition, policies, some_partitions};
 
-fn plan(rules: &BodyRules, content_type: &str) -> Result<BodyPlan, Reason> {
+fn plan(rules: &BodyRules, content_type: &str) -> Result<BodyPlan, RejectReason> {
     let mut fields = ContentFields::new();
     fields.add("content-type", content_type.as_bytes());
     rules.decide(&fields)
 }
 
 /// Returns what passes, and the reason of the error.
-fn filtered(rules: &BodyRules, content_type: &str, chunks: &[&[u8]]) -> (Vec<u8>, Option<Reason>) {
+fn filtered(rules: &BodyRules, content_type: &str, chunks: &[&[u8]]) -> (Vec<u8>, Option<RejectReason>) {
     let mut filter = BodyFilter::new(&plan(rules, content_type).unwrap(), rules);
     let (mut passed, mut reason) = (Vec::new(), None);
     let mut drain = |filter: &mut BodyFilter| {
         while let Some(next) = filter.next() {
             match next {
                 Ok(data) => passed.extend_from_slice(&data),
-                Err(error) => reason = Some(Reason::of_body(&error).unwrap()),
+                Err(error) => reason = Some(error),
             }
         }
     };
@@ -40,7 +40,7 @@ fn filtered(rules: &BodyRules, content_type: &str, chunks: &[&[u8]]) -> (Vec<u8>
 }
 
 /// Checks that every partition has the result of the whole, through the filter and through the body.
-fn check(rules: &BodyRules, content_type: &str, body: &[u8]) -> (Vec<u8>, Option<Reason>) {
+fn check(rules: &BodyRules, content_type: &str, body: &[u8]) -> (Vec<u8>, Option<RejectReason>) {
     let whole = filtered(rules, content_type, &[body]);
     let plan = plan(rules, content_type).unwrap();
     let each = |chunks: &[&[u8]]| {
@@ -48,11 +48,10 @@ fn check(rules: &BodyRules, content_type: &str, body: &[u8]) -> (Vec<u8>, Option
         for hint in EndHint::ALL {
             let body = Utf8Body::with_filter(Script::of(chunks, hint), BodyFilter::new(&plan, rules));
             let hint = body.size_hint();
-            let (data, _, error) = drain(body);
+            let (data, _, reason) = drain(body);
             let len = data.len() as u64;
             assert!(hint.upper().is_none_or(|upper| len <= upper), "{content_type} {chunks:02X?} {hint:?}");
-            assert!(error.is_some() || hint.lower() <= len, "{content_type} {chunks:02X?} {hint:?}");
-            let reason = error.map(|error| Reason::of_body(&error).unwrap());
+            assert!(reason.is_some() || hint.lower() <= len, "{content_type} {chunks:02X?} {hint:?}");
             assert_eq!((data, reason), whole, "{content_type} {chunks:02X?}");
         }
     };
@@ -130,7 +129,7 @@ fn a_declared_charset_is_rejected_before_anything_passes() {
         ("text/css", b"@charset \"gbk\";", 10),
         ("text/css", utf_16, 0),
     ] {
-        let rejection = Rejection::new(MessageKind::Request, Reason::DeclaredCharset { offset });
+        let rejection = Rejection::new(MessageKind::Request, RejectReason::DeclaredCharset { offset });
         assert_eq!(rejection.status(), 415);
         let problem = rejection.problem_json();
         let detail = format!("the encoding that the body declares at byte {offset} is not UTF-8");
@@ -168,7 +167,7 @@ fn a_bom_precedes_charset_which_precedes_a_declaration() {
         assert_eq!((&passed[..], reason.unwrap().kind()), (&bom[..bom.len() - 1], "Truncated"));
     }
     let required = BodyRules::new().with_missing_charset(MissingCharset::Reject);
-    assert_eq!(plan(&required, "text/xml").unwrap_err(), Reason::MissingCharset);
+    assert_eq!(plan(&required, "text/xml").unwrap_err(), RejectReason::MissingCharset);
     let unchecked = BodyRules::new().with_missing_charset(MissingCharset::Pass);
     assert_eq!(plan(&unchecked, "text/xml").unwrap().kind(), BodyKind::Pass);
 }
@@ -217,7 +216,7 @@ fn an_unknown_label_does_not_switch_the_check_off() {
     }
     // The next declaration counts.
     let document = b"<meta charset=klingon><meta charset=koi8-r>\xC1";
-    let rejected = (Vec::new(), Some(Reason::DeclaredCharset { offset: 36 }));
+    let rejected = (Vec::new(), Some(RejectReason::DeclaredCharset { offset: 36 }));
     assert_eq!(check(&BodyRules::new(), "text/html", document), rejected);
     assert_eq!(check(&BodyRules::for_responses(), "text/html", document), (document.to_vec(), None));
     let document = b"<?xml encoding='klingon'?>\xC1";
@@ -267,7 +266,7 @@ fn ascii_is_checked_under_every_policy_and_not_refused() {
             assert_eq!((&passed[..], reason.unwrap().kind()), (&b"hell"[..], "OutsideSubset"));
         }
         let no_nul = BodyRules::new().with_decoder(TextDecoder::new().with_subset(&Subset::NO_NUL));
-        assert_eq!(plan(&no_nul, content_type).unwrap_err(), Reason::UnsupportedCharset);
+        assert_eq!(plan(&no_nul, content_type).unwrap_err(), RejectReason::UnsupportedCharset);
         assert_eq!(plan(&BodyRules::for_responses(), content_type).unwrap().kind(), BodyKind::Pass);
     }
     let form = "application/x-www-form-urlencoded; charset=us-ascii";
@@ -359,7 +358,7 @@ fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
             assert_eq!(check(&rules, content_type, b"\xE9").1.unwrap().kind(), "Truncated");
         }
         let both = format!("{content_type}; charset=utf-8");
-        assert_eq!(plan(&BodyRules::new(), &both).unwrap_err(), Reason::ConflictingCharset);
+        assert_eq!(plan(&BodyRules::new(), &both).unwrap_err(), RejectReason::ConflictingCharset);
     }
 }
 
@@ -481,7 +480,7 @@ fn a_coding_that_clients_ignore_does_not_switch_the_check_off() {
     for ignored in ["utf-8", "UTF8", "none", "None", "8bit", "7bit", "binary", "us-ascii", "identity, utf-8"]
     {
         assert_eq!(decided(&responses, &[ignored]), Ok(BodyKind::Text), "{ignored}");
-        assert_eq!(decided(&requests, &[ignored]), Err(Reason::ContentCoding), "{ignored}");
+        assert_eq!(decided(&requests, &[ignored]), Err(RejectReason::ContentCoding), "{ignored}");
         for codings in [[ignored, "gzip"], ["gzip", ignored]] {
             assert_eq!(decided(&responses, &codings), Ok(BodyKind::Pass), "{codings:?}");
         }
@@ -510,7 +509,7 @@ fn a_transcoded_document_has_a_charset_parameter() {
         assert_eq!(check(&rules, content_type, document), (expected.into(), None));
     }
     let unknown = b"<?xml version='1.0' encoding='klingon'?>";
-    let reason = Reason::DeclaredCharset { offset: 30 };
+    let reason = RejectReason::DeclaredCharset { offset: 30 };
     assert_eq!(check(&rules, "text/xml", unknown), (Vec::new(), Some(reason)));
     // A BOM has precedence over the parameter ("decode" in the WHATWG Encoding Standard).
     for content_type in ["text/html; charset=sjis", "text/plain; charset=latin1", "text/csv; charset=koi8-r"]
@@ -544,7 +543,11 @@ fn length_prefixed_messages_are_never_text() {
         for rules in [BodyRules::new(), BodyRules::for_responses(), all.clone()] {
             assert_eq!(plan(&rules, content_type).unwrap().kind(), BodyKind::Pass, "{content_type}");
             let rules = rules.with_length_prefixed(UncheckablePolicy::Reject);
-            assert_eq!(plan(&rules, content_type).unwrap_err(), Reason::LengthPrefixed, "{content_type}");
+            assert_eq!(
+                plan(&rules, content_type).unwrap_err(),
+                RejectReason::LengthPrefixed,
+                "{content_type}"
+            );
         }
     }
     assert_eq!(plan(&BodyRules::new(), "application/vnd.connect+json").unwrap().kind(), BodyKind::Text);

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
 use utf8_codec_http::{
-    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, Reason, Rejection, UncheckablePolicy,
+    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection, UncheckablePolicy,
     Utf8Body,
 };
 
@@ -48,7 +48,7 @@ fn body(
     headers: &mut HeaderMap,
     chunks: &[&[u8]],
     end: EndHint,
-) -> Result<Utf8Body<Script>, Reason> {
+) -> Result<Utf8Body<Script>, RejectReason> {
     let body = rules.apply(MessageKind::Request, headers, Script::of(chunks, end));
     body.map_err(|rejection| rejection.reason)
 }
@@ -215,7 +215,7 @@ fn malformed_base64_is_an_error_at_its_byte() {
             let headers = &mut headers("application/grpc-web-text");
             let (_, _, error) =
                 drain(body(&rules(ErrorPolicy::Strict), headers, chunks, EndHint::Nothing).unwrap());
-            let Some(Reason::Protobuf(error)) = error.as_ref().map(Reason::from) else {
+            let Some(RejectReason::Protobuf(error)) = &error else {
                 panic!("{error:?} {chunks:?}");
             };
             assert_eq!((error.offset, error.kind), (offset, kind), "{chunks:?}");
@@ -246,8 +246,8 @@ fn protobuf_that_is_not_one_message_is_not_checked_as_one() {
         assert_eq!(kind(&rules, &format!("{TYPE}; encoding={encoding}")), Ok(BodyKind::Pass), "{encoding}");
     }
     let rejecting = rules.with_length_prefixed(UncheckablePolicy::Reject);
-    assert_eq!(kind(&rejecting, &format!("{TYPE}; encoding=delimited")), Err(Reason::LengthPrefixed));
-    assert_eq!(kind(&rejecting, "application/connect+json"), Err(Reason::LengthPrefixed));
+    assert_eq!(kind(&rejecting, &format!("{TYPE}; encoding=delimited")), Err(RejectReason::LengthPrefixed));
+    assert_eq!(kind(&rejecting, "application/connect+json"), Err(RejectReason::LengthPrefixed));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn compressed_messages_follow_the_rule_of_content_codings() {
     let strict = rules(ErrorPolicy::Strict);
     let mut coded = headers(TYPES[0]);
     coded.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    assert_eq!(body(&strict, &mut coded, &[], EndHint::Nothing).err(), Some(Reason::ContentCoding));
+    assert_eq!(body(&strict, &mut coded, &[], EndHint::Nothing).err(), Some(RejectReason::ContentCoding));
     let passing = strict.clone().with_content_codings(UncheckablePolicy::Pass);
     let compressed: &[u8] = b"\x01\0\0\0\x02\xFF\xFF";
     for (rules, content_type, passes) in [

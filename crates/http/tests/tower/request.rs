@@ -9,8 +9,8 @@ use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec_http::{
-    BodyRules, BoxError, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Rejection,
-    UncheckablePolicy, Utf8BodyError,
+    BodyRules, BoxError, HttpCounters, MissingCharset, MissingContentType, OtherCharset, RejectReason,
+    Rejection, UncheckablePolicy,
 };
 
 use crate::support::bodies::{EndHint, Script};
@@ -378,7 +378,7 @@ async fn a_handler_can_convert_the_error_to_a_rejection() {
     let layer = ValidateUtf8RequestLayer::streaming();
     let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
         let error = request.into_body().collect().await.unwrap_err();
-        assert_eq!(Utf8BodyError::find(&*error).unwrap().utf8_error().unwrap().offset, 7);
+        assert_eq!(RejectReason::find(&*error).unwrap().utf8_error().unwrap().offset, 7);
         let wrapped = std::io::Error::other(error);
         let rejection = Rejection::from_error(&wrapped).expect("a rejection");
         assert_eq!(rejection.reason.kind(), "Surrogate");
@@ -509,7 +509,7 @@ async fn the_body_of_a_handler_ends_after_its_last_frame() {
 #[tokio::test]
 async fn the_response_to_a_rejected_request_can_be_replaced() {
     let layer = ValidateUtf8RequestLayer::new().with_rejection_response(|rejection: &Rejection| {
-        assert!(matches!(rejection.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
+        assert!(matches!(rejection.reason, RejectReason::Body(error) if error.kind == ErrorKind::Surrogate));
         assert_eq!(rejection.content_type.as_ref().unwrap(), "text/plain");
         Response::builder().status(422).body(Bytes::from(rejection.reason.kind())).unwrap()
     });

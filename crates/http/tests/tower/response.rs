@@ -10,9 +10,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8ResponseLayer};
-use utf8_codec_http::{
-    BodyFilter, BodyRules, ContentFields, HttpCounters, Reason, UncheckablePolicy, Utf8BodyError,
-};
+use utf8_codec_http::{BodyFilter, BodyRules, ContentFields, HttpCounters, RejectReason, UncheckablePolicy};
 
 /// Returns the response to a request through the layer.
 async fn respond(
@@ -37,7 +35,7 @@ async fn answer(
     method: Method,
     response: http::response::Builder,
     text: &'static [u8],
-) -> (http::response::Parts, Result<Bytes, Utf8BodyError>) {
+) -> (http::response::Parts, Result<Bytes, RejectReason>) {
     let (parts, body) = respond(layer, method, response, text).await.into_parts();
     let text = body.collect().await.map(|text| text.to_bytes());
     (parts, text.map_err(|error| *error.downcast().expect("an error in the content")))
@@ -321,7 +319,7 @@ fn every_kind_of_body_can_be_checked_without_a_change() {
             filter.finish();
             let mut passed = Vec::new();
             while let Some(data) = filter.next() {
-                passed.extend_from_slice(&data.map_err(|error| Reason::from(&error))?);
+                passed.extend_from_slice(&data?);
             }
             assert_eq!(passed, body, "{content_type}");
             Ok(())

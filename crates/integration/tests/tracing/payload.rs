@@ -24,7 +24,7 @@ use utf8_codec::{ErrorPolicy, TextDecoder, from_utf8};
 use utf8_codec_http::protobuf::{GrpcValidator, Schema, StringValidator};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_http::{
-    BodyRules, HttpCounters, MessageKind, ProtobufTypes, Rejection, Utf8BodyError, check_field,
+    BodyRules, HttpCounters, MessageKind, ProtobufTypes, RejectReason, Rejection, check_field,
 };
 use utf8_codec_mail::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec_media::content_type::ContentType;
@@ -177,7 +177,7 @@ fn bodies() -> Errors {
         let error = block_on(body.collect()).unwrap_err();
         errors.push(Box::new(Rejection::from_error(&*error).expect("an error in the content")));
         errors.push(Box::new(Rejection::from_error(&*error).unwrap().reason));
-        errors.push(Box::new(Utf8BodyError::find(&*error).unwrap().clone()));
+        errors.push(Box::new(RejectReason::find(&*error).unwrap().clone()));
         errors.push(error);
     }
     errors
