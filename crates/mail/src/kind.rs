@@ -14,7 +14,7 @@ use super::headers::{Declared, Field};
 use super::obsolete::{OtherReading, Part};
 use super::plain::{reads_alike, reads_parameters_alike};
 use super::transfer::{TransferEncoding, TransferErrorKind};
-use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
+use super::verdict::{MimeReports, MimeSettings, PartKind, PartPath, PartVerdict};
 
 /// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
 const MAX_NAME: usize = 127;
@@ -64,15 +64,8 @@ pub(super) struct Description {
 }
 
 /// Determines the kind of a part from its header, and adds the errors in these declarations to `declared.reports`.
-///
-/// `charsets` is whether text in other charsets is checked.
-pub(super) fn describe(
-    entity: Entity,
-    declared: &mut Declared,
-    limits: &MimeLimits,
-    charsets: bool,
-) -> Description {
-    let mut report = Report { reports: &mut declared.reports, max: limits.errors };
+pub(super) fn describe(entity: Entity, declared: &mut Declared, settings: &MimeSettings) -> Description {
+    let mut report = Report { reports: &mut declared.reports, max: settings.max_errors };
     let value = declared.content_type.as_ref();
     let content_type = value.and_then(|field| report.content_type(field, entity.digest));
     let (top, subtype) = match &content_type {
@@ -102,7 +95,7 @@ pub(super) fn describe(
         {
             report.structure(field.offset, StructureErrorKind::EncodedStructure);
         }
-        if entity.depth >= limits.depth {
+        if entity.depth >= settings.max_depth {
             report.structure(type_at, StructureErrorKind::TooDeep);
             PartKind::Other
         } else if kind == PartKind::Message {
@@ -117,7 +110,7 @@ pub(super) fn describe(
     } else if is_text(top, subtype, content_type.as_ref()) {
         let kind = report.text_kind(content_type.as_ref(), type_at);
         charset = match content_type.as_ref().map(charset_of) {
-            Some(Charset::Other(label)) if charsets && kind == PartKind::OtherText => {
+            Some(Charset::Other(label)) if settings.other_charsets && kind == PartKind::OtherText => {
                 CharsetText::for_label(label)
             }
             _ => None,
