@@ -4,8 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use test_support::protobuf::{Kind, Model, schema_of};
 use utf8_codec_fuzz::Input;
+use utf8_codec_http::Uncheckable;
 use utf8_codec_http::protobuf::{
-    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator,
+    StringEdit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator,
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -39,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(streamed, repaired.as_ref().map(drop).map_err(Clone::clone));
     assert!(repaired.is_err() || strict.repair(&repaired.expect("a message")).is_ok());
 
-    let compressed = input.pick(5, &[CompressedMessages::Reject, CompressedMessages::Pass]);
+    let compressed = input.pick(5, &[Uncheckable::Reject, Uncheckable::Pass]);
     let protocol = input.pick(6, &[GrpcProtocol::Grpc, GrpcProtocol::GrpcWeb, GrpcProtocol::Connect]);
     let stream = |message: &StringValidator| {
         GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
@@ -63,10 +64,10 @@ fn feed(
     chunks.iter().try_for_each(feed)
 }
 
-fn apply(edit: Edit<'_>, chunk: &[u8], out: &mut Vec<u8>) {
+fn apply(edit: StringEdit<'_>, chunk: &[u8], out: &mut Vec<u8>) {
     match edit {
-        Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-        Edit::Insert(bytes) => out.extend_from_slice(bytes),
+        StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+        StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
         _ => {}
     }
 }

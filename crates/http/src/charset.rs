@@ -21,10 +21,19 @@ impl SourceCharset {
     }
 }
 
+/// Creates the filter that transcodes from a charset. Rules and plans have it as a pointer, so that the tables of all encodings
+/// are only in programs whose rules transcode.
+pub(crate) type NewTranscoding = fn(&SourceCharset, TextDecoder) -> Box<dyn KindFilter + Send + Sync>;
+
+/// The [`NewTranscoding`] of [`BodyRules::with_transcoding`](super::BodyRules::with_transcoding).
+pub(crate) fn transcoding(charset: &SourceCharset, text: TextDecoder) -> Box<dyn KindFilter + Send + Sync> {
+    Box::new(CharsetDecoder::new(charset, text))
+}
+
 /// Filters text in one charset with a [`Transcoder`]. Its output is UTF-8. A BOM of UTF-8 or UTF-16 has precedence over the
 /// label, as in browsers ("decode" in the WHATWG Encoding Standard, RFC 7303 §3).
 #[derive(Debug)]
-pub(crate) struct CharsetDecoder {
+struct CharsetDecoder {
     transcoder: Transcoder,
     policy: ErrorPolicy,
     rest: Bytes,
@@ -37,7 +46,7 @@ pub(crate) struct CharsetDecoder {
 }
 
 impl CharsetDecoder {
-    pub(crate) fn boxed(charset: &SourceCharset, text: TextDecoder) -> Box<Self> {
+    fn new(charset: &SourceCharset, text: TextDecoder) -> Self {
         let transcoder = Transcoder::new(charset.0, Encoding::Utf8)
             .with_error_policy(text.error_policy())
             .with_bom_policy(BomPolicy::Strip)
@@ -47,7 +56,7 @@ impl CharsetDecoder {
             None => transcoder,
         };
         let (policy, rest) = (text.error_policy(), Bytes::new());
-        Box::new(Self { transcoder, policy, rest, is_ended: false, is_full: false, error: None })
+        Self { transcoder, policy, rest, is_ended: false, is_full: false, error: None }
     }
 }
 

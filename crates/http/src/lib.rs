@@ -37,7 +37,7 @@ pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, FormField, MultipartError};
 pub use fields::{ContentFields, check_field};
 pub use filter::BodyFilter;
-pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+pub use options::{MissingCharset, MissingContentType, Uncheckable};
 pub use plan::{BodyKind, BodyPlan};
 pub use protobuf_types::ProtobufTypes;
 pub use reason::RejectReason;

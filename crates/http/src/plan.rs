@@ -7,7 +7,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_media::declared::DocumentKind;
 use utf8_codec_media::delimiter::Boundary;
 
-use super::charset::SourceCharset;
+use super::charset::{NewTranscoding, SourceCharset};
 use super::options::OtherCharset;
 use super::protobuf_types::Protobuf;
 use super::reason::RejectReason;
@@ -20,7 +20,7 @@ use super::reason::RejectReason;
 ///
 /// ```
 /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection};
-/// use utf8_codec_proxy::{Edit, Filter, Verdict};
+/// use utf8_codec_proxy::{Edit, Filter};
 ///
 /// let mut fields = ContentFields::new();
 /// fields.add("content-type", b"text/plain; charset=utf-8");
@@ -28,8 +28,8 @@ use super::reason::RejectReason;
 /// assert_eq!(plan.kind(), BodyKind::Text);
 ///
 /// let mut filter = Filter::with_decoder(plan.decoder().clone());
-/// assert_eq!(filter.feed_with("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
-/// let Verdict::Reject(error) = filter.feed_with(b"\xFF", |_| {}) else { unreachable!() };
+/// assert_eq!(filter.feed_with("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Ok(()));
+/// let error = filter.feed_with(b"\xFF", |_| {}).unwrap_err();
 /// let rejection = Rejection::new(MessageKind::Request, RejectReason::Body(error));
 /// assert_eq!(rejection.status(), 400);
 /// assert!(rejection.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
@@ -84,6 +84,7 @@ pub(crate) enum Check {
     },
     Transcode {
         charset: SourceCharset,
+        start: NewTranscoding,
         content_type: HeaderValue,
     },
     Protobuf(Box<Protobuf>),

@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use utf8_codec::TextDecoder;
 use utf8_codec_media::content_type::ContentType;
 
-use super::options::UncheckablePolicy;
+use super::options::Uncheckable;
 use super::rejection::MessageKind;
 use crate::protobuf::{
-    CompressedMessages, GrpcProtocol, GrpcValidator, Schema, StringValidator, UnknownMessage,
-    UnverifiedStrings, WebTextValidator,
+    GrpcProtocol, GrpcValidator, Schema, StringValidator, UnknownMessage, WebTextValidator,
 };
 
 /// The types of protobuf messages, by the path of their request, for a service with more than one.
@@ -36,7 +35,7 @@ use crate::protobuf::{
 pub struct ProtobufTypes {
     schema: Schema,
     decoder: TextDecoder,
-    unverified: UnverifiedStrings,
+    checks_unverified: bool,
     /// The full names of the types of the request and of the response.
     paths: HashMap<Box<str>, [Option<Box<str>>; 2]>,
 }
@@ -50,14 +49,13 @@ impl ProtobufTypes {
     /// Creates the types of the methods of a schema, for validators with the policy and the subset of a decoder
     /// ([`StringValidator::with_decoder`]).
     pub fn with_decoder(schema: &Schema, decoder: TextDecoder) -> Self {
-        let unverified = UnverifiedStrings::default();
-        Self { schema: schema.clone(), decoder, unverified, paths: HashMap::new() }
+        Self { schema: schema.clone(), decoder, checks_unverified: false, paths: HashMap::new() }
     }
 
-    /// Sets whether the strings of proto2, and those with `utf8_validation = NONE`, are checked.
+    /// Same as [`StringValidator::with_unverified_strings`].
     #[must_use]
-    pub const fn with_unverified_strings(mut self, strings: UnverifiedStrings) -> Self {
-        self.unverified = strings;
+    pub const fn with_unverified_strings(mut self, check: bool) -> Self {
+        self.checks_unverified = check;
         self
     }
 
@@ -88,7 +86,7 @@ impl ProtobufTypes {
             (None, MessageKind::Response) => method?.response(),
         };
         let validator = StringValidator::with_decoder(&self.schema, name, self.decoder.clone()).ok()?;
-        Some(validator.with_unverified_strings(self.unverified))
+        Some(validator.with_unverified_strings(self.checks_unverified))
     }
 }
 
@@ -127,7 +125,7 @@ impl Protobuf {
     pub(crate) fn of(
         given: &ContentType<'_>,
         message: &StringValidator,
-        codings: UncheckablePolicy,
+        codings: Uncheckable,
     ) -> Option<Self> {
         let is = |subtype: &str| given.is("application", subtype);
         if MESSAGES.into_iter().any(is) {
@@ -135,12 +133,8 @@ impl Protobuf {
             let is_binary = given.parameter("encoding").is_none_or(|it| it.eq_ignore_ascii_case(b"binary"));
             return is_binary.then(|| Self::Message(message.clone()));
         }
-        let compressed = match codings {
-            UncheckablePolicy::Reject => CompressedMessages::Reject,
-            UncheckablePolicy::Pass => CompressedMessages::Pass,
-        };
         let validator = |protocol| {
-            GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
+            GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(codings)
         };
         if WEB_TEXT.into_iter().any(is) {
             return Some(Self::GrpcWebText(WebTextValidator::new(validator(GrpcProtocol::GrpcWeb))));

@@ -16,8 +16,8 @@ use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{ErrorPolicy, Subset, TextDecoder, Utf8Error};
 use utf8_codec_proxy::{
-    Direction, End, ForwardPolicy, LineError, LineFilter, Observer, Outcome as Relayed, RejectedLine,
-    RejectionPolicy, Relay,
+    ForwardPolicy, LineError, LineFilter, RejectedLine, RejectionPolicy, Relay, RelayDirection, RelayEnd,
+    RelayObserver, RelayOutcome as Relayed,
 };
 
 use crate::address::{self, Address, ListenAddress};
@@ -276,7 +276,9 @@ impl Args {
             (Framing::Stream, Hold::Characters) => relay,
             (Framing::Stream, Hold::Nothing) => relay.with_forward_policy(ForwardPolicy::Bytes),
         };
-        relay = relay.with_json_strings(self.json_strings());
+        if let Some(strings) = self.json_strings() {
+            relay = relay.with_json_strings(strings);
+        }
         if let Some(idle_timeout) = self.service.idle_timeout() {
             relay = relay.with_idle_timeout(idle_timeout);
         }
@@ -292,8 +294,8 @@ impl Args {
         });
         match self.direction {
             Directions::Both => relay,
-            Directions::Requests => relay.with_only(Direction::Requests),
-            Directions::Responses => relay.with_only(Direction::Responses),
+            Directions::Requests => relay.with_only(RelayDirection::Requests),
+            Directions::Responses => relay.with_only(RelayDirection::Responses),
         }
     }
 }
@@ -358,16 +360,19 @@ impl FilterProxy {
             self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
         session.closed(&relayed);
         open.end = match &relayed.end {
-            End::Closed => "closed",
-            End::IllFormed(..) | End::RejectedLine(..) => "rejected",
-            End::Failed(..) => "failed",
-            End::Idle => "idle",
-            End::TooSlow => "too_slow",
-            End::TooLong => "too_long",
+            RelayEnd::Closed => "closed",
+            RelayEnd::IllFormed(..) | RelayEnd::RejectedLine(..) => "rejected",
+            RelayEnd::Failed(..) => "failed",
+            RelayEnd::Idle => "idle",
+            RelayEnd::TooSlow => "too_slow",
+            RelayEnd::TooLong => "too_long",
             _ => "cut",
         };
         // Peers that are too slow or idle are reset without waiting.
-        let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
+        let waits = matches!(
+            relayed.end,
+            RelayEnd::IllFormed(..) | RelayEnd::RejectedLine(..) | RelayEnd::Failed(..)
+        );
         if relayed.reset && waits {
             let sides = async {
                 tokio::join!(
@@ -445,33 +450,33 @@ struct Session<'p> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        for direction in [Direction::Requests, Direction::Responses] {
-            Observer::held(&mut &mut *self, direction, 0);
+        for direction in [RelayDirection::Requests, RelayDirection::Responses] {
+            RelayObserver::held(&mut &mut *self, direction, 0);
         }
     }
 }
 
-impl Observer for &mut Session<'_> {
-    fn read(&mut self, direction: Direction, bytes: usize) {
+impl RelayObserver for &mut Session<'_> {
+    fn read(&mut self, direction: RelayDirection, bytes: usize) {
         self.proxy.metrics.read(direction, bytes);
     }
 
-    fn written(&mut self, direction: Direction, bytes: usize) {
+    fn written(&mut self, direction: RelayDirection, bytes: usize) {
         self.proxy.metrics.written(direction, bytes);
     }
 
-    fn held(&mut self, direction: Direction, bytes: usize) {
+    fn held(&mut self, direction: RelayDirection, bytes: usize) {
         let before = core::mem::replace(&mut self.held[direction as usize], bytes);
         self.proxy.metrics.held(direction, bytes as i64 - before as i64);
     }
 
-    fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+    fn ill_formed(&mut self, direction: RelayDirection, error: Utf8Error) {
         self.errors[direction as usize] = Some(error);
         self.proxy.metrics.ill_formed(direction, error);
         self.reports.ill_formed(direction, error);
     }
 
-    fn rejected(&mut self, direction: Direction) {
+    fn rejected(&mut self, direction: RelayDirection) {
         let Session { proxy, reports, connection, peer, errors, .. } = &**self;
         proxy.metrics.rejected(*connection, *peer, direction, errors[direction as usize]);
         if proxy.report_only {
@@ -481,7 +486,7 @@ impl Observer for &mut Session<'_> {
         }
     }
 
-    fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
+    fn rejected_line(&mut self, direction: RelayDirection, line: RejectedLine) -> Option<Vec<u8>> {
         self.proxy.metrics.rejected_line(direction);
         if let LineError::TooLong(limit) = line.reason {
             self.errors[direction as usize] = None;
@@ -499,14 +504,14 @@ impl Session<'_> {
         let Self { reports, connection, peer, .. } = self;
         let Relayed { requests, responses, end, .. } = relayed;
         let end = match end {
-            End::Closed => "closed".to_owned(),
+            RelayEnd::Closed => "closed".to_owned(),
             // The reason was already logged.
-            End::IllFormed(..) | End::RejectedLine(..) => "rejected".to_owned(),
-            End::Failed(direction, error) => format!("{direction}: {error}"),
-            End::Idle => "idle".to_owned(),
-            End::TooSlow => "too slow".to_owned(),
-            End::TooLong => "too long".to_owned(),
-            End::Cancelled => "cut".to_owned(),
+            RelayEnd::IllFormed(..) | RelayEnd::RejectedLine(..) => "rejected".to_owned(),
+            RelayEnd::Failed(direction, error) => format!("{direction}: {error}"),
+            RelayEnd::Idle => "idle".to_owned(),
+            RelayEnd::TooSlow => "too slow".to_owned(),
+            RelayEnd::TooLong => "too long".to_owned(),
+            RelayEnd::Cancelled => "cut".to_owned(),
             end => format!("{end:?}"),
         };
         reports.line(Level::INFO, |held_back| {

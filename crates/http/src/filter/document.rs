@@ -6,7 +6,7 @@ use utf8_codec_media::content_type::{Charset, is_ascii_label, labels};
 use utf8_codec_media::declared::{Declaration, DocumentKind, Search, Source, find};
 
 use super::kind::{KindFilter, min_text_output};
-use crate::charset::SourceCharset;
+use crate::charset::{NewTranscoding, SourceCharset};
 use crate::options::OtherCharset;
 use crate::plan::in_ascii;
 use crate::reason::RejectReason;
@@ -28,7 +28,7 @@ pub(super) enum Reading {
     Text(TextDecoder),
     /// Without a check.
     Pass,
-    Transcode(SourceCharset),
+    Transcode(SourceCharset, NewTranscoding),
     Reject(RejectReason),
 }
 
@@ -90,9 +90,8 @@ impl DocumentStart {
                 in_ascii(self.decoder.clone()).map_or_else(rejected, Reading::Text)
             }
             OtherCharset::Reject => rejected(),
-            OtherCharset::Transcode => {
-                SourceCharset::for_label(label).map_or_else(rejected, Reading::Transcode)
-            }
+            OtherCharset::Transcode(start) => SourceCharset::for_label(label)
+                .map_or_else(rejected, |charset| Reading::Transcode(charset, start)),
         }
     }
 
@@ -118,7 +117,7 @@ impl KindFilter for DocumentStart {
     /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
     /// transcoded. A page that is sent in parts is not delayed then.
     fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
-        let is_sure = self.other == OtherCharset::Pass
+        let is_sure = self.other.is_pass()
             && !self.decoder.has_subset()
             && self.decoder.bom_policy() == BomPolicy::Keep;
         let held = &self.start[self.returned..];

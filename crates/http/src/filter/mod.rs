@@ -23,7 +23,6 @@ use self::kind::{KindFilter, PassFilter};
 use self::multipart::FormFilter;
 use self::text::TextFilter;
 use self::urlencoded::UrlEncodedFilter;
-use super::charset::CharsetDecoder;
 use super::error::MultipartError;
 use super::plan::{BodyPlan, Check};
 use super::reason::RejectReason;
@@ -86,7 +85,8 @@ enum Kind {
     Text(TextFilter),
     Form(Box<FormFilter>),
     UrlEncoded(Box<UrlEncodedFilter>),
-    Charset(Box<CharsetDecoder>),
+    /// Text in another charset, which is transcoded.
+    Charset(Box<dyn KindFilter + Send + Sync>),
     Protobuf(Box<protobuf::ProtobufFilter>),
 }
 
@@ -120,15 +120,12 @@ impl BodyFilter {
             }
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary, strings } => {
-                let rules = rules.clone().with_decoder(plan.decoder().clone()).with_json_strings(*strings);
-                Self::of_form(boundary, rules)
+                Self::of_form(boundary, rules.for_form(decoder, *strings))
             }
             Check::Document { kind, other, .. } => {
                 Self::of(Kind::Document(Box::new(DocumentStart::new(*kind, *other, decoder))))
             }
-            Check::Transcode { charset, .. } => {
-                Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder)))
-            }
+            Check::Transcode { charset, start, .. } => Self::of(Kind::Charset(start(charset, decoder))),
             Check::Protobuf(validator) => {
                 Self::of(Kind::Protobuf(Box::new(protobuf::ProtobufFilter::new((**validator).clone()))))
             }
@@ -267,7 +264,7 @@ impl BodyFilter {
             self.kind = match reading {
                 Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.restarted_at(offset))),
                 Reading::Pass => Kind::Pass(PassFilter::at(offset)),
-                Reading::Transcode(charset) => Kind::Charset(CharsetDecoder::boxed(&charset, decoder)),
+                Reading::Transcode(charset, start) => Kind::Charset(start(&charset, decoder)),
                 Reading::Reject(error) => return Some(Err(self.failed(error))),
             };
             if held.is_empty() {

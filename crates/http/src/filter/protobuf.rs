@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::frames::FrameQueue;
 use super::kind::{KindFilter, repaired};
-use crate::protobuf::{Edit, ProtobufError};
+use crate::protobuf::{ProtobufError, StringEdit};
 use crate::protobuf_types::Protobuf;
 use crate::reason::RejectReason;
 
@@ -81,11 +81,11 @@ impl KindFilter for ProtobufFilter {
         if is_held {
             out.span(&chunk, 0..chunk.len());
         }
-        let edit = |edit: Edit<'_>| match edit {
+        let edit = |edit: StringEdit<'_>| match edit {
             _ if is_held => {}
-            Edit::Pass(range) => out.span(&chunk, range),
-            Edit::Insert(bytes) => out.copy(&chunk, bytes),
-            Edit::IllFormed(..) => {}
+            StringEdit::Pass(range) => out.span(&chunk, range),
+            StringEdit::Insert(bytes) => out.copy(&chunk, bytes),
+            StringEdit::IllFormed(..) => {}
         };
         let result = match &mut self.validator {
             Protobuf::Message(validator) => validator.feed_with(&chunk, edit),

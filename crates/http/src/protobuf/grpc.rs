@@ -8,9 +8,10 @@ use std::vec::Vec;
 
 use utf8_codec::Counters;
 
-use super::edit::{Edit, Edits};
+use super::edit::{Edits, StringEdit};
 use super::error::{ProtobufError, ProtobufErrorKind};
 use super::validator::{MAX_LENGTH, StringValidator};
+use crate::options::Uncheckable;
 use utf8_codec::TextDecoder;
 pub(crate) use web_text::WebTextValidator;
 
@@ -35,21 +36,10 @@ pub(crate) use web_text::WebTextValidator;
 pub struct GrpcValidator {
     message: StringValidator,
     protocol: GrpcProtocol,
-    compressed: CompressedMessages,
+    compressed: Uncheckable,
     state: State,
     offset: u64,
     failed: Option<ProtobufError>,
-}
-
-/// What happens to a compressed message, whose strings cannot be checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CompressedMessages {
-    /// It is an error: [`ProtobufErrorKind::Compressed`].
-    #[default]
-    Reject,
-    /// It passes without a check.
-    Pass,
 }
 
 /// The protocol of a stream, which determines how it ends.
@@ -107,7 +97,7 @@ impl GrpcValidator {
     pub fn new(mut message: StringValidator) -> Self {
         message.restart(0, u64::MAX);
         let protocol = GrpcProtocol::Grpc;
-        let compressed = CompressedMessages::Reject;
+        let compressed = Uncheckable::Reject;
         Self { message, protocol, compressed, state: START, offset: 0, failed: None }
     }
 
@@ -118,9 +108,10 @@ impl GrpcValidator {
         self
     }
 
-    /// Sets what happens to compressed messages.
+    /// Sets what happens to compressed messages, whose strings cannot be checked. By default they are an error:
+    /// [`ProtobufErrorKind::Compressed`].
     #[must_use]
-    pub const fn with_compressed_messages(mut self, messages: CompressedMessages) -> Self {
+    pub const fn with_compressed_messages(mut self, messages: Uncheckable) -> Self {
         self.compressed = messages;
         self
     }
@@ -140,7 +131,7 @@ impl GrpcValidator {
     /// # Errors
     ///
     /// Same as [`StringValidator::validate`].
-    pub fn feed_with(&mut self, chunk: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), ProtobufError> {
+    pub fn feed_with(&mut self, chunk: &[u8], edit: impl FnMut(StringEdit<'_>)) -> Result<(), ProtobufError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -153,7 +144,7 @@ impl GrpcValidator {
         result
     }
 
-    fn read<F: FnMut(Edit<'_>)>(
+    fn read<F: FnMut(StringEdit<'_>)>(
         &mut self,
         chunk: &[u8],
         edits: &mut Edits<'_, F>,
@@ -215,7 +206,7 @@ impl GrpcValidator {
             return Some(ProtobufErrorKind::InvalidFlag);
         }
         let is_checked = !is_last || self.protocol == GrpcProtocol::Connect;
-        let is_rejected = self.compressed == CompressedMessages::Reject && is_checked;
+        let is_rejected = self.compressed == Uncheckable::Reject && is_checked;
         (flag & COMPRESSED != 0 && is_rejected).then_some(ProtobufErrorKind::Compressed)
     }
 

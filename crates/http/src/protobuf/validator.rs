@@ -11,7 +11,7 @@ use std::vec::Vec;
 
 use utf8_codec::{Ascii, BomPolicy, Counters, ErrorPolicy, TextDecoder, TextPiece, Utf8Error, from_utf8};
 
-use super::edit::{Edit, Edits};
+use super::edit::{Edits, StringEdit};
 use super::error::{FieldPath, Frame, ProtobufError, ProtobufErrorKind, UnknownMessage};
 use super::schema::Schema;
 use super::tables::{FieldKind, MessageId, Tables};
@@ -40,7 +40,7 @@ use super::varint::Varint;
 pub struct StringValidator {
     tables: Arc<Tables>,
     root: MessageId,
-    unverified: UnverifiedStrings,
+    checks_unverified: bool,
     /// The policy of [`repair`](Self::repair). That of the decoder keeps lengths.
     policy: ErrorPolicy,
     decoder: TextDecoder,
@@ -52,18 +52,6 @@ pub struct StringValidator {
     varint: Varint,
     offset: u64,
     failed: Option<ProtobufError>,
-}
-
-/// What happens to the strings whose encoding no reader verifies: those of proto2, and those with
-/// `utf8_validation = NONE`, unless an option of their file or field says that Java verifies them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum UnverifiedStrings {
-    /// They are skipped like `bytes`, as the readers of protobuf do.
-    #[default]
-    Pass,
-    /// They are checked. A `string` "must always contain UTF-8 encoded text" in each version of the language.
-    Check,
 }
 
 /// What the next byte belongs to.
@@ -117,7 +105,7 @@ impl StringValidator {
         Ok(Self {
             tables: Arc::clone(schema.tables()),
             root,
-            unverified: UnverifiedStrings::Pass,
+            checks_unverified: false,
             policy,
             decoder: decoder.restarted_at(0).with_error_policy(streaming).with_bom_policy(BomPolicy::Keep),
             end: u64::MAX,
@@ -130,10 +118,13 @@ impl StringValidator {
         })
     }
 
-    /// Sets whether the strings of proto2, and those with `utf8_validation = NONE`, are checked.
+    /// Sets whether the strings are checked whose encoding no reader verifies: those of proto2, and those with
+    /// `utf8_validation = NONE`, unless an option of their file or field says that Java verifies them. By default they are
+    /// skipped like `bytes`, as by the readers of protobuf, although a `string` "must always contain UTF-8 encoded text" in each
+    /// version of the language.
     #[must_use]
-    pub const fn with_unverified_strings(mut self, strings: UnverifiedStrings) -> Self {
-        self.unverified = strings;
+    pub const fn with_unverified_strings(mut self, check: bool) -> Self {
+        self.checks_unverified = check;
         self
     }
 
@@ -150,12 +141,12 @@ impl StringValidator {
     }
 
     /// Validates the next bytes of the message and calls `edit` for each edit. A chunk without an error, between two
-    /// characters, is one [`Edit::Pass`]. What is forwarded has the length of the input; at most 3 bytes are held.
+    /// characters, is one [`StringEdit::Pass`]. What is forwarded has the length of the input; at most 3 bytes are held.
     ///
     /// # Errors
     ///
     /// Same as [`validate`](Self::validate). The bytes before [`ProtobufError::offset`] have been forwarded.
-    pub fn feed_with(&mut self, chunk: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), ProtobufError> {
+    pub fn feed_with(&mut self, chunk: &[u8], edit: impl FnMut(StringEdit<'_>)) -> Result<(), ProtobufError> {
         let mut edits = Edits::new(chunk, edit);
         self.walk(chunk, 0, &mut edits).map(|_| edits.end())
     }
@@ -238,7 +229,7 @@ impl StringValidator {
     }
 
     /// Reads the chunk from a position, to its end or to that of the message. Returns the position there.
-    pub(super) fn walk<F: FnMut(Edit<'_>)>(
+    pub(super) fn walk<F: FnMut(StringEdit<'_>)>(
         &mut self,
         chunk: &[u8],
         start: usize,
@@ -277,7 +268,7 @@ impl StringValidator {
     }
 
     #[inline(always)]
-    fn walk_from<F: FnMut(Edit<'_>)>(
+    fn walk_from<F: FnMut(StringEdit<'_>)>(
         &mut self,
         chunk: &[u8],
         base: u64,
@@ -341,7 +332,7 @@ impl StringValidator {
                     self.field = number;
                     let kind = self.tables.kind(message, number);
                     self.state = match (tag & 7, kind) {
-                        (2, FieldKind::UnverifiedString) if self.unverified == UnverifiedStrings::Pass => {
+                        (2, FieldKind::UnverifiedString) if !self.checks_unverified => {
                             State::Length(FieldKind::Skipped)
                         }
                         (2, kind) if !matches!(kind, FieldKind::Group(_)) => State::Length(kind),
@@ -433,7 +424,7 @@ impl StringValidator {
     }
 
     /// Decodes a part of a string, which starts at a position of the chunk.
-    fn text<F: FnMut(Edit<'_>)>(
+    fn text<F: FnMut(StringEdit<'_>)>(
         &mut self,
         start: usize,
         part: &[u8],

@@ -14,7 +14,7 @@ use super::BodyRules;
 use crate::charset::SourceCharset;
 use crate::error::MultipartError;
 use crate::fields::{Coding, ContentFields};
-use crate::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+use crate::options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
 use crate::plan::{BodyPlan, Change, Check, in_ascii};
 use crate::protobuf_types::Protobuf;
 use crate::reason::RejectReason;
@@ -49,15 +49,15 @@ impl BodyRules {
         let plan = self.decide_by_type(fields)?;
         match self.no_transform {
             _ if !fields.is_fixed() || plan.change() == Change::Nothing => Ok(plan),
-            UncheckablePolicy::Reject => plan.without_change(),
-            UncheckablePolicy::Pass => Ok(self.pass()),
+            Uncheckable::Reject => plan.without_change(),
+            Uncheckable::Pass => Ok(self.pass()),
         }
     }
 
     fn decide_by_type(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, RejectReason> {
         let content_type = match content_type(fields) {
             Ok(content_type) => content_type,
-            Err(_) if self.malformed_type == UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
+            Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
             Err(RejectReason::ContentType(_)) if self.ignores_parameters(fields) => {
                 return Ok(self.plan(Check::Pass));
             }
@@ -70,8 +70,8 @@ impl BodyRules {
             Some(_) if protobuf.is_some() => false,
             // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
             Some(given) if is_length_prefixed(given) => match self.length_prefixed {
-                UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
-                UncheckablePolicy::Reject => return Err(RejectReason::LengthPrefixed),
+                Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+                Uncheckable::Reject => return Err(RejectReason::LengthPrefixed),
             },
             Some(given) if self.is_text(given) => false,
             Some(_) => return Ok(self.plan(Check::Pass)),
@@ -82,10 +82,10 @@ impl BodyRules {
             },
         };
         let coding = fields.coding();
-        if coding != Coding::Identity && self.codings == UncheckablePolicy::Reject {
+        if coding != Coding::Identity && self.codings == Uncheckable::Reject {
             return Err(RejectReason::ContentCoding);
         }
-        if fields.is_range() && self.ranges == UncheckablePolicy::Reject {
+        if fields.is_range() && self.ranges == Uncheckable::Reject {
             return Err(RejectReason::ContentRange);
         }
         if coding == Coding::Other || fields.is_range() {
@@ -167,18 +167,20 @@ impl BodyRules {
                     Check::Document { kind, other: self.other, content_type }
                 }
             },
-            Charset::Other(_) if self.other == OtherCharset::Pass => Check::Pass,
-            Charset::Other(label) if self.other == OtherCharset::Reject && is_ascii_label(label) => {
+            Charset::Other(_) if self.other.is_pass() => Check::Pass,
+            Charset::Other(label) if self.other.is_reject() && is_ascii_label(label) => {
                 let decoder = in_ascii(self.decoder.clone()).ok_or(RejectReason::UnsupportedCharset)?;
                 return Ok(BodyPlan::new(utf8(), decoder));
             }
-            // A form cannot be transcoded: its escapes would stay in the other charset.
-            Charset::Other(_) if self.other == OtherCharset::Reject || kind == TextKind::Form => {
-                return Err(RejectReason::UnsupportedCharset);
-            }
             Charset::Other(label) => {
                 let charset = SourceCharset::for_label(label).ok_or(RejectReason::UnsupportedCharset)?;
-                Check::Transcode { charset, content_type: in_utf8(content_type) }
+                match self.other {
+                    // A form cannot be transcoded: its escapes would stay in the other charset.
+                    OtherCharset::Transcode(start) if kind != TextKind::Form => {
+                        Check::Transcode { charset, start, content_type: in_utf8(content_type) }
+                    }
+                    _ => return Err(RejectReason::UnsupportedCharset),
+                }
             }
         };
         Ok(self.plan(check))
@@ -217,7 +219,7 @@ impl BodyRules {
             Charset::Utf8 | Charset::Missing => FieldCheck::Text(self.decoder.clone()),
             // The parameter has no effect.
             Charset::Other(_) if is_always_utf8 => FieldCheck::Text(self.decoder.clone()),
-            Charset::Other(_) if self.other == OtherCharset::Pass => FieldCheck::Pass,
+            Charset::Other(_) if self.other.is_pass() => FieldCheck::Pass,
             Charset::Other(label) if is_ascii_label(label) => {
                 in_ascii(self.decoder.clone()).map_or(FieldCheck::Reject, FieldCheck::Text)
             }

@@ -75,7 +75,7 @@ pub struct ValidateUtf8RequestLayer {
 impl ValidateUtf8RequestLayer {
     /// Creates a layer that holds the whole body, up to 2 MiB, before the handler is called.
     pub fn new() -> Self {
-        Self::streaming().with_hold_limit(HOLD)
+        Self::streaming().with_max_held_length(HOLD)
     }
 
     /// Creates a layer that checks the body while the handler reads it.
@@ -84,16 +84,16 @@ impl ValidateUtf8RequestLayer {
     /// is then replaced by the problem document, unless it has already responded.
     pub fn streaming() -> Self {
         let config = LayerConfig::new(MessageKind::Request, BodyRules::new());
-        Self { config: Arc::new(config) }.with_drain_limit(HOLD as u64)
+        Self { config: Arc::new(config) }.with_max_drained_length(HOLD)
     }
 
-    /// Holds the whole body, up to `limit` bytes, before the handler is called. A longer body is rejected with `413`.
+    /// Holds the whole body, up to a maximum length in bytes, before the handler is called. A longer body is rejected with `413`.
     ///
     /// The limit is for the bytes that the handler would read, after a repair or in UTF-8. It applies to each request, so also
     /// limit the number of concurrent requests. A body reserves at most twice the memory of the bytes that have arrived.
     #[must_use]
-    pub fn with_hold_limit(self, limit: usize) -> Self {
-        self.with(|config| config.hold = Some(limit))
+    pub fn with_max_held_length(self, bytes: usize) -> Self {
+        self.with(|config| config.hold = Some(bytes))
     }
 
     /// Sets the maximum number of bytes of the rest of a rejected HTTP/1 body that are read and dropped before the
@@ -105,8 +105,8 @@ impl ValidateUtf8RequestLayer {
     /// end, the response has `Connection: close`. With 0 nothing is read, for clients that wait for a response while
     /// they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
     #[must_use]
-    pub fn with_drain_limit(self, bytes: u64) -> Self {
-        self.with(|config| config.drain = bytes)
+    pub fn with_max_drained_length(self, bytes: usize) -> Self {
+        self.with(|config| config.drain = bytes as u64)
     }
 
     /// Waits for the rest of a rejected body at most until the future that `timer` returns completes. By default the rest

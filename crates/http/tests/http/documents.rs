@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http_body::Body as _;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, MissingCharset, OtherCharset,
-    RejectReason, Rejection, Utf8Body,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, MissingCharset, RejectReason,
+    Rejection, Uncheckable, Utf8Body,
 };
 
 use crate::support::bodies::{EndHint, Script, drain};
@@ -63,8 +63,10 @@ fn check(rules: &BodyRules, content_type: &str, body: &[u8]) -> (Vec<u8>, Option
     whole
 }
 
-fn others() -> Vec<OtherCharset> {
-    vec![OtherCharset::Pass, OtherCharset::Reject, OtherCharset::Transcode]
+/// Rules for every setting of text in another charset.
+fn others() -> [BodyRules; 3] {
+    let rules = BodyRules::new();
+    [rules.clone().with_other_charset(Uncheckable::Pass), rules.clone(), rules.with_transcoding()]
 }
 
 const TYPES: [&str; 4] = ["application/xml", "image/svg+xml", "text/html", "text/css"];
@@ -97,9 +99,7 @@ fn every_end_and_every_partition_of_a_document_has_one_result() {
                 let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require];
                 let all = matches!(policy, ErrorPolicy::Strict | ErrorPolicy::Replace);
                 for bom in boms.into_iter().take(if all { 3 } else { 1 }) {
-                    let rules = BodyRules::new()
-                        .with_other_charset(other)
-                        .with_decoder(decoder.clone().with_bom_policy(bom));
+                    let rules = other.clone().with_decoder(decoder.clone().with_bom_policy(bom));
                     let is_long = policy == ErrorPolicy::Strict && bom == BomPolicy::Keep;
                     for document in documents.iter().filter(|document| is_long || document.len() < 100) {
                         check(&rules, content_type, document);
@@ -351,8 +351,7 @@ fn the_parameter_has_no_effect_on_types_that_are_always_utf_8() {
         "application/yaml; charset=latin1",
     ] {
         for other in others() {
-            let rules =
-                BodyRules::new().with_other_charset(other).with_missing_charset(MissingCharset::Reject);
+            let rules = other.with_missing_charset(MissingCharset::Reject);
             assert_eq!(plan(&rules, content_type).unwrap().kind(), BodyKind::Text, "{content_type}");
             assert_eq!(check(&rules, content_type, "é".as_bytes()), ("é".into(), None));
             assert_eq!(check(&rules, content_type, b"\xE9").1.unwrap().kind(), "Truncated");
@@ -492,7 +491,7 @@ fn a_coding_that_clients_ignore_does_not_switch_the_check_off() {
 
 #[test]
 fn a_transcoded_document_has_a_charset_parameter() {
-    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_transcoding();
     for (content_type, document, expected) in [
         (
             "text/xml",
@@ -523,7 +522,7 @@ fn a_transcoded_document_has_a_charset_parameter() {
 
 #[test]
 fn length_prefixed_messages_are_never_text() {
-    use utf8_codec_http::UncheckablePolicy;
+    use utf8_codec_http::Uncheckable;
 
     let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let all = BodyRules::new()
@@ -542,7 +541,7 @@ fn length_prefixed_messages_are_never_text() {
     ] {
         for rules in [BodyRules::new(), BodyRules::for_responses(), all.clone()] {
             assert_eq!(plan(&rules, content_type).unwrap().kind(), BodyKind::Pass, "{content_type}");
-            let rules = rules.with_length_prefixed(UncheckablePolicy::Reject);
+            let rules = rules.with_length_prefixed(Uncheckable::Reject);
             assert_eq!(
                 plan(&rules, content_type).unwrap_err(),
                 RejectReason::LengthPrefixed,

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
 use utf8_codec_http::{
-    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection, UncheckablePolicy,
+    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection, Uncheckable,
     Utf8Body,
 };
 
@@ -245,7 +245,7 @@ fn protobuf_that_is_not_one_message_is_not_checked_as_one() {
     for encoding in ["delimited", "text", "compact-text"] {
         assert_eq!(kind(&rules, &format!("{TYPE}; encoding={encoding}")), Ok(BodyKind::Pass), "{encoding}");
     }
-    let rejecting = rules.with_length_prefixed(UncheckablePolicy::Reject);
+    let rejecting = rules.with_length_prefixed(Uncheckable::Reject);
     assert_eq!(kind(&rejecting, &format!("{TYPE}; encoding=delimited")), Err(RejectReason::LengthPrefixed));
     assert_eq!(kind(&rejecting, "application/connect+json"), Err(RejectReason::LengthPrefixed));
 }
@@ -256,7 +256,7 @@ fn compressed_messages_follow_the_rule_of_content_codings() {
     let mut coded = headers(TYPES[0]);
     coded.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     assert_eq!(body(&strict, &mut coded, &[], EndHint::Nothing).err(), Some(RejectReason::ContentCoding));
-    let passing = strict.clone().with_content_codings(UncheckablePolicy::Pass);
+    let passing = strict.clone().with_content_codings(Uncheckable::Pass);
     let compressed: &[u8] = b"\x01\0\0\0\x02\xFF\xFF";
     for (rules, content_type, passes) in [
         (&strict, "application/grpc", false),

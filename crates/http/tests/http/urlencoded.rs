@@ -267,7 +267,7 @@ fn a_form_has_no_bom_and_one_charset() {
     }
     {
         // Transcoding would leave the percent-encoded bytes in the other charset.
-        let transcoding = BodyRules::new().with_other_charset(utf8_codec_http::OtherCharset::Transcode);
+        let transcoding = BodyRules::new().with_transcoding();
         let mut headers = HeaderMap::new();
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
         headers.insert(CONTENT_TYPE, latin1);

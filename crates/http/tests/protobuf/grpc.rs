@@ -1,8 +1,9 @@
 //! `GrpcValidator`: messages with their flag and length before them.
 
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec_http::Uncheckable;
 use utf8_codec_http::protobuf::{
-    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufErrorKind, StringValidator,
+    GrpcProtocol, GrpcValidator, ProtobufErrorKind, StringEdit, StringValidator,
 };
 
 use crate::support::protobuf::{Found, Kind, Model, schema_of};
@@ -42,9 +43,9 @@ fn each_message_is_repaired_in_place() {
                 StringValidator::with_decoder(&schema, "test.M0", decoder.clone()).unwrap(),
             );
             for chunk in chunks {
-                let edit = |edit: Edit<'_>| match edit {
-                    Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-                    Edit::Insert(bytes) => out.extend_from_slice(bytes),
+                let edit = |edit: StringEdit<'_>| match edit {
+                    StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+                    StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
                     _ => {}
                 };
                 body.feed_with(chunk, edit).unwrap();
@@ -109,8 +110,8 @@ fn a_stream_ends_with_the_last_frame_of_its_protocol() {
     let schema = schema_of(&model().file());
     use GrpcProtocol::{Connect, Grpc, GrpcWeb};
     use ProtobufErrorKind::*;
-    const PASS: CompressedMessages = CompressedMessages::Pass;
-    const REJECT: CompressedMessages = CompressedMessages::Reject;
+    const PASS: Uncheckable = Uncheckable::Pass;
+    const REJECT: Uncheckable = Uncheckable::Reject;
     for (protocol, compressed, input, expected) in [
         (Grpc, PASS, &b"\x80"[..], Some((0, InvalidFlag))),
         (Grpc, PASS, b"\x02", Some((0, InvalidFlag))),
@@ -157,8 +158,8 @@ fn the_text_at_the_end_of_a_stream_is_repaired() {
         let mut out = Vec::new();
         for chunk in chunks {
             body.feed_with(chunk, |edit| match edit {
-                Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-                Edit::Insert(bytes) => out.extend_from_slice(bytes),
+                StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+                StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
                 _ => {}
             })
             .unwrap();
@@ -176,7 +177,7 @@ fn compressed_messages_pass_by_choice() {
     let input = [prefixed(1, b"\xFF\xFF"), prefixed(1, b""), prefixed(0, b"\x0A\x01\xFF")].concat();
     some_partitions(&input, 20, |chunks| {
         let body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
-        let body = body.with_compressed_messages(CompressedMessages::Pass);
+        let body = body.with_compressed_messages(Uncheckable::Pass);
         assert_eq!(verdict(body, chunks), Some((19, ProtobufErrorKind::Text(ErrorKind::InvalidLead))));
     });
 }

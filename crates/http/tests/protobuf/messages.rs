@@ -1,9 +1,7 @@
 //! `StringValidator` against a model, however the message is cut.
 
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, Subset, TextDecoder};
-use utf8_codec_http::protobuf::{
-    Edit, ProtobufError, ProtobufErrorKind, Schema, StringValidator, UnverifiedStrings,
-};
+use utf8_codec_http::protobuf::{ProtobufError, ProtobufErrorKind, Schema, StringEdit, StringValidator};
 
 use crate::support::protobuf::{
     GROUP, Kind, MESSAGE, Model, STRING, bytes, descriptor, field, file, message, number, schema_of, tag,
@@ -17,9 +15,9 @@ fn outcome(mut validator: StringValidator, chunks: &[&[u8]]) -> Outcome {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     let fed = chunks.iter().try_for_each(|chunk| {
         validator.feed_with(chunk, |edit| match edit {
-            Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-            Edit::Insert(bytes) => out.extend_from_slice(bytes),
-            Edit::IllFormed(error, path) => {
+            StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+            StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
+            StringEdit::IllFormed(error, path) => {
                 let kind = ProtobufErrorKind::Text(error.kind);
                 errors.push((path.numbers().collect(), error.offset, kind, error.len));
             }
@@ -187,7 +185,7 @@ fn strings_that_readers_do_not_verify_are_a_choice() {
     let validator = StringValidator::new(&schema, "M").unwrap();
     let input = b"\x0A\x02a\xFF";
     assert_eq!(outcome(validator.clone(), &[input]).2, None);
-    let checked = validator.with_unverified_strings(UnverifiedStrings::Check);
+    let checked = validator.with_unverified_strings(true);
     assert_eq!(outcome(checked, &[input]).2.unwrap().offset, 3);
 }
 

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{
-    CompressedMessages, GrpcValidator, ProtobufErrorKind, Schema, StringValidator,
-};
+use utf8_codec_http::protobuf::{GrpcValidator, ProtobufErrorKind, Schema, StringValidator};
 
 use crate::support::protobuf::{Kind, MESSAGE, Model, STRING, descriptor, field, file, schema_of};
 use crate::support::{Rng, policies};
@@ -125,7 +123,8 @@ fn a_repaired_body_of_grpc_has_the_lengths_of_its_messages() {
         messages.iter().flat_map(prefixed).collect::<Vec<_>>()
     };
     let messages = validator(&nested(), "M", ErrorPolicy::Replace);
-    let mut stream = GrpcValidator::new(messages).with_compressed_messages(CompressedMessages::Pass);
+    let mut stream =
+        GrpcValidator::new(messages).with_compressed_messages(utf8_codec_http::Uncheckable::Pass);
     let input = body(&[(0, b"\x12\x03\x0A\x01\xFF"), (1, b"\xFF"), (0, b""), (0, b"\x0A\x01a")]);
     let expected = body(&[(0, b"\x12\x05\x0A\x03\xEF\xBF\xBD"), (1, b"\xFF"), (0, b""), (0, b"\x0A\x01a")]);
     assert_eq!(stream.repair(&input).as_deref(), Ok(&expected[..]));

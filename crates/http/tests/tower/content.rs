@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
-use utf8_codec_http::{BodyRules, MissingContentType, UncheckablePolicy};
+use utf8_codec_http::{BodyRules, MissingContentType, Uncheckable};
 
 use crate::support::bodies::{EndHint, Script};
 use crate::support::layers::{BAD, post, through};
@@ -92,7 +92,7 @@ async fn the_trailers_of_an_empty_message_are_checked() {
 /// The client may wait for the response before it sends the first message.
 #[tokio::test]
 async fn a_rejected_stream_of_grpc_is_answered_before_its_first_message() {
-    let rejecting = BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject);
+    let rejecting = BodyRules::new().with_length_prefixed(Uncheckable::Reject);
     for (content_type, rules) in [
         ("application/grpc", &rejecting),
         ("application/grpc-web-text+proto", &rejecting),
@@ -149,7 +149,7 @@ async fn a_rejected_message_whose_body_fails_is_not_forwarded() {
             assert_eq!(response.status(), StatusCode::BAD_GATEWAY, "{fields:?}");
         }
     }
-    let layer = ValidateUtf8RequestLayer::new().with_hold_limit(0);
+    let layer = ValidateUtf8RequestLayer::new().with_max_held_length(0);
     let body = Script::of(&[], EndHint::Nothing).with_failure("reset");
     let seen = through(&layer, post(&[("content-type", "text/plain")]).body(body).unwrap()).await;
     assert_eq!((seen.status, seen.handled), (StatusCode::IM_A_TEAPOT, 1), "the handler gets the failure");
@@ -157,7 +157,8 @@ async fn a_rejected_message_whose_body_fails_is_not_forwarded() {
 
 #[tokio::test]
 async fn a_response_without_content_is_not_rejected_for_its_header_fields() {
-    for layer in [ValidateUtf8ResponseLayer::new(), ValidateUtf8ResponseLayer::new().with_hold_limit(9)] {
+    for layer in [ValidateUtf8ResponseLayer::new(), ValidateUtf8ResponseLayer::new().with_max_held_length(9)]
+    {
         let layer = layer.with_rules(rules());
         for (name, value, _) in REJECTED {
             for (end_hint, chunk) in
@@ -206,7 +207,7 @@ async fn the_tunnel_of_a_connect_passes_unchecked() {
 
 #[tokio::test]
 async fn only_a_successful_response_to_connect_is_a_tunnel() {
-    let layer = ValidateUtf8ResponseLayer::new().with_hold_limit(100);
+    let layer = ValidateUtf8ResponseLayer::new().with_max_held_length(100);
     for (status, expected) in [(200, 200), (204, 204), (403, 502), (502, 502)] {
         let service = layer.layer(service_fn(async |_: Request<()>| {
             let response = Response::builder().status(status).header("content-type", "text/plain");

@@ -14,7 +14,7 @@ use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, 
 use utf8_codec_http::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_http::{
     BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, MultipartError, ProblemBody, RejectReason,
-    Rejection, UncheckablePolicy, Utf8Body,
+    Rejection, Uncheckable, Utf8Body,
 };
 use utf8_codec_media::content_type::ContentType;
 
@@ -232,8 +232,6 @@ fn a_field_is_removed_only_if_the_body_may_change() {
 #[test]
 fn repairs_in_another_charset_are_the_same_when_split() {
     use crate::support::every_partition;
-    use utf8_codec_http::OtherCharset;
-
     // Shift_JIS with an invalid byte, and with half of a character at the end.
     let bytes = b"\x93\xFA\xFFa\x96\x7B\x81";
     let mut content = ContentFields::new();
@@ -245,9 +243,8 @@ fn repairs_in_another_charset_are_the_same_when_split() {
         (ErrorPolicy::Skip, "日a本", 2),
         (ErrorPolicy::Strict, "日", 0),
     ] {
-        let rules = BodyRules::new()
-            .with_other_charset(OtherCharset::Transcode)
-            .with_decoder(TextDecoder::new().with_error_policy(policy));
+        let rules =
+            BodyRules::new().with_transcoding().with_decoder(TextDecoder::new().with_error_policy(policy));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(bytes, |chunks| {
             let (mut filter, mut text, mut failed) = (BodyFilter::new(&plan, &rules), Vec::new(), None);
@@ -276,9 +273,7 @@ fn repairs_in_another_charset_are_the_same_when_split() {
 fn errors_in_another_charset_are_the_same_when_split() {
     use crate::support::bodies::{EndHint, Script};
     use crate::support::every_partition;
-    use utf8_codec_http::OtherCharset;
-
-    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_transcoding();
     for (charset, bytes, expected) in [
         ("shift_jis", &b"\x93\xFAa"[..], Ok("日a")),
         ("shift_jis", b"\x93\xFAa\x81", Err(3)),
@@ -310,8 +305,6 @@ fn errors_in_another_charset_are_the_same_when_split() {
 fn text_in_another_charset_is_compared_with_the_subset() {
     use crate::support::bodies::{EndHint, Script, drain};
     use crate::support::every_partition;
-    use utf8_codec_http::OtherCharset;
-
     static NO_ESC: Subset = Subset::new(&[0..=0x1A, 0x1C..=0xFFFC, 0xFFFE..=0x10_FFFF]);
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain; charset=shift_jis");
@@ -322,7 +315,7 @@ fn text_in_another_charset_is_compared_with_the_subset() {
         (ErrorPolicy::Skip, "日[31ma", 3, None),
     ] {
         let rules = BodyRules::new()
-            .with_other_charset(OtherCharset::Transcode)
+            .with_transcoding()
             .with_decoder(TextDecoder::new().with_error_policy(policy).with_subset(&NO_ESC));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(b"\x93\xFA\x1B[31m\xFFa\x1B", |chunks| {
@@ -348,10 +341,8 @@ fn half_a_character_in_another_charset_is_replaced() {
     use crate::support::bodies::{EndHint, Script};
     use futures::executor::block_on;
     use http_body::Body as _;
-    use utf8_codec_http::OtherCharset;
-
     let rules = BodyRules::new()
-        .with_other_charset(OtherCharset::Transcode)
+        .with_transcoding()
         .with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain; charset=shift_jis");
@@ -409,7 +400,7 @@ fn the_type_of_the_message_decides_which_response_it_is() {
 
 #[tokio::test]
 async fn a_rejected_response_is_an_internal_error() {
-    let rules = BodyRules::for_responses().with_length_prefixed(UncheckablePolicy::Reject);
+    let rules = BodyRules::for_responses().with_length_prefixed(Uncheckable::Reject);
     let service =
         ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |_: Request<()>| {
             let response = Response::builder().header("content-type", "application/grpc");

@@ -126,9 +126,7 @@ fn a_response_in_a_declared_charset_passes_unchanged() {
 
 #[test]
 fn only_documents_are_transcoded_by_what_they_declare() {
-    use utf8_codec_http::OtherCharset;
-
-    let rules = BodyRules::for_responses().with_other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::for_responses().with_transcoding();
     let json = "{\"a\":\"é\"}".as_bytes();
     for (name, content_type, body, expected) in [
         ("reqwest#58", "application/json; charset=iso-8859-1", json, json),

@@ -9,8 +9,8 @@ use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec_http::{
-    BodyRules, BoxError, HttpCounters, MissingCharset, MissingContentType, OtherCharset, RejectReason,
-    Rejection, UncheckablePolicy,
+    BodyRules, BoxError, HttpCounters, MissingCharset, MissingContentType, RejectReason, Rejection,
+    Uncheckable,
 };
 
 use crate::support::bodies::{EndHint, Script};
@@ -65,7 +65,7 @@ async fn a_body_without_a_type_is_handled_as_configured() {
     let layer = |missing| {
         ValidateUtf8RequestLayer::new()
             .with_rules(BodyRules::new().with_missing_content_type(missing))
-            .with_drain_limit(0)
+            .with_max_drained_length(0)
     };
     let default = ValidateUtf8RequestLayer::new();
     for layer in [default, layer(MissingContentType::Check)] {
@@ -97,8 +97,8 @@ async fn a_request_that_cannot_be_checked_needs_a_rule() {
     let rules = BodyRules::new();
     for (rules, coding, range) in [
         (rules.clone(), CODING, RANGE),
-        (rules.clone().with_content_codings(UncheckablePolicy::Pass), 200, RANGE),
-        (rules.with_content_ranges(UncheckablePolicy::Pass), CODING, 200),
+        (rules.clone().with_content_codings(Uncheckable::Pass), 200, RANGE),
+        (rules.with_content_ranges(Uncheckable::Pass), CODING, 200),
     ] {
         for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
             let layer = layer.with_rules(rules.clone());
@@ -137,7 +137,7 @@ async fn a_request_that_cannot_be_checked_needs_a_rule() {
 
 #[tokio::test]
 async fn an_invalid_content_type_needs_a_rule() {
-    let passing = BodyRules::new().with_malformed_content_type(UncheckablePolicy::Pass);
+    let passing = BodyRules::new().with_malformed_content_type(Uncheckable::Pass);
     for (rules, status) in [(BodyRules::new(), 400), (passing, 200)] {
         let layer = ValidateUtf8RequestLayer::new().with_rules(rules);
         for malformed in
@@ -219,7 +219,7 @@ async fn charsets_follow_the_rules() {
     assert_eq!(status(&default, "text/plain; charset=utf-8; CHARSET=\"UTF8\"", b"a").await, 200);
     assert_eq!(status(&default, "text/plain; charset", b"a").await, 400);
     let pass = layer(
-        BodyRules::new().with_other_charset(OtherCharset::Pass).with_missing_charset(MissingCharset::Pass),
+        BodyRules::new().with_other_charset(Uncheckable::Pass).with_missing_charset(MissingCharset::Pass),
     );
     assert_eq!(status(&pass, "text/plain; charset=latin1", b"\xE9").await, 200);
     assert_eq!(status(&pass, "text/plain", b"\xE9").await, 200);
@@ -242,7 +242,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
     use tower::Service as _;
     use utf8_codec_http::MessageKind;
 
-    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_transcoding();
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
         let layer = layer.with_rules(rules.clone());
         let fields =
@@ -303,7 +303,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
 #[tokio::test]
 async fn a_body_is_held_up_to_a_limit() {
     let json = [("content-type", "application/json")];
-    let layer = ValidateUtf8RequestLayer::new().with_hold_limit(8);
+    let layer = ValidateUtf8RequestLayer::new().with_max_held_length(8);
     assert_eq!(send(&layer, &json, b"12345678").await.status, StatusCode::OK);
     for end_hint in EndHint::ALL {
         let body = Script::of(&[b"1234", b"56789"], end_hint);
@@ -331,7 +331,7 @@ async fn a_limit_does_not_depend_on_an_announced_length() {
     for policy in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
         let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
         let rules = BodyRules::new().with_decoder(decoder);
-        let layer = ValidateUtf8RequestLayer::new().with_hold_limit(4).with_rules(rules);
+        let layer = ValidateUtf8RequestLayer::new().with_max_held_length(4).with_rules(rules);
         for text in texts {
             let mut statuses = Vec::new();
             for end_hint in EndHint::ALL {

@@ -28,8 +28,8 @@ use utf8_codec_http::{
 };
 use utf8_codec_mail::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec_media::content_type::ContentType;
-use utf8_codec_proxy::websocket::{FrameReader, Sender};
-use utf8_codec_proxy::{Edit, Filter, LineFilter, Verdict};
+use utf8_codec_proxy::websocket::{FrameReader, FrameSender};
+use utf8_codec_proxy::{Edit, Filter, LineFilter};
 
 use crate::events::log_of;
 
@@ -203,12 +203,12 @@ fn layers() -> Errors {
     let requests = [
         ValidateUtf8RequestLayer::new(),
         ValidateUtf8RequestLayer::streaming(),
-        ValidateUtf8RequestLayer::new().with_hold_limit(3),
+        ValidateUtf8RequestLayer::new().with_max_held_length(3),
     ]
     .map(|layer| layer.with_rejection_response(respond.clone()).with_rules(rules()));
     let requests =
         requests.map(|layer| layer.with_header_check(true).with_path_check(true).with_query_check(true));
-    let response = ValidateUtf8ResponseLayer::new().with_hold_limit(99).with_header_check(true);
+    let response = ValidateUtf8ResponseLayer::new().with_max_held_length(99).with_header_check(true);
     let response = response.with_rules(rules()).with_rejection_response(respond);
     let fine = ("/", &b"geheim"[..], &b"geheim"[..]);
     let variants = [
@@ -255,7 +255,7 @@ fn frames() -> Errors {
     let reserved = b"\xC1\x06geheim".to_vec();
     let mut errors = Errors::new();
     for mut bytes in [ill_formed, reason, reserved] {
-        let mut reader = FrameReader::new(Sender::Server);
+        let mut reader = FrameReader::new(FrameSender::Server);
         let error = reader.feed(&mut bytes).find_map(Result::err).expect("an error");
         errors.push(Box::new(error));
     }
@@ -301,7 +301,7 @@ fn mail() -> Errors {
 
 fn proxied() -> Errors {
     let mut errors = Errors::new();
-    let Verdict::Reject(error) = Filter::new().feed_with(TEXT, |_| {}) else { panic!("not rejected") };
+    let error = Filter::new().feed_with(TEXT, |_| {}).unwrap_err();
     errors.push(Box::new(error));
     let mut lines = LineFilter::new().with_max_length(9);
     let mut take = |edit: Edit<'_>| {

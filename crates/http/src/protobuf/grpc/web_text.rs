@@ -8,7 +8,7 @@ use std::vec::Vec;
 use utf8_codec::TextDecoder;
 
 use super::GrpcValidator;
-use crate::protobuf::edit::{Edit, Edits};
+use crate::protobuf::edit::{Edits, StringEdit};
 use crate::protobuf::error::{ProtobufError, ProtobufErrorKind};
 
 /// The maximum number of groups that are decoded at a time.
@@ -66,7 +66,7 @@ impl WebTextValidator {
     pub(crate) fn feed_with(
         &mut self,
         chunk: &[u8],
-        edit: impl FnMut(Edit<'_>),
+        edit: impl FnMut(StringEdit<'_>),
     ) -> Result<(), ProtobufError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -124,7 +124,7 @@ impl WebTextValidator {
     }
 
     /// Validates the bytes of the last groups, and forwards the groups that are then known to be well-formed.
-    fn check<F: FnMut(Edit<'_>)>(&mut self, edits: &mut Edits<'_, F>) -> Result<(), ProtobufError> {
+    fn check<F: FnMut(StringEdit<'_>)>(&mut self, edits: &mut Edits<'_, F>) -> Result<(), ProtobufError> {
         let mut block = [0; 3 * BLOCK];
         let mut len = 0;
         let mut end = self.decoded;
@@ -138,9 +138,9 @@ impl WebTextValidator {
         let block = &block[..len];
         let checked = &mut self.checked;
         let result = self.body.feed_with(block, |edit| match edit {
-            Edit::Pass(range) => checked.extend_from_slice(&block[range]),
-            Edit::Insert(bytes) => checked.extend_from_slice(bytes),
-            Edit::IllFormed(..) => {}
+            StringEdit::Pass(range) => checked.extend_from_slice(&block[range]),
+            StringEdit::Insert(bytes) => checked.extend_from_slice(bytes),
+            StringEdit::IllFormed(..) => {}
         });
         let mut taken = 0;
         while let Some(group) = self.groups.front()

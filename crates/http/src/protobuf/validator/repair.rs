@@ -9,7 +9,7 @@ use utf8_codec::TextDecoder;
 use super::super::error::{ProtobufError, ProtobufErrorKind};
 use super::super::tables::{FieldKind, MessageId, Tables};
 use super::super::wire::{Malformed, Slice};
-use super::{MAX_LENGTH, StringValidator, UnverifiedStrings};
+use super::{MAX_LENGTH, StringValidator};
 
 /// A message or group that contains the next byte.
 struct Open {
@@ -176,7 +176,7 @@ impl<'m, 'p, 'l> Rewriter<'m, 'p, 'l> {
         Self {
             tables: &validator.tables,
             decoder: validator.decoder.clone().with_error_policy(validator.policy),
-            checks_unverified: validator.unverified == UnverifiedStrings::Check,
+            checks_unverified: validator.checks_unverified,
             input,
             copied: 0,
             pass,

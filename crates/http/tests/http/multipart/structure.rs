@@ -5,7 +5,7 @@ use futures::executor::block_on;
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
-use utf8_codec_http::{BodyRules, MultipartError, OtherCharset, RejectReason, Utf8Body};
+use utf8_codec_http::{BodyRules, MultipartError, RejectReason, Uncheckable, Utf8Body};
 
 use super::{BOUNDARY, check, check_all, find, form};
 use crate::support::bodies::{EndHint, Script, drain};
@@ -173,7 +173,7 @@ fn a_boundary_outside_of_a_delimiter_is_malformed() {
         });
     }
     // A field in another charset is not checked, but its end is searched.
-    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(Uncheckable::Pass);
     let latin1 =
         ("; name=a", "Content-Type: text/plain; charset=latin1\r\n", &[b"\xE9\n--", BOUNDARY].concat()[..]);
     let error = check_all(&form(&[latin1]), &pass).1;

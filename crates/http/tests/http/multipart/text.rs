@@ -6,8 +6,8 @@ use http_body_util::BodyExt;
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_http::{
-    BodyFilter, BodyRules, ContentFields, MissingCharset, MultipartError, OtherCharset, RejectReason,
-    Rejection, Utf8Body,
+    BodyFilter, BodyRules, ContentFields, MissingCharset, MultipartError, RejectReason, Rejection,
+    Uncheckable, Utf8Body,
 };
 
 use super::{BOUNDARY, check, check_all, find, form, passes};
@@ -134,7 +134,7 @@ fn the_escapes_of_a_field_in_json_are_checked() {
 fn a_field_is_checked_if_its_charset_is_utf8() {
     let latin1: &[u8] = b"caf\xE9!";
     let field = |fields| form(&[("; name=\"x\"", fields, latin1)]);
-    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(Uncheckable::Pass);
     passes(&field("Content-Type: text/plain; charset=latin1\r\n"), &pass);
     // RFC 7578 section 5.1.2: without a charset a field is in UTF-8.
     for missing in [MissingCharset::Utf8, MissingCharset::Pass, MissingCharset::Reject] {
@@ -328,7 +328,7 @@ fn a_field_in_ascii_is_checked() {
             assert_eq!(facts(&form, &replace), expected, "{label}");
         }
     }
-    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().with_other_charset(OtherCharset::Pass));
+    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().with_other_charset(Uncheckable::Pass));
     let default = form(&[("; name=\"_charset_\"", "", b"us-ascii"), ("; name=b", "", "\u{E9}".as_bytes())]);
     assert!(matches!(facts(&default, &BodyRules::new()), Some((_, ErrorKind::OutsideSubset, 2))));
     // Two subsets cannot be combined.
