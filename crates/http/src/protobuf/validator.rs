@@ -1,20 +1,22 @@
-//! The walk through a serialized message.
+//! The validator of a serialized message.
 
 mod repair;
+mod state;
+mod walk;
 mod whole;
 
 use core::fmt;
-use core::ops::Range;
 use std::string::ToString;
 use std::sync::Arc;
 use std::vec::Vec;
 
-use utf8_codec::{Ascii, BomPolicy, Counters, ErrorPolicy, TextDecoder, TextPiece, Utf8Error, from_utf8};
+use utf8_codec::{Ascii, BomPolicy, Counters, ErrorPolicy, TextDecoder};
 
+use self::state::{Cursor, State, Stop};
 use super::edit::{Edits, StringEdit};
 use super::error::{FieldPath, Frame, ProtobufError, ProtobufErrorKind, UnknownMessage};
 use super::schema::Schema;
-use super::tables::{FieldKind, MessageId, Tables};
+use super::tables::{MessageId, Tables};
 use super::varint::Varint;
 
 /// Validates the strings of serialized messages, one message after the other, as their bytes arrive.
@@ -52,20 +54,6 @@ pub struct StringValidator {
     varint: Varint,
     offset: u64,
     failed: Option<ProtobufError>,
-}
-
-/// What the next byte belongs to.
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Tag,
-    /// A value of wire type 0.
-    Varint,
-    /// The length of a field of this kind.
-    Length(FieldKind),
-    /// So many bytes that are not read.
-    Skip(u64),
-    /// A string with so many bytes left.
-    Text(u64),
 }
 
 /// The maximum number of messages in which a message is nested, as in the readers of C++, Java and Python, and in prost.
@@ -239,12 +227,12 @@ impl StringValidator {
             return Err(error.clone());
         }
         let base = self.offset.wrapping_sub(start as u64);
-        let mut at = start;
-        let result = self.walk_from(chunk, base, &mut at, edits);
-        self.offset = base.wrapping_add(at as u64);
+        let mut cursor = Cursor { chunk, base, at: start };
+        let result = self.walk_fields(&mut cursor, edits);
+        self.offset = cursor.offset();
         let result = result.map_err(|stop| match stop {
             Stop::Malformed(kind) => {
-                edits.pass_up_to(at);
+                edits.pass_up_to(cursor.at);
                 self.error(self.offset, kind)
             }
             Stop::IllFormed(error) => {
@@ -253,236 +241,13 @@ impl StringValidator {
             }
         });
         match result {
-            Ok(()) => Ok(at),
+            Ok(()) => Ok(cursor.at),
             Err(error) => {
                 self.failed = Some(error.clone());
                 Err(error)
             }
         }
     }
-
-    /// Returns the message that contains the next byte, and its end.
-    #[inline(always)]
-    fn top(&self) -> (MessageId, u64) {
-        self.frames.last().map_or((self.root, self.end), |top| (top.message, top.end))
-    }
-
-    #[inline(always)]
-    fn walk_from<F: FnMut(StringEdit<'_>)>(
-        &mut self,
-        chunk: &[u8],
-        base: u64,
-        position: &mut usize,
-        edits: &mut Edits<'_, F>,
-    ) -> Result<(), Stop> {
-        // The byte before the position shows an error of a tag, a varint or a length.
-        macro_rules! fail {
-            ($kind:expr) => {{
-                *position -= 1;
-                return Err(Stop::Malformed($kind));
-            }};
-        }
-        // Evaluates to the next varint, or continues if the chunk ends inside it.
-        macro_rules! varint {
-            ($bytes:expr, $ends_message:expr, $wrong:expr) => {
-                match self.varint.read($bytes, position, $wrong) {
-                    Ok(Some(value)) => value,
-                    Ok(None) if $ends_message => fail!(ProtobufErrorKind::InvalidLength),
-                    Ok(None) => continue,
-                    Err(kind) => fail!(kind),
-                }
-            };
-        }
-        loop {
-            // Between fields, errors are not in one.
-            if matches!(self.state, State::Tag) && !self.varint.is_begun() {
-                self.field = 0;
-            }
-            *position = self.skip_whole_fields(chunk, base, *position);
-            let at = *position;
-            let (message, end) = self.top();
-            let left = end.wrapping_sub(base.wrapping_add(at as u64));
-            let limit =
-                at + usize::try_from(left).map_or(chunk.len() - at, |left| left.min(chunk.len() - at));
-            let ends_here = left <= (chunk.len() - at) as u64;
-            match self.state {
-                State::Tag if left == 0 && !self.varint.is_begun() => match self.frames.pop() {
-                    None => return Ok(()),
-                    Some(frame) if frame.is_group => {
-                        self.frames.push(frame);
-                        return Err(Stop::Malformed(ProtobufErrorKind::UnpairedGroup));
-                    }
-                    Some(_) => {}
-                },
-                _ if at == chunk.len() => return Ok(()),
-                State::Tag => {
-                    let group = self.frames.last().filter(|top| top.is_group).map(|top| top.field);
-                    let tag = varint!(&chunk[..limit], ends_here, |tag, bits, _| wrong_tag(tag, bits, group));
-                    let number = (tag >> 3) as u32;
-                    if number == 0 {
-                        fail!(ProtobufErrorKind::InvalidTag);
-                    }
-                    if tag & 7 == 4 {
-                        if group != Some(number) {
-                            fail!(ProtobufErrorKind::UnpairedGroup);
-                        }
-                        self.frames.pop();
-                        continue;
-                    }
-                    self.field = number;
-                    let kind = self.tables.kind(message, number);
-                    self.state = match (tag & 7, kind) {
-                        (2, FieldKind::UnverifiedString) if !self.checks_unverified => {
-                            State::Length(FieldKind::Skipped)
-                        }
-                        (2, kind) if !matches!(kind, FieldKind::Group(_)) => State::Length(kind),
-                        (0, FieldKind::Skipped) => State::Varint,
-                        (1, FieldKind::Skipped) => State::Skip(8),
-                        (5, FieldKind::Skipped) => State::Skip(4),
-                        (3, FieldKind::Skipped | FieldKind::Group(_)) => {
-                            let message = match kind {
-                                FieldKind::Group(message) => message,
-                                _ => MessageId::UNKNOWN,
-                            };
-                            if self.frames.len() == MAX_NESTING {
-                                fail!(ProtobufErrorKind::TooDeep);
-                            }
-                            self.frames.push(Frame { end, message, field: number, is_group: true });
-                            State::Tag
-                        }
-                        _ => fail!(ProtobufErrorKind::WireType),
-                    };
-                    let needed = match self.state {
-                        State::Tag => 0,
-                        State::Skip(len) => len,
-                        _ => 1,
-                    };
-                    if needed > end.wrapping_sub(base.wrapping_add(*position as u64)) {
-                        fail!(ProtobufErrorKind::InvalidLength);
-                    }
-                    if let State::Skip(len) = self.state {
-                        self.skip(len, chunk, position);
-                    }
-                }
-                State::Varint => {
-                    varint!(&chunk[..limit], ends_here, |_, _, _| None);
-                    self.state = State::Tag;
-                }
-                State::Length(kind) => {
-                    let len = varint!(&chunk[..limit], ends_here, |len, _, at| {
-                        let left = end.wrapping_sub(base.wrapping_add(at as u64));
-                        (len > left.min(MAX_LENGTH)).then_some(ProtobufErrorKind::InvalidLength)
-                    });
-                    let at = *position;
-                    let offset = base.wrapping_add(at as u64);
-                    self.state = match kind {
-                        _ if len == 0 && !matches!(kind, FieldKind::Message(_)) => State::Tag,
-                        FieldKind::Message(message) => {
-                            if self.frames.len() == MAX_NESTING {
-                                fail!(ProtobufErrorKind::TooDeep);
-                            }
-                            let end = offset + len;
-                            self.frames.push(Frame { end, message, field: self.field, is_group: false });
-                            State::Tag
-                        }
-                        FieldKind::String | FieldKind::UnverifiedString => {
-                            match chunk[at..].get(..len as usize) {
-                                Some(text) if !self.decoder.has_subset() && from_utf8(text).is_ok() => {
-                                    *position += text.len();
-                                    State::Tag
-                                }
-                                _ => {
-                                    self.decoder.seek(offset);
-                                    State::Text(len)
-                                }
-                            }
-                        }
-                        FieldKind::Skipped | FieldKind::Group(_) => {
-                            self.skip(len, chunk, position);
-                            continue;
-                        }
-                    };
-                }
-                State::Skip(left) => self.skip(left, chunk, position),
-                State::Text(left) => {
-                    let taken = left.min((chunk.len() - at) as u64) as usize;
-                    *position += taken;
-                    self.text(at, &chunk[at..at + taken], taken as u64 == left, edits)?;
-                    self.state =
-                        if taken as u64 == left { State::Tag } else { State::Text(left - taken as u64) };
-                }
-            }
-        }
-    }
-
-    /// Skips so many bytes, of which only some may be in the chunk.
-    #[inline(always)]
-    fn skip(&mut self, len: u64, chunk: &[u8], position: &mut usize) {
-        let taken = len.min((chunk.len() - *position) as u64);
-        *position += taken as usize;
-        self.state = if taken == len { State::Tag } else { State::Skip(len - taken) };
-    }
-
-    /// Decodes a part of a string, which starts at a position of the chunk.
-    fn text<F: FnMut(StringEdit<'_>)>(
-        &mut self,
-        start: usize,
-        part: &[u8],
-        is_last: bool,
-        edits: &mut Edits<'_, F>,
-    ) -> Result<(), Stop> {
-        let path =
-            FieldPath { tables: &self.tables, root: self.root, frames: &self.frames, field: self.field };
-        let mut put = |range: Range<usize>, piece: TextPiece<'_>| {
-            let (text, error) = match piece {
-                TextPiece::Text(_) => return Ok(()),
-                TextPiece::Seam(text) => (text, None),
-                TextPiece::Repaired(text, error) => (text, Some(error)),
-                TextPiece::IllFormed(error) => {
-                    edits.pass_up_to(start + range.start);
-                    return Err(Stop::IllFormed(error));
-                }
-            };
-            edits.replace(
-                start + range.start..start + range.end,
-                text.as_bytes(),
-                error.map(|error| (error, path)),
-            );
-            Ok(())
-        };
-        for (range, piece) in self.decoder.feed_ranges(part) {
-            put(range, piece)?;
-        }
-        let held = self.decoder.pending().len().min(part.len());
-        match is_last.then(|| self.decoder.finish()).flatten() {
-            Some(piece) => put(part.len() - held..part.len(), piece)?,
-            None => edits.hold(start + part.len() - held..start + part.len()),
-        }
-        Ok(())
-    }
-}
-
-/// Returns why a tag that starts with these bits is an error, if it is. `group` is the field of the group that may end.
-#[inline(always)]
-fn wrong_tag(tag: u64, bits: u32, group: Option<u32>) -> Option<ProtobufErrorKind> {
-    match tag & 7 {
-        6 | 7 => Some(ProtobufErrorKind::InvalidTag),
-        4 => {
-            // The 10th byte has only one bit of the value.
-            let bits = bits.min(u64::BITS);
-            let is_start = |field: u32| (u64::from(field << 3 | 4) ^ tag).trailing_zeros() >= bits;
-            (!group.is_some_and(is_start)).then_some(ProtobufErrorKind::UnpairedGroup)
-        }
-        // The field number would be above 2^29 - 1.
-        _ if tag > u64::from(u32::MAX) => Some(ProtobufErrorKind::InvalidTag),
-        _ => None,
-    }
-}
-
-/// Why the walk ends early.
-enum Stop {
-    Malformed(ProtobufErrorKind),
-    IllFormed(Utf8Error),
 }
 
 impl fmt::Debug for StringValidator {

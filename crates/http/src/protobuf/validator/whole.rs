@@ -5,7 +5,8 @@ use utf8_codec::from_utf8;
 use super::super::error::Frame;
 use super::super::tables::FieldKind;
 use super::super::varint::MAX_LEN;
-use super::{MAX_NESTING, State, StringValidator};
+use super::state::State;
+use super::{MAX_NESTING, StringValidator};
 
 impl StringValidator {
     /// Returns the position after the fields that are whole in the chunk, have tags and lengths of at most 2 bytes, and no
