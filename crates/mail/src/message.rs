@@ -17,7 +17,7 @@ use super::body::{BodyDecoder, BodyPiece};
 use super::charset::CharsetText;
 use super::error::{MimeError, MimeLayer, StructureErrorKind};
 use super::headers::{Declared, Header, HeaderReader};
-use super::kind::{Entity, describe};
+use super::kind::{Body, Description, Entity, describe};
 use super::multipart::{Mode, MultipartEvent, MultipartSplitter};
 use super::obsolete::RawText;
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
@@ -329,37 +329,32 @@ impl MessageValidator {
 
     fn begin(&mut self, entity: Entity, mut declared: Declared, offset: u64) {
         let depth = entity.depth;
-        let description = describe(entity, &mut declared, &self.settings);
-        let boundary = description.boundary;
-        let (digest, charset) = (description.digest, description.charset);
+        let Description { verdict, body, digest, raw } = describe(entity, &mut declared, &self.settings);
         let undeclared = declared.encoding.is_none();
-        let verdict = PartVerdict { offset, reports: declared.reports, ..description.verdict };
-        let (kind, path) = (verdict.kind, verdict.path.clone());
+        let verdict = PartVerdict { offset, reports: declared.reports, ..verdict };
+        let path = verdict.path.clone();
         let encoding = verdict.encoding.filter(|_| !undeclared).unwrap_or(TransferEncoding::EightBit);
         let known = verdict.encoding.is_some();
         self.verdicts.push(verdict);
-        if let Some(line) = description.raw
+        if let Some(line) = raw
             && self.raw.is_none()
         {
             self.raw = Some(RawText::new(self.verdicts.len() - 1, self.open.len(), line));
         }
-        self.reading = match kind {
-            PartKind::Text if description.is_xml => {
-                Reading::Xml(Box::new(XmlStart::new(self.transfer(encoding, offset), undeclared)))
-            }
-            PartKind::Text => self.text(encoding, offset, undeclared, charset),
-            PartKind::OtherText if known => Reading::OtherText(Box::new(self.transfer(encoding, offset))),
-            PartKind::OtherText | PartKind::Other => Reading::Other,
-            PartKind::Multipart => {
-                let Some(boundary) = boundary else { return };
+        self.reading = match body {
+            Body::Xml => Reading::Xml(Box::new(XmlStart::new(self.transfer(encoding, offset), undeclared))),
+            Body::Text(charset) => self.text(encoding, offset, undeclared, charset),
+            Body::OtherText if known => Reading::OtherText(Box::new(self.transfer(encoding, offset))),
+            Body::OtherText | Body::Other => Reading::Other,
+            Body::Multipart(boundary) => {
                 self.splitter.open(boundary);
                 self.open.push(Open { path, verdict: self.verdicts.len() - 1, children: 0, depth, digest });
                 Reading::Between
             }
-            PartKind::Message if self.verdicts.len() < self.settings.max_parts => {
+            Body::Message if self.verdicts.len() < self.settings.max_parts => {
                 Reading::Header(Entity::message(path, depth + 1))
             }
-            PartKind::Message => {
+            Body::Message => {
                 self.too_many_parts(offset);
                 Reading::Between
             }
