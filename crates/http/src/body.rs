@@ -6,12 +6,13 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use http::HeaderMap;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, EXPECT};
+use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use utf8_codec::TextDecoder;
 use utf8_codec::internal::Budget;
+use utf8_codec_media::content_type::is_length_prefixed_value;
 
 use super::counters::{BodyObserver, HttpCounters};
 use super::error::{BoxError, MultipartError, of_inner};
@@ -318,7 +319,9 @@ impl BodyRules {
     ///
     /// # Errors
     ///
-    /// Returns the reason to reject the message for its header fields. Errors in the body are returned by the body.
+    /// Returns the reason to reject the message for its header fields. Errors in the body are returned by the body. If the length
+    /// of the body is not announced, it may be empty, and an empty one passes: then the body returns the reason at its first
+    /// byte. Messages of gRPC and Connect streams and those with `Expect` are never empty.
     ///
     /// ```
     /// use http_body_util::Full;
@@ -360,6 +363,10 @@ impl BodyRules {
                 let filter = BodyFilter::new(&plan, self);
                 Ok(Utf8Body::with_filter(body, filter).with_trailer_check(self.trailer_check()))
             }
+            Err(reason) if may_be_empty(headers, &body) => {
+                Ok(Utf8Body::with_filter(body, BodyFilter::refusing(reason))
+                    .with_trailer_check(self.trailer_check()))
+            }
             Err(reason) => {
                 let content_type = headers.get(CONTENT_TYPE).cloned();
                 Err(Box::new(Rejection { message_kind: message, reason, content_type }))
@@ -375,4 +382,13 @@ impl BodyRules {
         }
         self.decide(&ContentFields::from(headers))
     }
+}
+
+/// Whether a message may turn out to be empty. One with `Expect` has content. A client of gRPC or a Connect stream may wait for
+/// the response before it sends the first message.
+pub(crate) fn may_be_empty(headers: &HeaderMap, body: &impl Body) -> bool {
+    let is_stream = |value: &HeaderValue| is_length_prefixed_value(value.as_bytes());
+    body.size_hint().lower() == 0
+        && !headers.contains_key(EXPECT)
+        && !headers.get_all(CONTENT_TYPE).iter().any(is_stream)
 }

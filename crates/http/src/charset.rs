@@ -21,6 +21,29 @@ impl SourceCharset {
     }
 }
 
+/// What happens to text in a charset other than UTF-8, declared by the `charset` parameter or by an XML, HTML or CSS
+/// document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OtherCharset {
+    Pass,
+    Reject,
+    Transcode(NewTranscoding),
+}
+
+impl OtherCharset {
+    pub(crate) const fn is_pass(self) -> bool {
+        matches!(self, Self::Pass)
+    }
+
+    pub(crate) const fn is_reject(self) -> bool {
+        matches!(self, Self::Reject)
+    }
+
+    pub(crate) const fn transcodes(self) -> bool {
+        matches!(self, Self::Transcode(_))
+    }
+}
+
 /// Creates the filter that transcodes from a charset. Rules and plans have it as a pointer, so that the tables of all encodings
 /// are only in programs whose rules transcode.
 pub(crate) type NewTranscoding = fn(&SourceCharset, TextDecoder) -> Box<dyn KindFilter + Send + Sync>;

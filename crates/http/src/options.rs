@@ -1,7 +1,5 @@
 //! The options of the rules.
 
-use super::charset::NewTranscoding;
-
 /// What happens to a body without a `Content-Type`.
 ///
 /// An empty body needs no type: it passes under every setting. The layers of [`tower`](crate::tower) wait for its end if its
@@ -42,27 +40,4 @@ pub enum Uncheckable {
     Reject,
     /// It passes without a check. The program that reads it must itself process what prevents the check, such as a header field.
     Pass,
-}
-
-/// What happens to text in a charset other than UTF-8, declared by the `charset` parameter or by an XML, HTML or CSS
-/// document.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum OtherCharset {
-    Pass,
-    Reject,
-    Transcode(NewTranscoding),
-}
-
-impl OtherCharset {
-    pub(crate) const fn is_pass(self) -> bool {
-        matches!(self, Self::Pass)
-    }
-
-    pub(crate) const fn is_reject(self) -> bool {
-        matches!(self, Self::Reject)
-    }
-
-    pub(crate) const fn transcodes(self) -> bool {
-        matches!(self, Self::Transcode(_))
-    }
 }

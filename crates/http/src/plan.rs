@@ -7,8 +7,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_media::declared::DocumentKind;
 use utf8_codec_media::delimiter::Boundary;
 
-use super::charset::{NewTranscoding, SourceCharset};
-use super::options::OtherCharset;
+use super::charset::{NewTranscoding, OtherCharset, SourceCharset};
 use super::protobuf_types::Protobuf;
 use super::reason::RejectReason;
 
@@ -173,7 +172,10 @@ impl BodyPlan {
             Check::Protobuf(validator) => Check::Protobuf(Box::new(validator.into_strict())),
             check => check,
         };
+        let is_text =
+            matches!(check, Check::Text | Check::Json(_) | Check::Document { .. } | Check::FormData { .. });
         let decoder = match self.decoder.bom_policy() {
+            BomPolicy::Require if is_text => return Err(RejectReason::NoTransform),
             BomPolicy::Strip | BomPolicy::Require => self.decoder.with_bom_policy(BomPolicy::Keep),
             _ => self.decoder,
         };

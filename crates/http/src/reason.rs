@@ -64,6 +64,9 @@ pub enum RejectReason {
     ContentCoding,
     /// A range of a text (`Content-Range`), which cannot be checked without the other bytes.
     ContentRange,
+    /// A body that must not be changed (`Cache-Control: no-transform`), under rules that would change every body of its type:
+    /// they require a BOM and remove it.
+    NoTransform,
     /// A body of gRPC, gRPC-Web or a Connect stream, which cannot be checked, if these are rejected.
     LengthPrefixed,
     /// A body that is held until its end is longer than the limit.
@@ -109,6 +112,7 @@ impl RejectReason {
             Self::UnsupportedCharset | Self::DeclaredCharset { .. } => "UnsupportedCharset",
             Self::ContentCoding => "ContentCoding",
             Self::ContentRange => "ContentRange",
+            Self::NoTransform => "NoTransform",
             Self::LengthPrefixed => "LengthPrefixed",
             Self::TooLong { .. } => "TooLong",
         }
@@ -170,6 +174,7 @@ impl fmt::Display for RejectReason {
             }
             Self::ContentCoding => f.write_str("text in this content coding is not accepted"),
             Self::ContentRange => f.write_str("a range of a text is not accepted"),
+            Self::NoTransform => f.write_str("the body must not be changed"),
             Self::LengthPrefixed => f.write_str("messages with a length prefix are not accepted"),
             Self::TooLong { limit } => write!(f, "the body is longer than {limit} bytes"),
         }

@@ -11,9 +11,9 @@ use utf8_codec::TextDecoder;
 use utf8_codec::json::JsonStrings;
 use utf8_codec_media::content_type::ContentType;
 
-use super::charset::transcoding;
+use super::charset::{OtherCharset, transcoding};
 use super::fields::ContentFields;
-use super::options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+use super::options::{MissingCharset, MissingContentType, Uncheckable};
 use super::plan::{BodyPlan, Change, Check};
 use super::protobuf_types::ProtobufTypes;
 use super::rejection::MessageKind;
@@ -238,7 +238,8 @@ impl BodyRules {
     /// §5.2.2.6), if these rules could change it: by a policy that repairs or removes a BOM, or by transcoding.
     ///
     /// With [`Uncheckable::Reject`] it is checked under [`ErrorPolicy::Strict`](utf8_codec::ErrorPolicy::Strict): a body that
-    /// would be repaired or transcoded is rejected, the others pass, and a BOM is kept. With [`Uncheckable::Pass`] the
+    /// would be repaired or transcoded is rejected, the others pass, and a BOM is kept. Text that must have a BOM
+    /// ([`BomPolicy::Require`](utf8_codec::BomPolicy::Require)), which is removed, is rejected. With [`Uncheckable::Pass`] the
     /// body passes without a check, so its sender can avoid the repair. Rules that change nothing check it as any other body.
     #[must_use]
     pub const fn with_no_transform(mut self, bodies: Uncheckable) -> Self {

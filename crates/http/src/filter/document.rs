@@ -6,8 +6,7 @@ use utf8_codec_media::content_type::{Charset, is_ascii_label, labels};
 use utf8_codec_media::declared::{Declaration, DocumentKind, Search, Source, find};
 
 use super::kind::{KindFilter, min_text_output};
-use crate::charset::{NewTranscoding, SourceCharset};
-use crate::options::OtherCharset;
+use crate::charset::{NewTranscoding, OtherCharset, SourceCharset};
 use crate::plan::in_ascii;
 use crate::reason::RejectReason;
 

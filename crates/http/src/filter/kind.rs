@@ -110,3 +110,35 @@ impl KindFilter for PassFilter {
         (self.chunk.len() as u64, false)
     }
 }
+
+/// The filter of a body that is rejected at its first byte.
+#[derive(Debug)]
+pub(super) struct RefusingFilter {
+    reason: RejectReason,
+    offset: u64,
+}
+
+impl RefusingFilter {
+    #[cfg(feature = "body")]
+    pub(super) const fn new(reason: RejectReason) -> Self {
+        Self { reason, offset: 0 }
+    }
+}
+
+impl KindFilter for RefusingFilter {
+    fn feed(&mut self, chunk: Bytes) {
+        self.offset += chunk.len() as u64;
+    }
+
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
+        (self.offset > 0).then(|| Err(self.reason.clone()))
+    }
+
+    fn is_clean(&self) -> bool {
+        self.offset == 0
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+}

@@ -19,7 +19,7 @@ use utf8_codec::TextDecoder;
 use utf8_codec_media::delimiter::Boundary;
 
 use self::document::{DocumentStart, Reading};
-use self::kind::{KindFilter, PassFilter};
+use self::kind::{KindFilter, PassFilter, RefusingFilter};
 use self::multipart::FormFilter;
 use self::text::TextFilter;
 use self::urlencoded::UrlEncodedFilter;
@@ -88,6 +88,7 @@ enum Kind {
     /// Text in another charset, which is transcoded.
     Charset(Box<dyn KindFilter + Send + Sync>),
     Protobuf(Box<protobuf::ProtobufFilter>),
+    Refusing(Box<RefusingFilter>),
 }
 
 /// Calls a method of the filter of a [`Kind`].
@@ -101,6 +102,7 @@ macro_rules! call {
             Kind::UrlEncoded(filter) => filter.$method($($argument),*),
             Kind::Charset(filter) => filter.$method($($argument),*),
             Kind::Protobuf(filter) => filter.$method($($argument),*),
+            Kind::Refusing(filter) => filter.$method($($argument),*),
         }
     };
 }
@@ -131,6 +133,12 @@ impl BodyFilter {
             }
         };
         Self { passes_empty: true, ..filter }
+    }
+
+    /// Creates the filter for a message that is rejected unless it has no content.
+    #[cfg(feature = "body")]
+    pub(crate) fn refusing(reason: RejectReason) -> Self {
+        Self { passes_empty: true, ..Self::of(Kind::Refusing(Box::new(RefusingFilter::new(reason)))) }
     }
 
     /// Creates the filter for text in UTF-8.

@@ -11,10 +11,10 @@ use utf8_codec_media::declared::DocumentKind;
 use utf8_codec_media::delimiter::Boundary;
 
 use super::BodyRules;
-use crate::charset::SourceCharset;
+use crate::charset::{OtherCharset, SourceCharset};
 use crate::error::MultipartError;
 use crate::fields::{Coding, ContentFields};
-use crate::options::{MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+use crate::options::{MissingCharset, MissingContentType, Uncheckable};
 use crate::plan::{BodyPlan, Change, Check, in_ascii};
 use crate::protobuf_types::Protobuf;
 use crate::reason::RejectReason;

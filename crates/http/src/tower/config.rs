@@ -4,19 +4,18 @@ use core::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, IF_RANGE, RANGE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, IF_RANGE, RANGE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
 use http_body::Body;
 use utf8_codec::{Utf8Decoder, Utf8Error};
-use utf8_codec_media::content_type::is_length_prefixed_value;
 use utf8_codec_media::percent;
 
 use super::body::CheckedBody;
 use super::drain::{Drain, DrainingBody, Report, Timer};
 use super::gather::{Gather, Gathered, Interrupted};
 use crate::ContentFields;
-use crate::body::Utf8Body;
+use crate::body::{Utf8Body, may_be_empty};
 use crate::counters::{BodyObserver, HttpCounters, record_rejection};
 use crate::error::BoxError;
 use crate::fields::{check_head, check_values};
@@ -96,11 +95,8 @@ impl LayerConfig {
         let rules = self.rules.for_path(path, self.message);
         let (plan, refused) = match rules.plan_for(headers, &body) {
             Ok(plan) => (plan, None),
-            // Reading would send `100 Continue`.
-            Err(reason) if is_length_prefixed(headers) || headers.contains_key(EXPECT) => {
-                return Start::Reject(reason, body);
-            }
-            Err(reason) => (self.rules.pass(), Some(reason)),
+            Err(reason) if may_be_empty(headers, &body) => (self.rules.pass(), Some(reason)),
+            Err(reason) => return Start::Reject(reason, body),
         };
         let checks_trailers = self.rules.trailer_check() || self.fields.headers;
         let is_passing = plan.kind() == BodyKind::Pass;
@@ -247,11 +243,6 @@ impl Fields {
         }
         Ok(())
     }
-}
-
-/// Whether one of the types is that of messages with a length before each.
-fn is_length_prefixed(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_TYPE).iter().any(|value| is_length_prefixed_value(value.as_bytes()))
 }
 
 fn check_decoded(text: &str) -> Result<(), Utf8Error> {

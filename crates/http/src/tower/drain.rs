@@ -60,13 +60,16 @@ impl Drain {
                 }
                 Poll::Ready(Some(Err(_))) => return Poll::Ready(false),
                 Poll::Ready(None) => return Poll::Ready(true),
-                Poll::Pending => {
-                    let Some(timer) = &self.timer else { return Poll::Ready(false) };
-                    let sleep = self.sleep.get_or_insert_with(|| timer());
-                    return sleep.as_mut().poll(cx).map(|()| false);
-                }
+                Poll::Pending if self.timer.is_none() => return Poll::Ready(false),
+                Poll::Pending => return self.poll_timer(cx).map(|()| false),
             }
         }
+    }
+
+    /// Waits for the timer, and for ever without one.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(timer) = &self.timer else { return Poll::Pending };
+        self.sleep.get_or_insert_with(|| timer()).as_mut().poll(cx)
     }
 }
 
@@ -104,6 +107,11 @@ impl<B> DrainingBody<B> {
     {
         let this = self.project();
         this.drain.poll(this.body.get_pin_mut(), cx).map(|has_ended| this.report.drained(has_ended))
+    }
+
+    /// Waits for the timer of the drain, and for ever without one.
+    pub(crate) fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.project().drain.poll_timer(cx)
     }
 }
 

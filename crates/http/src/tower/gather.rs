@@ -76,7 +76,12 @@ where
             if self.is_too_long {
                 return self.body.as_mut().poll_drain(cx).map(|()| Err(self.rejected()));
             }
-            let frame = match ready!(self.body.as_mut().poll_frame(cx)) {
+            let polled = self.body.as_mut().poll_frame(cx);
+            if polled.is_pending() && self.is_refused() {
+                // The sender may wait for the response before it sends anything.
+                return self.body.as_mut().poll_timer(cx).map(|()| Err(self.rejected()));
+            }
+            let frame = match ready!(polled) {
                 None => break,
                 // The message may have had content.
                 Some(Err(error)) if self.is_refused() && RejectReason::find(&*error).is_none() => {

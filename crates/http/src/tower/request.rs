@@ -112,6 +112,10 @@ impl ValidateUtf8RequestLayer {
     /// Waits for the rest of a rejected body at most until the future that `timer` returns completes. By default the rest
     /// is not awaited, so no client can delay the response.
     ///
+    /// A request that is rejected for its header fields unless it is empty, and whose length is not announced, is also awaited
+    /// no longer, over HTTP/2 too. Without a timer it is awaited until its first byte or its end: set one if clients may wait for
+    /// the response before they send the body.
+    ///
     /// The timer is started once for each request, after the bytes that have already arrived were read.
     ///
     /// ```
@@ -228,8 +232,10 @@ where
     fn new(request: Request<B>, service: &mut S, config: Arc<LayerConfig>) -> Self {
         let (mut parts, body) = request.into_parts();
         let is_http1 = parts.version < Version::HTTP_2;
-        let drain =
-            || if is_http1 { Drain::new(config.drain, config.drain_timer.clone()) } else { Drain::NONE };
+        let drain = || {
+            let bytes = if is_http1 { config.drain } else { 0 };
+            Drain::new(bytes, config.drain_timer.clone())
+        };
         let rejected = |reason, parts: Parts, body| {
             // A client that expects `100-continue` has not sent any of the body yet.
             let drain = if parts.headers.contains_key(EXPECT) { Drain::NONE } else { drain() };

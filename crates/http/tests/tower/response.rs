@@ -292,6 +292,19 @@ async fn a_strict_check_is_no_transformation() {
     }
 }
 
+/// The BOM would be removed, and cannot be required otherwise.
+#[test]
+fn a_required_bom_is_not_skipped_by_a_message_that_must_not_be_changed() {
+    let rules = BodyRules::new().with_decoder(TextDecoder::new().with_bom_policy(BomPolicy::Require));
+    for content_type in ["text/plain", "application/json", "text/html"] {
+        let mut fields = ContentFields::new();
+        fields.add("Content-Type", content_type.as_bytes());
+        assert!(rules.decide(&fields).is_ok());
+        fields.add("Cache-Control", b"no-transform");
+        assert_eq!(rules.decide(&fields).unwrap_err(), RejectReason::NoTransform, "{content_type}");
+    }
+}
+
 #[test]
 fn every_kind_of_body_can_be_checked_without_a_change() {
     let repair = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(BomPolicy::Strip);
