@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tungstenite::protocol::{Message, Role, WebSocket};
 use utf8_codec::json::JsonDecoder;
 use utf8_codec::validator::Mask;
-use utf8_codec_http::protobuf::{Schema, StringValidator};
+use utf8_codec_http::protobuf::{Schema, StringFilter};
 use utf8_codec_proxy::websocket::{FrameEvent, FrameHeader, FrameReader, Opcode, FrameSender};
 
 use crate::corpora::Corpus;
@@ -63,7 +63,7 @@ impl Bench {
 
     fn protobuf(&self) {
         let schema = schema();
-        let validator = &StringValidator::new(&schema, "Logs").expect("a message of the schema");
+        let validator = &StringFilter::new(&schema, "Logs").expect("a message of the schema");
         let scenario = "protobuf logs, strings of 300 B, reads of 16 KiB";
         for corpus in [Corpus::AsciiJson, Corpus::Cyrillic].into_iter().filter(|_| self.is_wanted(scenario)) {
             let bytes = &logs(corpus)[..];

@@ -169,7 +169,7 @@ impl BodyPlan {
                 Check::Document { kind, other: OtherCharset::Reject, content_type: None }
             }
             Check::Transcode { .. } => return Err(RejectReason::UnsupportedCharset),
-            Check::Protobuf(validator) => Check::Protobuf(Box::new(validator.into_strict())),
+            Check::Protobuf(filter) => Check::Protobuf(Box::new(filter.into_strict())),
             check => check,
         };
         let is_text =

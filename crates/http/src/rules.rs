@@ -17,7 +17,7 @@ use super::options::{MissingCharset, MissingContentType, Uncheckable};
 use super::plan::{BodyPlan, Change, Check};
 use super::protobuf_types::ProtobufTypes;
 use super::rejection::MessageKind;
-use crate::protobuf::StringValidator;
+use crate::protobuf::StringFilter;
 use utf8_codec::ErrorPolicy;
 
 /// The rules that determine which bodies are checked, and what happens to the others.
@@ -113,7 +113,7 @@ pub struct BodyRules {
     trailers: bool,
     json_strings: Option<JsonStrings>,
     json_event_streams: bool,
-    protobuf: Option<Arc<StringValidator>>,
+    protobuf: Option<Arc<StringFilter>>,
     protobuf_types: Option<Arc<ProtobufTypes>>,
     decoder: TextDecoder,
 }
@@ -356,7 +356,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. For paths
+    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this filter. For paths
     /// with other types, use [`with_protobuf_types`](Self::with_protobuf_types).
     ///
     /// | body | type: `application/` and |
@@ -371,7 +371,7 @@ impl BodyRules {
     /// message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
     /// applies to a body that a layer of [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
     #[must_use]
-    pub fn with_protobuf(mut self, message: StringValidator) -> Self {
+    pub fn with_protobuf(mut self, message: StringFilter) -> Self {
         self.protobuf = Some(Arc::new(message));
         self
     }
@@ -388,9 +388,8 @@ impl BodyRules {
     /// Returns the rules for a message, by the path of its request. They are the same for all paths, except for the types
     /// of `with_protobuf_types`.
     pub fn for_path(&self, path: &str, message: MessageKind) -> Cow<'_, Self> {
-        if let Some(validator) = self.protobuf_types.as_ref().and_then(|types| types.validator(path, message))
-        {
-            return Cow::Owned(self.clone().with_protobuf(validator));
+        if let Some(filter) = self.protobuf_types.as_ref().and_then(|types| types.filter(path, message)) {
+            return Cow::Owned(self.clone().with_protobuf(filter));
         }
         Cow::Borrowed(self)
     }

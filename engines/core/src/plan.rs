@@ -339,8 +339,8 @@ fn rules<'s, 'f>(
         path.and_then(|(_, value)| from_utf8(value).ok())
     });
     let messages = path.zip(settings.protobuf());
-    match messages.and_then(|(path, messages)| messages.validator(path, message)) {
-        Some(validator) => Cow::Owned(rules.clone().with_protobuf(validator)),
+    match messages.and_then(|(path, messages)| messages.filter(path, message)) {
+        Some(filter) => Cow::Owned(rules.clone().with_protobuf(filter)),
         None => Cow::Borrowed(rules),
     }
 }

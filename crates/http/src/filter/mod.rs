@@ -128,8 +128,8 @@ impl BodyFilter {
                 Self::of(Kind::Document(Box::new(DocumentStart::new(*kind, *other, decoder))))
             }
             Check::Transcode { charset, start, .. } => Self::of(Kind::Charset(start(charset, decoder))),
-            Check::Protobuf(validator) => {
-                Self::of(Kind::Protobuf(Box::new(protobuf::ProtobufFilter::new((**validator).clone()))))
+            Check::Protobuf(filter) => {
+                Self::of(Kind::Protobuf(Box::new(protobuf::ProtobufFilter::new((**filter).clone()))))
             }
         };
         Self { passes_empty: true, ..filter }

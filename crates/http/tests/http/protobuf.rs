@@ -4,7 +4,7 @@ use data_encoding::BASE64;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
+use utf8_codec_http::protobuf::{ProtobufErrorKind, StringFilter};
 use utf8_codec_http::{
     BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection, Uncheckable,
     Utf8Body,
@@ -35,7 +35,7 @@ fn is_in_base64(content_type: &str) -> bool {
 fn rules(policy: ErrorPolicy) -> BodyRules {
     let schema = schema_of(&file("proto3", "", &[descriptor("M", &[field("name", 1, STRING, "")])]));
     let decoder = TextDecoder::new().with_error_policy(policy);
-    BodyRules::new().with_protobuf(StringValidator::with_decoder(&schema, "M", decoder).unwrap())
+    BodyRules::new().with_protobuf(StringFilter::with_decoder(&schema, "M", decoder).unwrap())
 }
 
 fn headers(content_type: &'static str) -> HeaderMap {

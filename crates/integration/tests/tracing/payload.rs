@@ -21,7 +21,7 @@ use utf8_codec::json::JsonStrings;
 use utf8_codec::many::{repair_many, validate_many};
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::{ErrorPolicy, TextDecoder, from_utf8};
-use utf8_codec_http::protobuf::{GrpcValidator, Schema, StringValidator};
+use utf8_codec_http::protobuf::{GrpcFilter, Schema, StringFilter};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_http::{
     BodyRules, HttpCounters, MessageKind, ProtobufTypes, RejectReason, Rejection, check_field,
@@ -264,14 +264,14 @@ fn frames() -> Errors {
 
 fn messages_of_protobuf() -> Errors {
     let schema = Schema::from_descriptor_set(SCHEMA).unwrap();
-    let validator = StringValidator::new(&schema, "M").unwrap();
-    let mut stream = GrpcValidator::new(validator.clone());
+    let validator = StringFilter::new(&schema, "M").unwrap();
+    let mut stream = GrpcFilter::new(validator.clone());
     let mut malformed = validator.clone();
     vec![
         Box::new(validator.clone().validate(b"\x0A\x07geheim\xFF").unwrap_err()),
         Box::new(malformed.validate(b"\x0A\x09geheim").and_then(|()| malformed.finish()).unwrap_err()),
         Box::new(stream.validate(b"\0\0\0\0\x09\x0A\x07geheim\xFF").unwrap_err()),
-        Box::new(GrpcValidator::new(validator).validate(b"geheim").unwrap_err()),
+        Box::new(GrpcFilter::new(validator).validate(b"geheim").unwrap_err()),
     ]
 }
 

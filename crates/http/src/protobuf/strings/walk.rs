@@ -8,9 +8,9 @@ use super::super::edit::{Edits, StringEdit};
 use super::super::error::{FieldPath, Frame, ProtobufErrorKind};
 use super::super::tables::{FieldKind, MessageId};
 use super::state::{Cursor, State, Stop};
-use super::{MAX_LENGTH, MAX_NESTING, StringValidator};
+use super::{MAX_LENGTH, MAX_NESTING, StringFilter};
 
-impl StringValidator {
+impl StringFilter {
     /// Reads to the end of the chunk or of the outermost message.
     #[inline(always)]
     pub(super) fn walk_fields<F: FnMut(StringEdit<'_>)>(

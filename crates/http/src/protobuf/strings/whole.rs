@@ -6,9 +6,9 @@ use super::super::error::Frame;
 use super::super::tables::FieldKind;
 use super::super::varint::MAX_LEN;
 use super::state::State;
-use super::{MAX_NESTING, StringValidator};
+use super::{MAX_NESTING, StringFilter};
 
-impl StringValidator {
+impl StringFilter {
     /// Returns the position after the fields that are whole in the chunk, have tags and lengths of at most 2 bytes, and no
     /// error. Enters messages. The position is that of a tag, or of what the last slice ended in.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The validator of a serialized message.
+//! The filter of a serialized message.
 
 mod repair;
 mod state;
@@ -28,10 +28,10 @@ use super::varint::Varint;
 /// ```
 /// # // message M { string s = 1; } in a file with the syntax proto3
 /// # let bytes = b"\x0A\x1B\x0A\x01f\x22\x0E\x0A\x01M\x12\x09\x0A\x01s\x18\x01\x20\x01\x28\x09b\x06proto3";
-/// use utf8_codec_http::protobuf::{Schema, StringValidator};
+/// use utf8_codec_http::protobuf::{Schema, StringFilter};
 ///
 /// let schema = Schema::from_descriptor_set(bytes)?;
-/// let mut message = StringValidator::new(&schema, "M")?;
+/// let mut message = StringFilter::new(&schema, "M")?;
 /// message.validate(b"\x0A\x05caf\xC3")?; // field 1, 5 bytes; the last one is still to come
 /// message.validate(b"\xA9\x0A\x02")?;
 /// let error = message.validate(b"\xFF").unwrap_err();
@@ -39,7 +39,7 @@ use super::varint::Varint;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct StringValidator {
+pub struct StringFilter {
     tables: Arc<Tables>,
     root: MessageId,
     checks_unverified: bool,
@@ -62,8 +62,8 @@ const MAX_NESTING: usize = 100;
 /// The maximum length of a message: 2 GiB ("Encoding", "Size").
 pub(super) const MAX_LENGTH: u64 = i32::MAX as u64;
 
-impl StringValidator {
-    /// Creates a strict validator for messages of a type, given by its full name: `package.Message`.
+impl StringFilter {
+    /// Creates a strict filter for messages of a type, given by its full name: `package.Message`.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl StringValidator {
         Self::with_decoder(schema, message, TextDecoder::new())
     }
 
-    /// Creates a validator with the policy for ill-formed text and the subset of a decoder.
+    /// Creates a filter with the policy for ill-formed text and the subset of a decoder.
     ///
     /// The lengths around a string must stay true while the message streams, so a policy that
     /// [changes lengths](ErrorPolicy::keeps_len) acts as [`ErrorPolicy::Substitute`] with `?`, except in
@@ -169,7 +169,7 @@ impl StringValidator {
         &self.decoder
     }
 
-    /// Changes the validator to one that repairs nothing.
+    /// Changes the filter to one that repairs nothing.
     pub(crate) fn into_strict(mut self) -> Self {
         self.policy = ErrorPolicy::Strict;
         self.decoder = self.decoder.with_error_policy(ErrorPolicy::Strict);
@@ -250,8 +250,8 @@ impl StringValidator {
     }
 }
 
-impl fmt::Debug for StringValidator {
+impl fmt::Debug for StringFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StringValidator").field("offset", &self.offset).finish_non_exhaustive()
+        f.debug_struct("StringFilter").field("offset", &self.offset).finish_non_exhaustive()
     }
 }
