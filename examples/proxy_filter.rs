@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder, Utf8Error};
-use utf8_codec_proxy::{Direction, Edit, End, Filter, Relay, Verdict};
+use utf8_codec_proxy::{Edit, Filter, Relay, RelayDirection, RelayEnd};
 
 /// The state of a request: `CTX` in pingora, the HTTP context in proxy-wasm.
 struct Context {
@@ -25,11 +25,8 @@ fn request_body_filter(
     end_of_stream: bool,
     context: &mut Context,
 ) -> Result<(), Utf8Error> {
-    match context.body.rewrite(body, end_of_stream) {
-        Verdict::Pass | Verdict::Repaired(_) => Ok(()),
-        // The engine responds with 400 if it has not sent a response yet, and closes the connection otherwise.
-        Verdict::Reject(error) => Err(error),
-    }
+    // After an error the engine responds with 400 if it has not sent a response yet, and closes the connection otherwise.
+    context.body.rewrite(body, end_of_stream)
 }
 
 fn body_hooks() {
@@ -67,7 +64,7 @@ fn engine_buffer() {
     let mut sent = Vec::new();
     for slice in [&b"na\xC3\xAFve "[..], b"\xF0\x9F\xA6", b"\x80 crab"] {
         let before = sent.len();
-        let verdict = filter.feed_with(slice, |edit| match edit {
+        let result = filter.feed_with(slice, |edit| match edit {
             Edit::Pass(range) if range == (0..slice.len()) && sent.len() == before => {
                 unchanged += 1;
                 sent.extend_from_slice(slice);
@@ -76,7 +73,7 @@ fn engine_buffer() {
             Edit::Insert(bytes) => sent.extend_from_slice(bytes),
             edit => panic!("{edit:?}"),
         });
-        assert_eq!(verdict, Verdict::Pass);
+        assert_eq!(result, Ok(()));
     }
     assert_eq!((sent, unchanged), ("naïve \u{1F980} crab".as_bytes().to_vec(), 1));
     println!("engine buffer: a slice of well-formed text is sent unchanged");
@@ -95,7 +92,7 @@ async fn proxy(listener: TcpListener, upstream: String) -> std::io::Result<()> {
             };
             let report = |direction, error| println!("{peer}: {direction}: {error}");
             let outcome = relay.run(&mut client, &mut server, report).await;
-            if let End::IllFormed(Direction::Requests, _) = outcome.end {
+            if let RelayEnd::IllFormed(RelayDirection::Requests, _) = outcome.end {
                 println!("{peer}: {} of {} bytes delivered", outcome.requests.written, outcome.requests.read);
             }
         });

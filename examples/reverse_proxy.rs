@@ -33,7 +33,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tower::{ServiceBuilder, service_fn};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
-use utf8_codec_http::{BodyRules, BoxError, HttpCounters, Utf8BodyError};
+use utf8_codec_http::{BodyRules, BoxError, HttpCounters, RejectReason};
 
 /// A client that sends checked requests.
 type Upstream = Client<HttpConnector, CheckedBody<Incoming>>;
@@ -75,7 +75,7 @@ async fn serve(listener: TcpListener, upstream: Authority) -> Result<(), Box<dyn
         tokio::spawn(async move {
             let builder = auto::Builder::new(TokioExecutor::new());
             if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
-                match Utf8BodyError::find(error.as_ref()) {
+                match RejectReason::find(error.as_ref()) {
                     Some(ill_formed) => eprintln!("response cut off: {ill_formed}"),
                     None => eprintln!("connection: {error}"),
                 }

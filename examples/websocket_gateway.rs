@@ -34,7 +34,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes as Payload, Message};
 use utf8_codec::Ascii;
-use utf8_codec_proxy::websocket::{CompressionPolicy, FrameError, FrameFilter, FrameVerdict, Sender};
+use utf8_codec_proxy::websocket::{CompressionPolicy, FrameError, FrameFilter, FrameSender};
 
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -46,23 +46,25 @@ struct Settings {
 }
 
 impl Settings {
-    fn filter(&self, sender: Sender, has_compression: bool) -> FrameFilter {
-        let filter = FrameFilter::new(sender).with_compressed(has_compression);
+    fn filter(&self, sender: FrameSender, compression: CompressionPolicy) -> FrameFilter {
+        let filter = FrameFilter::new(sender).with_compression(compression);
         self.substitute.map_or(filter.clone(), |byte| filter.with_substitute(byte))
     }
 
-    /// Edits the extensions of a handshake. Returns whether compressed messages pass.
-    fn edit(&self, headers: &mut HeaderMap) -> bool {
+    /// Edits the extensions of a handshake. Returns what happens to compressed messages.
+    fn edit(&self, headers: &mut HeaderMap) -> CompressionPolicy {
         let values: Vec<_> = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter().cloned().collect();
         headers.remove(SEC_WEBSOCKET_EXTENSIONS);
-        let mut passes = false;
+        let mut negotiated = CompressionPolicy::Remove;
         for value in values.iter().filter_map(|value| value.to_str().ok()) {
-            passes |= self.compression.passes(value);
+            if self.compression.negotiated(value) == CompressionPolicy::Pass {
+                negotiated = CompressionPolicy::Pass;
+            }
             if let Some(kept) = self.compression.edit(value).and_then(|kept| kept.parse().ok()) {
                 headers.append(SEC_WEBSOCKET_EXTENSIONS, kept);
             }
         }
-        passes
+        negotiated
     }
 }
 
@@ -83,23 +85,21 @@ async fn forward(
             return Ok(());
         }
         let mut chunk = buffer.split().freeze();
-        let verdict = filter.rewrite(&mut chunk);
+        let result = filter.rewrite(&mut chunk);
         if to.lock().await.write_all(&chunk).await.is_err() {
             return Ok(());
         }
-        if let FrameVerdict::Reject(error) = verdict {
-            return Err(error);
-        }
+        result?;
     }
 }
 
 /// Forwards both directions until they end or one of them is rejected.
-async fn relay(client: Upgraded, server: Upgraded, settings: &Settings, has_compression: bool) {
+async fn relay(client: Upgraded, server: Upgraded, settings: &Settings, compression: CompressionPolicy) {
     let (mut from_client, to_client) = tokio::io::split(TokioIo::new(client));
     let (mut from_server, to_server) = tokio::io::split(TokioIo::new(server));
     let (to_client, to_server) = (Mutex::new(to_client), Mutex::new(to_server));
-    let requests = settings.filter(Sender::Client, has_compression);
-    let responses = settings.filter(Sender::Server, has_compression);
+    let requests = settings.filter(FrameSender::Client, compression);
+    let responses = settings.filter(FrameSender::Server, compression);
     let both = tokio::try_join!(
         forward(requests, &mut from_client, &to_server),
         forward(responses, &mut from_server, &to_client)
@@ -142,12 +142,12 @@ async fn upgrade(mut request: Request<Incoming>, settings: Arc<Settings>) -> Res
     let mut answer = server.send_request(offer).await?;
     let mut response = Response::builder().status(answer.status()).body(Empty::new())?;
     response.headers_mut().clone_from(answer.headers());
-    let has_compression = settings.edit(response.headers_mut());
+    let compression = settings.edit(response.headers_mut());
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         tokio::spawn(async move {
             let both = tokio::try_join!(hyper::upgrade::on(&mut request), hyper::upgrade::on(&mut answer));
             match both {
-                Ok((client, server)) => relay(client, server, &settings, has_compression).await,
+                Ok((client, server)) => relay(client, server, &settings, compression).await,
                 Err(error) => eprintln!("upgrade: {error}"),
             }
         });

@@ -7,7 +7,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
 use test_support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
-use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, Utf8Body, RejectReason};
 
 const TYPES: [&str; 5] = [
     "text/plain",
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
         other => other,
     };
     let strict = BodyRules::new().with_missing_charset(MissingCharset::Utf8).with_form_data(true);
-    let rules = strict.clone().with_decoder(decoder.clone()).with_other_charset(OtherCharset::Transcode);
+    let rules = strict.clone().with_decoder(decoder.clone()).with_transcoding();
     let run = |rules: &BodyRules, content_type, chunks: &[&[u8]], end_hint| {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -69,6 +69,6 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn show(error: &Option<Utf8BodyError>) -> String {
+fn show(error: &Option<RejectReason>) -> String {
     format!("{error:?}")
 }

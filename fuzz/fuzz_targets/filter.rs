@@ -5,7 +5,7 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::{LineEnding, Utf8Error};
 use utf8_codec_fuzz::{Input, decode_until_error};
-use utf8_codec_proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
+use utf8_codec_proxy::{Edit, Filter, LineFilter, RejectedLine};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
@@ -13,19 +13,16 @@ fuzz_target!(|data: &[u8]| {
     let (chunks, decoder) = (input.chunks(), input.decoder());
     let (text, error) = decode_until_error(decoder.clone(), input.bytes);
 
-    let (mut filter, mut forwarded, mut verdict) =
-        (Filter::with_decoder(decoder.clone()), Vec::new(), Verdict::Pass);
+    let (mut filter, mut forwarded, mut result) =
+        (Filter::with_decoder(decoder.clone()), Vec::new(), Ok(()));
     for chunk in &chunks {
-        verdict = filter.feed_with(chunk, |edit| apply(edit, chunk, &mut forwarded));
+        result = filter.feed_with(chunk, |edit| apply(edit, chunk, &mut forwarded));
     }
-    if !matches!(verdict, Verdict::Reject(_)) {
-        verdict = filter.finish_with(|edit| apply(edit, &[], &mut forwarded));
+    if result.is_ok() {
+        result = filter.finish_with(|edit| apply(edit, &[], &mut forwarded));
     }
     assert_eq!(forwarded, text.as_bytes());
-    assert_eq!(
-        error.map(Verdict::Reject),
-        Some(verdict).filter(|verdict| matches!(verdict, Verdict::Reject(_)))
-    );
+    assert_eq!(result.err(), error);
 
     // Tests the hook that replaces chunks.
     let (mut filter, mut hooked) = (Filter::with_decoder(decoder.clone()), Vec::new());

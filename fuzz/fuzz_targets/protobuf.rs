@@ -1,11 +1,12 @@
-//! `StringValidator` and `GrpcValidator`: the model, for every partition; `repair`; and a descriptor set of any bytes.
+//! `StringFilter` and `GrpcFilter`: the model, for every partition; `repair`; and a descriptor set of any bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use test_support::protobuf::{Kind, Model, schema_of};
 use utf8_codec_fuzz::Input;
+use utf8_codec_http::Uncheckable;
 use utf8_codec_http::protobuf::{
-    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufError, Schema, StringValidator,
+    StringEdit, GrpcProtocol, GrpcFilter, ProtobufError, Schema, StringFilter,
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -18,10 +19,10 @@ fuzz_target!(|data: &[u8]| {
         messages: vec![vec![(1, String), (2, Message(0)), (3, Group(0)), (4, Number), (100, String)]],
     };
     let schema = schema_of(&model.file());
-    let validator = StringValidator::with_decoder(&schema, "test.M0", input.decoder()).expect("the message");
+    let validator = StringFilter::with_decoder(&schema, "test.M0", input.decoder()).expect("the message");
     let chunks = input.chunks();
 
-    let mut strict = StringValidator::new(&schema, "test.M0").expect("the message");
+    let mut strict = StringFilter::new(&schema, "test.M0").expect("the message");
     let verdict = feed(&chunks, |chunk| strict.validate(chunk)).and_then(|()| strict.finish());
     let found = model.walk(input.bytes);
     let texts = found.texts.iter().map(|(_, offset, kind, _)| (*offset, *kind));
@@ -35,14 +36,14 @@ fuzz_target!(|data: &[u8]| {
     };
     let (streamed, ..) = message(&[input.bytes]);
     assert_eq!(message(&chunks), message(&[input.bytes]));
-    let repaired = validator.clone().repair(input.bytes);
+    let repaired = validator.repair(input.bytes);
     assert_eq!(streamed, repaired.as_ref().map(drop).map_err(Clone::clone));
     assert!(repaired.is_err() || strict.repair(&repaired.expect("a message")).is_ok());
 
-    let compressed = input.pick(5, &[CompressedMessages::Reject, CompressedMessages::Pass]);
+    let compressed = input.pick(5, &[Uncheckable::Reject, Uncheckable::Pass]);
     let protocol = input.pick(6, &[GrpcProtocol::Grpc, GrpcProtocol::GrpcWeb, GrpcProtocol::Connect]);
-    let stream = |message: &StringValidator| {
-        GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
+    let stream = |message: &StringFilter| {
+        GrpcFilter::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
     };
     let grpc = |chunks: &[&[u8]]| {
         let mut body = stream(&validator);
@@ -63,10 +64,10 @@ fn feed(
     chunks.iter().try_for_each(feed)
 }
 
-fn apply(edit: Edit<'_>, chunk: &[u8], out: &mut Vec<u8>) {
+fn apply(edit: StringEdit<'_>, chunk: &[u8], out: &mut Vec<u8>) {
     match edit {
-        Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-        Edit::Insert(bytes) => out.extend_from_slice(bytes),
+        StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+        StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
         _ => {}
     }
 }

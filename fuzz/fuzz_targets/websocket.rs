@@ -6,7 +6,7 @@ use test_support::websocket::{Rules, SENDERS, facts, read};
 use utf8_codec::Ascii;
 use utf8_codec_fuzz::Input;
 use utf8_codec_proxy::Edit;
-use utf8_codec_proxy::websocket::{Event, FrameFilter, FrameReader, FrameVerdict};
+use utf8_codec_proxy::websocket::{CompressionPolicy, FrameEvent, FrameFilter, FrameReader};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
@@ -20,15 +20,15 @@ fuzz_target!(|data: &[u8]| {
     };
     let expected = read(input.bytes, rules);
     let mut filter = FrameFilter::new(rules.sender)
-        .with_compressed(rules.compressed)
+        .with_compression(if rules.compressed { CompressionPolicy::Pass } else { CompressionPolicy::Remove })
         .with_max_frame_length(rules.max_frame)
         .with_max_message_length(rules.max_message);
     if let Some(byte) = rules.substitute.and_then(Ascii::new) {
         filter = filter.with_substitute(byte);
     }
-    let (mut forwarded, mut verdict) = (Vec::new(), FrameVerdict::Pass);
+    let (mut forwarded, mut result) = (Vec::new(), Ok(()));
     for chunk in input.chunks() {
-        verdict = filter.feed_with(chunk, |edit| match edit {
+        result = filter.feed_with(chunk, |edit| match edit {
             Edit::Pass(range) => forwarded.extend_from_slice(&chunk[range]),
             Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
             _ => {}
@@ -37,11 +37,8 @@ fuzz_target!(|data: &[u8]| {
     let again = read(&forwarded, Rules { substitute: None, ..rules });
     assert_eq!((again.frames, again.error), (forwarded.len(), None));
     assert_eq!(again.items, expected.items);
-    let error = match verdict {
-        FrameVerdict::Reject(error) => Some(facts(error)),
-        _ => None,
-    };
-    assert_eq!((error, verdict == FrameVerdict::Closed), (expected.error, expected.is_closed));
+    let error = result.err().map(facts);
+    assert_eq!((error, filter.is_closed()), (expected.error, expected.is_closed));
 
     // The reader has no compressed messages and no such repair.
     let expected = read(input.bytes, Rules { compressed: false, substitute: None, ..rules });
@@ -52,10 +49,10 @@ fuzz_target!(|data: &[u8]| {
     for chunk in input.chunks() {
         for event in reader.feed(&mut chunk.to_vec()) {
             match event {
-                Ok(Event::Text(text)) => payload.extend_from_slice(text.as_bytes()),
-                Ok(Event::Seam(text)) => payload.extend_from_slice(text.as_bytes()),
-                Ok(Event::Binary(data)) => payload.extend_from_slice(data),
-                Ok(Event::End(opcode)) => messages.push((opcode as u8, core::mem::take(&mut payload))),
+                Ok(FrameEvent::Text(text)) => payload.extend_from_slice(text.as_bytes()),
+                Ok(FrameEvent::Seam(text)) => payload.extend_from_slice(text.as_bytes()),
+                Ok(FrameEvent::Binary(data)) => payload.extend_from_slice(data),
+                Ok(FrameEvent::End(opcode)) => messages.push((opcode as u8, core::mem::take(&mut payload))),
                 Ok(_) => {}
                 Err(found) => error = Some(facts(found)),
             }

@@ -15,7 +15,7 @@ use utf8_codec::stream::Utf8StreamExt;
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 use utf8_codec_http::{BodyRules, Utf8Body};
 use utf8_codec_proxy::Filter;
-use utf8_codec_proxy::websocket::{FrameFilter, FrameReader, Sender};
+use utf8_codec_proxy::websocket::{FrameFilter, FrameReader, FrameSender};
 
 use crate::inputs::*;
 use crate::row::{Row, sink};
@@ -41,14 +41,14 @@ impl std::io::Read for Chunked<'_> {
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![
         Row::new("FrameFilter, Substitute", FRAMES_OF_WEBSOCKET, |bytes, chunk| {
-            let mut filter = FrameFilter::new(Sender::Server).with_substitute(Ascii::QUESTION_MARK);
+            let mut filter = FrameFilter::new(FrameSender::Server).with_substitute(Ascii::QUESTION_MARK);
             for mut chunk in chunks(bytes, chunk) {
                 let _ = black_box(filter.rewrite(&mut chunk));
             }
         }),
         Row::new("FrameReader, Replace", FRAMES_OF_WEBSOCKET, |bytes, chunk| {
             let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
-            let mut reader = FrameReader::with_decoder(Sender::Server, replace);
+            let mut reader = FrameReader::with_decoder(FrameSender::Server, replace);
             for chunk in bytes.to_vec().chunks_mut(chunk) {
                 reader.feed(chunk).for_each(sink);
             }

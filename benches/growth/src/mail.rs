@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use utf8_codec_mail::{BodyDecoder, MessageValidator, MimeLimits, TransferDecoder, TransferEncoding};
+use utf8_codec_mail::{BodyDecoder, MessageValidator, MimeSettings, TransferDecoder, TransferEncoding};
 
 use crate::inputs::*;
 use crate::row::{Row, sink};
@@ -118,11 +118,11 @@ pub(crate) fn rows() -> Vec<Row> {
 
 fn validate(message: &[u8], chunk: usize) {
     // A limit would end the work early and hide its growth.
-    let mut limits = MimeLimits::default();
-    limits.parts = usize::MAX;
-    limits.header_bytes = usize::MAX;
-    limits.line_bytes = usize::MAX;
-    let mut validator = MessageValidator::new().with_limits(limits);
+    let mut settings = MimeSettings::default();
+    settings.max_parts = usize::MAX;
+    settings.max_header_length = usize::MAX;
+    settings.max_line_length = usize::MAX;
+    let mut validator = MessageValidator::with_settings(settings);
     message.chunks(chunk).for_each(|chunk| validator.push(chunk));
     black_box(validator.finish());
 }

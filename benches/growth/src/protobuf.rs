@@ -3,7 +3,7 @@
 use core::hint::black_box;
 
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{GrpcValidator, StringValidator};
+use utf8_codec_http::protobuf::{GrpcFilter, StringFilter};
 
 use crate::inputs::Input;
 use crate::row::Row;
@@ -43,20 +43,20 @@ pub(crate) fn rows() -> Vec<Row> {
         [("strict", ErrorPolicy::Strict), ("substitute", ErrorPolicy::Substitute(Ascii::QUESTION_MARK))];
     let of = |policy| {
         let decoder = TextDecoder::new().with_error_policy(policy);
-        StringValidator::with_decoder(&schema, "M", decoder).expect("the message")
+        StringFilter::with_decoder(&schema, "M", decoder).expect("the message")
     };
     let mut rows = Vec::new();
     for (name, policy) in policies {
         let message = of(policy);
-        let body = GrpcValidator::new(message.clone());
-        rows.push(Row::new(format!("StringValidator, {name}"), MESSAGES, move |input, chunk| {
+        let body = GrpcFilter::new(message.clone());
+        rows.push(Row::new(format!("StringFilter, {name}"), MESSAGES, move |input, chunk| {
             let mut validator = message.clone();
             for chunk in input.chunks(chunk) {
                 let _ = validator.feed_with(chunk, |edit| drop(black_box(edit)));
             }
             let _ = black_box(validator.finish());
         }));
-        rows.push(Row::new(format!("GrpcValidator, {name}"), GRPC, move |input, chunk| {
+        rows.push(Row::new(format!("GrpcFilter, {name}"), GRPC, move |input, chunk| {
             let mut validator = body.clone();
             for chunk in input.chunks(chunk) {
                 let _ = validator.feed_with(chunk, |edit| drop(black_box(edit)));
@@ -65,10 +65,10 @@ pub(crate) fn rows() -> Vec<Row> {
         }));
     }
     let message = of(ErrorPolicy::Replace);
-    let body = GrpcValidator::new(message.clone());
-    let repair = move |input: &[u8], _| drop(black_box(message.clone().repair(input)));
-    rows.push(Row::new("StringValidator::repair", MESSAGES, repair).whole_only());
-    let repair = move |input: &[u8], _| drop(black_box(body.clone().repair(input)));
-    rows.push(Row::new("GrpcValidator::repair", GRPC, repair).whole_only());
+    let body = GrpcFilter::new(message.clone());
+    let repair = move |input: &[u8], _| drop(black_box(message.repair(input)));
+    rows.push(Row::new("StringFilter::repair", MESSAGES, repair).whole_only());
+    let repair = move |input: &[u8], _| drop(black_box(body.repair(input)));
+    rows.push(Row::new("GrpcFilter::repair", GRPC, repair).whole_only());
     rows
 }

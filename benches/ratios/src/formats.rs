@@ -13,8 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tungstenite::protocol::{Message, Role, WebSocket};
 use utf8_codec::json::JsonDecoder;
 use utf8_codec::validator::Mask;
-use utf8_codec_http::protobuf::{Schema, StringValidator};
-use utf8_codec_proxy::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
+use utf8_codec_http::protobuf::{Schema, StringFilter};
+use utf8_codec_proxy::websocket::{FrameEvent, FrameHeader, FrameReader, Opcode, FrameSender};
 
 use crate::corpora::Corpus;
 use crate::measure::Contender;
@@ -63,7 +63,7 @@ impl Bench {
 
     fn protobuf(&self) {
         let schema = schema();
-        let validator = &StringValidator::new(&schema, "Logs").expect("a message of the schema");
+        let validator = &StringFilter::new(&schema, "Logs").expect("a message of the schema");
         let scenario = "protobuf logs, strings of 300 B, reads of 16 KiB";
         for corpus in [Corpus::AsciiJson, Corpus::Cyrillic].into_iter().filter(|_| self.is_wanted(scenario)) {
             let bytes = &logs(corpus)[..];
@@ -99,14 +99,14 @@ impl Bench {
                     Contender::new("ours", {
                         let mut buffer = vec![0; READ];
                         move || {
-                            let (mut reader, mut text) = (FrameReader::new(Sender::Client), 0);
+                            let (mut reader, mut text) = (FrameReader::new(FrameSender::Client), 0);
                             for chunk in stream.chunks(READ) {
                                 let chunk_of_buffer = &mut buffer[..chunk.len()];
                                 chunk_of_buffer.copy_from_slice(chunk);
                                 for event in reader.feed(chunk_of_buffer) {
                                     match black_box(event).expect("well-formed") {
-                                        Event::Text(part) => text += part.len() as u64,
-                                        Event::Seam(part) => text += part.len() as u64,
+                                        FrameEvent::Text(part) => text += part.len() as u64,
+                                        FrameEvent::Seam(part) => text += part.len() as u64,
                                         _ => {}
                                     }
                                 }
@@ -286,7 +286,9 @@ const KEY: [u8; 4] = [0x37, 0xFA, 0x21, 0x3D];
 /// Returns a masked frame.
 fn frame(text: &[u8]) -> Vec<u8> {
     let mut frame = Vec::new();
-    FrameHeader { mask: Some(KEY), ..FrameHeader::new(Opcode::Text, text.len() as u64) }.write_to(&mut frame);
+    let mut header = FrameHeader::new(Opcode::Text, text.len() as u64);
+    header.mask = Some(KEY);
+    header.write_to(&mut frame);
     let start = frame.len();
     frame.extend_from_slice(text);
     Mask::new(KEY).apply(&mut frame[start..]);

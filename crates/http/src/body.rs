@@ -6,19 +6,21 @@ use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use http::HeaderMap;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, EXPECT};
+use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use utf8_codec::TextDecoder;
 use utf8_codec::internal::Budget;
+use utf8_codec_media::content_type::is_length_prefixed_value;
 
 use super::counters::{BodyObserver, HttpCounters};
-use super::error::{BoxError, MultipartError, Utf8BodyError, of_inner};
+use super::error::{BoxError, MultipartError, of_inner};
 use super::fields::{ContentFields, check_end};
 use super::filter::BodyFilter;
 use super::plan::{BodyPlan, Change, remove_invalidated};
-use super::rejection::{MessageKind, Reason, Rejection};
+use super::reason::RejectReason;
+use super::rejection::{MessageKind, Rejection};
 use super::rules::BodyRules;
 
 pin_project! {
@@ -39,10 +41,10 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Returns [`Utf8BodyError::IllFormed`] with the offset in the body, or another kind of [`Utf8BodyError`]. All
+    /// Returns [`RejectReason::Body`] with the offset in the body, or another kind of [`RejectReason`]. All
     /// well-formed text before the error is returned first. An error of the inner body is returned as it is, or as the
     /// `LengthLimitError` of http-body-util that it contains, so that a framework finds it: axum responds with `413`.
-    /// [`Utf8BodyError::find`] and a downcast tell them apart.
+    /// [`RejectReason::find`] and a downcast tell them apart.
     ///
     /// # Cancel safety
     ///
@@ -52,7 +54,7 @@ pin_project! {
     /// use bytes::Bytes;
     /// use http_body_util::{BodyExt, Full};
     /// use utf8_codec::ErrorKind;
-    /// use utf8_codec_http::{Utf8Body, Utf8BodyError};
+    /// use utf8_codec_http::{Utf8Body, RejectReason};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -61,7 +63,7 @@ pin_project! {
     ///
     /// let bad = Utf8Body::new(Full::<Bytes>::from(&b"na\xC3"[..]));
     /// let error = bad.collect().await.unwrap_err();
-    /// let error = Utf8BodyError::find(&*error).and_then(Utf8BodyError::utf8_error).unwrap();
+    /// let error = RejectReason::find(&*error).and_then(RejectReason::utf8_error).unwrap();
     /// assert_eq!((error.offset, error.kind, error.len), (2, ErrorKind::Truncated, 1));
     /// # }
     /// ```
@@ -219,7 +221,7 @@ where
                     match check_end(&mut trailers) {
                         Ok(removed) => this.observer.repaired(this.filter.repaired() + removed),
                         Err((name, error)) => {
-                            let error = Utf8BodyError::Trailer { name, error };
+                            let error = RejectReason::Trailer(name, error);
                             this.observer.failed(&error);
                             return Poll::Ready(Some(Err(error.into())));
                         }
@@ -317,7 +319,9 @@ impl BodyRules {
     ///
     /// # Errors
     ///
-    /// Returns the reason to reject the message for its header fields. Errors in the body are returned by the body.
+    /// Returns the reason to reject the message for its header fields. Errors in the body are returned by the body. If the length
+    /// of the body is not announced, it may be empty, and an empty one passes: then the body returns the reason at its first
+    /// byte. Messages of gRPC and Connect streams and those with `Expect` are never empty.
     ///
     /// ```
     /// use http_body_util::Full;
@@ -359,6 +363,10 @@ impl BodyRules {
                 let filter = BodyFilter::new(&plan, self);
                 Ok(Utf8Body::with_filter(body, filter).with_trailer_check(self.trailer_check()))
             }
+            Err(reason) if may_be_empty(headers, &body) => {
+                Ok(Utf8Body::with_filter(body, BodyFilter::refusing(reason))
+                    .with_trailer_check(self.trailer_check()))
+            }
             Err(reason) => {
                 let content_type = headers.get(CONTENT_TYPE).cloned();
                 Err(Box::new(Rejection { message_kind: message, reason, content_type }))
@@ -368,10 +376,19 @@ impl BodyRules {
 
     /// Decides how the body of a message is checked. In a message without content, such as a `GET`, there is nothing to
     /// check, whatever its header fields say.
-    pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, Reason> {
+    pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, RejectReason> {
         if body.is_end_stream() || body.size_hint().exact() == Some(0) {
             return Ok(self.pass());
         }
         self.decide(&ContentFields::from(headers))
     }
+}
+
+/// Whether a message may turn out to be empty. One with `Expect` has content. A client of gRPC or a Connect stream may wait for
+/// the response before it sends the first message.
+pub(crate) fn may_be_empty(headers: &HeaderMap, body: &impl Body) -> bool {
+    let is_stream = |value: &HeaderValue| is_length_prefixed_value(value.as_bytes());
+    body.size_hint().lower() == 0
+        && !headers.contains_key(EXPECT)
+        && !headers.get_all(CONTENT_TYPE).iter().any(is_stream)
 }

@@ -4,8 +4,8 @@ use bytes::{Buf, Bytes};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_encodings::{Encoding, Status, TranscodeError, Transcoder};
 
-use super::error::Utf8BodyError;
 use super::filter::kind::KindFilter;
+use super::reason::RejectReason;
 
 /// The maximum number of bytes of text in one output buffer.
 const CHUNK: usize = 16 * 1024;
@@ -21,10 +21,42 @@ impl SourceCharset {
     }
 }
 
+/// What happens to text in a charset other than UTF-8, declared by the `charset` parameter or by an XML, HTML or CSS
+/// document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OtherCharset {
+    Pass,
+    Reject,
+    Transcode(NewTranscoding),
+}
+
+impl OtherCharset {
+    pub(crate) const fn is_pass(self) -> bool {
+        matches!(self, Self::Pass)
+    }
+
+    pub(crate) const fn is_reject(self) -> bool {
+        matches!(self, Self::Reject)
+    }
+
+    pub(crate) const fn transcodes(self) -> bool {
+        matches!(self, Self::Transcode(_))
+    }
+}
+
+/// Creates the filter that transcodes from a charset. Rules and plans have it as a pointer, so that the tables of all encodings
+/// are only in programs whose rules transcode.
+pub(crate) type NewTranscoding = fn(&SourceCharset, TextDecoder) -> Box<dyn KindFilter + Send + Sync>;
+
+/// The [`NewTranscoding`] of [`BodyRules::with_transcoding`](super::BodyRules::with_transcoding).
+pub(crate) fn transcoding(charset: &SourceCharset, text: TextDecoder) -> Box<dyn KindFilter + Send + Sync> {
+    Box::new(CharsetDecoder::new(charset, text))
+}
+
 /// Filters text in one charset with a [`Transcoder`]. Its output is UTF-8. A BOM of UTF-8 or UTF-16 has precedence over the
 /// label, as in browsers ("decode" in the WHATWG Encoding Standard, RFC 7303 §3).
 #[derive(Debug)]
-pub(crate) struct CharsetDecoder {
+struct CharsetDecoder {
     transcoder: Transcoder,
     policy: ErrorPolicy,
     rest: Bytes,
@@ -37,7 +69,7 @@ pub(crate) struct CharsetDecoder {
 }
 
 impl CharsetDecoder {
-    pub(crate) fn boxed(charset: &SourceCharset, text: TextDecoder) -> Box<Self> {
+    fn new(charset: &SourceCharset, text: TextDecoder) -> Self {
         let transcoder = Transcoder::new(charset.0, Encoding::Utf8)
             .with_error_policy(text.error_policy())
             .with_bom_policy(BomPolicy::Strip)
@@ -47,7 +79,7 @@ impl CharsetDecoder {
             None => transcoder,
         };
         let (policy, rest) = (text.error_policy(), Bytes::new());
-        Box::new(Self { transcoder, policy, rest, is_ended: false, is_full: false, error: None })
+        Self { transcoder, policy, rest, is_ended: false, is_full: false, error: None }
     }
 }
 
@@ -60,7 +92,7 @@ impl KindFilter for CharsetDecoder {
         self.is_ended = true;
     }
 
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
         let (mut text, mut filled) = (Vec::new(), 0);
         while self.error.is_none()

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use utf8_codec::{Counters, ErrorKind};
 
-use super::error::Utf8BodyError;
-use super::rejection::Reason;
+use super::reason::RejectReason;
 
 /// Counters that layers and bodies share. A clone is a handle on the same counters.
 ///
@@ -99,7 +98,7 @@ impl HttpCounters {
         self.0.repaired.fetch_add(sequences, Relaxed);
     }
 
-    fn reject(&self, reason: &Reason) {
+    fn reject(&self, reason: &RejectReason) {
         let cell = match reason.utf8_error() {
             Some(error) => &self.0.rejected[error.kind as usize],
             None => &self.0.rejected_otherwise,
@@ -157,13 +156,13 @@ impl BodyObserver {
     }
 
     /// Records that the content of the body has an error.
-    pub(crate) fn failed(&self, error: &Utf8BodyError) {
-        record_rejection(&error.into(), self.counters.as_ref());
+    pub(crate) fn failed(&self, error: &RejectReason) {
+        record_rejection(error, self.counters.as_ref());
     }
 }
 
 /// Counts and logs a rejected message.
-pub(crate) fn record_rejection(reason: &Reason, counters: Option<&HttpCounters>) {
+pub(crate) fn record_rejection(reason: &RejectReason, counters: Option<&HttpCounters>) {
     if let Some(counters) = counters {
         counters.reject(reason);
     }

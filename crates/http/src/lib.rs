@@ -21,6 +21,7 @@ mod plan;
 #[cfg_attr(not(feature = "body"), allow(dead_code))]
 pub mod protobuf;
 mod protobuf_types;
+mod reason;
 mod rejection;
 #[cfg(feature = "body")]
 mod response;
@@ -33,13 +34,14 @@ pub mod tower;
 pub use body::Utf8Body;
 #[cfg(feature = "body")]
 pub use counters::{HttpCounters, HttpCounts};
-pub use error::{BoxError, FormField, MultipartError, Utf8BodyError};
+pub use error::{BoxError, FormField, MultipartError};
 pub use fields::{ContentFields, check_field};
 pub use filter::BodyFilter;
-pub use options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+pub use options::{MissingCharset, MissingContentType, Uncheckable};
 pub use plan::{BodyKind, BodyPlan};
 pub use protobuf_types::ProtobufTypes;
-pub use rejection::{MessageKind, Reason, Rejection};
+pub use reason::RejectReason;
+pub use rejection::{MessageKind, Rejection};
 #[cfg(feature = "body")]
 pub use response::ProblemBody;
 pub use rules::BodyRules;

@@ -31,36 +31,13 @@ pub enum MissingCharset {
     Reject,
 }
 
-/// What happens to text in a charset other than UTF-8, declared by the `charset` parameter or by an XML, HTML or CSS
-/// document.
+/// What happens to what cannot be checked: text in another charset, in a content coding or in a range, a compressed message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum OtherCharset {
-    /// The text passes without a check. The program that reads it must decode its charset.
-    Pass,
-    /// The message is rejected with `415`.
-    #[default]
-    Reject,
-    /// The text is transcoded to UTF-8, and its `Content-Type` is changed. The declaration in a document is not: the
-    /// `charset` parameter has precedence over it. A BOM is removed, whatever the policy for the BOM. Labels that are
-    /// not in the WHATWG Encoding Standard, urlencoded forms, and fields of `multipart/form-data` are rejected.
-    Transcode,
-}
-
-/// What happens to a body that cannot be checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum UncheckablePolicy {
+pub enum Uncheckable {
     /// The message is rejected.
     #[default]
     Reject,
-    /// The body passes without a check. The program that reads the body must itself process the header field that
-    /// prevents the check.
+    /// It passes without a check. The program that reads it must itself process what prevents the check, such as a header field.
     Pass,
-}
-
-impl OtherCharset {
-    pub(crate) const fn transcodes(self) -> bool {
-        !matches!(self, Self::Pass | Self::Reject)
-    }
 }

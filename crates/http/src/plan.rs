@@ -7,10 +7,9 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_media::declared::DocumentKind;
 use utf8_codec_media::delimiter::Boundary;
 
-use super::charset::SourceCharset;
-use super::options::OtherCharset;
+use super::charset::{NewTranscoding, OtherCharset, SourceCharset};
 use super::protobuf_types::Protobuf;
-use super::rejection::Reason;
+use super::reason::RejectReason;
 
 /// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
 ///
@@ -19,8 +18,8 @@ use super::rejection::Reason;
 /// the most frequent case, is checked with a `Filter` of `utf8-codec-proxy`, which reports ranges of the engine's buffer:
 ///
 /// ```
-/// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, MessageKind, Reason, Rejection};
-/// use utf8_codec_proxy::{Edit, Filter, Verdict};
+/// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection};
+/// use utf8_codec_proxy::{Edit, Filter};
 ///
 /// let mut fields = ContentFields::new();
 /// fields.add("content-type", b"text/plain; charset=utf-8");
@@ -28,12 +27,12 @@ use super::rejection::Reason;
 /// assert_eq!(plan.kind(), BodyKind::Text);
 ///
 /// let mut filter = Filter::with_decoder(plan.decoder().clone());
-/// assert_eq!(filter.feed_with("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
-/// let Verdict::Reject(error) = filter.feed_with(b"\xFF", |_| {}) else { unreachable!() };
-/// let rejection = Rejection::new(MessageKind::Request, Reason::Body(error));
+/// assert_eq!(filter.feed_with("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Ok(()));
+/// let error = filter.feed_with(b"\xFF", |_| {}).unwrap_err();
+/// let rejection = Rejection::new(MessageKind::Request, RejectReason::Body(error));
 /// assert_eq!(rejection.status(), 400);
 /// assert!(rejection.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
-/// # Ok::<(), Reason>(())
+/// # Ok::<(), RejectReason>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct BodyPlan {
@@ -84,6 +83,7 @@ pub(crate) enum Check {
     },
     Transcode {
         charset: SourceCharset,
+        start: NewTranscoding,
         content_type: HeaderValue,
     },
     Protobuf(Box<Protobuf>),
@@ -158,7 +158,7 @@ impl BodyPlan {
     }
 
     /// Returns the plan that rejects what this one would change. A BOM is kept.
-    pub(crate) fn without_change(self) -> Result<Self, Reason> {
+    pub(crate) fn without_change(self) -> Result<Self, RejectReason> {
         let check = match self.check {
             Check::Json(strings) => Check::Json(strings.with_escape_policy(EscapePolicy::Strict)),
             Check::FormData { boundary, strings } => {
@@ -168,11 +168,14 @@ impl BodyPlan {
             Check::Document { kind, other, .. } if other.transcodes() => {
                 Check::Document { kind, other: OtherCharset::Reject, content_type: None }
             }
-            Check::Transcode { .. } => return Err(Reason::UnsupportedCharset),
-            Check::Protobuf(validator) => Check::Protobuf(Box::new(validator.into_strict())),
+            Check::Transcode { .. } => return Err(RejectReason::UnsupportedCharset),
+            Check::Protobuf(filter) => Check::Protobuf(Box::new(filter.into_strict())),
             check => check,
         };
+        let is_text =
+            matches!(check, Check::Text | Check::Json(_) | Check::Document { .. } | Check::FormData { .. });
         let decoder = match self.decoder.bom_policy() {
+            BomPolicy::Require if is_text => return Err(RejectReason::NoTransform),
             BomPolicy::Strip | BomPolicy::Require => self.decoder.with_bom_policy(BomPolicy::Keep),
             _ => self.decoder,
         };

@@ -1,4 +1,4 @@
-//! Which bodies are protobuf, and their validators.
+//! Which bodies are protobuf, and their filters.
 
 use core::fmt;
 use std::collections::HashMap;
@@ -6,12 +6,9 @@ use std::collections::HashMap;
 use utf8_codec::TextDecoder;
 use utf8_codec_media::content_type::ContentType;
 
-use super::options::UncheckablePolicy;
+use super::options::Uncheckable;
 use super::rejection::MessageKind;
-use crate::protobuf::{
-    CompressedMessages, GrpcProtocol, GrpcValidator, Schema, StringValidator, UnknownMessage,
-    UnverifiedStrings, WebTextValidator,
-};
+use crate::protobuf::{GrpcFilter, GrpcProtocol, Schema, StringFilter, UnknownMessage, WebTextFilter};
 
 /// The types of protobuf messages, by the path of their request, for a service with more than one.
 ///
@@ -26,8 +23,8 @@ use crate::protobuf::{
 ///
 /// let schema = Schema::from_descriptor_set(bytes)?;
 /// let types = ProtobufTypes::new(&schema).with_message("/m", MessageKind::Request, "M")?;
-/// assert!(types.validator("/m?query", MessageKind::Request).is_some());
-/// assert!(types.validator("/m", MessageKind::Response).is_none());
+/// assert!(types.filter("/m?query", MessageKind::Request).is_some());
+/// assert!(types.filter("/m", MessageKind::Response).is_none());
 /// let rules = BodyRules::new().with_protobuf_types(types);
 /// # drop(rules);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,28 +33,27 @@ use crate::protobuf::{
 pub struct ProtobufTypes {
     schema: Schema,
     decoder: TextDecoder,
-    unverified: UnverifiedStrings,
+    checks_unverified: bool,
     /// The full names of the types of the request and of the response.
     paths: HashMap<Box<str>, [Option<Box<str>>; 2]>,
 }
 
 impl ProtobufTypes {
-    /// Creates the types of the methods of a schema, for strict validators.
+    /// Creates the types of the methods of a schema, for strict filters.
     pub fn new(schema: &Schema) -> Self {
         Self::with_decoder(schema, TextDecoder::new())
     }
 
-    /// Creates the types of the methods of a schema, for validators with the policy and the subset of a decoder
-    /// ([`StringValidator::with_decoder`]).
+    /// Creates the types of the methods of a schema, for filters with the policy and the subset of a decoder
+    /// ([`StringFilter::with_decoder`]).
     pub fn with_decoder(schema: &Schema, decoder: TextDecoder) -> Self {
-        let unverified = UnverifiedStrings::default();
-        Self { schema: schema.clone(), decoder, unverified, paths: HashMap::new() }
+        Self { schema: schema.clone(), decoder, checks_unverified: false, paths: HashMap::new() }
     }
 
-    /// Sets whether the strings of proto2, and those with `utf8_validation = NONE`, are checked.
+    /// Same as [`StringFilter::with_unverified_strings`].
     #[must_use]
-    pub const fn with_unverified_strings(mut self, strings: UnverifiedStrings) -> Self {
-        self.unverified = strings;
+    pub const fn with_unverified_strings(mut self, check: bool) -> Self {
+        self.checks_unverified = check;
         self
     }
 
@@ -73,13 +69,13 @@ impl ProtobufTypes {
         message: MessageKind,
         name: &str,
     ) -> Result<Self, UnknownMessage> {
-        StringValidator::new(&self.schema, name)?;
+        StringFilter::new(&self.schema, name)?;
         self.paths.entry(path.into()).or_default()[message as usize] = Some(name.into());
         Ok(self)
     }
 
-    /// Returns the validator for a message. The path is that of its request, and may have a query.
-    pub fn validator(&self, path: &str, message: MessageKind) -> Option<StringValidator> {
+    /// Returns the filter for a message. The path is that of its request, and may have a query.
+    pub fn filter(&self, path: &str, message: MessageKind) -> Option<StringFilter> {
         let path = path.split('?').next().unwrap_or_default();
         let method = self.schema.method(path);
         let name = match (self.paths.get(path), message) {
@@ -87,8 +83,8 @@ impl ProtobufTypes {
             (None, MessageKind::Request) => method?.request(),
             (None, MessageKind::Response) => method?.response(),
         };
-        let validator = StringValidator::with_decoder(&self.schema, name, self.decoder.clone()).ok()?;
-        Some(validator.with_unverified_strings(self.unverified))
+        let filter = StringFilter::with_decoder(&self.schema, name, self.decoder.clone()).ok()?;
+        Some(filter.with_unverified_strings(self.checks_unverified))
     }
 }
 
@@ -98,12 +94,12 @@ impl fmt::Debug for ProtobufTypes {
     }
 }
 
-/// The validator for a body of protobuf.
+/// The filter for a body of protobuf.
 #[derive(Clone, Debug)]
 pub(crate) enum Protobuf {
-    Message(StringValidator),
-    Grpc(GrpcValidator),
-    GrpcWebText(WebTextValidator),
+    Message(StringFilter),
+    Grpc(GrpcFilter),
+    GrpcWebText(WebTextFilter),
 }
 
 /// Subtypes of `application` whose body is one message: protobuf itself, Connect ("Unary-Request"), and Prometheus.
@@ -123,46 +119,38 @@ const STREAMS: [(&str, GrpcProtocol); 5] = [
 const WEB_TEXT: [&str; 2] = ["grpc-web-text", "grpc-web-text+proto"];
 
 impl Protobuf {
-    /// Creates the validator for a body with this type. Returns `None` if it is not protobuf.
-    pub(crate) fn of(
-        given: &ContentType<'_>,
-        message: &StringValidator,
-        codings: UncheckablePolicy,
-    ) -> Option<Self> {
+    /// Creates the filter for a body with this type. Returns `None` if it is not protobuf.
+    pub(crate) fn of(given: &ContentType<'_>, message: &StringFilter, codings: Uncheckable) -> Option<Self> {
         let is = |subtype: &str| given.is("application", subtype);
         if MESSAGES.into_iter().any(is) {
             // Prometheus also has messages with a length before each, and a text format.
             let is_binary = given.parameter("encoding").is_none_or(|it| it.eq_ignore_ascii_case(b"binary"));
             return is_binary.then(|| Self::Message(message.clone()));
         }
-        let compressed = match codings {
-            UncheckablePolicy::Reject => CompressedMessages::Reject,
-            UncheckablePolicy::Pass => CompressedMessages::Pass,
-        };
-        let validator = |protocol| {
-            GrpcValidator::new(message.clone()).with_protocol(protocol).with_compressed_messages(compressed)
+        let filter = |protocol| {
+            GrpcFilter::new(message.clone()).with_protocol(protocol).with_compressed_messages(codings)
         };
         if WEB_TEXT.into_iter().any(is) {
-            return Some(Self::GrpcWebText(WebTextValidator::new(validator(GrpcProtocol::GrpcWeb))));
+            return Some(Self::GrpcWebText(WebTextFilter::new(filter(GrpcProtocol::GrpcWeb))));
         }
         let &(_, protocol) = STREAMS.iter().find(|(subtype, _)| is(subtype))?;
-        Some(Self::Grpc(validator(protocol)))
+        Some(Self::Grpc(filter(protocol)))
     }
 
     pub(crate) const fn decoder(&self) -> &TextDecoder {
         match self {
-            Self::Message(validator) => validator.decoder(),
-            Self::Grpc(validator) => validator.decoder(),
-            Self::GrpcWebText(validator) => validator.decoder(),
+            Self::Message(filter) => filter.decoder(),
+            Self::Grpc(filter) => filter.decoder(),
+            Self::GrpcWebText(filter) => filter.decoder(),
         }
     }
 
-    /// Changes the validator to one that repairs nothing.
+    /// Changes the filter to one that repairs nothing.
     pub(crate) fn into_strict(self) -> Self {
         match self {
-            Self::Message(validator) => Self::Message(validator.into_strict()),
-            Self::Grpc(validator) => Self::Grpc(validator.into_strict()),
-            Self::GrpcWebText(validator) => Self::GrpcWebText(validator.into_strict()),
+            Self::Message(filter) => Self::Message(filter.into_strict()),
+            Self::Grpc(filter) => Self::Grpc(filter.into_strict()),
+            Self::GrpcWebText(filter) => Self::GrpcWebText(filter.into_strict()),
         }
     }
 }

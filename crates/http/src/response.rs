@@ -60,13 +60,13 @@ impl Rejection {
     /// ```
     /// use axum::body::Bytes;
     /// use http::Response;
-    /// use utf8_codec_http::{MessageKind, ProblemBody, Reason, Rejection};
+    /// use utf8_codec_http::{MessageKind, ProblemBody, RejectReason, Rejection};
     ///
     /// /// A handler of axum.
     /// async fn length(body: Bytes) -> Result<String, Response<ProblemBody>> {
     ///     match utf8_codec::from_utf8(&body) {
     ///         Ok(text) => Ok(text.chars().count().to_string()),
-    ///         Err(error) => Err(Rejection::new(MessageKind::Request, Reason::Body(error)).to_response()),
+    ///         Err(error) => Err(Rejection::new(MessageKind::Request, RejectReason::Body(error)).to_response()),
     ///     }
     /// }
     /// let router: axum::Router = axum::Router::new().route("/", axum::routing::post(length));

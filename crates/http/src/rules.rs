@@ -11,12 +11,13 @@ use utf8_codec::TextDecoder;
 use utf8_codec::json::JsonStrings;
 use utf8_codec_media::content_type::ContentType;
 
+use super::charset::{OtherCharset, transcoding};
 use super::fields::ContentFields;
-use super::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+use super::options::{MissingCharset, MissingContentType, Uncheckable};
 use super::plan::{BodyPlan, Change, Check};
 use super::protobuf_types::ProtobufTypes;
 use super::rejection::MessageKind;
-use crate::protobuf::StringValidator;
+use crate::protobuf::StringFilter;
 use utf8_codec::ErrorPolicy;
 
 /// The rules that determine which bodies are checked, and what happens to the others.
@@ -31,7 +32,7 @@ use utf8_codec::ErrorPolicy;
 /// | a text type ([`is_text_type`](utf8_codec_media::content_type::is_text_type)), UTF-8 or no `charset` | checked | checked | [`with_text_types`](Self::with_text_types), [`with_missing_charset`](Self::with_missing_charset) |
 /// | another type that declares UTF-8, as in `application/vnd.x; charset=utf-8` | checked | checked | [`with_text_types`](Self::with_text_types) |
 /// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
-/// | a text type in another charset, also one that the document declares | `415` | passes | [`with_other_charset`](Self::with_other_charset) |
+/// | a text type in another charset, also one that the document declares | `415` | passes | [`with_other_charset`](Self::with_other_charset), [`with_transcoding`](Self::with_transcoding) |
 /// | a text type in US-ASCII | checked as ASCII | passes | [`with_other_charset`](Self::with_other_charset) |
 /// | a text type with a `Content-Encoding` other than `identity` | `415` | passes, unless clients ignore it | [`with_content_codings`](Self::with_content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`with_content_ranges`](Self::with_content_ranges) |
@@ -88,31 +89,31 @@ use utf8_codec::ErrorPolicy;
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, TextDecoder};
-/// use utf8_codec_http::{BodyRules, MissingCharset, OtherCharset};
+/// use utf8_codec_http::{BodyRules, MissingCharset, Uncheckable};
 ///
 /// let rules = BodyRules::new()
 ///     .with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace))
 ///     .with_missing_charset(MissingCharset::Reject)
-///     .with_other_charset(OtherCharset::Pass);
+///     .with_other_charset(Uncheckable::Pass);
 /// # drop(rules);
 /// ```
 #[derive(Clone)]
 pub struct BodyRules {
     text_types: Option<Arc<TypePredicate>>,
     missing_type: MissingContentType,
-    malformed_type: UncheckablePolicy,
+    malformed_type: Uncheckable,
     missing: MissingCharset,
     other: OtherCharset,
-    codings: UncheckablePolicy,
-    ranges: UncheckablePolicy,
-    no_transform: UncheckablePolicy,
-    length_prefixed: UncheckablePolicy,
+    codings: Uncheckable,
+    ranges: Uncheckable,
+    no_transform: Uncheckable,
+    length_prefixed: Uncheckable,
     form_data: bool,
     field_types: Option<Arc<TypePredicate>>,
     trailers: bool,
     json_strings: Option<JsonStrings>,
     json_event_streams: bool,
-    protobuf: Option<Arc<StringValidator>>,
+    protobuf: Option<Arc<StringFilter>>,
     protobuf_types: Option<Arc<ProtobufTypes>>,
     decoder: TextDecoder,
 }
@@ -125,13 +126,13 @@ impl BodyRules {
         Self {
             text_types: None,
             missing_type: MissingContentType::Check,
-            malformed_type: UncheckablePolicy::Reject,
+            malformed_type: Uncheckable::Reject,
             missing: MissingCharset::Utf8,
             other: OtherCharset::Reject,
-            codings: UncheckablePolicy::Reject,
-            ranges: UncheckablePolicy::Reject,
-            no_transform: UncheckablePolicy::Reject,
-            length_prefixed: UncheckablePolicy::Pass,
+            codings: Uncheckable::Reject,
+            ranges: Uncheckable::Reject,
+            no_transform: Uncheckable::Reject,
+            length_prefixed: Uncheckable::Pass,
             form_data: false,
             field_types: None,
             trailers: true,
@@ -149,10 +150,10 @@ impl BodyRules {
     pub const fn for_responses() -> Self {
         Self::new()
             .with_missing_content_type(MissingContentType::Pass)
-            .with_other_charset(OtherCharset::Pass)
-            .with_content_codings(UncheckablePolicy::Pass)
-            .with_content_ranges(UncheckablePolicy::Pass)
-            .with_no_transform(UncheckablePolicy::Pass)
+            .with_other_charset(Uncheckable::Pass)
+            .with_content_codings(Uncheckable::Pass)
+            .with_content_ranges(Uncheckable::Pass)
+            .with_no_transform(Uncheckable::Pass)
             .with_trailer_check(false)
     }
 
@@ -179,7 +180,7 @@ impl BodyRules {
     /// with different values. By default the message is rejected with `400`, because another program may find a
     /// different type.
     #[must_use]
-    pub const fn with_malformed_content_type(mut self, malformed: UncheckablePolicy) -> Self {
+    pub const fn with_malformed_content_type(mut self, malformed: Uncheckable) -> Self {
         self.malformed_type = malformed;
         self
     }
@@ -191,17 +192,33 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to text in another charset.
+    /// Sets what happens to text in a charset other than UTF-8, declared by the `charset` parameter or by an XML, HTML or CSS
+    /// document. By default the message is rejected with `415`.
     #[must_use]
-    pub const fn with_other_charset(mut self, other: OtherCharset) -> Self {
-        self.other = other;
+    pub const fn with_other_charset(mut self, text: Uncheckable) -> Self {
+        self.other = match text {
+            Uncheckable::Reject => OtherCharset::Reject,
+            Uncheckable::Pass => OtherCharset::Pass,
+        };
+        self
+    }
+
+    /// Transcodes text in another charset to UTF-8, instead of [`with_other_charset`](Self::with_other_charset), and changes its
+    /// `Content-Type`. The declaration in a document is not changed: the `charset` parameter has precedence over it. A BOM is
+    /// removed, whatever the policy for the BOM. Labels that are not in the WHATWG Encoding Standard, urlencoded forms, and
+    /// fields of `multipart/form-data` are rejected.
+    ///
+    /// Only programs that call it contain the tables of the encodings.
+    #[must_use]
+    pub const fn with_transcoding(mut self) -> Self {
+        self.other = OtherCharset::Transcode(transcoding);
         self
     }
 
     /// Sets what happens to text with a `Content-Encoding` other than `identity`, known or not. By default the message
-    /// is rejected with `415`. With [`UncheckablePolicy::Pass`] it is checked if [clients ignore](Self#codings) the coding.
+    /// is rejected with `415`. With [`Uncheckable::Pass`] it is checked if [clients ignore](Self#codings) the coding.
     #[must_use]
-    pub const fn with_content_codings(mut self, codings: UncheckablePolicy) -> Self {
+    pub const fn with_content_codings(mut self, codings: Uncheckable) -> Self {
         self.codings = codings;
         self
     }
@@ -212,7 +229,7 @@ impl BodyRules {
     ///
     /// `bytes */9`, which is not a range (RFC 9110 §14.4), is ignored: the body is complete and is checked.
     #[must_use]
-    pub const fn with_content_ranges(mut self, ranges: UncheckablePolicy) -> Self {
+    pub const fn with_content_ranges(mut self, ranges: Uncheckable) -> Self {
         self.ranges = ranges;
         self
     }
@@ -220,11 +237,12 @@ impl BodyRules {
     /// Sets what happens to a body with `Cache-Control: no-transform`, which a proxy must not change (RFC 9110 §7.7, RFC 9111
     /// §5.2.2.6), if these rules could change it: by a policy that repairs or removes a BOM, or by transcoding.
     ///
-    /// With [`UncheckablePolicy::Reject`] it is checked under [`ErrorPolicy::Strict`](utf8_codec::ErrorPolicy::Strict): a body that
-    /// would be repaired or transcoded is rejected, the others pass, and a BOM is kept. With [`UncheckablePolicy::Pass`] the
+    /// With [`Uncheckable::Reject`] it is checked under [`ErrorPolicy::Strict`](utf8_codec::ErrorPolicy::Strict): a body that
+    /// would be repaired or transcoded is rejected, the others pass, and a BOM is kept. Text that must have a BOM
+    /// ([`BomPolicy::Require`](utf8_codec::BomPolicy::Require)), which is removed, is rejected. With [`Uncheckable::Pass`] the
     /// body passes without a check, so its sender can avoid the repair. Rules that change nothing check it as any other body.
     #[must_use]
-    pub const fn with_no_transform(mut self, bodies: UncheckablePolicy) -> Self {
+    pub const fn with_no_transform(mut self, bodies: Uncheckable) -> Self {
         self.no_transform = bodies;
         self
     }
@@ -296,9 +314,9 @@ impl BodyRules {
     /// ([`is_length_prefixed`](utf8_codec_media::content_type::is_length_prefixed)), also with a
     /// suffix such as `+json` and whatever [`with_text_types`](Self::with_text_types) says. They are not checked or
     /// changed, because a binary length precedes each message, except for those with protobuf and its schema. By default they
-    /// pass, as other types that are not text do. With [`UncheckablePolicy::Reject`] the message is rejected with `415`.
+    /// pass, as other types that are not text do. With [`Uncheckable::Reject`] the message is rejected with `415`.
     #[must_use]
-    pub const fn with_length_prefixed(mut self, bodies: UncheckablePolicy) -> Self {
+    pub const fn with_length_prefixed(mut self, bodies: Uncheckable) -> Self {
         self.length_prefixed = bodies;
         self
     }
@@ -343,7 +361,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this validator. For paths
+    /// Sets that the strings of protobuf messages are checked, and their type and policy: those of this filter. For paths
     /// with other types, use [`with_protobuf_types`](Self::with_protobuf_types).
     ///
     /// | body | type: `application/` and |
@@ -358,7 +376,7 @@ impl BodyRules {
     /// message that was read in part ends with an error, because its start has been forwarded. A policy that changes lengths
     /// applies to a body that a layer of [`tower`](crate::tower) holds; in others `?` replaces each ill-formed byte.
     #[must_use]
-    pub fn with_protobuf(mut self, message: StringValidator) -> Self {
+    pub fn with_protobuf(mut self, message: StringFilter) -> Self {
         self.protobuf = Some(Arc::new(message));
         self
     }
@@ -375,9 +393,8 @@ impl BodyRules {
     /// Returns the rules for a message, by the path of its request. They are the same for all paths, except for the types
     /// of `with_protobuf_types`.
     pub fn for_path(&self, path: &str, message: MessageKind) -> Cow<'_, Self> {
-        if let Some(validator) = self.protobuf_types.as_ref().and_then(|types| types.validator(path, message))
-        {
-            return Cow::Owned(self.clone().with_protobuf(validator));
+        if let Some(filter) = self.protobuf_types.as_ref().and_then(|types| types.filter(path, message)) {
+            return Cow::Owned(self.clone().with_protobuf(filter));
         }
         Cow::Borrowed(self)
     }
@@ -397,8 +414,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets which escapes are accepted in the strings of [JSON](utf8_codec::json). By default, and with `None`, they are not
-    /// checked.
+    /// Sets which escapes are accepted in the strings of [JSON](utf8_codec::json). By default they are not checked.
     ///
     /// It applies to `application/json`, the suffix `+json`, lines of JSON (`application/x-ndjson`, `application/jsonl` and
     /// others) and JSON sequences (`application/json-seq`, `+json-seq`), and to the fields of a form with one of these types. An
@@ -406,19 +422,24 @@ impl BodyRules {
     ///
     /// ```
     /// use utf8_codec::Subset;
-    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, Reason};
+    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, RejectReason};
     /// use utf8_codec::json::JsonStrings;
     ///
     /// let rules = BodyRules::new().with_json_strings(JsonStrings::new().with_subset(&Subset::NO_NUL));
     /// let mut fields = ContentFields::new();
     /// fields.add("content-type", b"application/problem+json");
     /// assert_eq!(rules.decide(&fields)?.kind(), BodyKind::Json);
-    /// # Ok::<(), Reason>(())
+    /// # Ok::<(), RejectReason>(())
     /// ```
     #[must_use]
-    pub fn with_json_strings(mut self, strings: impl Into<Option<JsonStrings>>) -> Self {
-        self.json_strings = strings.into();
+    pub const fn with_json_strings(mut self, strings: JsonStrings) -> Self {
+        self.json_strings = Some(strings);
         self
+    }
+
+    /// Returns the rules for the fields of a form.
+    pub(crate) fn for_form(&self, decoder: TextDecoder, strings: Option<JsonStrings>) -> Self {
+        Self { json_strings: strings, ..self.clone().with_decoder(decoder) }
     }
 
     /// Sets whether [`with_json_strings`](Self::with_json_strings) also applies to `text/event-stream`, for services whose

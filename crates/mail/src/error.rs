@@ -31,7 +31,7 @@ utf8_codec::kinds! {
     pub enum StructureErrorKind {
         /// A line of a header that is not a field. The header ends before it, as for most readers.
         MalformedHeader,
-        /// A header with more bytes than [`MimeLimits::header_bytes`](crate::MimeLimits). The rest of the header
+        /// A header with more bytes than [`MimeSettings::max_header_length`](crate::MimeSettings). The rest of the header
         /// is read as a part of the body, and the body is not checked.
         HeaderTooLarge,
         /// A malformed `Content-Type` (RFC 2045 §5.1). The part before the malformed byte is used.
@@ -68,11 +68,11 @@ utf8_codec::kinds! {
         /// A `multipart` or `message/rfc822` in a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as
         /// if no encoding were declared.
         EncodedStructure,
-        /// More levels of parts than [`MimeLimits::depth`](crate::MimeLimits). The body is not checked.
+        /// More levels of parts than [`MimeSettings::max_depth`](crate::MimeSettings). The body is not checked.
         TooDeep,
-        /// More parts than [`MimeLimits::parts`](crate::MimeLimits). The rest of the message is not checked.
+        /// More parts than [`MimeSettings::max_parts`](crate::MimeSettings). The rest of the message is not checked.
         TooManyParts,
-        /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::MimeLimits).
+        /// A line of a header with more bytes than [`MimeSettings::max_line_length`](crate::MimeSettings).
         HeaderLineTooLong,
         /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), reported once for each line. Some readers end the
         /// line or the text there, and find fields that others do not find.

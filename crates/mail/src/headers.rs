@@ -12,7 +12,7 @@ use super::extended;
 use super::obsolete::Hidden;
 use super::plain::trim_blanks;
 use super::transfer::TransferEncoding;
-use super::verdict::{MimeLimits, MimeReports};
+use super::verdict::{MimeReports, MimeSettings};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -62,7 +62,7 @@ pub(super) enum Header {
 /// Reads one header at a time.
 #[derive(Clone, Debug)]
 pub(super) struct HeaderReader {
-    limits: MimeLimits,
+    settings: MimeSettings,
     words: EncodedWords,
     /// The current field, followed by the line that is being read.
     field: Vec<u8>,
@@ -77,10 +77,10 @@ pub(super) struct HeaderReader {
 }
 
 impl HeaderReader {
-    pub(super) fn new(limits: MimeLimits, lenient: bool, charsets: bool) -> Self {
+    pub(super) fn new(settings: MimeSettings) -> Self {
         Self {
-            limits,
-            words: EncodedWords::new(lenient, charsets),
+            settings,
+            words: EncodedWords::new(settings.lenient, settings.other_charsets),
             field: Vec::new(),
             field_at: 0,
             line: 0,
@@ -100,7 +100,7 @@ impl HeaderReader {
         if self.field.is_empty() {
             self.field_at = offset;
         }
-        let room = self.limits.header_bytes - self.len;
+        let room = self.settings.max_header_length - self.len;
         if bytes.len() > room {
             self.field.truncate(self.line);
             self.end_field();
@@ -150,7 +150,8 @@ impl HeaderReader {
         let at = self.field_at + self.line as u64;
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let too_long = (text.len() > self.limits.line_bytes).then_some(at + self.limits.line_bytes as u64);
+        let too_long =
+            (text.len() > self.settings.max_line_length).then_some(at + self.settings.max_line_length as u64);
         let control = memchr2(b'\r', 0, text).map(|position| at + position as u64);
         let name = name_len(text);
         match (text, name) {
@@ -228,7 +229,7 @@ impl HeaderReader {
         let field = core::mem::take(&mut self.field);
         let Self { words, declared, field_at, .. } = self;
         let reports = &mut declared.reports;
-        let max = self.limits.errors;
+        let max = self.settings.max_errors;
         if !field.is_ascii() {
             let mut decoder = Utf8Decoder::with_offset(*field_at);
             let mut rest = &field[..];
@@ -279,7 +280,7 @@ impl HeaderReader {
     }
 
     fn error(&mut self, offset: u64, kind: StructureErrorKind) {
-        self.declared.reports.push(MimeError::structure(offset, kind), self.limits.errors);
+        self.declared.reports.push(MimeError::structure(offset, kind), self.settings.max_errors);
     }
 }
 

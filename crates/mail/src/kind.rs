@@ -11,10 +11,10 @@ use utf8_codec_media::delimiter::Boundary;
 use super::charset::CharsetText;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Declared, Field};
-use super::obsolete::{OtherReading, Part};
+use super::obsolete::{Hidden, OtherReading, Part};
 use super::plain::{reads_alike, reads_parameters_alike};
 use super::transfer::{TransferEncoding, TransferErrorKind};
-use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
+use super::verdict::{MimeReports, MimeSettings, PartKind, PartPath, PartVerdict};
 
 /// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
 const MAX_NAME: usize = 127;
@@ -53,114 +53,93 @@ impl Entity {
 /// The properties of a part that are known before its body.
 pub(super) struct Description {
     pub(super) verdict: PartVerdict,
-    pub(super) boundary: Option<Boundary>,
+    pub(super) body: Body,
     pub(super) digest: bool,
-    /// Whether a text may declare its encoding as XML does.
-    pub(super) is_xml: bool,
-    /// The decoder of a text in another charset that is checked.
-    pub(super) charset: Option<Box<CharsetText>>,
     /// The offset of a line of the header, if the readers that do not accept it show the raw body as text.
     pub(super) raw: Option<u64>,
 }
 
+/// How the body of a part is read.
+pub(super) enum Body {
+    /// As text that is checked, with a decoder if it is in another charset.
+    Text(Option<Box<CharsetText>>),
+    /// As a text that may declare its encoding as XML does.
+    Xml,
+    OtherText,
+    Multipart(Boundary),
+    Message,
+    Other,
+}
+
+impl Body {
+    const fn kind(&self) -> PartKind {
+        match self {
+            Self::Text(_) | Self::Xml => PartKind::Text,
+            Self::OtherText => PartKind::OtherText,
+            Self::Multipart(_) => PartKind::Multipart,
+            Self::Message => PartKind::Message,
+            Self::Other => PartKind::Other,
+        }
+    }
+}
+
 /// Determines the kind of a part from its header, and adds the errors in these declarations to `declared.reports`.
-///
-/// `charsets` is whether text in other charsets is checked.
-pub(super) fn describe(
-    entity: Entity,
-    declared: &mut Declared,
-    limits: &MimeLimits,
-    charsets: bool,
-) -> Description {
-    let mut report = Report { reports: &mut declared.reports, max: limits.errors };
-    let value = declared.content_type.as_ref();
-    let content_type = value.and_then(|field| report.content_type(field, entity.digest));
-    let (top, subtype) = match &content_type {
+pub(super) fn describe(entity: Entity, declared: &mut Declared, settings: &MimeSettings) -> Description {
+    let mut report = Report { reports: &mut declared.reports, max: settings.max_errors };
+    let (type_field, encoding_field) = (declared.content_type.as_ref(), declared.encoding.as_ref());
+    let content_type = type_field.and_then(|field| report.content_type(field, entity.digest));
+    let content_type = content_type.as_ref();
+    let (top, subtype) = match content_type {
         Some(content_type) => (content_type.top(), content_type.subtype()),
-        None if entity.digest && value.is_none() => ("message", "rfc822"),
+        None if entity.digest && type_field.is_none() => ("message", "rfc822"),
         None => ("text", "plain"),
     };
-    let encoding = declared.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
-        // RFC 5322 allows a comment after the name, but readers that implement only RFC 2045 do not.
-        let name = field.value.split(|&byte| byte == b'(').next().unwrap_or_default();
-        let encoding = TransferEncoding::for_name(name);
-        if encoding.is_some() && name.len() < field.value.len() {
-            report.structure(field.offset, StructureErrorKind::AmbiguousHeader);
+    let encoding = encoding_field.map_or(Some(TransferEncoding::default()), |field| report.encoding(field));
+    let type_at = type_field.map_or(0, |field| field.offset);
+    let class = if declared.cut { Class::Other } else { Class::of(top, subtype, content_type) };
+    if let (Class::Message | Class::Multipart, Some(field)) = (class, encoding_field)
+        && !encoding.is_some_and(TransferEncoding::is_identity)
+    {
+        report.structure(field.offset, StructureErrorKind::EncodedStructure);
+    }
+    let body = match class {
+        Class::Other => Body::Other,
+        Class::UnknownMessage => {
+            report.structure(type_at, StructureErrorKind::AmbiguousHeader);
+            Body::Other
         }
-        encoding
-    });
-    let type_at = value.map_or(0, |field| field.offset);
-    let (mut boundary, mut charset) = (None, None);
-    let mut kind = if declared.cut {
-        PartKind::Other
-    } else if is_unknown_message(top, subtype) {
-        report.structure(type_at, StructureErrorKind::AmbiguousHeader);
-        PartKind::Other
-    } else if let Some(kind) = kind_with_parts(top, subtype) {
-        if let Some(field) = &declared.encoding
-            && !encoding.is_some_and(TransferEncoding::is_identity)
-        {
-            report.structure(field.offset, StructureErrorKind::EncodedStructure);
-        }
-        if entity.depth >= limits.depth {
+        Class::Message | Class::Multipart if entity.depth >= settings.max_depth => {
             report.structure(type_at, StructureErrorKind::TooDeep);
-            PartKind::Other
-        } else if kind == PartKind::Message {
+            Body::Other
+        }
+        Class::Message => {
             if entity.message && entity.depth > 0 {
                 report.structure(type_at, StructureErrorKind::NestedMessage);
             }
-            kind
-        } else {
-            boundary = report.boundary(content_type.as_ref(), type_at);
-            if boundary.is_some() { kind } else { PartKind::Other }
+            Body::Message
         }
-    } else if is_text(top, subtype, content_type.as_ref()) {
-        let kind = report.text_kind(content_type.as_ref(), type_at);
-        charset = match content_type.as_ref().map(charset_of) {
-            Some(Charset::Other(label)) if charsets && kind == PartKind::OtherText => {
-                CharsetText::for_label(label)
-            }
-            _ => None,
-        };
-        if charset.is_some() { PartKind::Text } else { kind }
-    } else {
-        PartKind::Other
+        Class::Multipart => report.boundary(content_type, type_at).map_or(Body::Other, Body::Multipart),
+        Class::Text => report.text(content_type, type_at, settings.other_charsets),
     };
-    if let Some(field) = &declared.encoding
-        && encoding.is_none()
-        && matches!(kind, PartKind::Text | PartKind::OtherText)
-    {
-        report.push(field.offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
-        kind = PartKind::OtherText;
-    }
-    let is_xml = kind == PartKind::Text
-        && content_type.as_ref().is_some_and(|content_type| {
-            charset_of(content_type) == Charset::Missing && text_kind(content_type) == Some(TextKind::Xml)
-        });
+    let body = match (encoding_field, encoding) {
+        (Some(field), None) if matches!(body, Body::Text(_) | Body::Xml | Body::OtherText) => {
+            report.push(field.offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
+            Body::OtherText
+        }
+        _ => body,
+    };
+    let kind = body.kind();
     let part = Part {
         // XML may be in another encoding. Readers that do not find the type read the text as UTF-8.
-        kind: if is_xml || charset.is_some() { PartKind::OtherText } else { kind },
+        kind: if matches!(body, Body::Xml | Body::Text(Some(_))) { PartKind::OtherText } else { kind },
         in_digest: entity.digest,
-        has_hidden_type: value.is_some_and(|field| field.is_hidden),
-        is_encoded: declared.encoding.as_ref().is_some_and(|field| !field.is_hidden && field.changes_bytes()),
+        has_hidden_type: type_field.is_some_and(|field| field.is_hidden),
+        is_encoded: encoding_field.is_some_and(|field| !field.is_hidden && field.changes_bytes()),
     };
-    let raw = declared.hidden.and_then(|hidden| match hidden.reading(part) {
-        OtherReading::Same => None,
-        OtherReading::Raw => Some(hidden.offset),
-        OtherReading::Unchecked => {
-            report.structure(hidden.offset, StructureErrorKind::AmbiguousHeader);
-            None
-        }
-    });
+    let raw = declared.hidden.and_then(|hidden| report.raw(hidden, part));
     let verdict = PartVerdict {
         content_type: [name(top), name(subtype)].join("/"),
-        charset: content_type.as_ref().and_then(|content_type| match charset_of(content_type) {
-            Charset::Missing => None,
-            Charset::Utf8 => Some("utf-8".to_string()),
-            _ => content_type
-                .parameter("charset")
-                .map(|label| name(&String::from_utf8_lossy(&label[..label.len().min(MAX_NAME)]))),
-        }),
+        charset: content_type.and_then(charset_name),
         encoding,
         kind,
         path: if kind == PartKind::Multipart { entity.path } else { entity.leaf() },
@@ -172,7 +151,7 @@ pub(super) fn describe(
         reports: MimeReports::default(),
     };
     let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
-    Description { verdict, boundary, digest, is_xml, charset, raw }
+    Description { verdict, body, digest, raw }
 }
 
 /// Adds errors to the reports of the header.
@@ -228,16 +207,44 @@ impl Report<'_> {
         boundary
     }
 
-    /// Returns the kind of a text, which depends on its charset. `offset` is the offset of its `Content-Type`.
-    fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
+    /// Returns the transfer encoding of a field, if it is known.
+    fn encoding(&mut self, field: &Field) -> Option<TransferEncoding> {
+        // RFC 5322 allows a comment after the name, but readers that implement only RFC 2045 do not.
+        let name = field.value.split(|&byte| byte == b'(').next().unwrap_or_default();
+        let encoding = TransferEncoding::for_name(name);
+        if encoding.is_some() && name.len() < field.value.len() {
+            self.structure(field.offset, StructureErrorKind::AmbiguousHeader);
+        }
+        encoding
+    }
+
+    /// Returns how a text is read, which depends on its charset. `offset` is the offset of its `Content-Type`.
+    fn text(&mut self, content_type: Option<&ContentType<'_>>, offset: u64, other_charsets: bool) -> Body {
+        let is_xml = content_type.and_then(text_kind) == Some(TextKind::Xml);
         match content_type.map_or(Charset::Missing, charset_of) {
-            Charset::Utf8 | Charset::Missing => PartKind::Text,
-            Charset::Other(label) if is_ascii_label(label) => PartKind::Text,
+            Charset::Missing if is_xml => Body::Xml,
+            Charset::Utf8 | Charset::Missing => Body::Text(None),
+            Charset::Other(label) if is_ascii_label(label) => Body::Text(None),
+            Charset::Other(label) if other_charsets => {
+                CharsetText::for_label(label).map_or(Body::OtherText, |charset| Body::Text(Some(charset)))
+            }
+            Charset::Other(_) => Body::OtherText,
             Charset::Conflicting => {
                 self.structure(offset, StructureErrorKind::ConflictingCharset);
-                PartKind::OtherText
+                Body::OtherText
             }
-            Charset::Other(_) => PartKind::OtherText,
+        }
+    }
+
+    /// Returns the offset of a line that some readers do not accept, if they show the raw body as text.
+    fn raw(&mut self, hidden: Hidden, part: Part) -> Option<u64> {
+        match hidden.reading(part) {
+            OtherReading::Same => None,
+            OtherReading::Raw => Some(hidden.offset),
+            OtherReading::Unchecked => {
+                self.structure(hidden.offset, StructureErrorKind::AmbiguousHeader);
+                None
+            }
         }
     }
 }
@@ -250,52 +257,73 @@ fn charset_of<'c>(content_type: &'c ContentType<'_>) -> Charset<'c> {
     }
 }
 
-/// The subtypes of `message` that are messages.
-const MESSAGES: [&str; 3] = ["rfc822", "global", "news"];
-
-/// The subtypes of `message` whose body is a text of fields (RFC 3464, RFC 3886, RFC 5965, RFC 6533, RFC 8098).
-const REPORTS: [&str; 7] = [
-    "delivery-status",
-    "disposition-notification",
-    "feedback-report",
-    "global-delivery-status",
-    "global-disposition-notification",
-    "global-headers",
-    "tracking-status",
-];
-
-/// The other registered subtypes of `message`.
-const NOT_MESSAGES: [&str; 8] =
-    ["cpim", "external-body", "http", "imdn+xml", "partial", "s-http", "sip", "sipfrag"];
-
-fn is_one_of(subtype: &str, known: &[&str]) -> bool {
-    known.iter().any(|known| subtype.eq_ignore_ascii_case(known))
-}
-
-/// Whether the type is a subtype of `message` that is not registered. Some readers open every subtype as a message.
-fn is_unknown_message(top: &str, subtype: &str) -> bool {
-    top.eq_ignore_ascii_case("message")
-        && ![&MESSAGES[..], &REPORTS, &NOT_MESSAGES].iter().any(|known| is_one_of(subtype, known))
-}
-
-/// Returns the kind of a type with parts. Returns `None` for other types.
-fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
-    if top.eq_ignore_ascii_case("multipart") {
-        Some(PartKind::Multipart)
-    } else if top.eq_ignore_ascii_case("message") && is_one_of(subtype, &MESSAGES) {
-        Some(PartKind::Message)
-    } else {
-        None
+/// Returns the charset of a verdict.
+fn charset_name(content_type: &ContentType<'_>) -> Option<String> {
+    match charset_of(content_type) {
+        Charset::Missing => None,
+        Charset::Utf8 => Some("utf-8".to_string()),
+        Charset::Other(_) | Charset::Conflicting => {
+            let label = content_type.parameter("charset")?;
+            Some(name(&String::from_utf8_lossy(&label[..label.len().min(MAX_NAME)])))
+        }
     }
 }
 
-/// Whether a body is text: of a type of [`is_text_type`] or of [`REPORTS`], or of any type with a declared charset.
-fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> bool {
-    top.eq_ignore_ascii_case("text")
-        || (top.eq_ignore_ascii_case("message") && is_one_of(subtype, &REPORTS))
-        || content_type.is_some_and(|content_type| {
-            is_text_type(content_type) || charset_of(content_type) != Charset::Missing
-        })
+/// What a type says about a body.
+#[derive(Clone, Copy)]
+enum Class {
+    Text,
+    Multipart,
+    Message,
+    /// A subtype of `message` that is not registered. Some readers open every subtype as a message.
+    UnknownMessage,
+    Other,
+}
+
+/// The registered subtypes of `message`.
+const MESSAGES: [(&str, Class); 18] = [
+    ("rfc822", Class::Message),
+    ("global", Class::Message),
+    ("news", Class::Message),
+    // A text of fields: RFC 3464, RFC 3886, RFC 5965, RFC 6533, RFC 8098.
+    ("delivery-status", Class::Text),
+    ("disposition-notification", Class::Text),
+    ("feedback-report", Class::Text),
+    ("global-delivery-status", Class::Text),
+    ("global-disposition-notification", Class::Text),
+    ("global-headers", Class::Text),
+    ("tracking-status", Class::Text),
+    ("cpim", Class::Other),
+    ("external-body", Class::Other),
+    ("http", Class::Other),
+    ("imdn+xml", Class::Other),
+    ("partial", Class::Other),
+    ("s-http", Class::Other),
+    ("sip", Class::Other),
+    ("sipfrag", Class::Other),
+];
+
+impl Class {
+    fn of(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> Self {
+        let is = |name: &str| top.eq_ignore_ascii_case(name);
+        let class = if is("multipart") {
+            Self::Multipart
+        } else if is("message") {
+            let row = MESSAGES.iter().find(|(known, _)| subtype.eq_ignore_ascii_case(known));
+            row.map_or(Self::UnknownMessage, |(_, class)| *class)
+        } else if is("text") {
+            Self::Text
+        } else {
+            Self::Other
+        };
+        match (class, content_type) {
+            // Text is also a type that is in UTF-8 or declares a charset.
+            (Self::Other, Some(given)) if is_text_type(given) || charset_of(given) != Charset::Missing => {
+                Self::Text
+            }
+            (class, _) => class,
+        }
+    }
 }
 
 /// Returns a name in lower case with a bounded length, for a verdict.

@@ -27,4 +27,4 @@ pub use message::MessageValidator;
 pub use transfer::{
     Decoded, TransferDecoder, TransferEncoding, TransferError, TransferErrorKind, TransferPiece,
 };
-pub use verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
+pub use verdict::{MessageVerdict, MimeSettings, PartKind, PartPath, PartVerdict};

@@ -17,11 +17,11 @@ use super::body::{BodyDecoder, BodyPiece};
 use super::charset::CharsetText;
 use super::error::{MimeError, MimeLayer, StructureErrorKind};
 use super::headers::{Declared, Header, HeaderReader};
-use super::kind::{Entity, describe};
+use super::kind::{Body, Description, Entity, describe};
 use super::multipart::{Mode, MultipartEvent, MultipartSplitter};
 use super::obsolete::RawText;
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
-use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
+use super::verdict::{MessageVerdict, MimeSettings, PartKind, PartPath, PartVerdict};
 use super::xml::XmlStart;
 
 /// Checks the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), in chunks of any size.
@@ -29,7 +29,7 @@ use super::xml::XmlStart;
 /// It reads headers, nested multiparts and nested messages, decodes the body of every part that is text, and reports
 /// for each whether it is well-formed UTF-8. The raw bytes of headers and their encoded words are also checked. The
 /// verdict does not depend on how the message is split into chunks. Memory is constant except for the verdicts, whose
-/// number is limited ([`MimeLimits`]). Nothing is repaired, and nothing panics.
+/// number is limited ([`MimeSettings`]). Nothing is repaired, and nothing panics.
 ///
 /// If mail readers parse a message differently, this is an error ([`StructureErrorKind`]), because some of them show
 /// other text than the text that was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
@@ -63,10 +63,7 @@ use super::xml::XmlStart;
 /// ```
 #[derive(Clone, Debug)]
 pub struct MessageValidator {
-    limits: MimeLimits,
-    lenient: bool,
-    /// Whether text in other charsets is checked.
-    charsets: bool,
+    settings: MimeSettings,
     splitter: MultipartSplitter,
     header: HeaderReader,
     reading: Reading,
@@ -118,47 +115,23 @@ struct Open {
 utf8_codec::default_is_new!(MessageValidator);
 
 impl MessageValidator {
-    /// Creates a strict validator with the default limits.
+    /// Creates a strict validator with the default settings.
     pub fn new() -> Self {
-        Self::build(MimeLimits::default(), false, false)
+        Self::with_settings(MimeSettings::default())
     }
 
-    fn build(limits: MimeLimits, lenient: bool, charsets: bool) -> Self {
+    /// Creates a validator with these settings.
+    pub fn with_settings(settings: MimeSettings) -> Self {
         Self {
-            limits,
-            lenient,
-            charsets,
+            settings,
             splitter: MultipartSplitter::new(),
-            header: HeaderReader::new(limits, lenient, charsets),
+            header: HeaderReader::new(settings),
             reading: Reading::Header(Entity::root()),
             open: Vec::new(),
             raw: None,
             verdicts: Vec::new(),
             spare: Vec::new(),
         }
-    }
-
-    /// Sets the limits. Call it before the first byte.
-    #[must_use]
-    pub fn with_limits(self, limits: MimeLimits) -> Self {
-        Self::build(limits, self.lenient, self.charsets)
-    }
-
-    /// Sets whether errors in `base64` are accepted, as by [`TransferDecoder::with_lenient`]. Call it before the first
-    /// byte.
-    #[must_use]
-    pub fn with_lenient(self, lenient: bool) -> Self {
-        Self::build(self.limits, lenient, self.charsets)
-    }
-
-    /// Sets whether text in other charsets is checked: bodies, encoded words and percent-encoded parameters with a label of
-    /// [`Encoding::for_label`](utf8_codec_encodings::Encoding::for_label) or another name that [`Encoding`](utf8_codec_encodings::Encoding) parses, such as `MS949`
-    /// or `ibm850`, except UTF-16 and UTF-32. Such a part is [`PartKind::Text`], and
-    /// its offsets are those of the bytes in its charset. Without this setting it is [`PartKind::OtherText`]. Call it before
-    /// the first byte.
-    #[must_use]
-    pub fn with_other_charsets(self, checked: bool) -> Self {
-        Self::build(self.limits, self.lenient, checked)
     }
 
     /// Returns the offset of the next byte of the message.
@@ -199,7 +172,7 @@ impl MessageValidator {
         let end = self.splitter.offset();
         self.close(0, end);
         let parts = core::mem::take(&mut self.verdicts);
-        *self = Self::build(self.limits, self.lenient, self.charsets);
+        *self = Self::with_settings(self.settings);
         MessageVerdict { parts, bytes: end }
     }
 
@@ -230,7 +203,7 @@ impl MessageValidator {
     }
 
     fn content(&mut self, bytes: &[u8], offset: u64) {
-        let max = self.limits.errors;
+        let max = self.settings.max_errors;
         if let Some(raw) = &mut self.raw
             && match &self.reading {
                 Reading::Header(_) | Reading::Xml(_) => false,
@@ -284,7 +257,7 @@ impl MessageValidator {
 
     /// Reports the boundary of a multipart in a position that readers treat differently.
     fn ambiguous(&mut self, level: usize, offset: u64) {
-        let max = self.limits.errors;
+        let max = self.settings.max_errors;
         if let Some(verdict) = self.open.get(level).and_then(|open| self.verdicts.get_mut(open.verdict)) {
             verdict.reports.push(MimeError::structure(offset, StructureErrorKind::AmbiguousDelimiter), max);
         }
@@ -312,7 +285,7 @@ impl MessageValidator {
         let Some(open) = self.open.last_mut() else { return };
         open.children += 1;
         let entity = Entity::part(open.path.child(open.children), open.depth + 1, open.digest);
-        if self.verdicts.len() < self.limits.parts {
+        if self.verdicts.len() < self.settings.max_parts {
             self.header.no_envelope();
             self.reading = Reading::Header(entity);
         } else {
@@ -322,7 +295,7 @@ impl MessageValidator {
 
     /// Stops the checks, and reports once for the whole message that there are too many parts.
     fn too_many_parts(&mut self, offset: u64) {
-        let max = self.limits.errors;
+        let max = self.settings.max_errors;
         if let Some(message) = self.verdicts.first_mut() {
             message.reports.push(MimeError::structure(offset, StructureErrorKind::TooManyParts), max);
         }
@@ -356,37 +329,32 @@ impl MessageValidator {
 
     fn begin(&mut self, entity: Entity, mut declared: Declared, offset: u64) {
         let depth = entity.depth;
-        let description = describe(entity, &mut declared, &self.limits, self.charsets);
-        let boundary = description.boundary;
-        let (digest, charset) = (description.digest, description.charset);
+        let Description { verdict, body, digest, raw } = describe(entity, &mut declared, &self.settings);
         let undeclared = declared.encoding.is_none();
-        let verdict = PartVerdict { offset, reports: declared.reports, ..description.verdict };
-        let (kind, path) = (verdict.kind, verdict.path.clone());
+        let verdict = PartVerdict { offset, reports: declared.reports, ..verdict };
+        let path = verdict.path.clone();
         let encoding = verdict.encoding.filter(|_| !undeclared).unwrap_or(TransferEncoding::EightBit);
         let known = verdict.encoding.is_some();
         self.verdicts.push(verdict);
-        if let Some(line) = description.raw
+        if let Some(line) = raw
             && self.raw.is_none()
         {
             self.raw = Some(RawText::new(self.verdicts.len() - 1, self.open.len(), line));
         }
-        self.reading = match kind {
-            PartKind::Text if description.is_xml => {
-                Reading::Xml(Box::new(XmlStart::new(self.transfer(encoding, offset), undeclared)))
-            }
-            PartKind::Text => self.text(encoding, offset, undeclared, charset),
-            PartKind::OtherText if known => Reading::OtherText(Box::new(self.transfer(encoding, offset))),
-            PartKind::OtherText | PartKind::Other => Reading::Other,
-            PartKind::Multipart => {
-                let Some(boundary) = boundary else { return };
+        self.reading = match body {
+            Body::Xml => Reading::Xml(Box::new(XmlStart::new(self.transfer(encoding, offset), undeclared))),
+            Body::Text(charset) => self.text(encoding, offset, undeclared, charset),
+            Body::OtherText if known => Reading::OtherText(Box::new(self.transfer(encoding, offset))),
+            Body::OtherText | Body::Other => Reading::Other,
+            Body::Multipart(boundary) => {
                 self.splitter.open(boundary);
                 self.open.push(Open { path, verdict: self.verdicts.len() - 1, children: 0, depth, digest });
                 Reading::Between
             }
-            PartKind::Message if self.verdicts.len() < self.limits.parts => {
+            Body::Message if self.verdicts.len() < self.settings.max_parts => {
                 Reading::Header(Entity::message(path, depth + 1))
             }
-            PartKind::Message => {
+            Body::Message => {
                 self.too_many_parts(offset);
                 Reading::Between
             }
@@ -401,17 +369,18 @@ impl MessageValidator {
         undeclared: bool,
         charset: Option<Box<CharsetText>>,
     ) -> Reading {
-        let decoder = BodyDecoder::with_offset(encoding, offset).with_max_line_length(self.limits.line_bytes);
+        let decoder =
+            BodyDecoder::with_offset(encoding, offset).with_max_line_length(self.settings.max_line_length);
         let is_other = charset.is_some();
-        let decoder = decoder.with_lenient(self.lenient).in_charset(charset);
+        let decoder = decoder.with_lenient(self.settings.lenient).in_charset(charset);
         Reading::Text(Box::new(TextBody { decoder, undeclared, is_other, open_line: false }))
     }
 
     /// Creates the decoder of a body.
     fn transfer(&self, encoding: TransferEncoding, offset: u64) -> TransferDecoder {
-        let body =
-            TransferDecoder::with_offset(encoding, offset).with_max_line_length(self.limits.line_bytes);
-        body.with_lenient(self.lenient)
+        let body = TransferDecoder::with_offset(encoding, offset)
+            .with_max_line_length(self.settings.max_line_length);
+        body.with_lenient(self.settings.lenient)
     }
 
     /// Processes the start of XML, whose encoding is now known.
@@ -434,7 +403,7 @@ impl MessageValidator {
             let is_utf8 = start.finish();
             self.begin_xml(is_utf8);
         }
-        let max = self.limits.errors;
+        let max = self.settings.max_errors;
         let reading = core::mem::replace(&mut self.reading, Reading::Between);
         let Some(verdict) = self.verdicts.last_mut() else { return };
         match reading {
@@ -465,13 +434,13 @@ impl MessageValidator {
             && let Some(verdict) = self.verdicts.get_mut(raw.verdict)
         {
             let error = MimeError::structure(raw.offset, StructureErrorKind::AmbiguousHeader);
-            verdict.reports.push(error, self.limits.errors);
+            verdict.reports.push(error, self.settings.max_errors);
         }
     }
 
     /// Closes all multiparts except the outermost `level` ones at `offset`. Their closing delimiters are missing.
     fn close(&mut self, level: usize, offset: u64) {
-        let max = self.limits.errors;
+        let max = self.settings.max_errors;
         for open in self.open.drain(level.min(self.open.len())..) {
             let kind = match open.children {
                 0 => StructureErrorKind::MissingFirstBoundary,

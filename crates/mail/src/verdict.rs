@@ -7,41 +7,60 @@ use core::fmt;
 use super::error::MimeError;
 use super::transfer::TransferEncoding;
 
-/// The limits of a [`MessageValidator`](crate::MessageValidator). Each limit bounds the cost of an attack.
+/// The settings of a [`MessageValidator`](crate::MessageValidator). Each limit bounds the cost of an attack.
 ///
 /// The type is `#[non_exhaustive]`: start from [`Default`] and assign the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct MimeLimits {
+pub struct MimeSettings {
     /// The maximum nesting of parts. The default is 32.
     ///
     /// Each level costs memory, and a comparison at every possible delimiter. A message with deeply nested multiparts
     /// overflows the stack of recursive readers.
-    pub depth: usize,
+    pub max_depth: usize,
     /// The maximum number of parts in a message, including those that contain others. The default is 1,000.
     ///
     /// A part may have only a few bytes on the wire, but needs a few hundred in a verdict.
-    pub parts: usize,
+    pub max_parts: usize,
     /// The maximum number of bytes in one header. The default is 256 KiB.
     ///
     /// A field is stored until it is complete. Without a limit a peer that never ends it could exhaust the memory.
-    pub header_bytes: usize,
+    pub max_header_length: usize,
     /// The maximum number of bytes in one line, without its line break, in headers and in bodies other than `base64`
     /// and `binary`. The default is 998 (RFC 5322 §2.1.1).
     ///
     /// Programs with buffers of that size split longer lines. The rest of a line may then become a field or a delimiter
     /// that other programs did not find.
-    pub line_bytes: usize,
+    pub max_line_length: usize,
     /// The maximum number of errors, and the maximum number of warnings, that are stored for each part. The default is
     /// 16. All of them are counted.
     ///
     /// A body of only ill-formed bytes has an error for each byte.
-    pub errors: usize,
+    pub max_errors: usize,
+    /// Whether errors in `base64` are accepted, as by
+    /// [`TransferDecoder::with_lenient`](crate::TransferDecoder::with_lenient). The default is `false`.
+    pub lenient: bool,
+    /// Whether text in other charsets is checked: bodies, encoded words and percent-encoded parameters with a label of
+    /// [`Encoding::for_label`](utf8_codec_encodings::Encoding::for_label) or another name that
+    /// [`Encoding`](utf8_codec_encodings::Encoding) parses, such as `MS949` or `ibm850`, except UTF-16 and UTF-32. The default is
+    /// `false`.
+    ///
+    /// Such a part is [`PartKind::Text`], and its offsets are those of the bytes in its charset. Without this setting it is
+    /// [`PartKind::OtherText`].
+    pub other_charsets: bool,
 }
 
-impl Default for MimeLimits {
+impl Default for MimeSettings {
     fn default() -> Self {
-        Self { depth: 32, parts: 1_000, header_bytes: 256 * 1024, line_bytes: 998, errors: 16 }
+        Self {
+            max_depth: 32,
+            max_parts: 1_000,
+            max_header_length: 256 * 1024,
+            max_line_length: 998,
+            max_errors: 16,
+            lenient: false,
+            other_charsets: false,
+        }
     }
 }
 
@@ -153,7 +172,7 @@ impl PartVerdict {
     }
 
     /// Returns the first errors of the header and the body, in the order in which they were found. At most
-    /// [`MimeLimits::errors`] are stored.
+    /// [`MimeSettings::max_errors`] are stored.
     pub fn errors(&self) -> &[MimeError] {
         &self.reports.errors
     }
@@ -164,7 +183,7 @@ impl PartVerdict {
     }
 
     /// Returns the first warnings: violations of rules for writers, after which no reader shows text that was not
-    /// checked. At most [`MimeLimits::errors`] are stored.
+    /// checked. At most [`MimeSettings::max_errors`] are stored.
     pub fn warnings(&self) -> &[MimeError] {
         &self.reports.warnings
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::outcome::End;
+use crate::outcome::RelayEnd;
 
 /// The interval over which the transfer rate of a connection is averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(10);
@@ -57,22 +57,22 @@ impl Deadline {
     }
 
     /// Returns the reason if a limit is exceeded. `moved` is the number of bytes read and written since the start.
-    pub(super) fn check(&mut self, moved: u64, now: Instant) -> Option<End> {
+    pub(super) fn check(&mut self, moved: u64, now: Instant) -> Option<RelayEnd> {
         if moved != self.moved {
             self.moved = moved;
             self.idle = self.limits.idle_timeout.and_then(|time| now.checked_add(time));
         }
         if let Some(window) = self.window.as_mut().filter(|window| window.end <= now) {
             if moved - window.moved_before < self.limits.min_rate.saturating_mul(RATE_WINDOW.as_secs()) {
-                return Some(End::TooSlow);
+                return Some(RelayEnd::TooSlow);
             }
             *window = Window { end: now + RATE_WINDOW, moved_before: moved };
         }
         let passed = |time: Option<Instant>| time.is_some_and(|time| time <= now);
         if passed(self.over) {
-            Some(End::TooLong)
+            Some(RelayEnd::TooLong)
         } else if passed(self.idle) || passed(self.linger) {
-            Some(End::Idle)
+            Some(RelayEnd::Idle)
         } else {
             None
         }
@@ -97,10 +97,10 @@ mod tests {
         assert!(deadline.check(0, after(9)).is_none());
         assert!(deadline.check(100, after(10)).is_none());
         assert_eq!(deadline.next(), Some(after(20)));
-        assert!(matches!(deadline.check(199, after(20)), Some(End::TooSlow)));
+        assert!(matches!(deadline.check(199, after(20)), Some(RelayEnd::TooSlow)));
         deadline.linger(Duration::from_secs(5), after(20));
         assert!(deadline.check(199, after(24)).is_none(), "the rate is no longer checked");
-        assert!(matches!(deadline.check(199, after(25)), Some(End::Idle)));
+        assert!(matches!(deadline.check(199, after(25)), Some(RelayEnd::Idle)));
     }
 
     #[test]
@@ -117,8 +117,8 @@ mod tests {
         assert!(deadline.check(1, after(2)).is_none());
         assert_eq!(deadline.next(), Some(after(5)));
         assert!(deadline.check(1, after(4)).is_none());
-        assert!(matches!(deadline.check(1, after(5)), Some(End::Idle)));
+        assert!(matches!(deadline.check(1, after(5)), Some(RelayEnd::Idle)));
         assert!(deadline.check(2, after(9)).is_none());
-        assert!(matches!(deadline.check(2, after(10)), Some(End::TooLong)));
+        assert!(matches!(deadline.check(2, after(10)), Some(RelayEnd::TooLong)));
     }
 }

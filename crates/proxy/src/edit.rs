@@ -29,6 +29,7 @@ pub enum Edit<'a> {
 
 /// A rejected line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RejectedLine {
     /// The number of the line in the stream, counted from 1.
     pub line: u64,

@@ -33,12 +33,12 @@ use crate::forward::ForwardPolicy;
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
-/// use utf8_codec_proxy::{Edit, Filter, Verdict};
+/// use utf8_codec_proxy::{Edit, Filter};
 ///
 /// let mut filter = Filter::new();
 /// let mut forwarded = Vec::new();
 /// let slices = [&b"caf\xC3"[..], b"\xA9 au", b" \xFF lait"];
-/// let verdicts = slices.map(|slice| {
+/// let results = slices.map(|slice| {
 ///     filter.feed_with(slice, |edit| match edit {
 ///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
 ///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
@@ -46,7 +46,7 @@ use crate::forward::ForwardPolicy;
 ///         _ => {}
 ///     })
 /// });
-/// assert!(matches!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Reject(_)]));
+/// assert!(matches!(results, [Ok(()), Ok(()), Err(_)]));
 /// assert_eq!(forwarded, "café au ".as_bytes(), "everything before the error");
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -55,19 +55,6 @@ pub struct Filter {
     escapes: Option<Box<Escapes>>,
     forward: ForwardPolicy,
     rejected: Option<Utf8Error>,
-}
-
-/// The result of filtering a slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a rejected stream must be closed"]
-pub enum Verdict {
-    /// The slice is well-formed.
-    Pass,
-    /// The slice had ill-formed sequences, which were all repaired, or escapes that are kept. This is the first one.
-    Repaired(Utf8Error),
-    /// The stream is ill-formed after the bytes that pass. Forward those bytes, then close the stream. Every later
-    /// slice is rejected with the same error.
-    Reject(Utf8Error),
 }
 
 impl Filter {
@@ -87,14 +74,15 @@ impl Filter {
     /// Pending bytes of a decoder that was passed to [`with_decoder`](Self::with_decoder) count as forwarded.
     ///
     /// ```
-    /// use utf8_codec_proxy::{Edit, Filter, ForwardPolicy, Verdict};
+    /// use utf8_codec_proxy::{Edit, Filter, ForwardPolicy};
     ///
     /// let mut filter = Filter::new().with_forward_policy(ForwardPolicy::Bytes);
-    /// assert_eq!(filter.feed_with(b"caf\xC3", |edit| assert_eq!(edit, Edit::Pass(0..4))), Verdict::Pass);
-    /// assert_eq!(filter.feed_with(b"\xA9 \xE2", |edit| assert_eq!(edit, Edit::Pass(0..3))), Verdict::Pass);
+    /// filter.feed_with(b"caf\xC3", |edit| assert_eq!(edit, Edit::Pass(0..4)))?;
+    /// filter.feed_with(b"\xA9 \xE2", |edit| assert_eq!(edit, Edit::Pass(0..3)))?;
     /// // `E2` was forwarded. `28`, which does not continue it, is not.
-    /// let Verdict::Reject(error) = filter.feed_with(b"(x", |_| {}) else { unreachable!() };
+    /// let error = filter.feed_with(b"(x", |_| {}).unwrap_err();
     /// assert_eq!((error.offset, error.len), (6, 1));
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
     #[must_use]
     pub const fn with_forward_policy(mut self, forward: ForwardPolicy) -> Self {
@@ -103,8 +91,7 @@ impl Filter {
     }
 
     /// Also checks the escapes in the strings of [JSON](utf8_codec::json). An unfinished escape, at most 11 bytes, is held.
-    /// An escape that is replaced keeps its length. With `None` the stream is not JSON. Text passes in ranges of at most
-    /// 4 KiB.
+    /// An escape that is replaced keeps its length. Text passes in ranges of at most 4 KiB.
     ///
     /// ```
     /// use utf8_codec::json::{EscapePolicy, JsonStrings};
@@ -117,35 +104,44 @@ impl Filter {
     /// assert_eq!(body, Some(r#"["\uFFFD"]"#.into()));
     /// ```
     #[must_use]
-    pub fn with_json_strings(self, strings: impl Into<Option<JsonStrings>>) -> Self {
-        Self { escapes: strings.into().map(|strings| Box::new(Escapes::new(strings))), ..self }
+    pub fn with_json_strings(self, strings: JsonStrings) -> Self {
+        Self { escapes: Some(Box::new(Escapes::new(strings))), ..self }
     }
 
     /// Filters the next slice of the stream and calls `edit` for each edit.
     ///
     /// The slice may be empty. The text, the errors and the offsets do not depend on how the stream is split into
     /// slices.
-    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Verdict {
+    ///
+    /// # Errors
+    ///
+    /// Returns the error that the policy does not repair. The edits before it are valid: forward them, then close the stream.
+    /// Every later call returns the same error.
+    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), Utf8Error> {
         if let Some(error) = self.rejected {
-            return Verdict::Reject(error);
+            return Err(error);
         }
-        let mut edits = PlainEdits { slice, edit, first_error: None };
+        let mut edits = PlainEdits { slice, edit };
         let result = if self.forwards_bytes() {
             edit::validate(&mut self.decoder, slice, &mut edits)
         } else {
             edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, 0, &mut edits)
         };
-        self.verdict(edits.first_error, result)
+        result.map_err(|error| self.reject(error))
     }
 
     /// Ends the stream. An incomplete character is ill-formed. `edit` is called only with `IllFormed` and `Insert`.
-    pub fn finish_with(&mut self, edit: impl FnMut(Edit<'_>)) -> Verdict {
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`feed_with`](Self::feed_with).
+    pub fn finish_with(&mut self, edit: impl FnMut(Edit<'_>)) -> Result<(), Utf8Error> {
         if let Some(error) = self.rejected {
-            return Verdict::Reject(error);
+            return Err(error);
         }
-        let mut edits = PlainEdits { slice: &[], edit, first_error: None };
+        let mut edits = PlainEdits { slice: &[], edit };
         let result = edit::finish(&mut self.decoder, self.escapes.as_deref_mut(), &mut edits);
-        self.verdict(edits.first_error, result)
+        result.map_err(|error| self.reject(error))
     }
 
     /// Whether the forward policy is [`ForwardPolicy::Bytes`] and has an effect.
@@ -158,16 +154,10 @@ impl Filter {
             && decoder.is_past_start()
     }
 
-    fn verdict(&mut self, first_error: Option<Utf8Error>, result: Result<(), Utf8Error>) -> Verdict {
-        match (result, first_error) {
-            (Err(error), _) => {
-                self.rejected = Some(error);
-                edit::stop(&mut self.decoder, self.escapes.as_deref_mut(), error);
-                Verdict::Reject(error)
-            }
-            (Ok(()), Some(error)) => Verdict::Repaired(error),
-            (Ok(()), None) => Verdict::Pass,
-        }
+    fn reject(&mut self, error: Utf8Error) -> Utf8Error {
+        self.rejected = Some(error);
+        edit::stop(&mut self.decoder, self.escapes.as_deref_mut(), error);
+        error
     }
 
     /// Replaces the next chunk by the text that can be forwarded. This is [`feed_with`](Self::feed_with) and, at the end,
@@ -180,33 +170,40 @@ impl Filter {
     /// A chunk is not copied if all of it is forwarded, or all of it except an incomplete character at its end. Any
     /// other chunk is copied once.
     ///
+    /// # Errors
+    ///
+    /// Same as for [`feed_with`](Self::feed_with). What precedes the error is in `body`.
+    ///
     /// ```
     /// use bytes::Bytes;
-    /// use utf8_codec_proxy::{Filter, Verdict};
+    /// use utf8_codec_proxy::Filter;
     ///
     /// // `async fn request_body_filter(&self, _, body: &mut Option<Bytes>, end_of_stream: bool, ctx: &mut Filter)`
     /// let mut ctx = Filter::new();
     /// let mut sent = Vec::new();
     /// for (chunk, end_of_stream) in [(&b"na\xF0"[..], false), (b"\x9F", false), (b"\x98\x80x", true)] {
     ///     let mut body = Some(Bytes::copy_from_slice(chunk));
-    ///     if let Verdict::Reject(error) = ctx.rewrite(&mut body, end_of_stream) {
-    ///         panic!("the hook returns an error, and the engine responds with 400: {error}");
-    ///     }
+    ///     ctx.rewrite(&mut body, end_of_stream)?; // The hook returns an error, and the engine responds with 400.
     ///     sent.push(body);
     /// }
     /// assert_eq!(sent, [Some("na".into()), Some("".into()), Some("\u{1F600}x".into())]);
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
-    pub fn rewrite(&mut self, body: &mut Option<Bytes>, end_of_stream: bool) -> Verdict {
+    pub fn rewrite(&mut self, body: &mut Option<Bytes>, end_of_stream: bool) -> Result<(), Utf8Error> {
         self.rewrite_with(body, end_of_stream, |_| {})
     }
 
     /// Same as [`rewrite`](Self::rewrite), but also calls `report` with every error, repaired or not, in stream order.
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`rewrite`](Self::rewrite).
     pub fn rewrite_with(
         &mut self,
         body: &mut Option<Bytes>,
         end_of_stream: bool,
         mut report: impl FnMut(Utf8Error),
-    ) -> Verdict {
+    ) -> Result<(), Utf8Error> {
         let chunk = body.take().unwrap_or_default();
         let mut text = Joiner::without_limit();
         let mut edit = |edit: Edit<'_>| match edit {
@@ -215,16 +212,13 @@ impl Filter {
             Edit::IllFormed(error) => report(error),
             Edit::LineRejected(_) => {}
         };
-        let mut verdict = self.feed_with(&chunk, &mut edit);
+        let mut result = self.feed_with(&chunk, &mut edit);
         if end_of_stream {
-            match (self.finish_with(&mut edit), verdict) {
-                (Verdict::Pass, _) | (Verdict::Repaired(_), Verdict::Repaired(_)) => {}
-                (at_end, _) => verdict = at_end,
-            }
+            result = self.finish_with(&mut edit);
         }
         let text = text.end().map(|text| text.of_last(chunk)).unwrap_or_default();
         *body = (!end_of_stream || !text.is_empty()).then_some(text);
-        verdict
+        result
     }
 
     /// Returns the number of bytes consumed so far, including held bytes.
@@ -256,7 +250,6 @@ impl Filter {
 struct PlainEdits<'s, F> {
     slice: &'s [u8],
     edit: F,
-    first_error: Option<Utf8Error>,
 }
 
 impl<F: FnMut(Edit<'_>)> PlainEdits<'_, F> {
@@ -290,7 +283,6 @@ impl<F: FnMut(Edit<'_>)> Sink for PlainEdits<'_, F> {
     }
 
     fn error(&mut self, error: Utf8Error) {
-        self.first_error.get_or_insert(error);
         (self.edit)(Edit::IllFormed(error));
     }
 }

@@ -24,10 +24,10 @@ mod stage;
 pub mod websocket;
 
 pub use edit::{Edit, LineError, RejectedLine};
-pub use filter::{Filter, Verdict};
+pub use filter::Filter;
 pub use forward::ForwardPolicy;
 pub use lines::LineFilter;
 #[cfg(feature = "relay")]
-pub use outcome::{Direction, End, Flow, Observer, Outcome};
+pub use outcome::{RelayDirection, RelayEnd, RelayFlow, RelayObserver, RelayOutcome};
 #[cfg(feature = "relay")]
 pub use relay::{RejectionPolicy, Relay};

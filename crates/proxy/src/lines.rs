@@ -121,18 +121,17 @@ impl LineFilter {
         self.ending
     }
 
-    /// Also checks the escapes in the strings of [JSON](utf8_codec::json), in lines (NDJSON). With `None` the lines are not
-    /// JSON.
+    /// Also checks the escapes in the strings of [JSON](utf8_codec::json), in lines (NDJSON).
     #[must_use]
-    pub fn with_json_strings(self, strings: impl Into<Option<JsonStrings>>) -> Self {
-        Self { escapes: strings.into().map(|strings| Box::new(Escapes::new(strings))), ..self }
+    pub fn with_json_strings(self, strings: JsonStrings) -> Self {
+        Self { escapes: Some(Box::new(Escapes::new(strings))), ..self }
     }
 
     /// Sets the maximum number of bytes of a line before its terminator, after a policy was applied to them. Without a limit
     /// a peer that sends no terminator could exhaust the memory.
     #[must_use]
-    pub fn with_max_length(self, max_length: usize) -> Self {
-        Self { max_length, ..self }
+    pub fn with_max_length(self, bytes: usize) -> Self {
+        Self { max_length: bytes, ..self }
     }
 
     /// Sets whether the stream ends at the first line that is rejected. By default only the line is dropped.

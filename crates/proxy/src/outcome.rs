@@ -9,14 +9,14 @@ use crate::edit::RejectedLine;
 
 /// A direction of a relayed connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
+pub enum RelayDirection {
     /// From the client to the upstream server.
     Requests,
     /// From the upstream server to the client.
     Responses,
 }
 
-impl Direction {
+impl RelayDirection {
     /// Returns `requests` or `responses`, for logs and command lines.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl Direction {
     }
 }
 
-impl fmt::Display for Direction {
+impl fmt::Display for RelayDirection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -34,36 +34,36 @@ impl fmt::Display for Direction {
 
 /// Receives the events of a relayed connection. Every method has a default that does nothing.
 ///
-/// A closure `FnMut(Direction, Utf8Error)` is an observer of ill-formed sequences. The methods are called between
+/// A closure `FnMut(RelayDirection, Utf8Error)` is an observer of ill-formed sequences. The methods are called between
 /// system calls and must not block.
-pub trait Observer {
+pub trait RelayObserver {
     /// Called when bytes were read. Bytes that are dropped after a rejection are not reported.
-    fn read(&mut self, _: Direction, _bytes: usize) {}
+    fn read(&mut self, _: RelayDirection, _bytes: usize) {}
 
     /// Called when bytes were written.
-    fn written(&mut self, _: Direction, _bytes: usize) {}
+    fn written(&mut self, _: RelayDirection, _bytes: usize) {}
 
     /// Called when the number of bytes that wait for the rest of their character or line changes, with the new number.
     /// It is not called at the end of the connection.
-    fn held(&mut self, _: Direction, _bytes: usize) {}
+    fn held(&mut self, _: RelayDirection, _bytes: usize) {}
 
     /// Called for each ill-formed sequence, repaired or not. Its offset counts the bytes of its direction.
-    fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
+    fn ill_formed(&mut self, _: RelayDirection, _: Utf8Error) {}
 
     /// Called when a stream is rejected, or would be without
     /// [`with_report_only`](crate::Relay::with_report_only). It is not called for a character that is truncated
     /// because the peer failed.
-    fn rejected(&mut self, _: Direction) {}
+    fn rejected(&mut self, _: RelayDirection) {}
 
     /// Called when a line is rejected, or would be without [`with_report_only`](crate::Relay::with_report_only). The
     /// returned bytes are sent to the peer that sent the line, between two lines of the other direction.
-    fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
+    fn rejected_line(&mut self, _: RelayDirection, _: RejectedLine) -> Option<Vec<u8>> {
         None
     }
 }
 
-impl<F: FnMut(Direction, Utf8Error)> Observer for F {
-    fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+impl<F: FnMut(RelayDirection, Utf8Error)> RelayObserver for F {
+    fn ill_formed(&mut self, direction: RelayDirection, error: Utf8Error) {
         self(direction, error);
     }
 }
@@ -71,7 +71,7 @@ impl<F: FnMut(Direction, Utf8Error)> Observer for F {
 /// The counts of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Flow {
+pub struct RelayFlow {
     /// The number of bytes read, without those that were dropped after a rejection.
     pub read: u64,
     /// The number of bytes written.
@@ -86,13 +86,13 @@ pub struct Flow {
 #[derive(Debug)]
 #[non_exhaustive]
 #[must_use = "if `reset` is set, both sockets must be reset"]
-pub struct Outcome {
+pub struct RelayOutcome {
     /// The direction from the client to the upstream server.
-    pub requests: Flow,
+    pub requests: RelayFlow,
     /// The direction from the upstream server to the client.
-    pub responses: Flow,
+    pub responses: RelayFlow,
     /// Why the connection ended.
-    pub end: End,
+    pub end: RelayEnd,
     /// Whether the connection must be reset because it did not end cleanly. Reset both sockets (`SO_LINGER` with a time
     /// of zero, then drop), so that no peer assumes that the data is complete.
     pub reset: bool,
@@ -101,15 +101,15 @@ pub struct Outcome {
 /// Why a relayed connection ended.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum End {
+pub enum RelayEnd {
     /// Both directions ended cleanly.
     Closed,
     /// A direction was rejected.
-    IllFormed(Direction, Utf8Error),
+    IllFormed(RelayDirection, Utf8Error),
     /// A direction was rejected for a line that is ill-formed or too long.
-    RejectedLine(Direction, RejectedLine),
+    RejectedLine(RelayDirection, RejectedLine),
     /// Reading or writing a direction failed, for example because a peer reset the connection.
-    Failed(Direction, io::Error),
+    Failed(RelayDirection, io::Error),
     /// No byte was read or written in either direction for the
     /// [`with_idle_timeout`](crate::Relay::with_idle_timeout).
     Idle,

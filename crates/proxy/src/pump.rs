@@ -10,7 +10,7 @@ use utf8_codec::LineEnding;
 
 use crate::buffer::{Buffer, HEADROOM, Size};
 use crate::edit::Edit;
-use crate::outcome::{Direction, End, Flow, Observer};
+use crate::outcome::{RelayDirection, RelayEnd, RelayFlow, RelayObserver};
 use crate::stage::{Pending, Stage, StageError, end_of_lines};
 
 /// The cost of repairing an ill-formed sequence, in bytes of well-formed text.
@@ -62,7 +62,7 @@ pub(super) struct Setup {
 /// bytes are written, so back-pressure from one peer reaches the other.
 #[derive(Debug)]
 pub(super) struct Pump {
-    direction: Direction,
+    direction: RelayDirection,
     setup: Setup,
     size: Size,
     buffer: Option<Buffer>,
@@ -78,10 +78,10 @@ pub(super) struct Pump {
     source_is_reset: bool,
     /// Whether the sink, the peer that is written to, reset the connection.
     sink_is_reset: bool,
-    flow: Flow,
+    flow: RelayFlow,
     /// The number of held bytes that was last reported to the observer.
     held: usize,
-    stop: Option<End>,
+    stop: Option<RelayEnd>,
     /// Replies to send to the sink.
     queued_replies: Vec<u8>,
     /// The number of bytes of replies in `pending`.
@@ -93,7 +93,7 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    pub(super) fn new(direction: Direction, setup: Setup) -> Self {
+    pub(super) fn new(direction: RelayDirection, setup: Setup) -> Self {
         Self {
             direction,
             setup,
@@ -106,7 +106,7 @@ impl Pump {
             broken: false,
             source_is_reset: false,
             sink_is_reset: false,
-            flow: Flow::default(),
+            flow: RelayFlow::default(),
             held: 0,
             stop: None,
             queued_replies: Vec::new(),
@@ -116,11 +116,11 @@ impl Pump {
         }
     }
 
-    pub(super) fn direction(&self) -> Direction {
+    pub(super) fn direction(&self) -> RelayDirection {
         self.direction
     }
 
-    pub(super) fn flow(&self) -> Flow {
+    pub(super) fn flow(&self) -> RelayFlow {
         self.flow
     }
 
@@ -135,7 +135,7 @@ impl Pump {
 
     /// Whether the direction has ended as intended: at its end or after a rejection, with all bytes written.
     pub(super) fn has_ended(&self) -> bool {
-        (self.is_done() || self.has_stopped()) && !matches!(self.stop, Some(End::Failed(..)))
+        (self.is_done() || self.has_stopped()) && !matches!(self.stop, Some(RelayEnd::Failed(..)))
     }
 
     /// Whether the source failed, so that the other direction cannot be delivered.
@@ -150,7 +150,7 @@ impl Pump {
     }
 
     /// Returns why the direction stopped before its end.
-    pub(super) fn into_stop(self) -> Option<End> {
+    pub(super) fn into_stop(self) -> Option<RelayEnd> {
         self.stop
     }
 
@@ -184,7 +184,7 @@ impl Pump {
         cx: &mut Context<'_>,
         from: &mut R,
         to: &mut W,
-        observer: &mut impl Observer,
+        observer: &mut impl RelayObserver,
         may_read: bool,
     ) -> Poll<usize>
     where
@@ -239,7 +239,7 @@ impl Pump {
         &mut self,
         cx: &mut Context<'_>,
         from: &mut R,
-        observer: &mut impl Observer,
+        observer: &mut impl RelayObserver,
         may_read: bool,
     ) -> Poll<State> {
         if !self.queued_replies.is_empty() {
@@ -294,14 +294,14 @@ impl Pump {
                 self.take_chunk(observer);
                 self.pending.clear();
                 self.buffer = None;
-                self.stop = Some(End::Failed(self.direction, error));
+                self.stop = Some(RelayEnd::Failed(self.direction, error));
                 Poll::Ready(State::Done)
             }
         }
     }
 
     /// Filters the bytes that were read, up to the first piece with replies.
-    fn take_chunk(&mut self, observer: &mut impl Observer) {
+    fn take_chunk(&mut self, observer: &mut impl RelayObserver) {
         let mut buffer = self.buffer.take();
         let bytes: &mut [u8] = buffer.as_deref_mut().unwrap_or_default();
         loop {
@@ -315,8 +315,8 @@ impl Pump {
                 } else {
                     self.rest = 0..0;
                     self.stop = Some(match error {
-                        StageError::IllFormed(error) => End::IllFormed(self.direction, error),
-                        StageError::Line(line) => End::RejectedLine(self.direction, line),
+                        StageError::IllFormed(error) => RelayEnd::IllFormed(self.direction, error),
+                        StageError::Line(line) => RelayEnd::RejectedLine(self.direction, line),
                     });
                 }
             }
@@ -347,7 +347,7 @@ impl Pump {
     }
 
     /// Filters the next piece of the bytes that were read.
-    fn take_piece(&mut self, bytes: &mut [u8], observer: &mut impl Observer) -> Result<(), StageError> {
+    fn take_piece(&mut self, bytes: &mut [u8], observer: &mut impl RelayObserver) -> Result<(), StageError> {
         let Self { direction, setup, pending, flow, replies, rest, .. } = self;
         let direction = *direction;
         let (head, slice) = bytes.split_at_mut((HEADROOM + rest.start).min(bytes.len()));
@@ -381,7 +381,7 @@ impl Pump {
         &mut self,
         cx: &mut Context<'_>,
         to: &mut W,
-        observer: &mut impl Observer,
+        observer: &mut impl RelayObserver,
     ) -> Poll<State> {
         while !self.pending.is_empty() {
             let text = self.pending.bytes(self.buffer.as_deref().unwrap_or_default());
@@ -451,7 +451,7 @@ impl Pump {
     fn fail(&mut self, error: io::Error, next: State) -> State {
         self.pending.clear();
         self.sink_is_reset |= error.kind() == io::ErrorKind::ConnectionReset;
-        self.stop.get_or_insert(End::Failed(self.direction, error));
+        self.stop.get_or_insert(RelayEnd::Failed(self.direction, error));
         next
     }
 }

@@ -15,7 +15,7 @@ use crate::deadline::{Deadline, Limits};
 use crate::filter::Filter;
 use crate::forward::ForwardPolicy;
 use crate::lines::LineFilter;
-use crate::outcome::{Direction, End, Observer, Outcome};
+use crate::outcome::{RelayDirection, RelayEnd, RelayObserver, RelayOutcome};
 use crate::pump::{Pump, Setup};
 use crate::stage::Stage;
 
@@ -32,7 +32,7 @@ const TURN: usize = 256 * 1024;
 ///   waits for bytes has no buffer.
 /// - A rejected direction ([`ErrorPolicy::Strict`](utf8_codec::ErrorPolicy)) delivers all well-formed bytes before the
 ///   ill-formed sequence. The other direction then continues for at most [`with_linger`](Self::with_linger), so that pending
-///   responses are delivered. After that the caller resets both sockets ([`Outcome::reset`]), unless
+///   responses are delivered. After that the caller resets both sockets ([`RelayOutcome::reset`]), unless
 ///   [`with_rejection_policy`](Self::with_rejection_policy) is set to [`RejectionPolicy::Close`].
 /// - If a peer fails (a reset), both directions end, and the caller resets the other peer.
 /// - A poll does a bounded amount of work, in bytes, and both directions progress alternately.
@@ -42,7 +42,7 @@ const TURN: usize = 256 * 1024;
 /// ```
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// use utf8_codec::Utf8Error;
-/// use utf8_codec_proxy::{Direction, End, Relay};
+/// use utf8_codec_proxy::{RelayDirection, RelayEnd, Relay};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> std::io::Result<()> {
@@ -50,8 +50,8 @@ const TURN: usize = 256 * 1024;
 /// let (mut far, mut server) = tokio::io::duplex(64);
 /// client.write_all(b"caf\xC3\xA9 \xFF").await?;
 /// let relayed = tokio::spawn(async move {
-///     Relay::new().run(&mut near, &mut far, |direction: Direction, error: Utf8Error| {
-///         assert_eq!((direction, error.offset), (Direction::Requests, 6));
+///     Relay::new().run(&mut near, &mut far, |direction: RelayDirection, error: Utf8Error| {
+///         assert_eq!((direction, error.offset), (RelayDirection::Requests, 6));
 ///     }).await
 /// });
 ///
@@ -59,7 +59,7 @@ const TURN: usize = 256 * 1024;
 /// server.read_to_string(&mut text).await?;
 /// assert_eq!(text, "café ", "everything before the error is delivered");
 /// drop((client, server));
-/// assert!(matches!(relayed.await?.end, End::IllFormed(Direction::Requests, _)));
+/// assert!(matches!(relayed.await?.end, RelayEnd::IllFormed(RelayDirection::Requests, _)));
 /// # Ok(())
 /// # }
 /// ```
@@ -75,7 +75,7 @@ pub struct Relay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RejectionPolicy {
-    /// The caller resets both peers ([`Outcome::reset`]), so that no peer assumes that the data is complete.
+    /// The caller resets both peers ([`RelayOutcome::reset`]), so that no peer assumes that the data is complete.
     #[default]
     Reset,
     /// The direction is shut down cleanly after its well-formed bytes. A peer that acts at the end of its input will
@@ -113,7 +113,7 @@ impl Relay {
     }
 
     /// Filters both directions with the settings of this filter. Only whole lines are forwarded, and a line that is
-    /// ill-formed or too long is dropped. The bytes that [`Observer::rejected_line`] returns are sent to the peer that
+    /// ill-formed or too long is dropped. The bytes that [`RelayObserver::rejected_line`] returns are sent to the peer that
     /// sent the line.
     ///
     /// With [`LineFilter::with_stop_at_error`] the stream ends at the first rejected line instead. No part of that line
@@ -131,8 +131,7 @@ impl Relay {
     /// Also checks the escapes in the strings of JSON, in both directions: see [`Filter::with_json_strings`]. Call it after
     /// [`with_line_filter`](Self::with_line_filter), which has a setting of its own.
     #[must_use]
-    pub fn with_json_strings(mut self, strings: impl Into<Option<JsonStrings>>) -> Self {
-        let strings = strings.into();
+    pub fn with_json_strings(mut self, strings: JsonStrings) -> Self {
         self.requests.stage = self.requests.stage.with_json_strings(strings);
         self.responses.stage = self.responses.stage.with_json_strings(strings);
         self
@@ -151,10 +150,10 @@ impl Relay {
     /// Filters only this direction. Call it after the other settings. The bytes of the other direction are forwarded
     /// unchanged.
     #[must_use]
-    pub fn with_only(mut self, direction: Direction) -> Self {
+    pub fn with_only(mut self, direction: RelayDirection) -> Self {
         match direction {
-            Direction::Requests => self.responses.stage = Stage::Untouched,
-            Direction::Responses => self.requests.stage = Stage::Untouched,
+            RelayDirection::Requests => self.responses.stage = Stage::Untouched,
+            RelayDirection::Responses => self.requests.stage = Stage::Untouched,
         }
         self
     }
@@ -211,13 +210,18 @@ impl Relay {
     /// Relays until both directions have ended. Events are reported to the observer. The observer can be a closure,
     /// which is called for each ill-formed sequence, repaired or not.
     ///
-    /// The caller then closes both streams by dropping them. If [`Outcome::reset`] is set, the caller resets them
+    /// The caller then closes both streams by dropping them. If [`RelayOutcome::reset`] is set, the caller resets them
     /// first.
     ///
     /// # Cancel safety
     ///
     /// If the future is dropped, bytes that were read but not yet written are lost.
-    pub async fn run<C, U>(&self, client: &mut C, upstream: &mut U, observer: impl Observer) -> Outcome
+    pub async fn run<C, U>(
+        &self,
+        client: &mut C,
+        upstream: &mut U,
+        observer: impl RelayObserver,
+    ) -> RelayOutcome
     where
         C: AsyncRead + AsyncWrite + Unpin,
         U: AsyncRead + AsyncWrite + Unpin,
@@ -236,15 +240,15 @@ impl Relay {
         &self,
         client: &mut C,
         upstream: &mut U,
-        mut observer: impl Observer,
+        mut observer: impl RelayObserver,
         cancelled: impl Future<Output = ()>,
-    ) -> Outcome
+    ) -> RelayOutcome
     where
         C: AsyncRead + AsyncWrite + Unpin,
         U: AsyncRead + AsyncWrite + Unpin,
     {
-        let mut requests = Pump::new(Direction::Requests, self.requests.clone());
-        let mut responses = Pump::new(Direction::Responses, self.responses.clone());
+        let mut requests = Pump::new(RelayDirection::Requests, self.requests.clone());
+        let mut responses = Pump::new(RelayDirection::Responses, self.responses.clone());
         let mut first = None;
         let start = Instant::now();
         let mut deadline = Deadline::new(self.limits, start);
@@ -254,7 +258,7 @@ impl Relay {
         let end = poll_fn(|cx| {
             // `cancelled` is polled first, so that traffic cannot delay it.
             if cancelled.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(End::Cancelled);
+                return Poll::Ready(RelayEnd::Cancelled);
             }
             if let Some(end) = deadline.check(moved(&requests, &responses), Instant::now()) {
                 return Poll::Ready(end);
@@ -269,7 +273,7 @@ impl Relay {
             }
             let broken = requests.is_broken() || responses.is_broken();
             if broken || (requests.is_done() && responses.is_done()) {
-                return Poll::Ready(End::Closed);
+                return Poll::Ready(RelayEnd::Closed);
             }
             if used_up {
                 // Unlike a plain wake-up, `yield_now` lets the runtime poll its I/O driver before this task.
@@ -295,7 +299,7 @@ impl Relay {
 
         let (requested, responded) = (requests.flow(), responses.flow());
         let [first, second] = match first {
-            Some(Direction::Responses) => [responses, requests],
+            Some(RelayDirection::Responses) => [responses, requests],
             _ => [requests, responses],
         };
         // A direction that has not ended was cut by a time limit, by the failure of the other one or by the caller. Its
@@ -304,11 +308,11 @@ impl Relay {
         let is_cut = !(first.has_ended() && second.has_ended()) || second.is_broken();
         let end = first.into_stop().or(second.into_stop()).unwrap_or(end);
         let reset = match end {
-            End::Closed => false,
-            End::IllFormed(..) | End::RejectedLine(..) => is_cut || !self.requests.closes,
+            RelayEnd::Closed => false,
+            RelayEnd::IllFormed(..) | RelayEnd::RejectedLine(..) => is_cut || !self.requests.closes,
             _ => true,
         };
-        Outcome { requests: requested, responses: responded, end, reset }
+        RelayOutcome { requests: requested, responses: responded, end, reset }
     }
 }
 
@@ -328,7 +332,7 @@ fn poll_turns<C, U>(
     responses: &mut Pump,
     client: &mut C,
     upstream: &mut U,
-    observer: &mut impl Observer,
+    observer: &mut impl RelayObserver,
 ) -> bool
 where
     C: AsyncRead + AsyncWrite + Unpin,

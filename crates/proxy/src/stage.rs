@@ -8,7 +8,7 @@ use utf8_codec::json::JsonStrings;
 use utf8_codec::{LineEnding, Utf8Error};
 
 use crate::edit::{Edit, RejectedLine};
-use crate::filter::{Filter, Verdict};
+use crate::filter::Filter;
 use crate::forward::ForwardPolicy;
 use crate::lines::LineFilter;
 
@@ -31,7 +31,7 @@ pub(super) enum StageError {
 const PIECE: usize = 4 * 1024;
 
 impl Stage {
-    pub(super) fn with_json_strings(self, strings: Option<JsonStrings>) -> Self {
+    pub(super) fn with_json_strings(self, strings: JsonStrings) -> Self {
         match self {
             Self::Untouched => Self::Untouched,
             Self::Text(filter) => Self::Text(filter.with_json_strings(strings)),
@@ -67,12 +67,8 @@ impl Stage {
                 edit(Edit::Pass(0..slice.len()));
                 Ok(())
             }
-            Self::Text(filter) => {
-                match if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) } {
-                    Verdict::Reject(error) => Err(StageError::IllFormed(error)),
-                    Verdict::Pass | Verdict::Repaired(_) => Ok(()),
-                }
-            }
+            Self::Text(filter) => if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) }
+                .map_err(StageError::IllFormed),
             Self::Lines(filter) => if end { filter.finish_with(edit) } else { filter.feed_with(slice, edit) }
                 .map_err(StageError::Line),
         }

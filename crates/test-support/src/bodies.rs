@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use futures::future::poll_fn;
 use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
-use utf8_codec_http::{BoxError, Utf8BodyError};
+use utf8_codec_http::{BoxError, RejectReason};
 
 /// How a body indicates its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Body for Script {
 
 /// Returns the data, the trailers and the error in the content of a body. Asserts that its size hints and `is_end_stream` are
 /// correct after each frame.
-pub fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)
+pub fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<RejectReason>)
 where
     B: Body<Data = Bytes, Error = BoxError>,
 {
@@ -106,7 +106,7 @@ where
             None => break,
             Some(Err(e)) => {
                 assert!(!ended, "an error after the end");
-                error = Some(*e.downcast::<Utf8BodyError>().expect("an error in the content"));
+                error = Some(*e.downcast::<RejectReason>().expect("an error in the content"));
                 break;
             }
             Some(Ok(frame)) => {

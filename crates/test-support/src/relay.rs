@@ -8,13 +8,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use utf8_codec::Utf8Error;
-use utf8_codec_proxy::{Direction, Outcome, Relay};
+use utf8_codec_proxy::{Relay, RelayDirection, RelayOutcome};
 
-pub type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
+pub type Reports = Arc<Mutex<Vec<(RelayDirection, Utf8Error)>>>;
 
 /// Starts a relay between pipes of `capacity` bytes. Returns the client's end, the server's end, the reports, and the
 /// outcome.
-pub fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Reports, JoinHandle<Outcome>) {
+pub fn piped(
+    relay: Relay,
+    capacity: usize,
+) -> (DuplexStream, DuplexStream, Reports, JoinHandle<RelayOutcome>) {
     let ((client, mut near), (mut far, server)) = (duplex(capacity), duplex(capacity));
     let reports = Reports::default();
     let reported = Arc::clone(&reports);
@@ -30,7 +33,7 @@ pub fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Repo
 pub async fn accept_and_relay(
     relay: Relay,
     upstream: &TcpListener,
-) -> (TcpStream, TcpStream, Reports, JoinHandle<Outcome>) {
+) -> (TcpStream, TcpStream, Reports, JoinHandle<RelayOutcome>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let upstream_address = upstream.local_addr().unwrap();
     let reports = Reports::default();

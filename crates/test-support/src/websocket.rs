@@ -1,11 +1,11 @@
 //! A naive model of RFC 6455: it reads a whole stream of frames at once. Also random conversations.
 
 use utf8_codec::{ErrorKind, Utf8Error};
-use utf8_codec_proxy::websocket::{FrameError, FrameErrorKind, Sender};
+use utf8_codec_proxy::websocket::{FrameError, FrameErrorKind, FrameSender};
 
 use super::{Rng, oracle};
 
-pub const SENDERS: [Sender; 2] = [Sender::Client, Sender::Server];
+pub const SENDERS: [FrameSender; 2] = [FrameSender::Client, FrameSender::Server];
 
 /// An error: the offset on the wire, the offset in the message, the kind.
 pub type Error = (u64, u64, FrameErrorKind);
@@ -32,7 +32,7 @@ pub struct Read {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    pub sender: Sender,
+    pub sender: FrameSender,
     pub max_frame: u64,
     pub max_message: u64,
     pub compressed: bool,
@@ -40,7 +40,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub fn new(sender: Sender) -> Self {
+    pub fn new(sender: FrameSender) -> Self {
         Self { sender, max_frame: 16 << 20, max_message: 64 << 20, compressed: false, substitute: None }
     }
 }
@@ -81,8 +81,8 @@ fn header(bytes: &[u8], rules: Rules, is_in_message: bool) -> Result<Option<Head
     let [second, rest @ ..] = rest else { return Ok(None) };
     let (is_masked, short) = (second >> 7 == 1, second & 127);
     let of_second = [
-        (rules.sender == Sender::Client && !is_masked, MissingMask),
-        (rules.sender == Sender::Server && is_masked, UnexpectedMask),
+        (rules.sender == FrameSender::Client && !is_masked, MissingMask),
+        (rules.sender == FrameSender::Server && is_masked, UnexpectedMask),
         (opcode >= 8 && short > 125, LongControl),
         (opcode == 8 && short == 1, CloseWithoutCode),
     ];
@@ -267,7 +267,7 @@ pub fn frame(first: u8, payload: &[u8], key: Option<[u8; 4]>) -> Vec<u8> {
 
 /// Returns frames that are mostly well-formed: messages in fragments with control frames between them. `len` is the length
 /// of the longest message.
-pub fn conversation(rng: &mut Rng, sender: Sender, frames: usize, len: usize) -> Vec<u8> {
+pub fn conversation(rng: &mut Rng, sender: FrameSender, frames: usize, len: usize) -> Vec<u8> {
     let mut stream = Vec::new();
     let mut is_in_message = false;
     for _ in 0..frames {
@@ -298,7 +298,7 @@ pub fn conversation(rng: &mut Rng, sender: Sender, frames: usize, len: usize) ->
         if rng.below(40) == 0 {
             first ^= 1 << rng.below(8);
         }
-        let is_masked = (sender == Sender::Client) != (rng.below(60) == 0);
+        let is_masked = (sender == FrameSender::Client) != (rng.below(60) == 0);
         stream.extend(frame(first, &payload, is_masked.then(|| (rng.next() as u32).to_le_bytes())));
     }
     if rng.below(3) == 0 {

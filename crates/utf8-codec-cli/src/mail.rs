@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use memchr::memchr;
 use serde_json::{Value, json};
-use utf8_codec_mail::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
+use utf8_codec_mail::{MessageValidator, MessageVerdict, MimeError, MimeSettings, PartKind, PartVerdict};
 
 use crate::escape;
 use crate::files::{BUFFER, file_members, name_of, read, write_object};
@@ -61,9 +61,9 @@ impl Args {
     fn check(&self, input: &Input, out: &mut dyn Write) -> Result<bool, Failed> {
         let (file, is_named) = (&*input.path, input.is_named);
         let mut input = input.read().map_err(Failed::Read)?;
-        let validator = MessageValidator::new();
-        let validator = validator.with_lenient(self.lenient).with_other_charsets(self.charsets);
-        let mut mailbox = Mailbox::new(validator);
+        let mut settings = MimeSettings::default();
+        (settings.lenient, settings.other_charsets) = (self.lenient, self.charsets);
+        let mut mailbox = Mailbox::new(MessageValidator::with_settings(settings));
         let mut buffer = vec![0; BUFFER];
         let (mut kept, mut good) = (0, true);
         loop {

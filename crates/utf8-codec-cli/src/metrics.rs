@@ -13,7 +13,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use utf8_codec::{ErrorKind, Utf8Error};
-use utf8_codec_proxy::Direction;
+use utf8_codec_proxy::RelayDirection;
 
 use crate::log::DroppedLines;
 use crate::net::Peer;
@@ -36,7 +36,7 @@ const ENDS: [&str; 10] = [
     "cut",
 ];
 
-const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
+const DIRECTIONS: [RelayDirection; 2] = [RelayDirection::Requests, RelayDirection::Responses];
 
 /// The values of the label `kind`: without those of other encodings and of forms.
 fn kinds() -> impl Iterator<Item = ErrorKind> {
@@ -52,7 +52,7 @@ fn kinds() -> impl Iterator<Item = ErrorKind> {
 }
 
 /// Returns the counter of a kind of error.
-fn of_kind(ill_formed: &Family<Labels<2>, Counter>, direction: Direction, kind: ErrorKind) -> Counter {
+fn of_kind(ill_formed: &Family<Labels<2>, Counter>, direction: RelayDirection, kind: ErrorKind) -> Counter {
     ill_formed.get_or_create(&[("direction", direction.as_str()), ("kind", kind.as_str())]).clone()
 }
 
@@ -233,20 +233,20 @@ impl Metrics {
         self.connections.get_or_create(&[("end", end)]).inc();
     }
 
-    pub(super) fn read(&self, direction: Direction, bytes: usize) {
+    pub(super) fn read(&self, direction: RelayDirection, bytes: usize) {
         self.read[direction as usize].inc_by(bytes as u64);
     }
 
-    pub(super) fn written(&self, direction: Direction, bytes: usize) {
+    pub(super) fn written(&self, direction: RelayDirection, bytes: usize) {
         self.written[direction as usize].inc_by(bytes as u64);
     }
 
     /// Adds `change`, which may be negative, to the number of bytes that connections hold.
-    pub(super) fn held(&self, direction: Direction, change: i64) {
+    pub(super) fn held(&self, direction: RelayDirection, change: i64) {
         self.held[direction as usize].inc_by(change);
     }
 
-    pub(super) fn ill_formed(&self, direction: Direction, error: Utf8Error) {
+    pub(super) fn ill_formed(&self, direction: RelayDirection, error: Utf8Error) {
         match self.kinds.iter().find(|(kind, _)| *kind == error.kind) {
             Some((_, counters)) => counters[direction as usize].inc(),
             None => of_kind(&self.ill_formed, direction, error.kind).inc(),
@@ -257,7 +257,7 @@ impl Metrics {
         }
     }
 
-    pub(super) fn rejected_line(&self, direction: Direction) {
+    pub(super) fn rejected_line(&self, direction: RelayDirection) {
         self.rejected_lines[direction as usize].inc();
     }
 
@@ -266,7 +266,7 @@ impl Metrics {
         &self,
         connection: u64,
         peer: Peer,
-        direction: Direction,
+        direction: RelayDirection,
         error: Option<Utf8Error>,
     ) {
         self.rejected[direction as usize].inc();

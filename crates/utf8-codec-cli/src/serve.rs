@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Level, info};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 use utf8_codec::{LineEnding, TextDecoder};
-use utf8_codec_proxy::Direction;
+use utf8_codec_proxy::RelayDirection;
 
 use crate::address::ListenAddress;
 use crate::args::{PolicyArgs, whole_number};
@@ -128,7 +128,7 @@ impl LineServer {
                 None => break,
                 Some(Ok(text)) => format!("line {number}: {} characters: {text}", text.chars().count()),
                 Some(Err(CodecError::IllFormed { error, .. })) => {
-                    reports.ill_formed(Direction::Requests, error);
+                    reports.ill_formed(RelayDirection::Requests, error);
                     format!("line {number}: {error}")
                 }
                 Some(Err(CodecError::LineTooLong { limit, .. })) => {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, error, info, warn};
 use utf8_codec::Utf8Error;
-use utf8_codec_proxy::Direction;
+use utf8_codec_proxy::RelayDirection;
 
 use crate::address::{Address, ListenAddress};
 use crate::args::{at_least_one, file_mode, seconds, whole_number};
@@ -349,7 +349,7 @@ impl ConnectionReports {
         Self { connection: *number, peer: *peer, log: Arc::clone(log), reported: [0; 2] }
     }
 
-    pub(super) fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+    pub(super) fn ill_formed(&mut self, direction: RelayDirection, error: Utf8Error) {
         let Utf8Error { offset, kind, len, .. } = error;
         let Self { connection, peer, log, reported } = self;
         let reported = &mut reported[direction as usize];

@@ -24,10 +24,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
-use utf8_codec_http::{
-    BodyRules, MessageKind, MissingCharset, MissingContentType, OtherCharset, ProtobufTypes,
-    UncheckablePolicy,
-};
+use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, MissingContentType, ProtobufTypes, Uncheckable};
 use utf8_codec_proxy::ForwardPolicy;
 use utf8_codec_proxy::websocket::CompressionPolicy;
 
@@ -367,9 +364,11 @@ impl Document {
     ) -> BodyRules {
         let mut rules = rules
             .with_decoder(decoder.clone())
-            .with_json_strings(json_strings)
             .with_json_event_streams(self.json_event_streams.unwrap_or_default())
             .with_form_data(self.form_data.unwrap_or_default());
+        if let Some(strings) = json_strings {
+            rules = rules.with_json_strings(strings);
+        }
         if let Some(types) = types {
             let types = types.to_vec();
             rules = rules.with_text_types(move |given| types.iter().any(|pattern| pattern.matches(given)));
@@ -388,16 +387,13 @@ impl Document {
                 Missing::Reject => MissingCharset::Reject,
             });
         }
-        if let Some(other) = self.other_charset {
-            rules = rules.with_other_charset(match other {
-                Other::Pass => OtherCharset::Pass,
-                Other::Reject => OtherCharset::Reject,
-            });
-        }
         let uncheckable = |other| match other {
-            Other::Pass => UncheckablePolicy::Pass,
-            Other::Reject => UncheckablePolicy::Reject,
+            Other::Pass => Uncheckable::Pass,
+            Other::Reject => Uncheckable::Reject,
         };
+        if let Some(other) = self.other_charset {
+            rules = rules.with_other_charset(uncheckable(other));
+        }
         if let Some(other) = self.content_codings {
             rules = rules.with_content_codings(uncheckable(other));
         }

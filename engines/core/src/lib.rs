@@ -16,6 +16,6 @@ pub mod websocket;
 
 pub use reason::{Reason, Rejection};
 pub use utf8_codec::{ErrorKind, TextDecoder, from_utf8};
-pub use utf8_codec_http::{MessageKind, Reason as MessageReason};
+pub use utf8_codec_http::{MessageKind, RejectReason as MessageReason};
 pub use utf8_codec_media::content_type;
-pub use utf8_codec_proxy::websocket::Sender;
+pub use utf8_codec_proxy::websocket::FrameSender;

@@ -21,11 +21,11 @@ use http::HeaderName;
 use utf8_codec::json::JsonStrings;
 use utf8_codec::{TextDecoder, Utf8Error, from_utf8};
 use utf8_codec_http::{
-    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, Reason as MessageReason,
-    Utf8BodyError, check_field,
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, MessageKind, RejectReason as MessageReason,
+    check_field,
 };
 use utf8_codec_media::content_type;
-use utf8_codec_proxy::{self as proxy, Filter, ForwardPolicy};
+use utf8_codec_proxy::{Filter, ForwardPolicy};
 
 use crate::config::Settings;
 use crate::outcome::Output;
@@ -67,9 +67,12 @@ impl Check {
 
     /// Creates the check of a direction of a connection.
     pub fn connection(settings: &Settings) -> Self {
-        Self::text(settings.decoder(), settings.only_reports())
-            .with_forward_policy(settings.forward_policy())
-            .with_json_strings(settings.json_strings())
+        let check = Self::text(settings.decoder(), settings.only_reports())
+            .with_forward_policy(settings.forward_policy());
+        match settings.json_strings() {
+            Some(strings) => check.with_json_strings(strings),
+            None => check,
+        }
     }
 
     /// Sets what is forwarded of a character that is not complete, in text. Forms and documents are forwarded in whole
@@ -84,7 +87,7 @@ impl Check {
 
     /// Also checks the escapes in the strings of JSON, in text.
     #[must_use]
-    pub fn with_json_strings(self, strings: Option<JsonStrings>) -> Self {
+    pub fn with_json_strings(self, strings: JsonStrings) -> Self {
         match self.kind {
             Kind::Text(filter) => Self { kind: Kind::Text(filter.with_json_strings(strings)), ..self },
             kind => Self { kind, ..self },
@@ -93,11 +96,11 @@ impl Check {
 
     /// Creates the check of a body from its plan.
     pub fn body(plan: &BodyPlan, rules: &BodyRules, only_reports: bool) -> Self {
-        let kind = match plan.kind() {
-            BodyKind::Pass => return Self::pass(),
-            BodyKind::Text | BodyKind::Json => Kind::Text(
-                Filter::with_decoder(plan.decoder().clone()).with_json_strings(plan.json_strings()),
-            ),
+        let filter = || Filter::with_decoder(plan.decoder().clone());
+        let kind = match (plan.kind(), plan.json_strings()) {
+            (BodyKind::Pass, _) => return Self::pass(),
+            (BodyKind::Json, Some(strings)) => Kind::Text(filter().with_json_strings(strings)),
+            (BodyKind::Text, _) => Kind::Text(filter()),
             _ => Kind::Body(Box::new(BodyFilter::new(plan, rules))),
         };
         let may_change = !only_reports && plan.invalidates("content-digest", b"");
@@ -175,28 +178,28 @@ fn panic_on_marker(slices: &[&[u8]]) {
 fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, Option<MessageReason>) {
     let before = filter.counters().total();
     let slices = output.slices;
-    let mut verdict = proxy::Verdict::Pass;
+    let mut result = Ok(());
     for (index, slice) in slices.iter().enumerate() {
-        verdict = filter.feed_with(slice, |edit| output.edit(index, edit));
-        if matches!(verdict, proxy::Verdict::Reject(_)) {
+        result = filter.feed_with(slice, |edit| output.edit(index, edit));
+        if result.is_err() {
             break;
         }
         output.start += slice.len();
     }
-    if end && !matches!(verdict, proxy::Verdict::Reject(_)) {
-        verdict = filter.finish_with(|edit| output.edit(slices.len(), edit));
+    if end && result.is_ok() {
+        result = filter.finish_with(|edit| output.edit(slices.len(), edit));
     }
     let errors = filter.counters().total() - before;
-    match verdict {
+    match result {
         // The last error was not repaired.
-        proxy::Verdict::Reject(error) => (errors.saturating_sub(1), Some(MessageReason::Body(error))),
-        _ => (errors, None),
+        Err(error) => (errors.saturating_sub(1), Some(MessageReason::Body(error))),
+        Ok(()) => (errors, None),
     }
 }
 
 fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<MessageReason>) {
     let before = filter.repaired();
-    let mut drain = |filter: &mut BodyFilter| -> Result<(), Utf8BodyError> {
+    let mut drain = |filter: &mut BodyFilter| -> Result<(), MessageReason> {
         while let Some(data) = filter.next() {
             output.tail.extend_from_slice(&data?);
         }
@@ -212,7 +215,7 @@ fn feed_body(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
         result = result.and_then(|()| drain(filter));
     }
     let repaired = filter.repaired() - before;
-    (repaired, result.err().and_then(|error| MessageReason::of_body(&error)))
+    (repaired, result.err())
 }
 
 /// The check of the body of an HTTP message, and the header fields to remove.
@@ -336,8 +339,8 @@ fn rules<'s, 'f>(
         path.and_then(|(_, value)| from_utf8(value).ok())
     });
     let messages = path.zip(settings.protobuf());
-    match messages.and_then(|(path, messages)| messages.validator(path, message)) {
-        Some(validator) => Cow::Owned(rules.clone().with_protobuf(validator)),
+    match messages.and_then(|(path, messages)| messages.filter(path, message)) {
+        Some(filter) => Cow::Owned(rules.clone().with_protobuf(filter)),
         None => Cow::Borrowed(rules),
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use http::StatusCode;
 use utf8_codec::Utf8Error;
-use utf8_codec_http::{MessageKind, Reason as MessageReason, Rejection as RejectedMessage};
+use utf8_codec_http::{MessageKind, RejectReason as MessageReason, Rejection as RejectedMessage};
 use utf8_codec_proxy::websocket::FrameError;
 
 /// Why a message or a WebSocket connection is rejected.

@@ -1,19 +1,19 @@
 //! The check of a WebSocket connection after its handshake (RFC 6455), over the slices of an engine's buffers.
 //!
 //! ```
-//! use utf8_codec_proxy::websocket::Sender;
+//! use utf8_codec_proxy::websocket::FrameSender;
 //! use utf8_codec_engines::config::{FilterKind, Settings};
 //! use utf8_codec_engines::plan::Verdict;
 //! use utf8_codec_engines::websocket::WebSocket;
 //!
 //! let mut connection = WebSocket::new(&Settings::parse(b"{}", FilterKind::Http)?).expect("checked by default");
-//! let outcome = connection.feed(Sender::Server, &[b"\x81\x02ok\x81\x05caf\xFF"], false);
+//! let outcome = connection.feed(FrameSender::Server, &[b"\x81\x02ok\x81\x05caf\xFF"], false);
 //! assert!(matches!(outcome.verdict, Verdict::Rejected(_)));
 //! // The client receives the first message, the text before the error, and a close frame with 1007.
 //! assert_eq!((outcome.kept, &outcome.tail[..6]), (4, &b"\x01\x03caf\x88"[..]));
 //! assert_eq!(outcome.tail[7..9], 1007_u16.to_be_bytes());
 //! // The server receives a close frame in place of what the client sends next.
-//! let outcome = connection.feed(Sender::Client, &[b"\x82"], false);
+//! let outcome = connection.feed(FrameSender::Client, &[b"\x82"], false);
 //! assert_eq!((outcome.kept, outcome.tail[0]), (0, 0x88));
 //! # Ok::<(), utf8_codec_engines::config::ConfigError>(())
 //! ```
@@ -24,7 +24,7 @@ use std::hash::RandomState;
 use utf8_codec::from_utf8;
 use utf8_codec_http::MessageKind;
 use utf8_codec_proxy::Edit;
-use utf8_codec_proxy::websocket::{CloseFrame, CompressionPolicy, FrameFilter, FrameVerdict, Sender};
+use utf8_codec_proxy::websocket::{CloseFrame, CompressionPolicy, FrameFilter, FrameSender};
 
 use crate::config::Settings;
 use crate::outcome::{Outcome, Output, Verdict};
@@ -40,7 +40,7 @@ pub struct WebSocket {
 
 #[derive(Debug)]
 struct Direction {
-    sender: Sender,
+    sender: FrameSender,
     /// `None` if the frames are not checked, or not checked anymore.
     filter: Option<FrameFilter>,
     state: State,
@@ -68,16 +68,16 @@ impl WebSocket {
             Direction { sender, filter: settings.covers(message).then_some(filter), state: State::Open }
         };
         Some(Self {
-            client: direction(Sender::Client, MessageKind::Request),
-            server: direction(Sender::Server, MessageKind::Response),
+            client: direction(FrameSender::Client, MessageKind::Request),
+            server: direction(FrameSender::Server, MessageKind::Response),
             only_reports: settings.only_reports(),
         })
     }
 
-    /// Sets whether the server has accepted compression. Compressed messages then pass without being looked at.
-    pub fn set_compressed(&mut self, compressed: bool) {
+    /// Sets what happens to compressed messages, which [`compression`] returns.
+    pub fn set_compression(&mut self, compression: CompressionPolicy) {
         for direction in [&mut self.client, &mut self.server] {
-            direction.filter = direction.filter.take().map(|filter| filter.with_compressed(compressed));
+            direction.filter = direction.filter.take().map(|filter| filter.with_compression(compression));
         }
     }
 
@@ -86,10 +86,10 @@ impl WebSocket {
     /// After an error, the new content of the buffer ends with a close frame for the receiver, and later data of both
     /// directions is dropped. The sender gets its close frame from the next call for the other direction, which is that for the
     /// reply of the receiver (RFC 6455 section 5.5.1) or for its end.
-    pub fn feed(&mut self, sender: Sender, slices: &[&[u8]], end: bool) -> Outcome {
+    pub fn feed(&mut self, sender: FrameSender, slices: &[&[u8]], end: bool) -> Outcome {
         let (this, other) = match sender {
-            Sender::Client => (&mut self.client, &mut self.server),
-            Sender::Server => (&mut self.server, &mut self.client),
+            FrameSender::Client => (&mut self.client, &mut self.server),
+            FrameSender::Server => (&mut self.server, &mut self.client),
         };
         let mut output = Output::new(slices);
         let len = output.len();
@@ -105,40 +105,34 @@ impl WebSocket {
             }
             _ => return output.outcome(0, Verdict::Pass),
         };
-        let (mut repaired, mut result) = (0, FrameVerdict::Pass);
+        let (mut repaired, mut result) = (0, Ok(()));
         for (index, slice) in slices.iter().enumerate() {
             result = filter.feed_with(slice, |edit| {
                 repaired += u64::from(matches!(edit, Edit::IllFormed(_)));
                 output.edit(index, edit);
             });
-            if result != FrameVerdict::Pass {
+            if result.is_err() || filter.is_closed() {
                 break;
             }
             output.start += slice.len();
         }
+        let is_closed = filter.is_closed();
         if self.only_reports {
-            let verdict = match result {
-                FrameVerdict::Reject(error) => Verdict::Reported(Reason::Frame(error)),
-                FrameVerdict::Pass | FrameVerdict::Closed => Verdict::Pass,
-            };
-            if result != FrameVerdict::Pass {
+            if result.is_err() || is_closed {
                 this.filter = None;
             }
+            let verdict = result.map_or_else(|error| Verdict::Reported(Reason::Frame(error)), |()| Verdict::Pass);
             return Outcome::unchanged(len, verdict);
         }
         match result {
-            FrameVerdict::Pass => {
+            Ok(()) => {
                 // What is left of a frame that is not complete is dropped with its connection.
-                if end {
+                if end || is_closed {
                     this.state = State::Over;
                 }
                 output.outcome(repaired, Verdict::Pass)
             }
-            FrameVerdict::Closed => {
-                this.state = State::Over;
-                output.outcome(repaired, Verdict::Pass)
-            }
-            FrameVerdict::Reject(error) => {
+            Err(error) => {
                 let frame = error.close_frame();
                 output.tail.extend_from_slice(&this.close_bytes(&frame));
                 this.state = State::Over;
@@ -169,7 +163,7 @@ impl Direction {
 
     /// Returns the bytes of a close frame for the receiver. Those for a server have a mask, as all frames of a client.
     fn close_bytes(&self, frame: &CloseFrame) -> Vec<u8> {
-        let key = (self.sender == Sender::Client).then(|| {
+        let key = (self.sender == FrameSender::Client).then(|| {
             let [a, b, c, d, ..] = RandomState::new().build_hasher().finish().to_ne_bytes();
             [a, b, c, d]
         });
@@ -218,11 +212,14 @@ pub fn extensions<'f>(settings: &Settings, fields: impl Iterator<Item = (&'f [u8
     }
 }
 
-/// Whether messages may be compressed, by the fields of the response of the server.
-pub fn is_compressed<'f>(settings: &Settings, fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
+/// Returns what happens to compressed messages, by the fields of the response of the server.
+pub fn compression<'f>(
+    settings: &Settings,
+    fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
+) -> CompressionPolicy {
     // The offer is not removed if errors are only reported.
     let policy = if settings.only_reports() { CompressionPolicy::Pass } else { settings.compression() };
-    given(fields).is_some_and(|given| policy.passes(&given))
+    policy.negotiated(&given(fields).unwrap_or_default())
 }
 
 /// Returns the value of all fields together. A value that is not text has no extension.

@@ -332,7 +332,7 @@ fn the_escapes_of_json_are_the_same_for_every_partition() {
             let body =
                 decide(&settings, MessageKind::Request, [json].into_iter(), Content::Body, None).unwrap();
             let connection =
-                Check::text(settings.decoder(), false).with_json_strings(settings.json_strings());
+                Check::text(settings.decoder(), false).with_json_strings(settings.json_strings().unwrap());
             for mut check in [body.check, connection] {
                 let (forwarded, verdict) = forward(&mut check, &calls);
                 assert_eq!((&forwarded[..], verdict), (&expected[..], Verdict::Pass), "{calls:02X?}");

@@ -3,9 +3,9 @@
 
 use utf8_codec_engines::config::{FilterKind, Settings};
 use utf8_codec_engines::plan::{Outcome, Verdict};
-use utf8_codec_engines::websocket::{Extensions, WebSocket, extensions, is_compressed, is_handshake};
+use utf8_codec_engines::websocket::{Extensions, WebSocket, extensions, compression, is_handshake};
 use utf8_codec_engines::{MessageKind, Reason, Rejection};
-use utf8_codec_proxy::websocket::{Event, FrameHeader, FrameReader, Opcode, Sender};
+use utf8_codec_proxy::websocket::{CompressionPolicy, FrameEvent, FrameHeader, FrameReader, Opcode, FrameSender};
 
 const KEY: [u8; 4] = [7, 0, 255, 13];
 
@@ -18,12 +18,12 @@ fn websocket(json: &str) -> WebSocket {
 }
 
 /// Frames of a sender.
-fn frames(sender: Sender, parts: &[(Opcode, bool, &[u8])]) -> Vec<u8> {
+fn frames(sender: FrameSender, parts: &[(Opcode, bool, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (opcode, is_final, payload) in parts {
-        let mask = (sender == Sender::Client).then_some(KEY);
-        let header =
-            FrameHeader { mask, is_final: *is_final, ..FrameHeader::new(*opcode, payload.len() as u64) };
+        let mask = (sender == FrameSender::Client).then_some(KEY);
+        let mut header = FrameHeader::new(*opcode, payload.len() as u64);
+        (header.mask, header.is_final) = (mask, *is_final);
         header.write_to(&mut bytes);
         let key = mask.unwrap_or_default();
         bytes.extend(payload.iter().zip(key.iter().cycle()).map(|(byte, key)| byte ^ key));
@@ -36,12 +36,12 @@ fn content(slices: &[&[u8]], outcome: &Outcome) -> Vec<u8> {
 }
 
 /// What a receiver reads: the text, the number of other frames, and the code of the close frame.
-fn read(sender: Sender, mut bytes: Vec<u8>) -> (String, usize, Option<u16>) {
+fn read(sender: FrameSender, mut bytes: Vec<u8>) -> (String, usize, Option<u16>) {
     let (mut text, mut others, mut code) = (String::new(), 0, None);
     for event in FrameReader::new(sender).feed(&mut bytes) {
         match event.unwrap() {
-            Event::Text(part) => text.push_str(part),
-            Event::Close(frame) => code = frame.map(|frame| frame.code()),
+            FrameEvent::Text(part) => text.push_str(part),
+            FrameEvent::Close(frame) => code = frame.map(|frame| frame.code()),
             _ => others += 1,
         }
     }
@@ -50,8 +50,8 @@ fn read(sender: Sender, mut bytes: Vec<u8>) -> (String, usize, Option<u16>) {
 
 #[test]
 fn both_peers_get_1007_at_the_first_impossible_byte() {
-    for sender in [Sender::Client, Sender::Server] {
-        let other = if sender == Sender::Client { Sender::Server } else { Sender::Client };
+    for sender in [FrameSender::Client, FrameSender::Server] {
+        let other = if sender == FrameSender::Client { FrameSender::Server } else { FrameSender::Client };
         let stream = frames(
             sender,
             &[
@@ -89,7 +89,7 @@ fn both_peers_get_1007_at_the_first_impossible_byte() {
 #[test]
 fn the_problem_document_has_the_position_in_the_message() {
     let stream =
-        frames(Sender::Client, &[(Opcode::Text, false, b"na"), (Opcode::Continuation, true, b"\xFFx")]);
+        frames(FrameSender::Client, &[(Opcode::Text, false, b"na"), (Opcode::Continuation, true, b"\xFFx")]);
     for (stream, expected) in [
         (
             stream.as_slice(),
@@ -97,7 +97,7 @@ fn the_problem_document_has_the_position_in_the_message() {
         ),
         (b"\x83", r#""detail":"frame error at byte 0: reserved opcode","kind":"Frame","offset":0,"len":0}"#),
     ] {
-        let outcome = websocket("{}").feed(Sender::Client, &[stream], false);
+        let outcome = websocket("{}").feed(FrameSender::Client, &[stream], false);
         let Verdict::Rejected(reason) = outcome.verdict else { panic!("{outcome:?}") };
         let rejection = Rejection::new(MessageKind::Request, reason);
         let start = r#"{"type":"about:blank","title":"Bad Request","status":400,"#;
@@ -108,44 +108,44 @@ fn the_problem_document_has_the_position_in_the_message() {
 #[test]
 fn frames_without_an_error_pass_and_whole_ones_unchanged() {
     let stream =
-        frames(Sender::Client, &[(Opcode::Text, true, "naïve".as_bytes()), (Opcode::Binary, true, b"\xFF")]);
-    assert!(websocket("{}").feed(Sender::Client, &[&stream], false).is_unchanged());
+        frames(FrameSender::Client, &[(Opcode::Text, true, "naïve".as_bytes()), (Opcode::Binary, true, b"\xFF")]);
+    assert!(websocket("{}").feed(FrameSender::Client, &[&stream], false).is_unchanged());
     for cut in 0..=stream.len() {
         let mut connection = websocket("{}");
         let slices = [&stream[..cut], &stream[cut..]];
         let forwarded: Vec<_> = slices
             .iter()
-            .flat_map(|slice| content(&[slice], &connection.feed(Sender::Client, &[slice], false)))
+            .flat_map(|slice| content(&[slice], &connection.feed(FrameSender::Client, &[slice], false)))
             .collect();
-        assert_eq!(read(Sender::Client, forwarded).0, "naïve", "{cut}");
+        assert_eq!(read(FrameSender::Client, forwarded).0, "naïve", "{cut}");
     }
 }
 
 #[test]
 fn a_report_changes_nothing() {
     let mut connection = websocket(r#"{"action": "report"}"#);
-    let stream = frames(Sender::Server, &[(Opcode::Text, true, b"\xFF\xFF")]);
-    let outcome = connection.feed(Sender::Server, &[&stream[..1], &stream[1..]], false);
+    let stream = frames(FrameSender::Server, &[(Opcode::Text, true, b"\xFF\xFF")]);
+    let outcome = connection.feed(FrameSender::Server, &[&stream[..1], &stream[1..]], false);
     assert!(outcome.is_unchanged() && matches!(outcome.verdict, Verdict::Reported(Reason::Frame(_))));
-    assert_eq!(connection.feed(Sender::Server, &[&stream], false).verdict, Verdict::Pass);
+    assert_eq!(connection.feed(FrameSender::Server, &[&stream], false).verdict, Verdict::Pass);
 }
 
 #[test]
 fn a_direction_that_is_not_checked_passes_until_the_other_is_rejected() {
     let mut connection = websocket(r#"{"direction": "request"}"#);
-    assert!(connection.feed(Sender::Server, &[b"\xFF"], false).is_unchanged());
-    let stream = frames(Sender::Client, &[(Opcode::Text, true, b"\xFF")]);
-    assert!(matches!(connection.feed(Sender::Client, &[&stream], false).verdict, Verdict::Rejected(_)));
-    assert_eq!(content(&[b"\xFF"], &connection.feed(Sender::Server, &[b"\xFF"], false)), b"");
+    assert!(connection.feed(FrameSender::Server, &[b"\xFF"], false).is_unchanged());
+    let stream = frames(FrameSender::Client, &[(Opcode::Text, true, b"\xFF")]);
+    assert!(matches!(connection.feed(FrameSender::Client, &[&stream], false).verdict, Verdict::Rejected(_)));
+    assert_eq!(content(&[b"\xFF"], &connection.feed(FrameSender::Server, &[b"\xFF"], false)), b"");
 }
 
 #[test]
 fn settings_select_the_repair_and_the_limit_and_pass() {
-    let text = frames(Sender::Server, &[(Opcode::Text, true, b"a\xFFb")]);
-    let outcome = websocket(r#"{"on_error": "substitute=?"}"#).feed(Sender::Server, &[&text], false);
-    assert_eq!((read(Sender::Server, content(&[&text], &outcome)).0.as_str(), outcome.repaired), ("a?b", 1));
-    let outcome = websocket(r#"{"max_websocket_message": 2}"#).feed(Sender::Server, &[&text], false);
-    assert_eq!(read(Sender::Server, content(&[&text], &outcome)).2, Some(1009));
+    let text = frames(FrameSender::Server, &[(Opcode::Text, true, b"a\xFFb")]);
+    let outcome = websocket(r#"{"on_error": "substitute=?"}"#).feed(FrameSender::Server, &[&text], false);
+    assert_eq!((read(FrameSender::Server, content(&[&text], &outcome)).0.as_str(), outcome.repaired), ("a?b", 1));
+    let outcome = websocket(r#"{"max_websocket_message": 2}"#).feed(FrameSender::Server, &[&text], false);
+    assert_eq!(read(FrameSender::Server, content(&[&text], &outcome)).2, Some(1009));
     assert!(WebSocket::new(&settings(r#"{"websocket": "pass"}"#)).is_none());
 }
 
@@ -165,16 +165,16 @@ fn compression_is_removed_from_the_handshake_unless_it_passes() {
         (run(passes, 1), run(passes, 2)),
         (Extensions::Unchanged, Extensions::Changed(DEFLATE.into()))
     );
-    assert!(is_compressed(&settings(passes), offer.into_iter()));
-    assert!(!is_compressed(&settings("{}"), offer.into_iter()));
-    assert!(is_compressed(&settings(r#"{"action": "report"}"#), offer.into_iter()));
+    assert_eq!(compression(&settings(passes), offer.into_iter()), CompressionPolicy::Pass);
+    assert_eq!(compression(&settings("{}"), offer.into_iter()), CompressionPolicy::Remove);
+    assert_eq!(compression(&settings(r#"{"action": "report"}"#), offer.into_iter()), CompressionPolicy::Pass);
 
     let compressed = b"\xC1\x02\xFF\xFF";
     let mut connection = websocket(passes);
-    connection.set_compressed(true);
-    assert!(connection.feed(Sender::Server, &[compressed], false).is_unchanged());
+    connection.set_compression(CompressionPolicy::Pass);
+    assert!(connection.feed(FrameSender::Server, &[compressed], false).is_unchanged());
     assert!(matches!(
-        websocket("{}").feed(Sender::Server, &[compressed], false).verdict,
+        websocket("{}").feed(FrameSender::Server, &[compressed], false).verdict,
         Verdict::Rejected(_)
     ));
 }

@@ -10,9 +10,9 @@ use utf8_codec_engines::plan::{
     Check, Content, Outcome, Tunnel, Verdict, check_trailers, decide, is_grpc, is_head, status,
 };
 use utf8_codec_engines::websocket::{
-    EXTENSIONS, Extensions, WebSocket, extensions, is_compressed, is_handshake,
+    EXTENSIONS, Extensions, WebSocket, extensions, compression, is_handshake,
 };
-use utf8_codec_engines::{MessageKind, Reason, Rejection, Sender, from_utf8};
+use utf8_codec_engines::{MessageKind, Reason, Rejection, FrameSender, from_utf8};
 
 use crate::abi::{body_status, body_type, header_type, headers_status, trailers_status};
 use crate::counters::Counters;
@@ -202,7 +202,7 @@ impl Filter {
         websocket = websocket.or_else(|| WebSocket::new(settings).map(Box::new));
         let Some(mut websocket) = websocket else { return Extensions::Unchanged };
         if way.message == MessageKind::Response {
-            websocket.set_compressed(is_compressed(settings, fields.clone()));
+            websocket.set_compression(compression(settings, fields.clone()));
         }
         self.websocket.set(Some(websocket));
         extensions(settings, fields)
@@ -219,7 +219,7 @@ impl Filter {
             return None;
         }
         let mut websocket = self.websocket.take()?;
-        let sender = if is_request { Sender::Client } else { Sender::Server };
+        let sender = if is_request { FrameSender::Client } else { FrameSender::Server };
         let outcome = stream.with_body(way.received, |chunks| {
             let outcome = chunks.read(|slices| websocket.feed(sender, slices, end));
             if !outcome.is_unchanged() {

@@ -15,7 +15,7 @@ use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use utf8_codec_engines::config::Settings;
 use utf8_codec_engines::plan::{self, Check, Content, MessagePlan, Verdict};
 use utf8_codec_engines::websocket::{self, EXTENSIONS, Extensions, WebSocket};
-use utf8_codec_engines::{MessageKind, Reason, Rejection, Sender, content_type};
+use utf8_codec_engines::{MessageKind, Reason, Rejection, FrameSender, content_type};
 
 use crate::body::{Body, Checked};
 
@@ -96,10 +96,10 @@ fn pairs(fields: &http::HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 /// Checks the next frames of a WebSocket connection.
-fn frames(websocket: &mut WebSocket, sender: Sender, body: &mut Option<Bytes>, end: bool) {
+fn frames(websocket: &mut WebSocket, sender: FrameSender, body: &mut Option<Bytes>, end: bool) {
     let chunk = body.take().unwrap_or_default();
     let outcome = websocket.feed(sender, &[&chunk], end);
-    let message = if sender == Sender::Client { MessageKind::Request } else { MessageKind::Response };
+    let message = if sender == FrameSender::Client { MessageKind::Request } else { MessageKind::Response };
     let mut checked = Checked { repaired: outcome.repaired, ..Checked::default() };
     match &outcome.verdict {
         Verdict::Pass => {}
@@ -109,7 +109,7 @@ fn frames(websocket: &mut WebSocket, sender: Sender, body: &mut Option<Bytes>, e
     Gateway::log(message, &checked);
     // At the end, `None` is the end of the direction.
     let data = crate::body::changed(&chunk, &outcome);
-    *body = (!data.is_empty() || sender == Sender::Client && !end).then_some(data);
+    *body = (!data.is_empty() || sender == FrameSender::Client && !end).then_some(data);
 }
 
 /// The head of a message.
@@ -224,7 +224,7 @@ impl ProxyHttp for Gateway {
                 );
             }
             if let Some(websocket) = &mut ctx.websocket {
-                frames(websocket, Sender::Client, body, end);
+                frames(websocket, FrameSender::Client, body, end);
             }
             return Ok(());
         }
@@ -250,7 +250,7 @@ impl ProxyHttp for Gateway {
             ctx.websocket = WebSocket::new(&self.settings);
         }
         if let Some(websocket) = &mut ctx.websocket {
-            websocket.set_compressed(websocket::is_compressed(&self.settings, pairs(&response.headers)));
+            websocket.set_compression(websocket::compression(&self.settings, pairs(&response.headers)));
             match websocket::extensions(&self.settings, pairs(&response.headers)) {
                 Extensions::Unchanged => {}
                 Extensions::Removed => drop(response.remove_header(EXTENSIONS)),
@@ -298,7 +298,7 @@ impl ProxyHttp for Gateway {
             return Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed");
         }
         if let Some(websocket) = &mut ctx.websocket {
-            frames(websocket, Sender::Server, body, end);
+            frames(websocket, FrameSender::Server, body, end);
             return Ok(None);
         }
         let checked = ctx.response.feed(body.take().unwrap_or_default(), end);

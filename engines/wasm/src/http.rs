@@ -12,7 +12,7 @@ use proxy_wasm::types::{Action, Bytes};
 use utf8_codec_engines::config::Settings;
 use utf8_codec_engines::plan::{self, Check, Content, Tunnel, Verdict};
 use utf8_codec_engines::websocket::{self, EXTENSIONS, Extensions, WebSocket};
-use utf8_codec_engines::{MessageKind, Reason, Rejection, Sender, from_utf8};
+use utf8_codec_engines::{MessageKind, Reason, Rejection, FrameSender, from_utf8};
 
 use crate::buffers::{change, log, whole};
 
@@ -157,7 +157,7 @@ impl Exchange {
             return Extensions::Unchanged;
         };
         if message == MessageKind::Response {
-            websocket.set_compressed(websocket::is_compressed(&self.settings, pairs(fields)));
+            websocket.set_compression(websocket::compression(&self.settings, pairs(fields)));
         }
         self.websocket = Some(websocket);
         websocket::extensions(&self.settings, pairs(fields))
@@ -166,7 +166,7 @@ impl Exchange {
     /// Checks the frames of one direction. After an error, the other peer gets its close frame in place of what comes next
     /// in its direction.
     fn frames(&mut self, message: MessageKind, size: usize, end: bool) -> Action {
-        let sender = if message == MessageKind::Request { Sender::Client } else { Sender::Server };
+        let sender = if message == MessageKind::Request { FrameSender::Client } else { FrameSender::Server };
         let Some(data) = whole(self.get_body(message, size), size) else {
             return self.incomplete(message);
         };

@@ -6,10 +6,9 @@ use utf8_codec_media::content_type::{Charset, is_ascii_label, labels};
 use utf8_codec_media::declared::{Declaration, DocumentKind, Search, Source, find};
 
 use super::kind::{KindFilter, min_text_output};
-use crate::charset::SourceCharset;
-use crate::error::Utf8BodyError;
-use crate::options::OtherCharset;
+use crate::charset::{NewTranscoding, OtherCharset, SourceCharset};
 use crate::plan::in_ascii;
+use crate::reason::RejectReason;
 
 /// Stores the start of a document until its encoding is known: at most [`DocumentKind::max_prefix`] bytes.
 #[derive(Debug)]
@@ -28,8 +27,8 @@ pub(super) enum Reading {
     Text(TextDecoder),
     /// Without a check.
     Pass,
-    Transcode(SourceCharset),
-    Reject(Utf8BodyError),
+    Transcode(SourceCharset, NewTranscoding),
+    Reject(RejectReason),
 }
 
 impl DocumentStart {
@@ -82,7 +81,7 @@ impl DocumentStart {
         }
         let rejected = || {
             let offset = declaration.range.start as u64;
-            Reading::Reject(Utf8BodyError::UnsupportedCharset { offset })
+            Reading::Reject(RejectReason::DeclaredCharset { offset })
         };
         match self.other {
             OtherCharset::Pass => Reading::Pass,
@@ -90,9 +89,8 @@ impl DocumentStart {
                 in_ascii(self.decoder.clone()).map_or_else(rejected, Reading::Text)
             }
             OtherCharset::Reject => rejected(),
-            OtherCharset::Transcode => {
-                SourceCharset::for_label(label).map_or_else(rejected, Reading::Transcode)
-            }
+            OtherCharset::Transcode(start) => SourceCharset::for_label(label)
+                .map_or_else(rejected, |charset| Reading::Transcode(charset, start)),
         }
     }
 
@@ -117,8 +115,8 @@ impl KindFilter for DocumentStart {
 
     /// Returns bytes that are the same whatever the document declares: ASCII, if the document is neither rejected nor
     /// transcoded. A page that is sent in parts is not delayed then.
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        let is_sure = self.other == OtherCharset::Pass
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
+        let is_sure = self.other.is_pass()
             && !self.decoder.has_subset()
             && self.decoder.bom_policy() == BomPolicy::Keep;
         let held = &self.start[self.returned..];

@@ -3,7 +3,8 @@
 use utf8_codec::Utf8Error;
 use utf8_codec_media::percent;
 
-use crate::error::{FormField, Utf8BodyError};
+use crate::error::FormField;
+use crate::reason::RejectReason;
 
 /// The maximum number of bytes of a name that are stored.
 const NAME_LIMIT: usize = 64;
@@ -23,8 +24,8 @@ pub(super) fn shown(name: &[u8]) -> Option<Box<str>> {
 }
 
 /// Returns the error of a field. `offset` is its position in the field.
-pub(super) const fn error_in(name: Option<Box<str>>, offset: u64, error: Utf8Error) -> Utf8BodyError {
-    Utf8BodyError::Field { field: FormField { name, offset }, error }
+pub(super) const fn error_in(name: Option<Box<str>>, offset: u64, error: Utf8Error) -> RejectReason {
+    RejectReason::Field(FormField { name, offset }, error)
 }
 
 /// The field that contains the next byte of a urlencoded form.
@@ -61,7 +62,7 @@ impl UrlEncodedField {
     }
 
     /// Returns an error in the field.
-    pub(super) fn error(&self, error: Utf8Error) -> Utf8BodyError {
+    pub(super) fn error(&self, error: Utf8Error) -> RejectReason {
         let name = if self.is_value { self.name() } else { None };
         error_in(name, error.offset.saturating_sub(self.start), error)
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use utf8_codec::internal::Escapes;
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 
-use crate::error::Utf8BodyError;
+use crate::reason::RejectReason;
 
 /// The filter of one kind of body.
 pub(crate) trait KindFilter {
@@ -12,7 +12,7 @@ pub(crate) trait KindFilter {
     fn feed(&mut self, chunk: Bytes);
 
     /// Returns the next output, never empty, or the error after it.
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>>;
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>>;
 
     /// Ends the body.
     fn finish(&mut self) {}
@@ -93,7 +93,7 @@ impl KindFilter for PassFilter {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         let chunk = core::mem::take(&mut self.chunk);
         (!chunk.is_empty()).then_some(Ok(chunk))
     }
@@ -108,5 +108,37 @@ impl KindFilter for PassFilter {
 
     fn queued(&self) -> (u64, bool) {
         (self.chunk.len() as u64, false)
+    }
+}
+
+/// The filter of a body that is rejected at its first byte.
+#[derive(Debug)]
+pub(super) struct RefusingFilter {
+    reason: RejectReason,
+    offset: u64,
+}
+
+impl RefusingFilter {
+    #[cfg(feature = "body")]
+    pub(super) const fn new(reason: RejectReason) -> Self {
+        Self { reason, offset: 0 }
+    }
+}
+
+impl KindFilter for RefusingFilter {
+    fn feed(&mut self, chunk: Bytes) {
+        self.offset += chunk.len() as u64;
+    }
+
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
+        (self.offset > 0).then(|| Err(self.reason.clone()))
+    }
+
+    fn is_clean(&self) -> bool {
+        self.offset == 0
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
     }
 }

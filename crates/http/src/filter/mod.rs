@@ -19,13 +19,13 @@ use utf8_codec::TextDecoder;
 use utf8_codec_media::delimiter::Boundary;
 
 use self::document::{DocumentStart, Reading};
-use self::kind::{KindFilter, PassFilter};
+use self::kind::{KindFilter, PassFilter, RefusingFilter};
 use self::multipart::FormFilter;
 use self::text::TextFilter;
 use self::urlencoded::UrlEncodedFilter;
-use super::charset::CharsetDecoder;
-use super::error::{MultipartError, Utf8BodyError};
+use super::error::MultipartError;
 use super::plan::{BodyPlan, Check};
+use super::reason::RejectReason;
 use super::rules::BodyRules;
 
 /// The filter for one body, without I/O. Use it in engines that have the chunks of a body and cannot use
@@ -36,7 +36,7 @@ use super::rules::BodyRules;
 ///
 /// ```
 /// use bytes::Bytes;
-/// use utf8_codec_http::{BodyFilter, BodyRules, ContentFields, Utf8BodyError};
+/// use utf8_codec_http::{BodyFilter, BodyRules, ContentFields, RejectReason};
 ///
 /// let rules = BodyRules::new();
 /// let mut fields = ContentFields::new();
@@ -54,7 +54,7 @@ use super::rules::BodyRules;
 /// filter.finish();
 /// assert!(filter.next().is_none());
 /// assert_eq!(passed, b"name=caf%C3%A9");
-/// # Ok::<(), Utf8BodyError>(())
+/// # Ok::<(), RejectReason>(())
 /// ```
 pub struct BodyFilter {
     kind: Kind,
@@ -85,8 +85,10 @@ enum Kind {
     Text(TextFilter),
     Form(Box<FormFilter>),
     UrlEncoded(Box<UrlEncodedFilter>),
-    Charset(Box<CharsetDecoder>),
+    /// Text in another charset, which is transcoded.
+    Charset(Box<dyn KindFilter + Send + Sync>),
     Protobuf(Box<protobuf::ProtobufFilter>),
+    Refusing(Box<RefusingFilter>),
 }
 
 /// Calls a method of the filter of a [`Kind`].
@@ -100,6 +102,7 @@ macro_rules! call {
             Kind::UrlEncoded(filter) => filter.$method($($argument),*),
             Kind::Charset(filter) => filter.$method($($argument),*),
             Kind::Protobuf(filter) => filter.$method($($argument),*),
+            Kind::Refusing(filter) => filter.$method($($argument),*),
         }
     };
 }
@@ -119,20 +122,23 @@ impl BodyFilter {
             }
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
             Check::FormData { boundary, strings } => {
-                let rules = rules.clone().with_decoder(plan.decoder().clone()).with_json_strings(*strings);
-                Self::of_form(boundary, rules)
+                Self::of_form(boundary, rules.for_form(decoder, *strings))
             }
             Check::Document { kind, other, .. } => {
                 Self::of(Kind::Document(Box::new(DocumentStart::new(*kind, *other, decoder))))
             }
-            Check::Transcode { charset, .. } => {
-                Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder)))
-            }
-            Check::Protobuf(validator) => {
-                Self::of(Kind::Protobuf(Box::new(protobuf::ProtobufFilter::new((**validator).clone()))))
+            Check::Transcode { charset, start, .. } => Self::of(Kind::Charset(start(charset, decoder))),
+            Check::Protobuf(filter) => {
+                Self::of(Kind::Protobuf(Box::new(protobuf::ProtobufFilter::new((**filter).clone()))))
             }
         };
         Self { passes_empty: true, ..filter }
+    }
+
+    /// Creates the filter for a message that is rejected unless it has no content.
+    #[cfg(feature = "body")]
+    pub(crate) fn refusing(reason: RejectReason) -> Self {
+        Self { passes_empty: true, ..Self::of(Kind::Refusing(Box::new(RefusingFilter::new(reason)))) }
     }
 
     /// Creates the filter for text in UTF-8.
@@ -238,7 +244,7 @@ impl BodyFilter {
     /// `None` is returned.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "it may return more after `None`")]
-    pub fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    pub fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         if self.has_failed {
             return None;
         }
@@ -266,7 +272,7 @@ impl BodyFilter {
             self.kind = match reading {
                 Reading::Text(decoder) => Kind::Text(TextFilter::new(decoder.restarted_at(offset))),
                 Reading::Pass => Kind::Pass(PassFilter::at(offset)),
-                Reading::Transcode(charset) => Kind::Charset(CharsetDecoder::boxed(&charset, decoder)),
+                Reading::Transcode(charset, start) => Kind::Charset(start(&charset, decoder)),
                 Reading::Reject(error) => return Some(Err(self.failed(error))),
             };
             if held.is_empty() {
@@ -287,7 +293,7 @@ impl BodyFilter {
         }
     }
 
-    fn failed(&mut self, error: Utf8BodyError) -> Utf8BodyError {
+    fn failed(&mut self, error: RejectReason) -> RejectReason {
         self.has_failed = true;
         (self.next, self.waiting) = (None, VecDeque::new());
         error

@@ -12,7 +12,8 @@ use super::delimiters::{DashedSearch, FieldsSearch, MadeDelimiter, common_prefix
 use super::frames::FrameQueue;
 use super::kind::{KindFilter, min_text_output};
 use super::part::FormPart;
-use crate::error::{HEADER_LIMIT, MultipartError, Utf8BodyError};
+use crate::error::{HEADER_LIMIT, MultipartError};
+use crate::reason::RejectReason;
 use crate::rules::BodyRules;
 
 /// Parses a form while it streams.
@@ -57,7 +58,7 @@ pub(super) struct FormFilter {
     out: FrameQueue,
     /// The last character or byte of the output, while the form is not closed.
     last: Vec<u8>,
-    error: Option<Utf8BodyError>,
+    error: Option<RejectReason>,
     repaired: u64,
     made: MadeDelimiter,
     /// The offset of a delimiter that some readers do not find, in a text field that they have not ended.
@@ -280,7 +281,7 @@ impl KindFilter for FormFilter {
         }
     }
 
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         self.out.pop().map(Ok).or_else(|| self.error.take().map(Err))
     }
 

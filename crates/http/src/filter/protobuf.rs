@@ -4,9 +4,9 @@ use bytes::Bytes;
 
 use super::frames::FrameQueue;
 use super::kind::{KindFilter, repaired};
-use crate::error::Utf8BodyError;
-use crate::protobuf::{Edit, ProtobufError};
+use crate::protobuf::{ProtobufError, StringEdit};
 use crate::protobuf_types::Protobuf;
+use crate::reason::RejectReason;
 
 /// Filters the strings of a message. Its policy keeps the length, unless the caller holds the body and has it repaired at
 /// its end.
@@ -15,7 +15,7 @@ use crate::protobuf_types::Protobuf;
 /// see the error of a truncated message.
 #[derive(Debug)]
 pub(super) struct ProtobufFilter {
-    validator: Protobuf,
+    filter: Protobuf,
     is_held: bool,
     offset: u64,
     /// The offset at which the message or stream of messages starts.
@@ -27,9 +27,9 @@ pub(super) struct ProtobufFilter {
 }
 
 impl ProtobufFilter {
-    pub(super) fn new(validator: Protobuf) -> Self {
+    pub(super) fn new(filter: Protobuf) -> Self {
         Self {
-            validator,
+            filter,
             is_held: false,
             offset: 0,
             start: 0,
@@ -48,10 +48,10 @@ impl ProtobufFilter {
     /// Repairs the bytes of a complete body, whose length may change. Returns `None` if it would be too long.
     #[cfg(feature = "tower")]
     pub(super) fn repair_held(&self, body: Bytes) -> Option<Bytes> {
-        let repaired = match &self.validator {
-            Protobuf::Message(validator) => validator.clone().repair(&body).ok()?.into_owned(),
-            Protobuf::Grpc(validator) => validator.clone().repair(&body).ok()?.into_owned(),
-            Protobuf::GrpcWebText(validator) => validator.clone().repair(&body).ok()?,
+        let repaired = match &self.filter {
+            Protobuf::Message(filter) => filter.repair(&body).ok()?.into_owned(),
+            Protobuf::Grpc(filter) => filter.repair(&body).ok()?.into_owned(),
+            Protobuf::GrpcWebText(filter) => filter.repair(&body).ok()?,
         };
         Some(repaired.into())
     }
@@ -64,10 +64,10 @@ impl ProtobufFilter {
     }
 
     fn is_complete(&self) -> bool {
-        match &self.validator {
-            Protobuf::Message(validator) => validator.is_complete(),
-            Protobuf::Grpc(validator) => validator.is_complete(),
-            Protobuf::GrpcWebText(validator) => validator.is_complete(),
+        match &self.filter {
+            Protobuf::Message(filter) => filter.is_complete(),
+            Protobuf::Grpc(filter) => filter.is_complete(),
+            Protobuf::GrpcWebText(filter) => filter.is_complete(),
         }
     }
 }
@@ -81,16 +81,16 @@ impl KindFilter for ProtobufFilter {
         if is_held {
             out.span(&chunk, 0..chunk.len());
         }
-        let edit = |edit: Edit<'_>| match edit {
+        let edit = |edit: StringEdit<'_>| match edit {
             _ if is_held => {}
-            Edit::Pass(range) => out.span(&chunk, range),
-            Edit::Insert(bytes) => out.copy(&chunk, bytes),
-            Edit::IllFormed(..) => {}
+            StringEdit::Pass(range) => out.span(&chunk, range),
+            StringEdit::Insert(bytes) => out.copy(&chunk, bytes),
+            StringEdit::IllFormed(..) => {}
         };
-        let result = match &mut self.validator {
-            Protobuf::Message(validator) => validator.feed_with(&chunk, edit),
-            Protobuf::Grpc(validator) => validator.feed_with(&chunk, edit),
-            Protobuf::GrpcWebText(validator) => validator.feed_with(&chunk, edit),
+        let result = match &mut self.filter {
+            Protobuf::Message(filter) => filter.feed_with(&chunk, edit),
+            Protobuf::Grpc(filter) => filter.feed_with(&chunk, edit),
+            Protobuf::GrpcWebText(filter) => filter.feed_with(&chunk, edit),
         };
         self.set_error(result);
         self.out.end_chunk(&chunk);
@@ -100,7 +100,7 @@ impl KindFilter for ProtobufFilter {
         self.offset += chunk.len() as u64;
     }
 
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         match self.out.pop() {
             Some(frame) => Some(Ok(frame)),
             None => self.error.take().map(|error| Err(error.into())),
@@ -108,10 +108,10 @@ impl KindFilter for ProtobufFilter {
     }
 
     fn finish(&mut self) {
-        let result = match &mut self.validator {
-            Protobuf::Message(validator) => validator.finish(),
-            Protobuf::Grpc(validator) => validator.finish(),
-            Protobuf::GrpcWebText(validator) => validator.finish(),
+        let result = match &mut self.filter {
+            Protobuf::Message(filter) => filter.finish(),
+            Protobuf::Grpc(filter) => filter.finish(),
+            Protobuf::GrpcWebText(filter) => filter.finish(),
         };
         self.set_error(result);
         self.start = self.offset;
@@ -126,14 +126,14 @@ impl KindFilter for ProtobufFilter {
     }
 
     fn repaired(&self) -> u64 {
-        repaired(self.validator.decoder())
+        repaired(self.filter.decoder())
     }
 
     fn held(&self) -> u64 {
-        let pending = match &self.validator {
+        let pending = match &self.filter {
             _ if self.is_held => 0,
-            Protobuf::GrpcWebText(validator) => validator.held(),
-            Protobuf::Message(_) | Protobuf::Grpc(_) => self.validator.decoder().pending().len(),
+            Protobuf::GrpcWebText(filter) => filter.held(),
+            Protobuf::Message(_) | Protobuf::Grpc(_) => self.filter.decoder().pending().len(),
         };
         (pending + self.last.len()) as u64
     }

@@ -8,7 +8,7 @@ use utf8_codec::{TextDecoder, TextPiece, Utf8Error};
 
 use super::frames::SHORT;
 use super::kind::{KindFilter, min_text_output, repaired_json};
-use crate::error::Utf8BodyError;
+use crate::reason::RejectReason;
 
 /// Filters text with a [`TextDecoder`], and the escapes of JSON.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl TextFilter {
     }
 
     /// Decodes up to the end of the next frame, and returns it or the error after it.
-    fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next_of_chunk(&mut self) -> Option<Result<Bytes, RejectReason>> {
         let is_waiting =
             |escapes: &Option<Box<Escapes>>| escapes.as_ref().is_some_and(|escapes| escapes.is_waiting());
         while self.error.is_none() && (self.taken < self.chunk.len() || is_waiting(&self.escapes)) {
@@ -115,7 +115,7 @@ impl KindFilter for TextFilter {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         // After the last text of a chunk, the most frequent case, nothing is left. This test is inlined.
         if self.is_idle() { None } else { self.next_of_chunk() }
     }

@@ -9,7 +9,7 @@ use utf8_codec_media::percent;
 use super::field::UrlEncodedField;
 use super::frames::FrameQueue;
 use super::kind::{KindFilter, repaired};
-use crate::error::Utf8BodyError;
+use crate::reason::RejectReason;
 
 /// The maximum number of bytes that are decoded into a buffer and checked at a time. If the next `%` is at least this
 /// far away, the bytes before it are checked in the chunk without a copy.
@@ -45,7 +45,7 @@ pub(super) struct UrlEncodedFilter {
     /// The number of characters whose bytes were partly escaped.
     escaped: u64,
     field: UrlEncodedField,
-    error: Option<Utf8BodyError>,
+    error: Option<RejectReason>,
 }
 
 /// The location of the encoded bytes.
@@ -252,7 +252,7 @@ impl KindFilter for UrlEncodedFilter {
         self.out.end_chunk(&chunk);
     }
 
-    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    fn next(&mut self) -> Option<Result<Bytes, RejectReason>> {
         self.out.pop().map(Ok).or_else(|| self.error.take().map(Err))
     }
 

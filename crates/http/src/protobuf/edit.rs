@@ -12,7 +12,7 @@ use super::error::FieldPath;
 /// until the rest of their character arrives, or rejected.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Edit<'a> {
+pub enum StringEdit<'a> {
     /// The bytes at these positions of the chunk are forwarded unchanged. The range is never empty, and ranges ascend.
     Pass(Range<usize>),
     /// These bytes are inserted: a character that the chunk completes, or a replacement. Never empty.
@@ -29,14 +29,14 @@ pub(super) struct Edits<'c, F> {
     edit: F,
 }
 
-impl<'c, F: FnMut(Edit<'_>)> Edits<'c, F> {
+impl<'c, F: FnMut(StringEdit<'_>)> Edits<'c, F> {
     pub(super) const fn new(chunk: &'c [u8], edit: F) -> Self {
         Self { chunk, start: 0, edit }
     }
 
     pub(super) fn pass_up_to(&mut self, end: usize) {
         if end > self.start {
-            (self.edit)(Edit::Pass(self.start..end));
+            (self.edit)(StringEdit::Pass(self.start..end));
             self.start = end;
         }
     }
@@ -49,10 +49,10 @@ impl<'c, F: FnMut(Edit<'_>)> Edits<'c, F> {
     ) {
         self.pass_up_to(range.start);
         if let Some((error, path)) = error {
-            (self.edit)(Edit::IllFormed(error, path));
+            (self.edit)(StringEdit::IllFormed(error, path));
         }
         if !bytes.is_empty() {
-            (self.edit)(Edit::Insert(bytes));
+            (self.edit)(StringEdit::Insert(bytes));
         }
         self.start = range.end;
     }

@@ -8,48 +8,38 @@ use std::vec::Vec;
 
 use utf8_codec::Counters;
 
-use super::edit::{Edit, Edits};
+use super::edit::{Edits, StringEdit};
 use super::error::{ProtobufError, ProtobufErrorKind};
-use super::validator::{MAX_LENGTH, StringValidator};
+use super::strings::{MAX_LENGTH, StringFilter};
+use crate::options::Uncheckable;
 use utf8_codec::TextDecoder;
-pub(crate) use web_text::WebTextValidator;
+pub(crate) use web_text::WebTextFilter;
 
 /// Validates the strings of a gRPC stream: of all messages of one request or response ("gRPC over HTTP/2",
 /// `Length-Prefixed-Message`).
 ///
-/// It is a [`StringValidator`] for the body of `application/grpc` or `application/grpc+proto`, and with another
+/// It is a [`StringFilter`] for the body of `application/grpc` or `application/grpc+proto`, and with another
 /// [protocol](Self::with_protocol) for that of gRPC-Web or of a stream of Connect. Offsets count from the start of the body.
 ///
 /// ```
 /// # // message M { string s = 1; } in a file with the syntax proto3
 /// # let bytes = b"\x0A\x1B\x0A\x01f\x22\x0E\x0A\x01M\x12\x09\x0A\x01s\x18\x01\x20\x01\x28\x09b\x06proto3";
-/// use utf8_codec_http::protobuf::{GrpcValidator, Schema, StringValidator};
+/// use utf8_codec_http::protobuf::{GrpcFilter, Schema, StringFilter};
 ///
 /// let schema = Schema::from_descriptor_set(bytes)?;
-/// let mut body = GrpcValidator::new(StringValidator::new(&schema, "M")?);
+/// let mut body = GrpcFilter::new(StringFilter::new(&schema, "M")?);
 /// body.validate(b"\0\0\0\0\x04\x0A\x02\xC3\xA9\0\0\0\0\x03\x0A")?;
 /// assert_eq!(body.validate(b"\x01\xFF").unwrap_err().offset, 16);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct GrpcValidator {
-    message: StringValidator,
+pub struct GrpcFilter {
+    message: StringFilter,
     protocol: GrpcProtocol,
-    compressed: CompressedMessages,
+    compressed: Uncheckable,
     state: State,
     offset: u64,
     failed: Option<ProtobufError>,
-}
-
-/// What happens to a compressed message, whose strings cannot be checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CompressedMessages {
-    /// It is an error: [`ProtobufErrorKind::Compressed`].
-    #[default]
-    Reject,
-    /// It passes without a check.
-    Pass,
 }
 
 /// The protocol of a stream, which determines how it ends.
@@ -99,15 +89,15 @@ const fn after(is_last: bool) -> State {
     if is_last { State::End } else { START }
 }
 
-impl GrpcValidator {
-    /// Creates a validator for messages that this validator accepts, with its policies. [`Schema::method`] finds their
+impl GrpcFilter {
+    /// Creates a filter for messages that this filter accepts, with its policies. [`Schema::method`] finds their
     /// type by the path of the request.
     ///
     /// [`Schema::method`]: super::Schema::method
-    pub fn new(mut message: StringValidator) -> Self {
+    pub fn new(mut message: StringFilter) -> Self {
         message.restart(0, u64::MAX);
         let protocol = GrpcProtocol::Grpc;
-        let compressed = CompressedMessages::Reject;
+        let compressed = Uncheckable::Reject;
         Self { message, protocol, compressed, state: START, offset: 0, failed: None }
     }
 
@@ -118,29 +108,30 @@ impl GrpcValidator {
         self
     }
 
-    /// Sets what happens to compressed messages.
+    /// Sets what happens to compressed messages, whose strings cannot be checked. By default they are an error:
+    /// [`ProtobufErrorKind::Compressed`].
     #[must_use]
-    pub const fn with_compressed_messages(mut self, messages: CompressedMessages) -> Self {
+    pub const fn with_compressed_messages(mut self, messages: Uncheckable) -> Self {
         self.compressed = messages;
         self
     }
 
-    /// Validates the next bytes of the body, same as [`StringValidator::validate`].
+    /// Validates the next bytes of the body, same as [`StringFilter::validate`].
     ///
     /// # Errors
     ///
-    /// Same as [`StringValidator::validate`].
+    /// Same as [`StringFilter::validate`].
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), ProtobufError> {
         self.feed_with(chunk, |_| {})
     }
 
-    /// Validates the next bytes of the body and calls `edit` for each edit, same as [`StringValidator::feed_with`].
+    /// Validates the next bytes of the body and calls `edit` for each edit, same as [`StringFilter::feed_with`].
     ///
     /// # Errors
     ///
-    /// Same as [`StringValidator::validate`].
-    pub fn feed_with(&mut self, chunk: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), ProtobufError> {
+    /// Same as [`StringFilter::validate`].
+    pub fn feed_with(&mut self, chunk: &[u8], edit: impl FnMut(StringEdit<'_>)) -> Result<(), ProtobufError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -153,7 +144,7 @@ impl GrpcValidator {
         result
     }
 
-    fn read<F: FnMut(Edit<'_>)>(
+    fn read<F: FnMut(StringEdit<'_>)>(
         &mut self,
         chunk: &[u8],
         edits: &mut Edits<'_, F>,
@@ -215,7 +206,7 @@ impl GrpcValidator {
             return Some(ProtobufErrorKind::InvalidFlag);
         }
         let is_checked = !is_last || self.protocol == GrpcProtocol::Connect;
-        let is_rejected = self.compressed == CompressedMessages::Reject && is_checked;
+        let is_rejected = self.compressed == Uncheckable::Reject && is_checked;
         (flag & COMPRESSED != 0 && is_rejected).then_some(ProtobufErrorKind::Compressed)
     }
 
@@ -245,20 +236,20 @@ impl GrpcValidator {
         result
     }
 
-    /// Repairs a complete body with any policy, same as [`StringValidator::repair`]. Compressed messages that pass are not
+    /// Repairs a complete body with any policy, same as [`StringFilter::repair`]. Compressed messages that pass are not
     /// changed.
     ///
     /// # Errors
     ///
     /// Returns the error that [`validate`](Self::validate) or [`finish`](Self::finish) would return for the body, or that
     /// of a repaired message that would be too long.
-    pub fn repair<'b>(&mut self, body: &'b [u8]) -> Result<Cow<'b, [u8]>, ProtobufError> {
-        self.restart();
-        let before = self.counters().total();
+    pub fn repair<'b>(&self, body: &'b [u8]) -> Result<Cow<'b, [u8]>, ProtobufError> {
+        let mut check = self.clone();
+        check.restart();
         // Its error is returned by `finish`.
-        let _ = self.validate(body);
-        self.finish()?;
-        if self.counters().total() == before {
+        let _ = check.validate(body);
+        check.finish()?;
+        if check.counters().total() == self.counters().total() {
             return Ok(Cow::Borrowed(body));
         }
         // The output is allocated once: the lengths are measured first.
@@ -268,9 +259,9 @@ impl GrpcValidator {
         for (flag, message) in Messages(body) {
             offset += PREFIX as u64;
             len += PREFIX;
-            len += match self.content(flag) {
-                Content::Message => self.message.measure(message, offset, &mut lengths)?,
-                Content::Text => self.message.rewrite_text(message, offset)?.len(),
+            len += match check.content(flag) {
+                Content::Message => check.message.measure(message, offset, &mut lengths)?,
+                Content::Text => check.message.rewrite_text(message, offset)?.len(),
                 Content::Skipped => message.len(),
             };
             offset += message.len() as u64;
@@ -280,9 +271,9 @@ impl GrpcValidator {
         for (flag, message) in Messages(body) {
             let start = out.len() + PREFIX;
             out.extend_from_slice(&[flag, 0, 0, 0, 0]);
-            match self.content(flag) {
-                Content::Message => self.message.write(message, &mut lengths, &mut out),
-                Content::Text => out.extend_from_slice(&self.message.rewrite_text(message, 0)?),
+            match check.content(flag) {
+                Content::Message => check.message.write(message, &mut lengths, &mut out),
+                Content::Text => out.extend_from_slice(&check.message.rewrite_text(message, 0)?),
                 Content::Skipped => out.extend_from_slice(message),
             }
             let len = (out.len() - start) as u32;
@@ -310,7 +301,7 @@ impl GrpcValidator {
         self.message.decoder()
     }
 
-    /// Changes the validator to one that repairs nothing.
+    /// Changes the filter to one that repairs nothing.
     pub(crate) fn into_strict(self) -> Self {
         Self { message: self.message.into_strict(), ..self }
     }
@@ -347,8 +338,8 @@ impl<'b> Iterator for Messages<'b> {
     }
 }
 
-impl fmt::Debug for GrpcValidator {
+impl fmt::Debug for GrpcFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GrpcValidator").field("offset", &self.offset).finish_non_exhaustive()
+        f.debug_struct("GrpcFilter").field("offset", &self.offset).finish_non_exhaustive()
     }
 }

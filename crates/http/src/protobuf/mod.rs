@@ -7,28 +7,28 @@
 //! | input | use |
 //! |---|---|
 //! | what `protoc --include_imports --descriptor_set_out` writes | [`Schema`] |
-//! | a serialized message in chunks of any size | [`StringValidator`] |
-//! | the body of a gRPC request or response, also of gRPC-Web, and a stream of Connect | [`GrpcValidator`] |
-//! | a whole message or body, with a repair that changes lengths | [`StringValidator::repair`], [`GrpcValidator::repair`] |
+//! | a serialized message in chunks of any size | [`StringFilter`] |
+//! | the body of a gRPC request or response, also of gRPC-Web, and a stream of Connect | [`GrpcFilter`] |
+//! | a whole message or body, with a repair that changes lengths | [`StringFilter::repair`], [`GrpcFilter::repair`] |
 //! | HTTP bodies in general | [`BodyRules::with_protobuf_types`](crate::BodyRules::with_protobuf_types) |
 //!
 //! ```
 //! # // message M { string s = 1; } in a file with the syntax proto3
 //! # let bytes = b"\x0A\x1B\x0A\x01f\x22\x0E\x0A\x01M\x12\x09\x0A\x01s\x18\x01\x20\x01\x28\x09b\x06proto3";
-//! use utf8_codec_http::protobuf::{Edit, Schema, StringValidator};
+//! use utf8_codec_http::protobuf::{StringEdit, Schema, StringFilter};
 //! use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 //!
 //! let schema = Schema::from_descriptor_set(bytes)?;
 //! let policy = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
 //! let decoder = TextDecoder::new().with_error_policy(policy);
-//! let mut message = StringValidator::with_decoder(&schema, "M", decoder)?;
+//! let mut message = StringFilter::with_decoder(&schema, "M", decoder)?;
 //!
 //! let mut forwarded = Vec::new();
 //! for chunk in [&b"\x0A\x06caf\xC3"[..], b"\xA9\xFF"] {
 //!     message.feed_with(chunk, |edit| match edit {
-//!         Edit::Pass(range) => forwarded.extend_from_slice(&chunk[range]),
-//!         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
-//!         Edit::IllFormed(error, field) => assert_eq!((error.offset, field.to_string()), (7, "s".into())),
+//!         StringEdit::Pass(range) => forwarded.extend_from_slice(&chunk[range]),
+//!         StringEdit::Insert(bytes) => forwarded.extend_from_slice(bytes),
+//!         StringEdit::IllFormed(error, field) => assert_eq!((error.offset, field.to_string()), (7, "s".into())),
 //!         _ => {}
 //!     })?;
 //! }
@@ -43,14 +43,14 @@
 //! |---|---|
 //! | `string` of proto3, and of editions with `utf8_validation = VERIFY`, which is their default | yes |
 //! | `string` of a file with `java_string_check_utf8`, and of editions with `features.(pb.java).utf8_validation = VERIFY`, which readers in Java reject | yes |
-//! | other `string` of proto2, and of editions with `utf8_validation = NONE` | [`UnverifiedStrings`] |
+//! | other `string` of proto2, and of editions with `utf8_validation = NONE` | with [`StringFilter::with_unverified_strings`] |
 //! | a field of a `oneof`, an element of a repeated field, a key or value of a map, an extension | as any other |
 //! | each occurrence of a field that occurs again, of which a reader keeps the last one or merges all | yes |
 //! | `bytes`, numbers, packed fields, fields that the schema does not know | no |
 //! | the content of a `google.protobuf.Any`, and of a `MessageSet` | no |
 //!
 //! While a message streams, a policy that repairs must keep the length, because the lengths of all messages around a string
-//! precede it: [`StringValidator::with_decoder`].
+//! precede it: [`StringFilter::with_decoder`].
 //!
 //! # Errors
 //!
@@ -74,18 +74,18 @@ mod edit;
 mod error;
 mod grpc;
 mod schema;
+mod strings;
 mod tables;
-mod validator;
 mod varint;
 mod wire;
 
 pub use descriptor::SchemaError;
-pub use edit::Edit;
+pub use edit::StringEdit;
 pub use error::{FieldPath, ProtobufError, ProtobufErrorKind, UnknownMessage};
-pub(crate) use grpc::WebTextValidator;
-pub use grpc::{CompressedMessages, GrpcProtocol, GrpcValidator};
-pub use schema::{Method, Schema};
-pub use validator::{StringValidator, UnverifiedStrings};
+pub(crate) use grpc::WebTextFilter;
+pub use grpc::{GrpcFilter, GrpcProtocol};
+pub use schema::{GrpcMethod, Schema};
+pub use strings::StringFilter;
 
 /// The maximum number of a field ("Language Guide", "Assigning Field Numbers").
 const MAX_FIELD_NUMBER: u32 = (1 << 29) - 1;

@@ -29,7 +29,7 @@ pub struct Schema {
 
 /// The types of a method, by their full names. [`Schema::method`] returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Method<'s> {
+pub struct GrpcMethod<'s> {
     types: &'s [Box<str>; 2],
 }
 
@@ -57,10 +57,10 @@ impl Schema {
 
     /// Finds the method of a request by the path of its target (gRPC over HTTP/2, "Requests"), such as
     /// `/package.Service/Method`.
-    pub fn method(&self, path: &str) -> Option<Method<'_>> {
+    pub fn method(&self, path: &str) -> Option<GrpcMethod<'_>> {
         let path = path.strip_prefix('/')?;
         let at = self.tables.methods.binary_search_by(|(known, _)| (**known).cmp(path)).ok()?;
-        Some(Method { types: &self.tables.methods[at].1 })
+        Some(GrpcMethod { types: &self.tables.methods[at].1 })
     }
 
     pub(super) const fn tables(&self) -> &Arc<Tables> {
@@ -74,7 +74,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-impl<'s> Method<'s> {
+impl<'s> GrpcMethod<'s> {
     /// Returns the full name of the type of a request message.
     pub fn request(&self) -> &'s str {
         &self.types[0]

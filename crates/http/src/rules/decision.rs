@@ -11,13 +11,13 @@ use utf8_codec_media::declared::DocumentKind;
 use utf8_codec_media::delimiter::Boundary;
 
 use super::BodyRules;
-use crate::charset::SourceCharset;
+use crate::charset::{OtherCharset, SourceCharset};
 use crate::error::MultipartError;
 use crate::fields::{Coding, ContentFields};
-use crate::options::{MissingCharset, MissingContentType, OtherCharset, UncheckablePolicy};
+use crate::options::{MissingCharset, MissingContentType, Uncheckable};
 use crate::plan::{BodyPlan, Change, Check, in_ascii};
 use crate::protobuf_types::Protobuf;
-use crate::rejection::Reason;
+use crate::reason::RejectReason;
 
 /// How the content of a form field is checked.
 pub(crate) enum FieldCheck {
@@ -36,29 +36,29 @@ impl BodyRules {
     /// Returns the reason to reject the message.
     ///
     /// ```
-    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, Reason};
+    /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, RejectReason};
     ///
     /// let mut fields = ContentFields::new();
     /// fields.add("content-type", b"application/json");
     /// assert_eq!(BodyRules::new().decide(&fields)?.kind(), BodyKind::Text);
     /// fields.add("content-encoding", b"gzip");
-    /// assert_eq!(BodyRules::new().decide(&fields).unwrap_err(), Reason::ContentCoding);
-    /// # Ok::<(), Reason>(())
+    /// assert_eq!(BodyRules::new().decide(&fields).unwrap_err(), RejectReason::ContentCoding);
+    /// # Ok::<(), RejectReason>(())
     /// ```
-    pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
+    pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, RejectReason> {
         let plan = self.decide_by_type(fields)?;
         match self.no_transform {
             _ if !fields.is_fixed() || plan.change() == Change::Nothing => Ok(plan),
-            UncheckablePolicy::Reject => plan.without_change(),
-            UncheckablePolicy::Pass => Ok(self.pass()),
+            Uncheckable::Reject => plan.without_change(),
+            Uncheckable::Pass => Ok(self.pass()),
         }
     }
 
-    fn decide_by_type(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
+    fn decide_by_type(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, RejectReason> {
         let content_type = match content_type(fields) {
             Ok(content_type) => content_type,
-            Err(_) if self.malformed_type == UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
-            Err(Reason::ContentType(_)) if self.ignores_parameters(fields) => {
+            Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+            Err(RejectReason::ContentType(_)) if self.ignores_parameters(fields) => {
                 return Ok(self.plan(Check::Pass));
             }
             Err(reason) => return Err(reason),
@@ -70,23 +70,23 @@ impl BodyRules {
             Some(_) if protobuf.is_some() => false,
             // Also if a predicate says that it is text: its messages are, but the lengths between them are not.
             Some(given) if is_length_prefixed(given) => match self.length_prefixed {
-                UncheckablePolicy::Pass => return Ok(self.plan(Check::Pass)),
-                UncheckablePolicy::Reject => return Err(Reason::LengthPrefixed),
+                Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+                Uncheckable::Reject => return Err(RejectReason::LengthPrefixed),
             },
             Some(given) if self.is_text(given) => false,
             Some(_) => return Ok(self.plan(Check::Pass)),
             None => match self.missing_type {
                 MissingContentType::Check => false,
                 MissingContentType::Pass => return Ok(self.plan(Check::Pass)),
-                MissingContentType::Reject => return Err(Reason::MissingContentType),
+                MissingContentType::Reject => return Err(RejectReason::MissingContentType),
             },
         };
         let coding = fields.coding();
-        if coding != Coding::Identity && self.codings == UncheckablePolicy::Reject {
-            return Err(Reason::ContentCoding);
+        if coding != Coding::Identity && self.codings == Uncheckable::Reject {
+            return Err(RejectReason::ContentCoding);
         }
-        if fields.is_range() && self.ranges == UncheckablePolicy::Reject {
-            return Err(Reason::ContentRange);
+        if fields.is_range() && self.ranges == Uncheckable::Reject {
+            return Err(RejectReason::ContentRange);
         }
         if coding == Coding::Other || fields.is_range() {
             return Ok(self.plan(Check::Pass));
@@ -97,7 +97,7 @@ impl BodyRules {
         }
         Ok(self.plan(match &content_type {
             Some(form) if is_form => Check::FormData {
-                boundary: boundary(form).map_err(Reason::Multipart)?,
+                boundary: boundary(form).map_err(RejectReason::Multipart)?,
                 strings: self.json_strings,
             },
             Some(text) => return self.plan_of_text(text),
@@ -143,7 +143,7 @@ impl BodyRules {
     }
 
     /// Decides how text is checked, by the charset of its type.
-    fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, Reason> {
+    fn plan_of_text(&self, content_type: &ContentType<'_>) -> Result<BodyPlan, RejectReason> {
         let kind = text_kind(content_type).unwrap_or(TextKind::Charset);
         let utf8 = || match self.json_strings_of(content_type) {
             _ if kind == TextKind::Form => Check::UrlEncoded,
@@ -151,13 +151,15 @@ impl BodyRules {
             None => Check::Text,
         };
         let check = match content_type.charset() {
-            Charset::Conflicting => return Err(Reason::ConflictingCharset),
+            Charset::Conflicting => return Err(RejectReason::ConflictingCharset),
             Charset::Utf8 => utf8(),
             // The parameter has no effect.
             Charset::Missing | Charset::Other(_) if kind.is_always_utf8() => utf8(),
             Charset::Missing if kind == TextKind::Form => utf8(),
             Charset::Missing if self.missing == MissingCharset::Pass => Check::Pass,
-            Charset::Missing if self.missing == MissingCharset::Reject => return Err(Reason::MissingCharset),
+            Charset::Missing if self.missing == MissingCharset::Reject => {
+                return Err(RejectReason::MissingCharset);
+            }
             Charset::Missing => match document(kind) {
                 None => utf8(),
                 Some(kind) => {
@@ -165,18 +167,20 @@ impl BodyRules {
                     Check::Document { kind, other: self.other, content_type }
                 }
             },
-            Charset::Other(_) if self.other == OtherCharset::Pass => Check::Pass,
-            Charset::Other(label) if self.other == OtherCharset::Reject && is_ascii_label(label) => {
-                let decoder = in_ascii(self.decoder.clone()).ok_or(Reason::UnsupportedCharset)?;
+            Charset::Other(_) if self.other.is_pass() => Check::Pass,
+            Charset::Other(label) if self.other.is_reject() && is_ascii_label(label) => {
+                let decoder = in_ascii(self.decoder.clone()).ok_or(RejectReason::UnsupportedCharset)?;
                 return Ok(BodyPlan::new(utf8(), decoder));
             }
-            // A form cannot be transcoded: its escapes would stay in the other charset.
-            Charset::Other(_) if self.other == OtherCharset::Reject || kind == TextKind::Form => {
-                return Err(Reason::UnsupportedCharset);
-            }
             Charset::Other(label) => {
-                let charset = SourceCharset::for_label(label).ok_or(Reason::UnsupportedCharset)?;
-                Check::Transcode { charset, content_type: in_utf8(content_type) }
+                let charset = SourceCharset::for_label(label).ok_or(RejectReason::UnsupportedCharset)?;
+                match self.other {
+                    // A form cannot be transcoded: its escapes would stay in the other charset.
+                    OtherCharset::Transcode(start) if kind != TextKind::Form => {
+                        Check::Transcode { charset, start, content_type: in_utf8(content_type) }
+                    }
+                    _ => return Err(RejectReason::UnsupportedCharset),
+                }
             }
         };
         Ok(self.plan(check))
@@ -215,7 +219,7 @@ impl BodyRules {
             Charset::Utf8 | Charset::Missing => FieldCheck::Text(self.decoder.clone()),
             // The parameter has no effect.
             Charset::Other(_) if is_always_utf8 => FieldCheck::Text(self.decoder.clone()),
-            Charset::Other(_) if self.other == OtherCharset::Pass => FieldCheck::Pass,
+            Charset::Other(_) if self.other.is_pass() => FieldCheck::Pass,
             Charset::Other(label) if is_ascii_label(label) => {
                 in_ascii(self.decoder.clone()).map_or(FieldCheck::Reject, FieldCheck::Text)
             }
@@ -234,11 +238,11 @@ fn boundary(form: &ContentType<'_>) -> Result<Boundary, MultipartError> {
     Boundary::of(form).ok_or(MultipartError::Boundary)
 }
 
-fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>>, Reason> {
+fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>>, RejectReason> {
     if fields.has_conflicting_types() {
-        return Err(Reason::ConflictingCharset);
+        return Err(RejectReason::ConflictingCharset);
     }
-    fields.content_type().map(ContentType::parse).transpose().map_err(Reason::ContentType)
+    fields.content_type().map(ContentType::parse).transpose().map_err(RejectReason::ContentType)
 }
 
 /// Returns the kind of a document that may declare its encoding.

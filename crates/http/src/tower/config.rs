@@ -4,25 +4,25 @@ use core::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, IF_RANGE, RANGE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, IF_RANGE, RANGE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
 use http_body::Body;
 use utf8_codec::{Utf8Decoder, Utf8Error};
-use utf8_codec_media::content_type::is_length_prefixed_value;
 use utf8_codec_media::percent;
 
 use super::body::CheckedBody;
 use super::drain::{Drain, DrainingBody, Report, Timer};
 use super::gather::{Gather, Gathered, Interrupted};
 use crate::ContentFields;
-use crate::body::Utf8Body;
+use crate::body::{Utf8Body, may_be_empty};
 use crate::counters::{BodyObserver, HttpCounters, record_rejection};
 use crate::error::BoxError;
 use crate::fields::{check_head, check_values};
 use crate::filter::BodyFilter;
 use crate::plan::{BodyKind, Change, remove_invalidated};
-use crate::rejection::{MessageKind, Reason, Rejection};
+use crate::reason::RejectReason;
+use crate::rejection::{MessageKind, Rejection};
 use crate::rules::BodyRules;
 
 #[derive(Clone)]
@@ -48,7 +48,7 @@ pub(crate) enum Start<B> {
     Forward(CheckedBody<B>, Report),
     /// The body is held until it is complete.
     Hold(Gather<B>, Report),
-    Reject(Reason, B),
+    Reject(RejectReason, B),
 }
 
 /// The result for a message with a held body.
@@ -95,11 +95,8 @@ impl LayerConfig {
         let rules = self.rules.for_path(path, self.message);
         let (plan, refused) = match rules.plan_for(headers, &body) {
             Ok(plan) => (plan, None),
-            // Reading would send `100 Continue`.
-            Err(reason) if is_length_prefixed(headers) || headers.contains_key(EXPECT) => {
-                return Start::Reject(reason, body);
-            }
-            Err(reason) => (self.rules.pass(), Some(reason)),
+            Err(reason) if may_be_empty(headers, &body) => (self.rules.pass(), Some(reason)),
+            Err(reason) => return Start::Reject(reason, body),
         };
         let checks_trailers = self.rules.trailer_check() || self.fields.headers;
         let is_passing = plan.kind() == BodyKind::Pass;
@@ -108,7 +105,7 @@ impl LayerConfig {
         }
         let hold = match (refused, self.hold) {
             (Some(reason), _) => Some((0, reason)),
-            (None, Some(limit)) if !is_passing => Some((limit, Reason::TooLong { limit })),
+            (None, Some(limit)) if !is_passing => Some((limit, RejectReason::TooLong { limit })),
             (None, _) => None,
         };
         let report = Report::new(self.message, headers.get(CONTENT_TYPE).cloned());
@@ -152,9 +149,9 @@ impl LayerConfig {
     }
 
     /// Checks the header fields of a response, and counts those that are removed.
-    pub(crate) fn check_response(&self, headers: &mut HeaderMap) -> Result<(), Reason> {
+    pub(crate) fn check_response(&self, headers: &mut HeaderMap) -> Result<(), RejectReason> {
         if self.fields.headers {
-            let removed = check_head(headers).map_err(|(name, error)| Reason::Header(name, error))?;
+            let removed = check_head(headers).map_err(|(name, error)| RejectReason::Header(name, error))?;
             BodyObserver::new(self.counters.clone()).repaired(removed);
         }
         Ok(())
@@ -189,7 +186,7 @@ impl LayerConfig {
     }
 
     /// Returns the response to a message that is rejected before its body was read.
-    pub(crate) fn reject<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
+    pub(crate) fn reject<B>(&self, reason: RejectReason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         record_rejection(&reason, Some(&self.counters));
         self.response(&Rejection { message_kind: self.message, reason, content_type })
@@ -229,28 +226,23 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    pub(crate) fn check_request(self, request: &Parts) -> Result<(), Reason> {
+    pub(crate) fn check_request(self, request: &Parts) -> Result<(), RejectReason> {
         self.check_uri(&request.uri)?;
         if self.headers {
-            check_values(&request.headers).map_err(|(name, error)| Reason::Header(name, error))?;
+            check_values(&request.headers).map_err(|(name, error)| RejectReason::Header(name, error))?;
         }
         Ok(())
     }
 
-    fn check_uri(self, uri: &Uri) -> Result<(), Reason> {
+    fn check_uri(self, uri: &Uri) -> Result<(), RejectReason> {
         if self.path {
-            check_decoded(uri.path()).map_err(Reason::Path)?;
+            check_decoded(uri.path()).map_err(RejectReason::Path)?;
         }
         if self.query {
-            check_decoded(uri.query().unwrap_or_default()).map_err(Reason::Query)?;
+            check_decoded(uri.query().unwrap_or_default()).map_err(RejectReason::Query)?;
         }
         Ok(())
     }
-}
-
-/// Whether one of the types is that of messages with a length before each.
-fn is_length_prefixed(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_TYPE).iter().any(|value| is_length_prefixed_value(value.as_bytes()))
 }
 
 fn check_decoded(text: &str) -> Result<(), Utf8Error> {

@@ -13,9 +13,10 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use crate::body::Utf8Body;
-use crate::error::{BoxError, Utf8BodyError};
+use crate::error::BoxError;
 use crate::filter::BodyFilter;
-use crate::rejection::{MessageKind, Reason, Rejection};
+use crate::reason::RejectReason;
+use crate::rejection::{MessageKind, Rejection};
 
 /// A future that completes after some time.
 pub(crate) type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
@@ -59,13 +60,16 @@ impl Drain {
                 }
                 Poll::Ready(Some(Err(_))) => return Poll::Ready(false),
                 Poll::Ready(None) => return Poll::Ready(true),
-                Poll::Pending => {
-                    let Some(timer) = &self.timer else { return Poll::Ready(false) };
-                    let sleep = self.sleep.get_or_insert_with(|| timer());
-                    return sleep.as_mut().poll(cx).map(|()| false);
-                }
+                Poll::Pending if self.timer.is_none() => return Poll::Ready(false),
+                Poll::Pending => return self.poll_timer(cx).map(|()| false),
             }
         }
+    }
+
+    /// Waits for the timer, and for ever without one.
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(timer) = &self.timer else { return Poll::Pending };
+        self.sleep.get_or_insert_with(|| timer()).as_mut().poll(cx)
     }
 }
 
@@ -104,6 +108,11 @@ impl<B> DrainingBody<B> {
         let this = self.project();
         this.drain.poll(this.body.get_pin_mut(), cx).map(|has_ended| this.report.drained(has_ended))
     }
+
+    /// Waits for the timer of the drain, and for ever without one.
+    pub(crate) fn poll_timer(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.project().drain.poll_timer(cx)
+    }
 }
 
 impl<B> Body for DrainingBody<B>
@@ -122,7 +131,7 @@ where
             let this = self.as_mut().project();
             match ready!(this.body.poll_frame(cx)) {
                 Some(Err(error)) if this.report.failed(&*error) => {
-                    if let Some(Utf8BodyError::Trailer { .. }) = Utf8BodyError::find(&*error) {
+                    if let Some(RejectReason::Trailer(..)) = RejectReason::find(&*error) {
                         // Trailers are the last frame.
                         this.report.drained(true);
                         return Poll::Ready(Some(Err(error)));
@@ -169,13 +178,14 @@ impl Report {
     /// Records that the body failed. Returns whether the message is rejected because of it. An error of the inner body
     /// does not reject the message.
     pub(crate) fn failed(&self, error: &(dyn Error + 'static)) -> bool {
-        let reason = Reason::of_body(error);
-        if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {
+        let Some(reason) = RejectReason::find(error) else { return false };
+        if let Some(shared) = &self.0 {
             let content_type = shared.content_type.clone();
+            let rejection = Rejection { content_type, ..Rejection::new(shared.message, reason.clone()) };
             // A body fails only once.
-            let _ = shared.rejection.set(Rejection { message_kind: shared.message, reason, content_type });
+            let _ = shared.rejection.set(rejection);
         }
-        reason.is_some()
+        true
     }
 
     /// Records that the rest of a rejected body was drained. `has_ended` is whether its end was reached.

@@ -9,7 +9,7 @@ use http_body::Body;
 
 use super::drain::DrainingBody;
 use crate::error::BoxError;
-use crate::rejection::Reason;
+use crate::reason::RejectReason;
 
 /// Collects a checked body up to its end, at most `limit` bytes. `reason` is why a longer body is rejected: its length, or, with
 /// a limit of 0, header fields that are acceptable only on an empty message.
@@ -20,7 +20,7 @@ use crate::rejection::Reason;
 pub(crate) struct Gather<B> {
     body: Pin<Box<DrainingBody<B>>>,
     limit: usize,
-    reason: Reason,
+    reason: RejectReason,
     first: Bytes,
     all: BytesMut,
     trailers: Option<Box<HeaderMap>>,
@@ -41,7 +41,7 @@ pub(crate) struct Gathered {
 pub(crate) enum Interrupted {
     /// The body is longer than the limit, and the rest of it has been drained; or it has failed, and only an empty one
     /// is accepted.
-    Rejected(Reason),
+    Rejected(RejectReason),
     Body(BoxError),
 }
 
@@ -49,7 +49,7 @@ impl<B: Body> Gather<B>
 where
     B::Error: Into<BoxError>,
 {
-    pub(crate) fn new(body: Pin<Box<DrainingBody<B>>>, limit: usize, reason: Reason) -> Self {
+    pub(crate) fn new(body: Pin<Box<DrainingBody<B>>>, limit: usize, reason: RejectReason) -> Self {
         Self {
             body,
             limit,
@@ -63,7 +63,7 @@ where
 
     /// Whether the message is rejected unless it has no content.
     const fn is_refused(&self) -> bool {
-        !matches!(self.reason, Reason::TooLong { .. })
+        !matches!(self.reason, RejectReason::TooLong { .. })
     }
 
     fn rejected(&self) -> Interrupted {
@@ -76,10 +76,15 @@ where
             if self.is_too_long {
                 return self.body.as_mut().poll_drain(cx).map(|()| Err(self.rejected()));
             }
-            let frame = match ready!(self.body.as_mut().poll_frame(cx)) {
+            let polled = self.body.as_mut().poll_frame(cx);
+            if polled.is_pending() && self.is_refused() {
+                // The sender may wait for the response before it sends anything.
+                return self.body.as_mut().poll_timer(cx).map(|()| Err(self.rejected()));
+            }
+            let frame = match ready!(polled) {
                 None => break,
                 // The message may have had content.
-                Some(Err(error)) if self.is_refused() && Reason::of_body(&*error).is_none() => {
+                Some(Err(error)) if self.is_refused() && RejectReason::find(&*error).is_none() => {
                     return Poll::Ready(Err(self.rejected()));
                 }
                 Some(Err(error)) => return Poll::Ready(Err(Interrupted::Body(error))),

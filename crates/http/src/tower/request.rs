@@ -21,7 +21,8 @@ use super::drain::{Drain, Report};
 use super::gather::Gather;
 use crate::counters::HttpCounters;
 use crate::error::BoxError;
-use crate::rejection::{MessageKind, Reason, Rejection};
+use crate::reason::RejectReason;
+use crate::rejection::{MessageKind, Rejection};
 use crate::rules::BodyRules;
 
 /// The default maximum number of bytes of a held request body, the same as the limit of the extractors of axum.
@@ -74,7 +75,7 @@ pub struct ValidateUtf8RequestLayer {
 impl ValidateUtf8RequestLayer {
     /// Creates a layer that holds the whole body, up to 2 MiB, before the handler is called.
     pub fn new() -> Self {
-        Self::streaming().with_hold_limit(HOLD)
+        Self::streaming().with_max_held_length(HOLD)
     }
 
     /// Creates a layer that checks the body while the handler reads it.
@@ -83,16 +84,16 @@ impl ValidateUtf8RequestLayer {
     /// is then replaced by the problem document, unless it has already responded.
     pub fn streaming() -> Self {
         let config = LayerConfig::new(MessageKind::Request, BodyRules::new());
-        Self { config: Arc::new(config) }.with_drain_limit(HOLD as u64)
+        Self { config: Arc::new(config) }.with_max_drained_length(HOLD)
     }
 
-    /// Holds the whole body, up to `limit` bytes, before the handler is called. A longer body is rejected with `413`.
+    /// Holds the whole body, up to a maximum length in bytes, before the handler is called. A longer body is rejected with `413`.
     ///
     /// The limit is for the bytes that the handler would read, after a repair or in UTF-8. It applies to each request, so also
     /// limit the number of concurrent requests. A body reserves at most twice the memory of the bytes that have arrived.
     #[must_use]
-    pub fn with_hold_limit(self, limit: usize) -> Self {
-        self.with(|config| config.hold = Some(limit))
+    pub fn with_max_held_length(self, bytes: usize) -> Self {
+        self.with(|config| config.hold = Some(bytes))
     }
 
     /// Sets the maximum number of bytes of the rest of a rejected HTTP/1 body that are read and dropped before the
@@ -104,12 +105,16 @@ impl ValidateUtf8RequestLayer {
     /// end, the response has `Connection: close`. With 0 nothing is read, for clients that wait for a response while
     /// they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
     #[must_use]
-    pub fn with_drain_limit(self, bytes: u64) -> Self {
-        self.with(|config| config.drain = bytes)
+    pub fn with_max_drained_length(self, bytes: usize) -> Self {
+        self.with(|config| config.drain = bytes as u64)
     }
 
     /// Waits for the rest of a rejected body at most until the future that `timer` returns completes. By default the rest
     /// is not awaited, so no client can delay the response.
+    ///
+    /// A request that is rejected for its header fields unless it is empty, and whose length is not announced, is also awaited
+    /// no longer, over HTTP/2 too. Without a timer it is awaited until its first byte or its end: set one if clients may wait for
+    /// the response before they send the body.
     ///
     /// The timer is started once for each request, after the bytes that have already arrived were read.
     ///
@@ -214,7 +219,7 @@ pin_project! {
         /// The handler was called.
         Responding { #[pin] response: F, report: Report },
         /// The request is rejected, and the rest of its body is being drained.
-        Rejected { reason: Reason, parts: Parts, #[pin] body: B, drain: Drain },
+        Rejected { reason: RejectReason, parts: Parts, #[pin] body: B, drain: Drain },
     }
 }
 
@@ -227,8 +232,10 @@ where
     fn new(request: Request<B>, service: &mut S, config: Arc<LayerConfig>) -> Self {
         let (mut parts, body) = request.into_parts();
         let is_http1 = parts.version < Version::HTTP_2;
-        let drain =
-            || if is_http1 { Drain::new(config.drain, config.drain_timer.clone()) } else { Drain::NONE };
+        let drain = || {
+            let bytes = if is_http1 { config.drain } else { 0 };
+            Drain::new(bytes, config.drain_timer.clone())
+        };
         let rejected = |reason, parts: Parts, body| {
             // A client that expects `100-continue` has not sent any of the body yet.
             let drain = if parts.headers.contains_key(EXPECT) { Drain::NONE } else { drain() };

@@ -25,7 +25,7 @@ use crate::rules::BodyRules;
 
 /// A layer that truncates or replaces responses with ill-formed text. Its service is [`ValidateUtf8Response`].
 ///
-/// | | [`new`](Self::new) | [`with_hold_limit`](Self::with_hold_limit) |
+/// | | [`new`](Self::new) | [`with_max_held_length`](Self::with_max_held_length) |
 /// |---|---|---|
 /// | what the client receives of an ill-formed response | the head and the well-formed text before the error, if the server has sent them by then; then the connection (HTTP/1.1) is closed or the stream (HTTP/2) is reset | `502` |
 /// | memory for a body | the bytes of one character | the bytes that have arrived, up to a limit |
@@ -80,11 +80,11 @@ impl ValidateUtf8ResponseLayer {
         Self { config: Arc::new(LayerConfig::new(MessageKind::Response, BodyRules::for_responses())) }
     }
 
-    /// Holds the whole body, up to `limit` bytes, before the head is sent. Do not use it for bodies that never end,
+    /// Holds the whole body, up to a maximum length in bytes, before the head is sent. Do not use it for bodies that never end,
     /// such as `text/event-stream`, because the client would receive nothing.
     #[must_use]
-    pub fn with_hold_limit(self, limit: usize) -> Self {
-        self.with(|config| config.hold = Some(limit))
+    pub fn with_max_held_length(self, bytes: usize) -> Self {
+        self.with(|config| config.hold = Some(bytes))
     }
 
     shared_settings! {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http_body_util::Full;
-use utf8_codec_http::{BodyFilter, BodyRules, MessageKind, Utf8BodyError, check_field};
+use utf8_codec_http::{BodyFilter, BodyRules, MessageKind, RejectReason, check_field};
 
 use crate::support::some_partitions;
 
@@ -88,10 +88,10 @@ const FORMS: [(&str, &str, &[Part], Option<&str>); 11] = [
     ),
 ];
 
-fn shown(error: &Utf8BodyError) -> String {
+fn shown(error: &RejectReason) -> String {
     match (error.utf8_error(), error) {
         (Some(error), _) => format!("{}@{}", error.kind, error.offset),
-        (None, Utf8BodyError::Multipart(error)) => format!("{error:?}"),
+        (None, RejectReason::Multipart(error)) => format!("{error:?}"),
         (None, other) => other.to_string(),
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http_body::Body as _;
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{Ascii, ErrorPolicy, Subset, TextDecoder};
-use utf8_codec_http::{BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, RejectReason, Utf8Body};
 
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::json::{self, Error};
@@ -26,7 +26,7 @@ fn filtered(rules: &BodyRules, chunks: &[&[u8]]) -> (Vec<u8>, Option<Error>, u64
         while let Some(next) = filter.next() {
             match next {
                 Ok(data) => passed.extend_from_slice(&data),
-                Err(Utf8BodyError::IllFormed(found)) => error = Some(json::error(found)),
+                Err(RejectReason::Body(found)) => error = Some(json::error(found)),
                 Err(other) => panic!("{other}"),
             }
         }

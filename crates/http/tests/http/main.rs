@@ -7,6 +7,8 @@ mod forms;
 mod json;
 mod multipart;
 mod protobuf;
+mod trailers;
+mod types;
 mod urlencoded;
 
 use test_support as support;

@@ -4,9 +4,9 @@ use data_encoding::BASE64;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
+use utf8_codec_http::protobuf::{ProtobufErrorKind, StringFilter};
 use utf8_codec_http::{
-    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, Reason, Rejection, UncheckablePolicy,
+    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection, Uncheckable,
     Utf8Body,
 };
 
@@ -35,7 +35,7 @@ fn is_in_base64(content_type: &str) -> bool {
 fn rules(policy: ErrorPolicy) -> BodyRules {
     let schema = schema_of(&file("proto3", "", &[descriptor("M", &[field("name", 1, STRING, "")])]));
     let decoder = TextDecoder::new().with_error_policy(policy);
-    BodyRules::new().with_protobuf(StringValidator::with_decoder(&schema, "M", decoder).unwrap())
+    BodyRules::new().with_protobuf(StringFilter::with_decoder(&schema, "M", decoder).unwrap())
 }
 
 fn headers(content_type: &'static str) -> HeaderMap {
@@ -48,7 +48,7 @@ fn body(
     headers: &mut HeaderMap,
     chunks: &[&[u8]],
     end: EndHint,
-) -> Result<Utf8Body<Script>, Reason> {
+) -> Result<Utf8Body<Script>, RejectReason> {
     let body = rules.apply(MessageKind::Request, headers, Script::of(chunks, end));
     body.map_err(|rejection| rejection.reason)
 }
@@ -215,7 +215,7 @@ fn malformed_base64_is_an_error_at_its_byte() {
             let headers = &mut headers("application/grpc-web-text");
             let (_, _, error) =
                 drain(body(&rules(ErrorPolicy::Strict), headers, chunks, EndHint::Nothing).unwrap());
-            let Some(Reason::Protobuf(error)) = error.as_ref().map(Reason::from) else {
+            let Some(RejectReason::Protobuf(error)) = &error else {
                 panic!("{error:?} {chunks:?}");
             };
             assert_eq!((error.offset, error.kind), (offset, kind), "{chunks:?}");
@@ -245,9 +245,9 @@ fn protobuf_that_is_not_one_message_is_not_checked_as_one() {
     for encoding in ["delimited", "text", "compact-text"] {
         assert_eq!(kind(&rules, &format!("{TYPE}; encoding={encoding}")), Ok(BodyKind::Pass), "{encoding}");
     }
-    let rejecting = rules.with_length_prefixed(UncheckablePolicy::Reject);
-    assert_eq!(kind(&rejecting, &format!("{TYPE}; encoding=delimited")), Err(Reason::LengthPrefixed));
-    assert_eq!(kind(&rejecting, "application/connect+json"), Err(Reason::LengthPrefixed));
+    let rejecting = rules.with_length_prefixed(Uncheckable::Reject);
+    assert_eq!(kind(&rejecting, &format!("{TYPE}; encoding=delimited")), Err(RejectReason::LengthPrefixed));
+    assert_eq!(kind(&rejecting, "application/connect+json"), Err(RejectReason::LengthPrefixed));
 }
 
 #[test]
@@ -255,8 +255,8 @@ fn compressed_messages_follow_the_rule_of_content_codings() {
     let strict = rules(ErrorPolicy::Strict);
     let mut coded = headers(TYPES[0]);
     coded.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    assert_eq!(body(&strict, &mut coded, &[], EndHint::Nothing).err(), Some(Reason::ContentCoding));
-    let passing = strict.clone().with_content_codings(UncheckablePolicy::Pass);
+    assert_eq!(body(&strict, &mut coded, &[b"\0"], EndHint::Size).err(), Some(RejectReason::ContentCoding));
+    let passing = strict.clone().with_content_codings(Uncheckable::Pass);
     let compressed: &[u8] = b"\x01\0\0\0\x02\xFF\xFF";
     for (rules, content_type, passes) in [
         (&strict, "application/grpc", false),

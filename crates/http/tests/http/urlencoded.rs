@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
-use utf8_codec_http::{BodyRules, MessageKind, Rejection, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyRules, MessageKind, RejectReason, Rejection, Utf8Body};
 
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
@@ -267,13 +267,13 @@ fn a_form_has_no_bom_and_one_charset() {
     }
     {
         // Transcoding would leave the percent-encoded bytes in the other charset.
-        let transcoding = BodyRules::new().with_other_charset(utf8_codec_http::OtherCharset::Transcode);
+        let transcoding = BodyRules::new().with_transcoding();
         let mut headers = HeaderMap::new();
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
         headers.insert(CONTENT_TYPE, latin1);
-        let body = Script::of(&[b"a=%E9"], EndHint::Nothing);
+        let body = Script::of(&[b"a=%E9"], EndHint::Size);
         let rejection = transcoding.apply(MessageKind::Request, &mut headers, body).expect_err("a rejection");
-        assert_eq!(rejection.reason, utf8_codec_http::Reason::UnsupportedCharset);
+        assert_eq!(rejection.reason, RejectReason::UnsupportedCharset);
     }
 }
 
@@ -301,7 +301,7 @@ fn a_form_without_escapes_is_not_copied() {
 #[test]
 fn the_error_of_a_form_contains_no_payload() {
     let (_, _, error) = drain(form(&[b"secret=%FF"], EndHint::Nothing, &BodyRules::new()));
-    let Some(error @ Utf8BodyError::Field { .. }) = error else { panic!() };
+    let Some(error @ RejectReason::Field(..)) = error else { panic!() };
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 7 (InvalidLead, 1 byte)");
     let body = form(&[b"secret"], EndHint::Nothing, &BodyRules::new());
     assert!(!format!("{body:?}").contains("secret"));
@@ -326,7 +326,7 @@ fn a_partly_escaped_character_is_an_error_of_its_own() {
     }
     some_partitions(b"a=%41&city=x\xC3%A9", 10, |chunks| {
         let (_, _, error) = drain(form(chunks, EndHint::Nothing, &BodyRules::new()));
-        let Some(Utf8BodyError::Field { field, error }) = error else { panic!("{error:?}") };
+        let Some(RejectReason::Field(field, error)) = error else { panic!("{error:?}") };
         assert_eq!((field.name.as_deref(), field.offset, error.offset), (Some("city"), 1, 12));
     });
     // A repair escapes the other bytes too, and the text stays the same.

@@ -1,9 +1,8 @@
-//! `GrpcValidator`: messages with their flag and length before them.
+//! `GrpcFilter`: messages with their flag and length before them.
 
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{
-    CompressedMessages, Edit, GrpcProtocol, GrpcValidator, ProtobufErrorKind, StringValidator,
-};
+use utf8_codec_http::Uncheckable;
+use utf8_codec_http::protobuf::{GrpcFilter, GrpcProtocol, ProtobufErrorKind, StringEdit, StringFilter};
 
 use crate::support::protobuf::{Found, Kind, Model, schema_of};
 use crate::support::{Rng, every_partition, some_partitions};
@@ -16,7 +15,7 @@ fn prefixed(flag: u8, message: &[u8]) -> Vec<u8> {
     [&[flag][..], &(message.len() as u32).to_be_bytes(), message].concat()
 }
 
-fn verdict(mut body: GrpcValidator, chunks: &[&[u8]]) -> Option<(u64, ProtobufErrorKind)> {
+fn verdict(mut body: GrpcFilter, chunks: &[&[u8]]) -> Option<(u64, ProtobufErrorKind)> {
     let fed = chunks.iter().try_for_each(|chunk| body.validate(chunk));
     let finished = body.finish();
     assert!(fed.is_ok() || fed == finished);
@@ -38,13 +37,12 @@ fn each_message_is_repaired_in_place() {
         }
         some_partitions(&input, 5, |chunks| {
             let mut out = Vec::new();
-            let mut body = GrpcValidator::new(
-                StringValidator::with_decoder(&schema, "test.M0", decoder.clone()).unwrap(),
-            );
+            let mut body =
+                GrpcFilter::new(StringFilter::with_decoder(&schema, "test.M0", decoder.clone()).unwrap());
             for chunk in chunks {
-                let edit = |edit: Edit<'_>| match edit {
-                    Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-                    Edit::Insert(bytes) => out.extend_from_slice(bytes),
+                let edit = |edit: StringEdit<'_>| match edit {
+                    StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+                    StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
                     _ => {}
                 };
                 body.feed_with(chunk, edit).unwrap();
@@ -78,7 +76,7 @@ fn the_length_of_a_message_is_its_end() {
         (b"\0\0\0\0\0\x02", Some((5, InvalidFlag))),
     ] {
         every_partition(input, |chunks| {
-            let body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
+            let body = GrpcFilter::new(StringFilter::new(&schema, "test.M0").unwrap());
             assert_eq!(verdict(body, chunks), expected, "{chunks:02X?}");
         });
     }
@@ -95,7 +93,7 @@ fn an_error_between_fields_has_no_path() {
         (b"\0\0\0\0\x09\x0A\0\x12\0", Truncated),
     ] {
         every_partition(input, |chunks| {
-            let mut body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
+            let mut body = GrpcFilter::new(StringFilter::new(&schema, "test.M0").unwrap());
             let _ = chunks.iter().try_for_each(|chunk| body.validate(chunk));
             let error = body.finish().unwrap_err();
             assert_eq!((error.kind, error.path()), (expected, &[][..]), "{chunks:02X?}");
@@ -109,8 +107,8 @@ fn a_stream_ends_with_the_last_frame_of_its_protocol() {
     let schema = schema_of(&model().file());
     use GrpcProtocol::{Connect, Grpc, GrpcWeb};
     use ProtobufErrorKind::*;
-    const PASS: CompressedMessages = CompressedMessages::Pass;
-    const REJECT: CompressedMessages = CompressedMessages::Reject;
+    const PASS: Uncheckable = Uncheckable::Pass;
+    const REJECT: Uncheckable = Uncheckable::Reject;
     for (protocol, compressed, input, expected) in [
         (Grpc, PASS, &b"\x80"[..], Some((0, InvalidFlag))),
         (Grpc, PASS, b"\x02", Some((0, InvalidFlag))),
@@ -135,7 +133,7 @@ fn a_stream_ends_with_the_last_frame_of_its_protocol() {
         (Connect, PASS, b"\x80", Some((0, InvalidFlag))),
     ] {
         some_partitions(input, 20, |chunks| {
-            let body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
+            let body = GrpcFilter::new(StringFilter::new(&schema, "test.M0").unwrap());
             let body = body.with_protocol(protocol).with_compressed_messages(compressed);
             assert_eq!(verdict(body, chunks), expected, "{protocol:?} {chunks:02X?}");
         });
@@ -147,8 +145,8 @@ fn the_text_at_the_end_of_a_stream_is_repaired() {
     let schema = schema_of(&model().file());
     let body = |policy| {
         let decoder = TextDecoder::new().with_error_policy(policy);
-        let message = StringValidator::with_decoder(&schema, "test.M0", decoder).unwrap();
-        GrpcValidator::new(message).with_protocol(GrpcProtocol::Connect)
+        let message = StringFilter::with_decoder(&schema, "test.M0", decoder).unwrap();
+        GrpcFilter::new(message).with_protocol(GrpcProtocol::Connect)
     };
     let input = [prefixed(0, b"\x0A\x01\xFF"), prefixed(2, b"{\"\xFF\xC3\xA9\"}")].concat();
     let expected = [prefixed(0, b"\x0A\x01?"), prefixed(2, b"{\"?\xC3\xA9\"}")].concat();
@@ -157,8 +155,8 @@ fn the_text_at_the_end_of_a_stream_is_repaired() {
         let mut out = Vec::new();
         for chunk in chunks {
             body.feed_with(chunk, |edit| match edit {
-                Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-                Edit::Insert(bytes) => out.extend_from_slice(bytes),
+                StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+                StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
                 _ => {}
             })
             .unwrap();
@@ -175,8 +173,8 @@ fn compressed_messages_pass_by_choice() {
     let schema = schema_of(&model().file());
     let input = [prefixed(1, b"\xFF\xFF"), prefixed(1, b""), prefixed(0, b"\x0A\x01\xFF")].concat();
     some_partitions(&input, 20, |chunks| {
-        let body = GrpcValidator::new(StringValidator::new(&schema, "test.M0").unwrap());
-        let body = body.with_compressed_messages(CompressedMessages::Pass);
+        let body = GrpcFilter::new(StringFilter::new(&schema, "test.M0").unwrap());
+        let body = body.with_compressed_messages(Uncheckable::Pass);
         assert_eq!(verdict(body, chunks), Some((19, ProtobufErrorKind::Text(ErrorKind::InvalidLead))));
     });
 }

@@ -1,9 +1,7 @@
-//! `StringValidator` against a model, however the message is cut.
+//! `StringFilter` against a model, however the message is cut.
 
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, Subset, TextDecoder};
-use utf8_codec_http::protobuf::{
-    Edit, ProtobufError, ProtobufErrorKind, Schema, StringValidator, UnverifiedStrings,
-};
+use utf8_codec_http::protobuf::{ProtobufError, ProtobufErrorKind, Schema, StringEdit, StringFilter};
 
 use crate::support::protobuf::{
     GROUP, Kind, MESSAGE, Model, STRING, bytes, descriptor, field, file, message, number, schema_of, tag,
@@ -13,13 +11,13 @@ use crate::support::{Rng, every_partition, policies, some_partitions};
 /// The forwarded bytes, the repaired errors with their paths, and the error of the whole.
 type Outcome = (Vec<u8>, Vec<(Vec<u32>, u64, ProtobufErrorKind, u8)>, Option<ProtobufError>);
 
-fn outcome(mut validator: StringValidator, chunks: &[&[u8]]) -> Outcome {
+fn outcome(mut validator: StringFilter, chunks: &[&[u8]]) -> Outcome {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     let fed = chunks.iter().try_for_each(|chunk| {
         validator.feed_with(chunk, |edit| match edit {
-            Edit::Pass(range) => out.extend_from_slice(&chunk[range]),
-            Edit::Insert(bytes) => out.extend_from_slice(bytes),
-            Edit::IllFormed(error, path) => {
+            StringEdit::Pass(range) => out.extend_from_slice(&chunk[range]),
+            StringEdit::Insert(bytes) => out.extend_from_slice(bytes),
+            StringEdit::IllFormed(error, path) => {
                 let kind = ProtobufErrorKind::Text(error.kind);
                 errors.push((path.numbers().collect(), error.offset, kind, error.len));
             }
@@ -31,9 +29,9 @@ fn outcome(mut validator: StringValidator, chunks: &[&[u8]]) -> Outcome {
     (out, errors, finished.err())
 }
 
-fn substituting(schema: &Schema, message: &str) -> StringValidator {
+fn substituting(schema: &Schema, message: &str) -> StringFilter {
     let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
-    StringValidator::with_decoder(schema, message, decoder).unwrap()
+    StringFilter::with_decoder(schema, message, decoder).unwrap()
 }
 
 /// Compares both policies with the model, for some partitions or all of them.
@@ -51,7 +49,7 @@ fn compare(model: &Model, schema: &Schema, input: &[u8], every: bool) {
             found.substituted[..end].starts_with(&out) && end - out.len() <= if truncated { 3 } else { 0 }
         );
 
-        let (out, errors, error) = outcome(StringValidator::new(schema, "test.M0").unwrap(), chunks);
+        let (out, errors, error) = outcome(StringFilter::new(schema, "test.M0").unwrap(), chunks);
         let Some((path, offset, kind, len)) = found.texts.first() else { return };
         let error = error.unwrap();
         assert_eq!((error.path(), error.offset, error.kind, error.len), (&path[..], *offset, *kind, *len));
@@ -105,7 +103,7 @@ fn one_string() -> Schema {
 
 #[test]
 fn varints_have_at_most_ten_bytes() {
-    let validate = |bytes: &[u8]| outcome(StringValidator::new(&one_string(), "M").unwrap(), &[bytes]).2;
+    let validate = |bytes: &[u8]| outcome(StringFilter::new(&one_string(), "M").unwrap(), &[bytes]).2;
     let padded = |byte, zeros, last| [&[byte][..], &vec![0x80; zeros], &[last]].concat();
     for (input, expected) in [
         (padded(0x8A, 8, 0), Some((10, ProtobufErrorKind::Truncated))), // the tag of `s` in 10 bytes, without its length
@@ -147,7 +145,7 @@ fn a_message_is_an_error_at_the_first_byte_that_shows_it() {
         let m = descriptor("M", &[field("s", 1, STRING, ""), field("m", 3, MESSAGE, ".M")]);
         let schema = schema_of(&file("proto3", "", &[m]));
         every_partition(&[start, &[shown]].concat(), |chunks| {
-            let error = outcome(StringValidator::new(&schema, "M").unwrap(), chunks).2.unwrap();
+            let error = outcome(StringFilter::new(&schema, "M").unwrap(), chunks).2.unwrap();
             assert_eq!((error.kind, error.path()), (kind, path), "{chunks:02X?}");
             let shows = start.len() + usize::from(kind == Truncated);
             assert_eq!(error.offset, shows as u64, "{chunks:02X?}");
@@ -173,7 +171,7 @@ fn messages_nest_in_at_most_100_others() {
             [(100, ProtobufErrorKind::Text(ErrorKind::InvalidLead)), (101, ProtobufErrorKind::TooDeep)]
         {
             some_partitions(&nested(levels), 10, |chunks| {
-                let error = outcome(StringValidator::new(&schema, "M").unwrap(), chunks).2.unwrap();
+                let error = outcome(StringFilter::new(&schema, "M").unwrap(), chunks).2.unwrap();
                 assert_eq!((error.kind, error.path().len()), (kind, 101));
             });
         }
@@ -184,10 +182,10 @@ fn messages_nest_in_at_most_100_others() {
 fn strings_that_readers_do_not_verify_are_a_choice() {
     let m = descriptor("M", &[field("s", 1, STRING, "")]);
     let schema = schema_of(&file("proto2", "", &[m]));
-    let validator = StringValidator::new(&schema, "M").unwrap();
+    let validator = StringFilter::new(&schema, "M").unwrap();
     let input = b"\x0A\x02a\xFF";
     assert_eq!(outcome(validator.clone(), &[input]).2, None);
-    let checked = validator.with_unverified_strings(UnverifiedStrings::Check);
+    let checked = validator.with_unverified_strings(true);
     assert_eq!(outcome(checked, &[input]).2.unwrap().offset, 3);
 }
 
@@ -198,7 +196,7 @@ fn every_policy_keeps_the_length() {
     for policy in policies() {
         let decoder = TextDecoder::new().with_error_policy(policy);
         every_partition(&input, |chunks| {
-            let validator = StringValidator::with_decoder(&schema, "M", decoder.clone()).unwrap();
+            let validator = StringFilter::with_decoder(&schema, "M", decoder.clone()).unwrap();
             let (out, _, error) = outcome(validator, chunks);
             match policy {
                 ErrorPolicy::Strict => assert_eq!(error.unwrap().offset, 3),
@@ -212,7 +210,7 @@ fn every_policy_keeps_the_length() {
 fn characters_outside_the_subset_are_errors() {
     let decoder = TextDecoder::new().with_subset(&Subset::NO_NUL);
     every_partition(b"\x0A\x03\xC3\xA9\0", |chunks| {
-        let validator = StringValidator::with_decoder(&one_string(), "M", decoder.clone()).unwrap();
+        let validator = StringFilter::with_decoder(&one_string(), "M", decoder.clone()).unwrap();
         let error = outcome(validator, chunks).2.unwrap();
         assert_eq!((error.offset, error.kind), (4, ProtobufErrorKind::Text(ErrorKind::OutsideSubset)));
     });
@@ -224,21 +222,19 @@ fn errors_name_fields_and_show_no_payload() {
     let outer = descriptor("Outer", &[field("inner", 70, MESSAGE, ".p.Inner")]);
     let schema = schema_of(&file("proto3", "p", &[inner, outer]));
     let validate =
-        |input: &[u8]| outcome(StringValidator::new(&schema, "p.Outer").unwrap(), &[input]).2.unwrap();
+        |input: &[u8]| outcome(StringFilter::new(&schema, "p.Outer").unwrap(), &[input]).2.unwrap();
 
     let error = validate(&message([(70, &message([(2, &b"secret\xFF"[..])])[..])]));
     assert_eq!((error.path(), error.names()), (&[70, 2][..], "inner.text"));
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 11 (InvalidLead, 1 byte) in inner.text");
     let error = validate(&message([(70, &message([(5, &b"secret"[..])])[..7])]));
     assert_eq!(error.to_string(), "malformed protobuf message at byte 4 (InvalidLength) in inner.5");
-    assert!(
-        StringValidator::new(&schema, "p.Other").is_err_and(|error| error.to_string().contains("p.Other"))
-    );
+    assert!(StringFilter::new(&schema, "p.Other").is_err_and(|error| error.to_string().contains("p.Other")));
 }
 
 #[test]
 fn after_the_end_the_next_message_starts_at_0() {
-    let mut validator = StringValidator::new(&one_string(), "M").unwrap();
+    let mut validator = StringFilter::new(&one_string(), "M").unwrap();
     for _ in 0..2 {
         assert_eq!(validator.validate(b"\x0A\x05a\xFF").unwrap_err().offset, 3);
         assert_eq!(validator.validate(b"").unwrap_err().offset, 3, "until the end");
@@ -258,7 +254,7 @@ fn a_long_string_is_one_edit_for_each_chunk() {
     number(&mut input, 2, 7);
     tag(&mut input, 3, 1);
     input.extend([0xFF; 8]);
-    let mut validator = StringValidator::new(&one_string(), "M").unwrap();
+    let mut validator = StringFilter::new(&one_string(), "M").unwrap();
     // The prefix has 3 bytes, so no chunk ends inside a character.
     for chunk in [&input[..1003], &input[1003..]] {
         let mut edits = Vec::new();

@@ -3,16 +3,14 @@
 use std::borrow::Cow;
 
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{
-    CompressedMessages, GrpcValidator, ProtobufErrorKind, Schema, StringValidator,
-};
+use utf8_codec_http::protobuf::{GrpcFilter, ProtobufErrorKind, Schema, StringFilter};
 
 use crate::support::protobuf::{Kind, MESSAGE, Model, STRING, descriptor, field, file, schema_of};
 use crate::support::{Rng, policies};
 
-fn validator(schema: &Schema, message: &str, policy: ErrorPolicy) -> StringValidator {
+fn validator(schema: &Schema, message: &str, policy: ErrorPolicy) -> StringFilter {
     let decoder = TextDecoder::new().with_error_policy(policy);
-    StringValidator::with_decoder(schema, message, decoder).unwrap()
+    StringFilter::with_decoder(schema, message, decoder).unwrap()
 }
 
 #[test]
@@ -49,7 +47,7 @@ fn a_repair_that_keeps_lengths_is_that_of_the_stream() {
     let mut rng = Rng::new(7);
     let model = Model { messages: vec![vec![(1, Kind::String), (2, Kind::Message(0)), (3, Kind::Group(0))]] };
     let schema = schema_of(&model.file());
-    let mut messages = validator(&schema, "test.M0", ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+    let messages = validator(&schema, "test.M0", ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
     for _ in 0..500 {
         let mut input = model.message(&mut rng, 0, 60, 3);
         let at = rng.below(input.len());
@@ -71,7 +69,7 @@ fn nested() -> Schema {
 
 #[test]
 fn only_lengths_that_change_are_written_again() {
-    let mut messages = validator(&nested(), "M", ErrorPolicy::Replace);
+    let messages = validator(&nested(), "M", ErrorPolicy::Replace);
     for (input, expected) in [
         // Varints longer than needed: of a message with an error, and of one without.
         (
@@ -100,20 +98,22 @@ fn lengths_of_100_levels_grow_with_their_content() {
     };
     // The lengths of the outer levels get one byte more, or another two.
     for count in [1, 20, 40, 60, 120, 6000] {
-        let mut messages = validator(&nested(), "M", ErrorPolicy::Replace);
+        let messages = validator(&nested(), "M", ErrorPolicy::Replace);
         let expected = nested_message("\u{FFFD}".repeat(count).as_bytes());
         assert_eq!(messages.repair(&nested_message(&vec![0xFF; count])).as_deref(), Ok(&expected[..]));
     }
 }
 
 #[test]
-fn what_was_fed_before_a_repair_is_discarded() {
+fn a_repair_does_not_depend_on_what_was_fed_and_does_not_change_it() {
     let mut messages = validator(&nested(), "M", ErrorPolicy::Replace);
     messages.validate(b"\x0A\x05").unwrap();
     assert_eq!(messages.repair(b"\x0A\x01\xFF").as_deref(), Ok(&b"\x0A\x03\xEF\xBF\xBD"[..]));
-    messages.validate(b"\x0A\x05").unwrap();
     let error = messages.repair(b"\x0A\x02\xFF").unwrap_err();
     assert_eq!((error.offset, error.kind), (3, ProtobufErrorKind::Truncated));
+    assert_eq!((messages.offset(), messages.counters().total()), (2, 0));
+    messages.validate(b"text!").unwrap();
+    messages.finish().unwrap();
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_repaired_body_of_grpc_has_the_lengths_of_its_messages() {
         messages.iter().flat_map(prefixed).collect::<Vec<_>>()
     };
     let messages = validator(&nested(), "M", ErrorPolicy::Replace);
-    let mut stream = GrpcValidator::new(messages).with_compressed_messages(CompressedMessages::Pass);
+    let stream = GrpcFilter::new(messages).with_compressed_messages(utf8_codec_http::Uncheckable::Pass);
     let input = body(&[(0, b"\x12\x03\x0A\x01\xFF"), (1, b"\xFF"), (0, b""), (0, b"\x0A\x01a")]);
     let expected = body(&[(0, b"\x12\x05\x0A\x03\xEF\xBF\xBD"), (1, b"\xFF"), (0, b""), (0, b"\x0A\x01a")]);
     assert_eq!(stream.repair(&input).as_deref(), Ok(&expected[..]));

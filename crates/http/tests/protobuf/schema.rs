@@ -1,6 +1,6 @@
 //! `Schema`: which fields are strings, by the version of the language and its features.
 
-use utf8_codec_http::protobuf::{Schema, SchemaError, StringValidator};
+use utf8_codec_http::protobuf::{Schema, SchemaError, StringFilter};
 
 use crate::support::Rng;
 use crate::support::protobuf::{
@@ -9,7 +9,7 @@ use crate::support::protobuf::{
 
 /// Whether an ill-formed string in this field of the message is an error.
 fn is_checked(schema: &Schema, message_name: &str, number: u32) -> bool {
-    let mut validator = StringValidator::new(schema, message_name).unwrap();
+    let mut validator = StringFilter::new(schema, message_name).unwrap();
     validator.validate(&message([(number, &b"\xFF"[..])])).is_err()
 }
 
@@ -59,7 +59,7 @@ fn a_set_that_protoc_wrote_is_compiled() {
         (inside(9, b"\xFF"), false),
         (inside(100, b"\xFF"), true),
     ] {
-        let result = StringValidator::new(&schema, "e.M").unwrap().validate(&input);
+        let result = StringFilter::new(&schema, "e.M").unwrap().validate(&input);
         assert_eq!(result.is_err(), expected, "{input:02X?}");
     }
 }
@@ -70,7 +70,7 @@ fn a_delimited_message_is_a_group() {
     bytes(&mut inner, 8, features(21, 5, 2));
     let mut file = file("editions", "", &[descriptor("M", &[field("s", 1, STRING, ""), inner])]);
     number(&mut file, 14, 1000);
-    let mut validator = StringValidator::new(&schema_of(&file), "M").unwrap();
+    let mut validator = StringFilter::new(&schema_of(&file), "M").unwrap();
     assert_eq!(validator.validate(b"\x13\x0A\x01\xFF\x14").unwrap_err().path(), [2, 1]);
 }
 
@@ -86,7 +86,7 @@ fn maps_are_not_delimited() {
     let mut file = file("editions", "", &[m]);
     number(&mut file, 14, 1000);
     bytes(&mut file, 8, features(50, 5, 2));
-    let mut validator = StringValidator::new(&schema_of(&file), "M").unwrap();
+    let mut validator = StringFilter::new(&schema_of(&file), "M").unwrap();
     // What Python writes.
     validator.validate(b"\x12\x08\x0A\x01k\x12\x03\x0A\x01a\x1B\x0A\x01b\x1C").unwrap();
     assert_eq!(validator.validate(b"\x12\x05\x12\x03\x0A\x01\xFF").unwrap_err().names(), "map.value.s");

@@ -9,9 +9,9 @@ use http_body_util::{BodyExt, Full};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
-use utf8_codec_http::{BodyRules, MissingContentType, UncheckablePolicy};
+use utf8_codec_http::{BodyRules, MessageKind, MissingContentType, Rejection, Uncheckable};
 
-use crate::support::bodies::{EndHint, Script};
+use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::layers::{BAD, post, through};
 
 /// Header fields for which a message with content is rejected, and the status.
@@ -92,7 +92,7 @@ async fn the_trailers_of_an_empty_message_are_checked() {
 /// The client may wait for the response before it sends the first message.
 #[tokio::test]
 async fn a_rejected_stream_of_grpc_is_answered_before_its_first_message() {
-    let rejecting = BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject);
+    let rejecting = BodyRules::new().with_length_prefixed(Uncheckable::Reject);
     for (content_type, rules) in [
         ("application/grpc", &rejecting),
         ("application/grpc-web-text+proto", &rejecting),
@@ -149,7 +149,7 @@ async fn a_rejected_message_whose_body_fails_is_not_forwarded() {
             assert_eq!(response.status(), StatusCode::BAD_GATEWAY, "{fields:?}");
         }
     }
-    let layer = ValidateUtf8RequestLayer::new().with_hold_limit(0);
+    let layer = ValidateUtf8RequestLayer::new().with_max_held_length(0);
     let body = Script::of(&[], EndHint::Nothing).with_failure("reset");
     let seen = through(&layer, post(&[("content-type", "text/plain")]).body(body).unwrap()).await;
     assert_eq!((seen.status, seen.handled), (StatusCode::IM_A_TEAPOT, 1), "the handler gets the failure");
@@ -157,7 +157,8 @@ async fn a_rejected_message_whose_body_fails_is_not_forwarded() {
 
 #[tokio::test]
 async fn a_response_without_content_is_not_rejected_for_its_header_fields() {
-    for layer in [ValidateUtf8ResponseLayer::new(), ValidateUtf8ResponseLayer::new().with_hold_limit(9)] {
+    for layer in [ValidateUtf8ResponseLayer::new(), ValidateUtf8ResponseLayer::new().with_max_held_length(9)]
+    {
         let layer = layer.with_rules(rules());
         for (name, value, _) in REJECTED {
             for (end_hint, chunk) in
@@ -206,7 +207,7 @@ async fn the_tunnel_of_a_connect_passes_unchecked() {
 
 #[tokio::test]
 async fn only_a_successful_response_to_connect_is_a_tunnel() {
-    let layer = ValidateUtf8ResponseLayer::new().with_hold_limit(100);
+    let layer = ValidateUtf8ResponseLayer::new().with_max_held_length(100);
     for (status, expected) in [(200, 200), (204, 204), (403, 502), (502, 502)] {
         let service = layer.layer(service_fn(async |_: Request<()>| {
             let response = Response::builder().status(status).header("content-type", "text/plain");
@@ -224,4 +225,46 @@ async fn a_default_body_is_empty() {
     assert!(http_body::Body::is_end_stream(&body));
     assert_eq!(http_body::Body::size_hint(&body).exact(), Some(0));
     assert!(body.collect().await.unwrap().to_bytes().is_empty());
+}
+
+/// The client may wait for the response before it sends the first line.
+#[tokio::test]
+async fn a_rejected_stream_of_another_type_is_awaited_until_the_timer_ends() {
+    let fields = [("content-type", "application/x-ndjson"), ("content-encoding", "gzip")];
+    for version in [http::Version::HTTP_11, http::Version::HTTP_2] {
+        for layer in layers() {
+            let request = || post(&fields).version(version).body(pending_body()).unwrap();
+            assert!(through(&layer, request()).now_or_never().is_none(), "it may be empty");
+            let timed = layer.with_drain_timer(|| core::future::ready(()));
+            let answer = through(&timed, request()).now_or_never().expect("the timer has ended");
+            assert_eq!((answer.status.as_u16(), answer.handled), (415, 0), "{version:?}");
+        }
+    }
+}
+
+#[test]
+fn apply_rejects_a_body_of_unknown_length_at_its_first_byte() {
+    for (name, value, status) in REJECTED {
+        let mut headers = http::HeaderMap::new();
+        for (name, value) in fields(name, value) {
+            headers.insert(name, value.parse().unwrap());
+        }
+        let mut applied = |chunks: &[&[u8]], end_hint| {
+            let body = Script::of(chunks, end_hint);
+            match rules().apply(MessageKind::Request, &mut headers, body) {
+                Ok(body) => drain(body),
+                Err(rejection) => (Vec::new(), None, Some(rejection.reason)),
+            }
+        };
+        for end_hint in EndHint::ALL {
+            for chunks in [&[][..], &[&b""[..], b""]] {
+                assert_eq!(applied(chunks, end_hint), (Vec::new(), None, None), "{name}: {value}");
+            }
+            for chunks in [&[&b"a"[..]][..], &[b"", b"a", b"b"]] {
+                let (data, _, reason) = applied(chunks, end_hint);
+                let rejection = Rejection::new(MessageKind::Request, reason.expect(value));
+                assert_eq!((data, rejection.status().as_u16()), (Vec::new(), status), "{name}: {value}");
+            }
+        }
+    }
 }

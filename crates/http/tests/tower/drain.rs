@@ -53,13 +53,13 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
     let body = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], EndHint::Nothing);
     for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
         for (drain, expected) in [(1_000, (0, false)), (3, (2, true)), (0, (3, true))] {
-            let layer = layer.clone().with_drain_limit(drain).with_drain_timer(two_seconds);
+            let layer = layer.clone().with_max_drained_length(drain).with_drain_timer(two_seconds);
             assert_eq!(drained(&layer, post(&json), body()).await, expected, "drain {drain}");
         }
         // A body that is known to be longer than the limit is not read.
         let known = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], EndHint::Size);
         for (drain, expected) in [(10, (0, false)), (9, (0, true)), (8, (3, true))] {
-            let layer = layer.clone().with_drain_limit(drain).with_drain_timer(two_seconds);
+            let layer = layer.clone().with_max_drained_length(drain).with_drain_timer(two_seconds);
             assert_eq!(drained(&layer, post(&json), known()).await, expected, "drain {drain}");
         }
         // This body is pending before each frame. Without a timer the layer does not wait for the rest.
@@ -75,11 +75,11 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
         );
         assert_eq!(drained(&timed, post(&latin1).header("expect", "100-continue"), body()).await, (4, true));
     }
-    let short = ValidateUtf8RequestLayer::new().with_hold_limit(4).with_drain_timer(two_seconds);
+    let short = ValidateUtf8RequestLayer::new().with_max_held_length(4).with_drain_timer(two_seconds);
     let long = || Script::of(&[b"abc", b"def", b"ghi"], EndHint::Nothing);
     assert_eq!(drained(&short, post(&json), long()).await, (0, false), "too long");
     assert_eq!(
-        drained(&short.with_drain_limit(3), post(&json), long()).await,
+        drained(&short.with_max_drained_length(3), post(&json), long()).await,
         (0, true),
         "the end is not read"
     );

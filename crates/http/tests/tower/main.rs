@@ -3,6 +3,7 @@
 
 mod content;
 mod drain;
+mod fields;
 mod limits;
 mod protobuf;
 mod rejection;

@@ -63,7 +63,7 @@ async fn a_held_message_is_repaired_with_u_fffd_and_a_stream_with_question_marks
         for (layer, expected) in [
             (ValidateUtf8RequestLayer::new(), &held),
             (ValidateUtf8RequestLayer::streaming(), &streamed),
-            (ValidateUtf8RequestLayer::new().with_hold_limit(held.len() - 1), &Vec::new()),
+            (ValidateUtf8RequestLayer::new().with_max_held_length(held.len() - 1), &Vec::new()),
         ] {
             for (cut, end) in (0..sent.len()).flat_map(|cut| EndHint::ALL.map(|end| (cut, end))) {
                 let body = Script::of(&[&sent[..cut], &sent[cut..]], end);
@@ -129,7 +129,7 @@ async fn the_path_of_the_request_decides_the_types_of_both_messages() {
         let seen = through(&layer, post(path, "application/protobuf", body)).await;
         assert_eq!(seen.status == StatusCode::OK, request_passes, "{path}");
 
-        let layer = ValidateUtf8ResponseLayer::new().with_hold_limit(9).with_rules(rules);
+        let layer = ValidateUtf8ResponseLayer::new().with_max_held_length(9).with_rules(rules);
         let service = layer.layer(service_fn(async |_: Request<()>| {
             let response = Response::builder().header(CONTENT_TYPE, "application/protobuf");
             Ok::<_, Infallible>(response.body(Full::<Bytes>::from(&ill_formed[..])).unwrap())

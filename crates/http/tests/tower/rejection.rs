@@ -13,8 +13,8 @@ use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 use utf8_codec_http::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_http::{
-    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, MultipartError, ProblemBody, Reason,
-    Rejection, UncheckablePolicy, Utf8Body, Utf8BodyError,
+    BodyFilter, BodyKind, BodyRules, ContentFields, MessageKind, MultipartError, ProblemBody, RejectReason,
+    Rejection, Uncheckable, Utf8Body,
 };
 use utf8_codec_media::content_type::ContentType;
 
@@ -36,22 +36,22 @@ async fn every_rejection_has_a_problem_document() {
     let error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
     let name = http::HeaderName::from_static("x-name");
     for (reason, status, kind, offset) in [
-        (Reason::Body(error), 400, "Surrogate", Some(7)),
-        (Reason::Header(name.clone(), error), 400, "Surrogate", Some(7)),
-        (Reason::Trailer(name, error), 400, "Surrogate", Some(7)),
-        (Reason::Path(error), 400, "Surrogate", Some(7)),
-        (Reason::Query(error), 400, "Surrogate", Some(7)),
-        (Reason::Multipart(MultipartError::Boundary), 400, "Multipart", None),
-        (Reason::ContentType(ContentType::parse(b"a").unwrap_err()), 400, "ContentType", Some(1)),
-        (Reason::ConflictingCharset, 400, "ConflictingCharset", None),
-        (Reason::ContentRange, 400, "ContentRange", None),
-        (Reason::MissingContentType, 415, "MissingContentType", None),
-        (Reason::MissingCharset, 415, "MissingCharset", None),
-        (Reason::UnsupportedCharset, 415, "UnsupportedCharset", None),
-        (Reason::DeclaredCharset { offset: 15 }, 415, "UnsupportedCharset", Some(15)),
-        (Reason::ContentCoding, 415, "ContentCoding", None),
-        (Reason::LengthPrefixed, 415, "LengthPrefixed", None),
-        (Reason::TooLong { limit: 9 }, 413, "TooLong", None),
+        (RejectReason::Body(error), 400, "Surrogate", Some(7)),
+        (RejectReason::Header(name.clone(), error), 400, "Surrogate", Some(7)),
+        (RejectReason::Trailer(name, error), 400, "Surrogate", Some(7)),
+        (RejectReason::Path(error), 400, "Surrogate", Some(7)),
+        (RejectReason::Query(error), 400, "Surrogate", Some(7)),
+        (RejectReason::Multipart(MultipartError::Boundary), 400, "Multipart", None),
+        (RejectReason::ContentType(ContentType::parse(b"a").unwrap_err()), 400, "ContentType", Some(1)),
+        (RejectReason::ConflictingCharset, 400, "ConflictingCharset", None),
+        (RejectReason::ContentRange, 400, "ContentRange", None),
+        (RejectReason::MissingContentType, 415, "MissingContentType", None),
+        (RejectReason::MissingCharset, 415, "MissingCharset", None),
+        (RejectReason::UnsupportedCharset, 415, "UnsupportedCharset", None),
+        (RejectReason::DeclaredCharset { offset: 15 }, 415, "UnsupportedCharset", Some(15)),
+        (RejectReason::ContentCoding, 415, "ContentCoding", None),
+        (RejectReason::LengthPrefixed, 415, "LengthPrefixed", None),
+        (RejectReason::TooLong { limit: 9 }, 413, "TooLong", None),
     ] {
         let request = Rejection::new(MessageKind::Request, reason.clone()).to_response();
         let (seen, document) = problem(request).await;
@@ -60,7 +60,7 @@ async fn every_rejection_has_a_problem_document() {
         assert_eq!(document["detail"], reason.to_string());
         // RFC 9110 §12.5.3.
         let codings = Rejection::new(MessageKind::Request, reason.clone()).accept_encoding();
-        assert_eq!(codings, (reason == Reason::ContentCoding).then_some("identity"), "{kind}");
+        assert_eq!(codings, (reason == RejectReason::ContentCoding).then_some("identity"), "{kind}");
         let (seen, _) = problem(Rejection::new(MessageKind::Response, reason).to_response()).await;
         assert_eq!(seen, StatusCode::BAD_GATEWAY);
     }
@@ -133,7 +133,7 @@ fn engine(
     rules: &BodyRules,
     fields: &[(&str, &[u8])],
     chunks: &[&'static [u8]],
-) -> Result<(BodyKind, Vec<u8>), Reason> {
+) -> Result<(BodyKind, Vec<u8>), RejectReason> {
     let mut content = ContentFields::new();
     fields.iter().for_each(|(name, value)| content.add(name, value));
     let plan = rules.decide(&content)?;
@@ -143,9 +143,7 @@ fn engine(
     chunks.iter().for_each(|chunk| filter.push(Bytes::from_static(chunk)));
     filter.finish();
     while let Some(data) = filter.next() {
-        passed.extend_from_slice(
-            &data.map_err(|error| Reason::of_body(&error).expect("an error of the text"))?,
-        );
+        passed.extend_from_slice(&data?);
     }
     assert!(filter.next().is_none());
     assert_eq!(filter.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
@@ -166,12 +164,12 @@ fn an_engine_without_a_body_type_can_filter() {
         assert_eq!(engine(&rules, &fields, chunks), Ok((kind, chunks.concat())), "{content_type}");
     }
     let json = ("content-type", &b"application/json"[..]);
-    let bad = Reason::Body(Utf8Error::new(1, ErrorKind::MissingContinuation, 1));
+    let bad = RejectReason::Body(Utf8Error::new(1, ErrorKind::MissingContinuation, 1));
     assert_eq!(engine(&rules, &[json], &[b"a\xC3", b"b"]), Err(bad));
     for (field, reason) in [
-        (("CONTENT-ENCODING", &b"gzip"[..]), Reason::ContentCoding),
-        (("Content-Range", b"x"), Reason::ContentRange),
-        (("content-type", b"text/plain"), Reason::ConflictingCharset),
+        (("CONTENT-ENCODING", &b"gzip"[..]), RejectReason::ContentCoding),
+        (("Content-Range", b"x"), RejectReason::ContentRange),
+        (("content-type", b"text/plain"), RejectReason::ConflictingCharset),
     ] {
         assert_eq!(engine(&rules, &[json, field], &[]), Err(reason));
     }
@@ -234,8 +232,6 @@ fn a_field_is_removed_only_if_the_body_may_change() {
 #[test]
 fn repairs_in_another_charset_are_the_same_when_split() {
     use crate::support::every_partition;
-    use utf8_codec_http::OtherCharset;
-
     // Shift_JIS with an invalid byte, and with half of a character at the end.
     let bytes = b"\x93\xFA\xFFa\x96\x7B\x81";
     let mut content = ContentFields::new();
@@ -247,9 +243,8 @@ fn repairs_in_another_charset_are_the_same_when_split() {
         (ErrorPolicy::Skip, "日a本", 2),
         (ErrorPolicy::Strict, "日", 0),
     ] {
-        let rules = BodyRules::new()
-            .with_other_charset(OtherCharset::Transcode)
-            .with_decoder(TextDecoder::new().with_error_policy(policy));
+        let rules =
+            BodyRules::new().with_transcoding().with_decoder(TextDecoder::new().with_error_policy(policy));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(bytes, |chunks| {
             let (mut filter, mut text, mut failed) = (BodyFilter::new(&plan, &rules), Vec::new(), None);
@@ -257,7 +252,7 @@ fn repairs_in_another_charset_are_the_same_when_split() {
                 while let Some(next) = filter.next() {
                     match next {
                         Ok(data) => text.extend_from_slice(&data),
-                        Err(error) => failed = Some(Reason::of_body(&error)),
+                        Err(error) => failed = Some(error),
                     }
                 }
             };
@@ -278,9 +273,7 @@ fn repairs_in_another_charset_are_the_same_when_split() {
 fn errors_in_another_charset_are_the_same_when_split() {
     use crate::support::bodies::{EndHint, Script};
     use crate::support::every_partition;
-    use utf8_codec_http::OtherCharset;
-
-    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_transcoding();
     for (charset, bytes, expected) in [
         ("shift_jis", &b"\x93\xFAa"[..], Ok("日a")),
         ("shift_jis", b"\x93\xFAa\x81", Err(3)),
@@ -299,7 +292,7 @@ fn errors_in_another_charset_are_the_same_when_split() {
                 match expected {
                     Ok(expected) => assert!(error.is_none() && text == expected.as_bytes(), "{error:?}"),
                     Err(offset) => {
-                        let Some(Utf8BodyError::Transcode(error)) = error else { panic!("{error:?}") };
+                        let Some(RejectReason::Transcode(error)) = error else { panic!("{error:?}") };
                         assert_eq!(error.offset, offset, "{charset} {chunks:02X?}");
                     }
                 }
@@ -312,8 +305,6 @@ fn errors_in_another_charset_are_the_same_when_split() {
 fn text_in_another_charset_is_compared_with_the_subset() {
     use crate::support::bodies::{EndHint, Script, drain};
     use crate::support::every_partition;
-    use utf8_codec_http::OtherCharset;
-
     static NO_ESC: Subset = Subset::new(&[0..=0x1A, 0x1C..=0xFFFC, 0xFFFE..=0x10_FFFF]);
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain; charset=shift_jis");
@@ -324,7 +315,7 @@ fn text_in_another_charset_is_compared_with_the_subset() {
         (ErrorPolicy::Skip, "日[31ma", 3, None),
     ] {
         let rules = BodyRules::new()
-            .with_other_charset(OtherCharset::Transcode)
+            .with_transcoding()
             .with_decoder(TextDecoder::new().with_error_policy(policy).with_subset(&NO_ESC));
         let plan = rules.decide(&content).expect("a known charset");
         every_partition(b"\x93\xFA\x1B[31m\xFFa\x1B", |chunks| {
@@ -350,10 +341,8 @@ fn half_a_character_in_another_charset_is_replaced() {
     use crate::support::bodies::{EndHint, Script};
     use futures::executor::block_on;
     use http_body::Body as _;
-    use utf8_codec_http::OtherCharset;
-
     let rules = BodyRules::new()
-        .with_other_charset(OtherCharset::Transcode)
+        .with_transcoding()
         .with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut content = ContentFields::new();
     content.add("content-type", b"text/plain; charset=shift_jis");
@@ -375,7 +364,7 @@ fn a_filter_ends_with_its_error() {
     let mut filter = BodyFilter::with_decoder(TextDecoder::new());
     filter.push(Bytes::from_static(b"a\xFFb"));
     assert_eq!(filter.next().unwrap().unwrap(), "a");
-    assert!(matches!(filter.next(), Some(Err(Utf8BodyError::IllFormed(error))) if error.offset == 1));
+    assert!(matches!(filter.next(), Some(Err(RejectReason::Body(error))) if error.offset == 1));
     filter.push(Bytes::from_static(b"more"));
     filter.finish();
     assert!(filter.next().is_none());
@@ -384,7 +373,7 @@ fn a_filter_ends_with_its_error() {
 
 #[test]
 fn the_type_of_the_message_decides_which_response_it_is() {
-    let mut rejection = Rejection::new(MessageKind::Request, Reason::LengthPrefixed);
+    let mut rejection = Rejection::new(MessageKind::Request, RejectReason::LengthPrefixed);
     for (content_type, is_grpc) in [
         (None, false),
         (Some("application/grpc"), true),
@@ -402,7 +391,7 @@ fn the_type_of_the_message_decides_which_response_it_is() {
         assert_eq!(response.headers().get("grpc-status").is_some(), is_grpc, "{content_type:?}");
     }
     let name = "a%41".parse().unwrap();
-    let reason = Reason::Header(name, utf8_codec::from_utf8(b"\xFF").unwrap_err());
+    let reason = RejectReason::Header(name, utf8_codec::from_utf8(b"\xFF").unwrap_err());
     let rejection = Rejection::new(MessageKind::Response, reason);
     let message = "field a%2541: ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)";
     let fields = [("content-type", "application/grpc"), ("grpc-status", "13"), ("grpc-message", message)];
@@ -411,7 +400,7 @@ fn the_type_of_the_message_decides_which_response_it_is() {
 
 #[tokio::test]
 async fn a_rejected_response_is_an_internal_error() {
-    let rules = BodyRules::for_responses().with_length_prefixed(UncheckablePolicy::Reject);
+    let rules = BodyRules::for_responses().with_length_prefixed(Uncheckable::Reject);
     let service =
         ValidateUtf8ResponseLayer::new().with_rules(rules).layer(service_fn(async |_: Request<()>| {
             let response = Response::builder().header("content-type", "application/grpc");

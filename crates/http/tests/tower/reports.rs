@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use utf8_codec::{ErrorPolicy, TextDecoder};
-use utf8_codec_http::{BodyRules, MessageKind, Reason};
+use utf8_codec_http::{BodyRules, MessageKind, RejectReason};
 
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::some_partitions;
@@ -24,9 +24,9 @@ fn run(
         Err(rejection) => return format!("{} {}", rejection.status().as_u16(), rejection.reason.kind()),
     };
     let (data, _, error) = drain(body);
-    match error.map(|error| Reason::of_body(&error).unwrap()) {
+    match error {
         None => format!("ok {}", Bytes::from(data).escape_ascii()),
-        Some(Reason::Body(error)) => format!("error {}@{}", error.kind.as_str(), error.offset),
+        Some(RejectReason::Body(error)) => format!("error {}@{}", error.kind.as_str(), error.offset),
         Some(reason) => {
             let rejection = utf8_codec_http::Rejection::new(message, reason);
             format!("{} {}", rejection.status().as_u16(), rejection.reason.kind())
@@ -126,9 +126,7 @@ fn a_response_in_a_declared_charset_passes_unchanged() {
 
 #[test]
 fn only_documents_are_transcoded_by_what_they_declare() {
-    use utf8_codec_http::OtherCharset;
-
-    let rules = BodyRules::for_responses().with_other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::for_responses().with_transcoding();
     let json = "{\"a\":\"é\"}".as_bytes();
     for (name, content_type, body, expected) in [
         ("reqwest#58", "application/json; charset=iso-8859-1", json, json),

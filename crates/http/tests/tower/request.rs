@@ -9,10 +9,11 @@ use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec_http::{
-    BodyRules, BoxError, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Rejection,
-    UncheckablePolicy, Utf8BodyError,
+    BodyRules, BoxError, HttpCounters, MissingCharset, MissingContentType, RejectReason, Rejection,
+    Uncheckable,
 };
 
+use super::fields::trailers;
 use crate::support::bodies::{EndHint, Script};
 use crate::support::layers::{BAD, post, send, through};
 use crate::support::policies;
@@ -65,7 +66,7 @@ async fn a_body_without_a_type_is_handled_as_configured() {
     let layer = |missing| {
         ValidateUtf8RequestLayer::new()
             .with_rules(BodyRules::new().with_missing_content_type(missing))
-            .with_drain_limit(0)
+            .with_max_drained_length(0)
     };
     let default = ValidateUtf8RequestLayer::new();
     for layer in [default, layer(MissingContentType::Check)] {
@@ -97,8 +98,8 @@ async fn a_request_that_cannot_be_checked_needs_a_rule() {
     let rules = BodyRules::new();
     for (rules, coding, range) in [
         (rules.clone(), CODING, RANGE),
-        (rules.clone().with_content_codings(UncheckablePolicy::Pass), 200, RANGE),
-        (rules.with_content_ranges(UncheckablePolicy::Pass), CODING, 200),
+        (rules.clone().with_content_codings(Uncheckable::Pass), 200, RANGE),
+        (rules.with_content_ranges(Uncheckable::Pass), CODING, 200),
     ] {
         for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
             let layer = layer.with_rules(rules.clone());
@@ -137,7 +138,7 @@ async fn a_request_that_cannot_be_checked_needs_a_rule() {
 
 #[tokio::test]
 async fn an_invalid_content_type_needs_a_rule() {
-    let passing = BodyRules::new().with_malformed_content_type(UncheckablePolicy::Pass);
+    let passing = BodyRules::new().with_malformed_content_type(Uncheckable::Pass);
     for (rules, status) in [(BodyRules::new(), 400), (passing, 200)] {
         let layer = ValidateUtf8RequestLayer::new().with_rules(rules);
         for malformed in
@@ -219,7 +220,7 @@ async fn charsets_follow_the_rules() {
     assert_eq!(status(&default, "text/plain; charset=utf-8; CHARSET=\"UTF8\"", b"a").await, 200);
     assert_eq!(status(&default, "text/plain; charset", b"a").await, 400);
     let pass = layer(
-        BodyRules::new().with_other_charset(OtherCharset::Pass).with_missing_charset(MissingCharset::Pass),
+        BodyRules::new().with_other_charset(Uncheckable::Pass).with_missing_charset(MissingCharset::Pass),
     );
     assert_eq!(status(&pass, "text/plain; charset=latin1", b"\xE9").await, 200);
     assert_eq!(status(&pass, "text/plain", b"\xE9").await, 200);
@@ -242,7 +243,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
     use tower::Service as _;
     use utf8_codec_http::MessageKind;
 
-    let rules = BodyRules::new().with_other_charset(OtherCharset::Transcode);
+    let rules = BodyRules::new().with_transcoding();
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
         let layer = layer.with_rules(rules.clone());
         let fields =
@@ -303,7 +304,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
 #[tokio::test]
 async fn a_body_is_held_up_to_a_limit() {
     let json = [("content-type", "application/json")];
-    let layer = ValidateUtf8RequestLayer::new().with_hold_limit(8);
+    let layer = ValidateUtf8RequestLayer::new().with_max_held_length(8);
     assert_eq!(send(&layer, &json, b"12345678").await.status, StatusCode::OK);
     for end_hint in EndHint::ALL {
         let body = Script::of(&[b"1234", b"56789"], end_hint);
@@ -331,7 +332,7 @@ async fn a_limit_does_not_depend_on_an_announced_length() {
     for policy in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
         let decoder = TextDecoder::new().with_error_policy(policy).with_bom_policy(BomPolicy::Strip);
         let rules = BodyRules::new().with_decoder(decoder);
-        let layer = ValidateUtf8RequestLayer::new().with_hold_limit(4).with_rules(rules);
+        let layer = ValidateUtf8RequestLayer::new().with_max_held_length(4).with_rules(rules);
         for text in texts {
             let mut statuses = Vec::new();
             for end_hint in EndHint::ALL {
@@ -378,7 +379,7 @@ async fn a_handler_can_convert_the_error_to_a_rejection() {
     let layer = ValidateUtf8RequestLayer::streaming();
     let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
         let error = request.into_body().collect().await.unwrap_err();
-        assert_eq!(Utf8BodyError::find(&*error).unwrap().utf8_error().unwrap().offset, 7);
+        assert_eq!(RejectReason::find(&*error).unwrap().utf8_error().unwrap().offset, 7);
         let wrapped = std::io::Error::other(error);
         let rejection = Rejection::from_error(&wrapped).expect("a rejection");
         assert_eq!(rejection.reason.kind(), "Surrogate");
@@ -387,91 +388,6 @@ async fn a_handler_can_convert_the_error_to_a_rejection() {
     let request = post(&[("content-type", "text/plain")]).body(Full::from(BAD)).unwrap();
     assert_eq!(service.oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
     assert!(Rejection::from_error(&std::io::Error::other("reset")).is_none());
-}
-
-#[tokio::test]
-async fn header_values_paths_and_queries_are_checked_if_configured() {
-    let request = |uri: &str, value: &[u8]| {
-        let request = Request::get(uri).header("x-name", http::HeaderValue::from_bytes(value).unwrap());
-        request.body(Full::<Bytes>::default()).unwrap()
-    };
-    let (bad_path, bad_query) = ("/a/%ED%A0%80?q=1", "/a?q=%C3%A9%ff&r=%zz%");
-    let lenient = ValidateUtf8RequestLayer::new();
-    let headers = lenient.clone().with_header_check(true);
-    let path = lenient.clone().with_path_check(true);
-    let query = lenient.clone().with_query_check(true);
-    let extended = |value: &'static str| {
-        let request = Request::get("/").header("content-disposition", value);
-        request.body(Full::<Bytes>::default()).unwrap()
-    };
-    for (layer, request, expected) in [
-        (&lenient, extended("attachment; filename*=UTF-8''caf%E9.txt"), None),
-        (&headers, extended("attachment; filename*=UTF-8''caf%C3%A9.txt"), None),
-        (
-            &headers,
-            extended("attachment; filename*=UTF-8''caf%E9.txt"),
-            Some("field content-disposition: ill-formed UTF-8 at byte 32 (MissingContinuation, 1 byte)"),
-        ),
-        (&lenient, request(bad_path, b"\xE9"), None),
-        (&lenient, request(bad_query, b"\xE9"), None),
-        (&headers, request(bad_path, "é".as_bytes()), None),
-        (
-            &headers,
-            request("/", b"Ren\xE9"),
-            Some("field x-name: ill-formed UTF-8 at byte 3 (Truncated, 1 byte)"),
-        ),
-        (&path, request(bad_query, b"\xE9"), None),
-        (&path, request(bad_path, b""), Some("path: ill-formed UTF-8 at byte 3 (Surrogate, 1 byte)")),
-        (&query, request(bad_path, b""), None),
-        (&query, request(bad_query, b""), Some("query: ill-formed UTF-8 at byte 4 (InvalidLead, 1 byte)")),
-        (&query, request("/?q=%E2%82", b""), Some("query: ill-formed UTF-8 at byte 2 (Truncated, 2 bytes)")),
-        (&query, request("/?q=%E2%82%AC%", b""), None),
-    ] {
-        let seen = through(layer, request).await;
-        assert_eq!(seen.handled, usize::from(expected.is_none()));
-        match expected {
-            Some(detail) => assert_eq!(seen.problem()["detail"], detail),
-            None => assert_eq!(seen.status, StatusCode::OK),
-        }
-    }
-}
-
-fn trailers(value: &[u8]) -> HeaderMap {
-    let mut trailers = HeaderMap::new();
-    trailers.insert("x-sum", http::HeaderValue::from_bytes(value).unwrap());
-    trailers
-}
-
-#[tokio::test]
-async fn trailers_of_every_body_are_checked() {
-    let counters = HttpCounters::new();
-    for content_type in ["text/plain", "image/png", "application/x-www-form-urlencoded"] {
-        for end_hint in [EndHint::Nothing, EndHint::EndStream] {
-            for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
-                let request = |value: &[u8]| {
-                    let body = Script::of(&[b"a=b"], end_hint).with_trailers(trailers(value));
-                    post(&[("content-type", content_type)]).body(body).unwrap()
-                };
-                let layer = layer.with_counters(&counters);
-                let seen = through(&layer, request(b"caf\xE9!")).await;
-                let problem = seen.problem();
-                assert_eq!(seen.status, StatusCode::BAD_REQUEST, "{content_type} {end_hint:?}");
-                assert_eq!(
-                    problem["detail"],
-                    "trailer x-sum: ill-formed UTF-8 at byte 3 (MissingContinuation, 1 byte)"
-                );
-                assert_eq!((&problem["offset"], &problem["len"]), (&3.into(), &1.into()));
-                let seen = through(&layer, request("caf\u{E9}".as_bytes())).await;
-                assert_eq!((seen.status, &seen.text[..]), (StatusCode::OK, &b"a=b"[..]));
-                let passing = layer.with_rules(BodyRules::new().with_trailer_check(false));
-                assert_eq!(through(&passing, request(b"\xE9")).await.status, StatusCode::OK);
-                let both = passing.with_header_check(true);
-                assert_eq!(through(&both, request(b"\xE9")).await.status, StatusCode::BAD_REQUEST);
-            }
-        }
-    }
-    let now = counters.snapshot();
-    assert_eq!((now.rejected(ErrorKind::MissingContinuation), now.rejected_otherwise), (12, 0));
 }
 
 #[tokio::test]
@@ -509,7 +425,7 @@ async fn the_body_of_a_handler_ends_after_its_last_frame() {
 #[tokio::test]
 async fn the_response_to_a_rejected_request_can_be_replaced() {
     let layer = ValidateUtf8RequestLayer::new().with_rejection_response(|rejection: &Rejection| {
-        assert!(matches!(rejection.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
+        assert!(matches!(rejection.reason, RejectReason::Body(error) if error.kind == ErrorKind::Surrogate));
         assert_eq!(rejection.content_type.as_ref().unwrap(), "text/plain");
         Response::builder().status(422).body(Bytes::from(rejection.reason.kind())).unwrap()
     });

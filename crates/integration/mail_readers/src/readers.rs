@@ -8,7 +8,7 @@ use mail_parser::{Message, MimeHeaders, PartType};
 use mailparse::{MailHeaderMap, MailParseError, ParsedMail};
 use serde_json::Value;
 use utf8_codec_mail::{
-    MessageValidator, MimeErrorKind, MimeLimits, PartKind, StructureErrorKind, TransferErrorKind,
+    MessageValidator, MimeErrorKind, MimeSettings, PartKind, StructureErrorKind, TransferErrorKind,
 };
 use utf8_codec_media::content_type::is_utf8_label;
 
@@ -80,9 +80,9 @@ pub struct Ours {
 }
 
 pub fn ours(message: &[u8]) -> Ours {
-    let mut limits = MimeLimits::default();
-    limits.errors = usize::MAX;
-    let mut validator = MessageValidator::new().with_limits(limits);
+    let mut settings = MimeSettings::default();
+    settings.max_errors = usize::MAX;
+    let mut validator = MessageValidator::with_settings(settings);
     validator.push(message);
     let verdict = validator.finish();
     let mut seen = Seen::default();

@@ -1,7 +1,7 @@
 //! The memory that a repair of a whole protobuf message or body holds, compared with the bound in `SECURITY.md`.
 
 use utf8_codec::{ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{GrpcValidator, Schema, StringValidator};
+use utf8_codec_http::protobuf::{GrpcFilter, Schema, StringFilter};
 
 use crate::allocations::most_held_by;
 
@@ -15,7 +15,7 @@ const MIB: usize = 1 << 20;
 fn a_repair_holds_its_output_and_24_bytes_for_each_message() {
     let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Escape);
     let schema = Schema::from_descriptor_set(SCHEMA).unwrap();
-    let validator = StringValidator::with_decoder(&schema, "M", decoder).unwrap();
+    let validator = StringFilter::with_decoder(&schema, "M", decoder).unwrap();
     // One long string, and the shortest messages around one.
     let one = [&b"\x0A\x80\x80\x40"[..], &[0xFF; MIB]].concat();
     let many = b"\x12\x03\x0A\x01\xFF".repeat(MIB / 5);
@@ -26,8 +26,8 @@ fn a_repair_holds_its_output_and_24_bytes_for_each_message() {
         let mut repaired = 0;
         let most = most_held_by(|| {
             repaired = match is_grpc {
-                true => GrpcValidator::new(validator.clone()).repair(&input).unwrap().len(),
-                false => validator.clone().repair(&input).unwrap().len(),
+                true => GrpcFilter::new(validator.clone()).repair(&input).unwrap().len(),
+                false => validator.repair(&input).unwrap().len(),
             };
         });
         assert!(repaired > input.len(), "{name}");

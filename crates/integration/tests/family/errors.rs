@@ -11,7 +11,7 @@ use utf8_codec::codec::framing::FramingError;
 use utf8_codec::codec::{CodecError, Recoverable, RejectedText, Utf8FramesError};
 use utf8_codec::stream::{SseStreamError, Utf8StreamError, Utf8StreamExt};
 use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
-use utf8_codec_http::{MessageKind, MultipartError, Reason, Rejection, Utf8BodyError};
+use utf8_codec_http::{MessageKind, MultipartError, RejectReason, Rejection};
 use utf8_codec_mail::{BodyDecoder, TransferEncoding};
 
 const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
@@ -43,7 +43,7 @@ fn every_error_is_invalid_data_with_the_utf8_error_inside() {
         Utf8FramesError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
         Utf8StreamError::<io::Error>::IllFormed(ERROR).into(),
         SseStreamError::<io::Error>::Event(ill_formed).into(),
-        Utf8BodyError::IllFormed(ERROR).into(),
+        RejectReason::Body(ERROR).into(),
     ];
     for error in errors {
         assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
@@ -69,23 +69,26 @@ fn errors_with_another_offset_kind_or_length_are_not_equal() {
 fn the_utf8_error_is_found_in_a_rejection() {
     let field = http::HeaderName::from_static("x-name");
     let reasons = [
-        Reason::Body(ERROR),
-        Reason::Header(field.clone(), ERROR),
-        Reason::Trailer(field, ERROR),
-        Reason::Path(ERROR),
-        Reason::Query(ERROR),
+        RejectReason::Body(ERROR),
+        RejectReason::Header(field.clone(), ERROR),
+        RejectReason::Trailer(field, ERROR),
+        RejectReason::Path(ERROR),
+        RejectReason::Query(ERROR),
     ];
     for reason in reasons {
         assert_eq!(Utf8Error::find(&reason), Some(ERROR), "{reason}");
         let rejection = Rejection::new(MessageKind::Request, reason);
         assert_eq!(Utf8Error::find(&io::Error::other(rejection)), Some(ERROR));
     }
-    let form = Rejection::new(MessageKind::Request, Reason::Multipart(MultipartError::Boundary));
+    let form = Rejection::new(MessageKind::Request, RejectReason::Multipart(MultipartError::Boundary));
     assert!(form.source().is_some_and(|source| source.is::<MultipartError>()));
     assert_eq!(form.to_string(), "missing or invalid multipart boundary");
     assert_eq!(form.reason.offset_and_len(), None);
-    assert_eq!(Reason::Multipart(MultipartError::Malformed { offset: 7 }).offset_and_len(), Some((7, 0)));
-    assert!(Reason::ContentCoding.source().is_none());
+    assert_eq!(
+        RejectReason::Multipart(MultipartError::Malformed { offset: 7 }).offset_and_len(),
+        Some((7, 0))
+    );
+    assert!(RejectReason::ContentCoding.source().is_none());
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn one_method_returns_the_utf8_error() {
     assert_eq!(CodecError::EmbeddedTerminator { position: 0 }.utf8_error(), None);
     assert_eq!(Utf8StreamError::<()>::IllFormed(ERROR).utf8_error(), Some(ERROR));
     assert_eq!(<Utf8StreamError<()>>::Inner(()).utf8_error(), None);
-    assert_eq!(Utf8BodyError::IllFormed(ERROR).utf8_error(), Some(ERROR));
+    assert_eq!(RejectReason::Body(ERROR).utf8_error(), Some(ERROR));
 
     let mut body = BodyDecoder::new(TransferEncoding::Base64);
     let mut found = None;
@@ -135,10 +138,10 @@ fn one_method_returns_the_utf8_error() {
 
 #[test]
 fn a_utf8_body_error_is_found_below_the_errors_that_wrap_it() {
-    let inner = io::Error::other(Utf8BodyError::IllFormed(ERROR));
+    let inner = io::Error::other(RejectReason::Body(ERROR));
     let outer = io::Error::other(inner);
     let chain: &(dyn Error + 'static) = &outer;
-    assert_eq!(Utf8BodyError::find(chain).and_then(Utf8BodyError::utf8_error), Some(ERROR));
+    assert_eq!(RejectReason::find(chain).and_then(RejectReason::utf8_error), Some(ERROR));
     assert_eq!(Utf8Error::find(chain), Some(ERROR));
 }
 

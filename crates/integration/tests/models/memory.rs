@@ -7,7 +7,7 @@ use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LineBatchesCodec, Utf8LinesCodec};
 use utf8_codec::{ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Decoder};
 use utf8_codec_encodings::{Encoding, Status, Transcoder};
-use utf8_codec_proxy::{Edit, Filter, Verdict};
+use utf8_codec_proxy::{Edit, Filter};
 
 models! {
     text_decoder: Text,
@@ -326,13 +326,13 @@ impl Adapter for Filtered {
             Edit::IllFormed(error) => outcome.errors.push((error.offset, error.len)),
             other => unreachable!("{other:?}"),
         };
-        let verdict = match operation {
+        let result = match operation {
             Operation::Feed(_) => filter.feed_with(slice, edit),
             Finish => filter.finish_with(edit),
             other => return self.0.copy(other),
         };
         outcome.text.push_str(core::str::from_utf8(&forwarded).expect("whole characters"));
-        if let Verdict::Reject(error) = verdict {
+        if let Err(error) = result {
             assert_eq!(outcome.errors, [(error.offset, error.len)]);
         }
     }

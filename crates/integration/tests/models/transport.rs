@@ -15,7 +15,7 @@ use http_body::{Body, Frame};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::stream::Utf8Stream;
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
-use utf8_codec_http::{Utf8Body, Utf8BodyError};
+use utf8_codec_http::{RejectReason, Utf8Body};
 
 models! {
     utf8_stream: Streamed,
@@ -228,8 +228,8 @@ adapter!(Received, &[FEED, FEED, HOLD, Finish, Operation::Poll], false, Utf8Body
     Pin::new(body).poll_frame(&mut cx()).map(|frame| {
         frame.map(|frame| match frame {
             Ok(frame) => Ok(frame.into_data().expect("no trailers")),
-            Err(error) => Err(Utf8BodyError::find(&*error)
-                .and_then(Utf8BodyError::utf8_error)
+            Err(error) => Err(RejectReason::find(&*error)
+                .and_then(RejectReason::utf8_error)
                 .map_or(ErrorKind::TimedOut.into(), Into::into)),
         })
     })

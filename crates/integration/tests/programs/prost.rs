@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use prost::{DecodeError, Message};
 use utf8_codec::{ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
+use utf8_codec_http::protobuf::{ProtobufErrorKind, StringFilter};
 
 use crate::support::Rng;
 use crate::support::protobuf::{Kind, Model, schema_of};
@@ -55,9 +55,9 @@ fn is_number(error: &DecodeError) -> bool {
 fn prost_accepts_what_the_validator_accepts_or_repairs() {
     let mut rng = Rng::new(4);
     let schema = schema_of(&model().file());
-    let mut validator = StringValidator::new(&schema, "test.M0").unwrap();
+    let mut validator = StringFilter::new(&schema, "test.M0").unwrap();
     let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
-    let mut repairing = StringValidator::with_decoder(&schema, "test.M0", decoder).unwrap();
+    let repairing = StringFilter::with_decoder(&schema, "test.M0", decoder).unwrap();
     let (mut accepted, mut rejected, mut longer) = (0, 0, 0);
     for _ in 0..20_000 {
         let size = rng.pick(&[5, 20, 100]);

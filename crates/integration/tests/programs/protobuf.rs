@@ -6,7 +6,7 @@ use std::env;
 use std::process::Command;
 
 use utf8_codec::{ErrorPolicy, TextDecoder};
-use utf8_codec_http::protobuf::{ProtobufErrorKind, StringValidator};
+use utf8_codec_http::protobuf::{ProtobufErrorKind, StringFilter};
 
 use crate::support::protobuf::{Kind, Model, message, schema_of};
 use crate::support::{Rng, hex};
@@ -46,9 +46,9 @@ fn python_accepts_what_the_validator_accepts_or_repairs() {
         let file = model.file();
         let _ = writeln!(input, "file {}", hex(&file));
         let schema = schema_of(&file);
-        let mut validator = StringValidator::new(&schema, "test.M0").unwrap();
+        let mut validator = StringFilter::new(&schema, "test.M0").unwrap();
         let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
-        let mut repairing = StringValidator::with_decoder(&schema, "test.M0", decoder).unwrap();
+        let repairing = StringFilter::with_decoder(&schema, "test.M0", decoder).unwrap();
         for _ in 0..30 {
             let size = rng.pick(&[5, 20, 100]);
             let mut bytes = model.message(&mut rng, 0, size, 8);

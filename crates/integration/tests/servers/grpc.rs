@@ -10,10 +10,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
 use tower::{Layer, service_fn};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer};
-use utf8_codec_http::{BodyRules, UncheckablePolicy};
+use utf8_codec_http::{BodyRules, Uncheckable};
 
 fn rejecting() -> BodyRules {
-    BodyRules::new().with_length_prefixed(UncheckablePolicy::Reject)
+    BodyRules::new().with_length_prefixed(Uncheckable::Reject)
 }
 
 /// Serves a connection over HTTP/2 with a handler that returns the message.

@@ -1,13 +1,13 @@
 //! Bodies and messages of WebSocket: the verdicts of the suites.
 
 use utf8_codec::{BomPolicy, ErrorKind, TextDecoder};
-use utf8_codec_http::{Utf8Body, Utf8BodyError};
+use utf8_codec_http::{RejectReason, Utf8Body};
 
 use crate::cases::cases;
 use crate::support::bodies::{EndHint, Script, drain};
 use crate::support::verdict::verdict_of;
 
-fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
+fn facts(error: Option<RejectReason>) -> Option<(u64, ErrorKind, u8)> {
     error
         .map(|error| error.utf8_error().expect("ill-formed text"))
         .map(|error| (error.offset, error.kind, error.len))

@@ -21,15 +21,15 @@ use utf8_codec::json::JsonStrings;
 use utf8_codec::many::{repair_many, validate_many};
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::{ErrorPolicy, TextDecoder, from_utf8};
-use utf8_codec_http::protobuf::{GrpcValidator, Schema, StringValidator};
+use utf8_codec_http::protobuf::{GrpcFilter, Schema, StringFilter};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_http::{
-    BodyRules, HttpCounters, MessageKind, ProtobufTypes, Rejection, Utf8BodyError, check_field,
+    BodyRules, HttpCounters, MessageKind, ProtobufTypes, RejectReason, Rejection, check_field,
 };
 use utf8_codec_mail::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec_media::content_type::ContentType;
-use utf8_codec_proxy::websocket::{FrameReader, Sender};
-use utf8_codec_proxy::{Edit, Filter, LineFilter, Verdict};
+use utf8_codec_proxy::websocket::{FrameReader, FrameSender};
+use utf8_codec_proxy::{Edit, Filter, LineFilter};
 
 use crate::events::log_of;
 
@@ -177,7 +177,7 @@ fn bodies() -> Errors {
         let error = block_on(body.collect()).unwrap_err();
         errors.push(Box::new(Rejection::from_error(&*error).expect("an error in the content")));
         errors.push(Box::new(Rejection::from_error(&*error).unwrap().reason));
-        errors.push(Box::new(Utf8BodyError::find(&*error).unwrap().clone()));
+        errors.push(Box::new(RejectReason::find(&*error).unwrap().clone()));
         errors.push(error);
     }
     errors
@@ -203,12 +203,12 @@ fn layers() -> Errors {
     let requests = [
         ValidateUtf8RequestLayer::new(),
         ValidateUtf8RequestLayer::streaming(),
-        ValidateUtf8RequestLayer::new().with_hold_limit(3),
+        ValidateUtf8RequestLayer::new().with_max_held_length(3),
     ]
     .map(|layer| layer.with_rejection_response(respond.clone()).with_rules(rules()));
     let requests =
         requests.map(|layer| layer.with_header_check(true).with_path_check(true).with_query_check(true));
-    let response = ValidateUtf8ResponseLayer::new().with_hold_limit(99).with_header_check(true);
+    let response = ValidateUtf8ResponseLayer::new().with_max_held_length(99).with_header_check(true);
     let response = response.with_rules(rules()).with_rejection_response(respond);
     let fine = ("/", &b"geheim"[..], &b"geheim"[..]);
     let variants = [
@@ -255,7 +255,7 @@ fn frames() -> Errors {
     let reserved = b"\xC1\x06geheim".to_vec();
     let mut errors = Errors::new();
     for mut bytes in [ill_formed, reason, reserved] {
-        let mut reader = FrameReader::new(Sender::Server);
+        let mut reader = FrameReader::new(FrameSender::Server);
         let error = reader.feed(&mut bytes).find_map(Result::err).expect("an error");
         errors.push(Box::new(error));
     }
@@ -264,14 +264,14 @@ fn frames() -> Errors {
 
 fn messages_of_protobuf() -> Errors {
     let schema = Schema::from_descriptor_set(SCHEMA).unwrap();
-    let validator = StringValidator::new(&schema, "M").unwrap();
-    let mut stream = GrpcValidator::new(validator.clone());
+    let validator = StringFilter::new(&schema, "M").unwrap();
+    let mut stream = GrpcFilter::new(validator.clone());
     let mut malformed = validator.clone();
     vec![
         Box::new(validator.clone().validate(b"\x0A\x07geheim\xFF").unwrap_err()),
         Box::new(malformed.validate(b"\x0A\x09geheim").and_then(|()| malformed.finish()).unwrap_err()),
         Box::new(stream.validate(b"\0\0\0\0\x09\x0A\x07geheim\xFF").unwrap_err()),
-        Box::new(GrpcValidator::new(validator).validate(b"geheim").unwrap_err()),
+        Box::new(GrpcFilter::new(validator).validate(b"geheim").unwrap_err()),
     ]
 }
 
@@ -301,7 +301,7 @@ fn mail() -> Errors {
 
 fn proxied() -> Errors {
     let mut errors = Errors::new();
-    let Verdict::Reject(error) = Filter::new().feed_with(TEXT, |_| {}) else { panic!("not rejected") };
+    let error = Filter::new().feed_with(TEXT, |_| {}).unwrap_err();
     errors.push(Box::new(error));
     let mut lines = LineFilter::new().with_max_length(9);
     let mut take = |edit: Edit<'_>| {

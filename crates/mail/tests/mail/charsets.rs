@@ -2,12 +2,21 @@
 
 use utf8_codec::ErrorKind;
 use utf8_codec_encodings::Encoding;
-use utf8_codec_mail::{BodyDecoder, BodyPiece, MessageValidator, MimeErrorKind, PartKind, TransferEncoding};
+use utf8_codec_mail::{
+    BodyDecoder, BodyPiece, MessageValidator, MimeErrorKind, MimeSettings, PartKind, TransferEncoding,
+};
 
 use crate::support::legacy::{decode, dirty, index};
 use crate::support::messages::{summary, validate, validate_with};
 use crate::support::transfer::{bytes, decode as transferred};
 use crate::support::{Rng, some_partitions};
+
+/// A validator that checks text in other charsets, or not.
+fn validator(other_charsets: bool) -> MessageValidator {
+    let mut settings = MimeSettings::default();
+    settings.other_charsets = other_charsets;
+    MessageValidator::with_settings(settings)
+}
 
 #[test]
 fn bodies_have_the_text_of_the_charset_and_offsets_on_the_wire() {
@@ -78,7 +87,7 @@ fn a_charset_has_every_name_that_is_parsed() {
         let message = |text: &[u8]| {
             [format!("Content-Type: text/plain; charset={name}\r\n\r\n").as_bytes(), text].concat()
         };
-        let checked = MessageValidator::new().with_other_charsets(true);
+        let checked = validator(true);
         let verdict = validate_with(&checked, &message(text));
         let part = &verdict.parts[0];
         assert_eq!((part.kind, part.characters), (PartKind::Text, Some(characters)), "{name}");
@@ -93,7 +102,7 @@ fn a_charset_has_every_name_that_is_parsed() {
     // Without a byte order, and what is no encoding at all.
     for name in ["utf16", "ucs2le", "utf-32le", "UCS4", "klingon"] {
         let message = format!("Content-Type: text/plain; charset={name}\r\n\r\nx");
-        let verdict = validate_with(&MessageValidator::new().with_other_charsets(true), message.as_bytes());
+        let verdict = validate_with(&validator(true), message.as_bytes());
         assert_eq!(verdict.parts[0].kind, PartKind::OtherText, "{name}");
     }
 }
@@ -101,7 +110,7 @@ fn a_charset_has_every_name_that_is_parsed() {
 #[test]
 fn other_charsets_are_checked_on_request() {
     assert!(validate(MAIL).is_ok());
-    let verdict = validate_with(&MessageValidator::new().with_other_charsets(true), MAIL);
+    let verdict = validate_with(&validator(true), MAIL);
     let expected =
         "0 multipart/mixed InvalidLead@49\n1 text/plain\n2 text/plain MissingContinuation@251\n3 text/plain";
     assert_eq!(summary(&verdict), expected);
@@ -122,7 +131,7 @@ fn other_charsets_are_checked_on_request() {
 #[test]
 fn extended_parameters_are_checked_in_their_charset() {
     let check = |value: &str, charsets| {
-        let validator = MessageValidator::new().with_other_charsets(charsets);
+        let validator = validator(charsets);
         let message = format!("Content-Disposition: a; {value}\r\n\r\n");
         let verdict = validate_with(&validator, message.as_bytes());
         let errors = verdict.parts[0].errors().iter();

@@ -1,6 +1,6 @@
 //! `MessageValidator`: text in headers, and syntax that readers must accept, for every partition.
 
-use utf8_codec_mail::{MessageValidator, MimeErrorKind, MimeLimits, PartKind};
+use utf8_codec_mail::{MessageValidator, MimeErrorKind, MimeSettings, PartKind};
 
 use crate::support::messages::{summary, validate, validate_with};
 
@@ -163,9 +163,9 @@ fn a_bom_before_the_header_is_a_warning() {
     assert!(!validate(format!("{bom}{bom}A: b\n\nx")).is_ok());
     let part = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\n{bom}A: b\n\nx\n--b--\n");
     assert!(!validate(part).is_ok());
-    let mut limits = MimeLimits::default();
-    limits.header_bytes = 8;
-    let verdict = validate_with(&MessageValidator::new().with_limits(limits), "\u{feff}A: b\n\nx".as_bytes());
+    let mut settings = MimeSettings::default();
+    settings.max_header_length = 8;
+    let verdict = validate_with(&MessageValidator::with_settings(settings), "\u{feff}A: b\n\nx".as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@8 ByteOrderMark@0");
 }
 

@@ -1,6 +1,6 @@
 //! `MessageValidator`: parts, errors and offsets, for every partition.
 
-use utf8_codec_mail::{MessageValidator, MimeLimits, PartKind};
+use utf8_codec_mail::{MessageValidator, MimeSettings, PartKind};
 
 use crate::support::Rng;
 use crate::support::messages::{summary, validate, validate_chunks, validate_with};
@@ -308,63 +308,67 @@ fn headers_are_checked() {
 
 #[test]
 fn limits_are_enforced_and_reported() {
-    let with = |change: fn(&mut MimeLimits)| {
-        let mut limits = MimeLimits::default();
-        change(&mut limits);
-        MessageValidator::new().with_limits(limits)
+    let with = |change: fn(&mut MimeSettings)| {
+        let mut settings = MimeSettings::default();
+        change(&mut settings);
+        MessageValidator::with_settings(settings)
     };
     let level = |i: usize| format!("Content-Type: multipart/mixed; boundary={i}\n\n--{i}\n");
     let nested: String = (0..5).map(level).collect();
     assert_eq!(
-        summary(&validate_with(&with(|limits| limits.depth = 2), nested.as_bytes())).lines().last().unwrap(),
+        summary(&validate_with(&with(|settings| settings.max_depth = 2), nested.as_bytes()))
+            .lines()
+            .last()
+            .unwrap(),
         format!("1.1 multipart/mixed TooDeep@{}", 2 * level(0).len() + 13)
     );
     let many = format!("Content-Type: multipart/mixed; boundary=b\n\n{}--b--", "--b\n\n\n".repeat(5));
     assert_eq!(
-        summary(&validate_with(&with(|limits| limits.parts = 3), many.as_bytes())),
+        summary(&validate_with(&with(|settings| settings.max_parts = 3), many.as_bytes())),
         format!("0 multipart/mixed TooManyParts@{}\n1 text/plain\n2 text/plain", 43 + 2 * 6)
     );
     let message = b"Content-Type: message/rfc822\n\nA: b\n\nx";
     assert_eq!(
-        summary(&validate_with(&with(|limits| limits.parts = 1), message)),
+        summary(&validate_with(&with(|settings| settings.max_parts = 1), message)),
         "1 message/rfc822 TooManyParts@30"
     );
     let large = format!("A: {}\nSubject: \u{e9}\n\n{}\n", "x".repeat(90), "y".repeat(100));
-    let verdict = validate_with(&with(|limits| limits.header_bytes = 100), large.as_bytes());
+    let verdict = validate_with(&with(|settings| settings.max_header_length = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
     assert_eq!(verdict.parts[0].bytes, large.len() as u64 - 100);
     // The line break after the unread rest of the header belongs to the delimiter, for every partition.
     let large = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\nA: {}\n--b--\n", "x".repeat(44));
-    let verdict = validate_with(&with(|limits| limits.header_bytes = 43), large.as_bytes());
+    let verdict = validate_with(&with(|settings| settings.max_header_length = 43), large.as_bytes());
     assert_eq!((summary(&verdict).as_str(), verdict.parts[1].bytes), ("1 text/plain HeaderTooLarge@90", 4));
     let line = format!("A: b\nB: {}\n\n\n", "x".repeat(96));
     assert_eq!(
-        summary(&validate_with(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
+        summary(&validate_with(&with(|settings| settings.max_line_length = 98), line.as_bytes())),
         "1 text/plain HeaderLineTooLong@103"
     );
     let line = format!("A: b\nB: {}\n\n\n", "x".repeat(95));
     assert_eq!(
-        summary(&validate_with(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
+        summary(&validate_with(&with(|settings| settings.max_line_length = 98), line.as_bytes())),
         "1 text/plain"
     );
     let line = "Content-Transfer-Encoding: 8bit\n\n12345678901234567890123456789012345\n";
     assert_eq!(
-        summary(&validate_with(&with(|limits| limits.line_bytes = 33), line.as_bytes())),
+        summary(&validate_with(&with(|settings| settings.max_line_length = 33), line.as_bytes())),
         "1 text/plain LineTooLong@66"
     );
     let flood = [&b"Content-Type: text/plain; charset=utf-8\n\n"[..], &[0xFF; 900]].concat();
-    let verdict = validate_chunks(&with(|limits| limits.errors = 3), &[&flood]);
+    let verdict = validate_chunks(&with(|settings| settings.max_errors = 3), &[&flood]);
     assert_eq!((verdict.parts[0].errors().len(), verdict.parts[0].error_count()), (3, 900));
     let words = format!("Subject: {}\n\n", format!("=?utf-8?q?{}?= ", "a".repeat(64)).repeat(5));
-    let verdict = validate_with(&with(|limits| limits.errors = 3), words.as_bytes());
+    let verdict = validate_with(&with(|settings| settings.max_errors = 3), words.as_bytes());
     assert_eq!((verdict.parts[0].warnings().len(), verdict.parts[0].warning_count()), (3, 5));
 }
 
 #[test]
 fn a_lenient_validator_accepts_base64_without_padding() {
-    let mut limits = MimeLimits::default();
-    limits.line_bytes = 38;
-    let mut lenient = MessageValidator::new().with_limits(limits).with_lenient(true);
+    let mut settings = MimeSettings::default();
+    settings.max_line_length = 38;
+    settings.lenient = true;
+    let mut lenient = MessageValidator::with_settings(settings);
     for charset in ["utf-8", "iso-8859-1"] {
         let message =
             format!("Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: base64\n\nYQ\n");
@@ -435,9 +439,9 @@ fn the_verdict_on_any_bytes_is_the_same_for_every_partition() {
             }
         }
         validate(&message);
-        let mut limits = MimeLimits::default();
-        (limits.header_bytes, limits.line_bytes) = (rng.below(150), rng.below(80));
-        (limits.parts, limits.depth) = (rng.below(6), rng.below(6));
-        validate_with(&MessageValidator::new().with_limits(limits), &message);
+        let mut settings = MimeSettings::default();
+        (settings.max_header_length, settings.max_line_length) = (rng.below(150), rng.below(80));
+        (settings.max_parts, settings.max_depth) = (rng.below(6), rng.below(6));
+        validate_with(&MessageValidator::with_settings(settings), &message);
     }
 }

@@ -7,6 +7,7 @@ use super::grammar::{ContentTypeError, Cursor, Dialect, is_token};
 
 /// The parameters of a `Content-Disposition` in a form (RFC 7578 §4.2).
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FormDisposition<'h> {
     /// The name of the field.
     pub name: Option<Cow<'h, [u8]>>,

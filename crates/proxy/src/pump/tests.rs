@@ -8,7 +8,7 @@ use super::*;
 fn pumps() -> [Pump; 2] {
     let setup =
         Setup { stage: Stage::Untouched, ending: LineEnding::LfOrCrLf, report_only: false, closes: false };
-    [Direction::Requests, Direction::Responses].map(|direction| Pump::new(direction, setup.clone()))
+    [RelayDirection::Requests, RelayDirection::Responses].map(|direction| Pump::new(direction, setup.clone()))
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn the_memory_of_replies_is_not_kept() {
     assert!(responses.has_many_replies());
     let mut cx = Context::from_waker(Waker::noop());
     let (mut from, _peer) = duplex(1);
-    let mut ignored = |_: Direction, _| {};
+    let mut ignored = |_: RelayDirection, _| {};
     while responses.poll_cycle(&mut cx, &mut from, &mut sink(), &mut ignored, true).is_ready() {}
     assert_eq!((responses.flow.written, responses.has_many_replies()), (100_000, false));
     let kept = [&requests.replies, &responses.queued_replies].map(Vec::capacity);
@@ -39,7 +39,7 @@ fn replies_are_limited_to_64_kib() {
 
 #[test]
 fn replies_to_a_direction_that_has_ended_or_stopped_are_not_kept() {
-    for (ended, stop) in [(true, None), (false, Some(End::Idle)), (true, Some(End::Idle))] {
+    for (ended, stop) in [(true, None), (false, Some(RelayEnd::Idle)), (true, Some(RelayEnd::Idle))] {
         let [mut requests, mut responses] = pumps();
         (responses.ended, responses.stop) = (ended, stop);
         requests.replies = vec![b'\n'; 10];

@@ -9,8 +9,9 @@ use utf8_codec::validator::Mask;
 use utf8_codec::{Ascii, Utf8Decoder, Utf8Error};
 
 use super::error::FrameError;
-use super::frames::{Data, Frames, Message, Step};
-use super::header::{FrameHeader, MAX_CONTROL, Opcode, Sender};
+use super::frames::{Data, End, Frames, Message, Step};
+use super::handshake::CompressionPolicy;
+use super::header::{FrameHeader, FrameSender, MAX_CONTROL, Opcode};
 use crate::Edit;
 
 /// A filter for one direction of a WebSocket connection that a gateway forwards. The input is slices of an engine's
@@ -22,8 +23,8 @@ use crate::Edit;
 ///   payload stays as it is.
 /// - A control frame is forwarded when it is complete. Text is forwarded in whole characters: at most 3 bytes move from the
 ///   end of a frame to the next frame of the message.
-/// - At the first byte that no message has there, the verdict is [`FrameVerdict::Reject`]. What precedes it in the message
-///   was forwarded. Send the [close frame](FrameError::close_frame) of the error to both peers, then close both connections.
+/// - At the first byte that no message has there, the result is an error. What precedes it in the message was forwarded. Send
+///   the [close frame](FrameError::close_frame) of the error to both peers, then close both connections.
 /// - The messages, the control frames, the errors and the offsets do not depend on how the stream is split into slices.
 ///   The lengths of fragments do.
 ///
@@ -32,22 +33,22 @@ use crate::Edit;
 ///
 /// ```
 /// use utf8_codec_proxy::Edit;
-/// use utf8_codec_proxy::websocket::{FrameFilter, FrameVerdict, Sender};
+/// use utf8_codec_proxy::websocket::{FrameFilter, FrameSender};
 ///
-/// let mut filter = FrameFilter::new(Sender::Server);
+/// let mut filter = FrameFilter::new(FrameSender::Server);
 /// let mut forwarded = Vec::new();
 /// // A frame of 6 bytes that arrives in two parts, and the start of one that is ill-formed.
 /// for (slice, passes) in [(&b"\x81\x06na\xC3"[..], true), (b"\xAFve", true), (b"\x81\x7E\xFF\xFFxy\xFFz", false)] {
-///     let verdict = filter.feed_with(slice, |edit| match edit {
+///     let result = filter.feed_with(slice, |edit| match edit {
 ///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
 ///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
 ///         _ => {}
 ///     });
-///     if let FrameVerdict::Reject(error) = verdict {
+///     if let Err(error) = result {
 ///         error.close_frame().write_to(None, &mut forwarded);
 ///         assert_eq!((error.offset, error.message_offset, error.close_code()), (14, 2, 1007));
 ///     }
-///     assert_eq!(verdict == FrameVerdict::Pass, passes);
+///     assert_eq!(result.is_ok(), passes);
 /// }
 /// let frames = b"\x01\x02na\x80\x04\xC3\xAFve\x01\x02xy\x88";
 /// assert_eq!(&forwarded[..frames.len()], frames);
@@ -59,26 +60,13 @@ pub struct FrameFilter {
     substitute: Option<Ascii>,
     /// Whether a frame of the message was forwarded, so that the next one is a continuation.
     is_continued: bool,
-    end: Option<FrameVerdict>,
-}
-
-/// The result of filtering a slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a rejected connection must be closed"]
-pub enum FrameVerdict {
-    /// Everything so far is well-formed or was repaired.
-    Pass,
-    /// The last edits contain the close frame of the sender. Bytes after it are discarded.
-    Closed,
-    /// The stream is an error after the frames that pass. Forward those, then close both connections with the code of the
-    /// error. Every later slice is rejected with the same error.
-    Reject(FrameError),
+    end: Option<End>,
 }
 
 impl FrameFilter {
     /// Creates a filter of the frames that `sender` sends. It rejects ill-formed text, frames of more than 16 MiB and
     /// messages of more than 64 MiB.
-    pub const fn new(sender: Sender) -> Self {
+    pub const fn new(sender: FrameSender) -> Self {
         Self {
             frames: Frames::new(sender),
             text: Utf8Decoder::new(),
@@ -99,70 +87,85 @@ impl FrameFilter {
 
     /// Sets the maximum length of the payload of a data frame. The filter needs no memory for it, the receiver may.
     #[must_use]
-    pub const fn with_max_frame_length(mut self, limit: u64) -> Self {
-        self.frames.max_frame_length = limit;
+    pub const fn with_max_frame_length(mut self, bytes: u64) -> Self {
+        self.frames.max_frame_length = bytes;
         self
     }
 
     /// Sets the maximum length of a message, the sum of the payloads of its frames. Without it a peer can fill the memory
     /// of a receiver that collects messages.
     #[must_use]
-    pub const fn with_max_message_length(mut self, limit: u64) -> Self {
-        self.frames.max_message_length = limit;
+    pub const fn with_max_message_length(mut self, bytes: u64) -> Self {
+        self.frames.max_message_length = bytes;
         self
     }
 
-    /// Passes compressed messages (RSV1) without looking at their text, for connections that negotiated
-    /// `permessage-deflate`: see [`CompressionPolicy::passes`](super::CompressionPolicy::passes).
+    /// Sets what happens to compressed messages (RSV1). The default is [`CompressionPolicy::Remove`]: they are errors. With
+    /// [`CompressionPolicy::Pass`] they pass without a check. Set it for a connection that negotiated `permessage-deflate`
+    /// ([`CompressionPolicy::negotiated`]).
     #[must_use]
-    pub const fn with_compressed(mut self, passes: bool) -> Self {
-        self.frames.passes_compressed = passes;
+    pub const fn with_compression(mut self, compression: CompressionPolicy) -> Self {
+        self.frames.passes_compressed = matches!(compression, CompressionPolicy::Pass);
         self
     }
 
     /// Filters the next slice of the stream and calls `edit` for each edit. The slice may be empty.
     ///
-    /// [`Edit::IllFormed`] has the offset on the wire, and is reported before the `Insert` that contains the replacement.
-    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> FrameVerdict {
-        let mut plan = Plan { edit, passed: 0..0 };
-        let verdict = match self.end {
-            Some(end) => end,
-            None => self.run(slice, &mut plan).unwrap_or_else(|error| {
-                self.frames.stop_at(&error);
-                FrameVerdict::Reject(error)
-            }),
-        };
-        if verdict != FrameVerdict::Pass {
-            self.end = Some(verdict);
+    /// [`Edit::IllFormed`] has the offset on the wire, and is reported before the `Insert` that contains the replacement. Bytes
+    /// after a close frame are discarded ([`is_closed`](Self::is_closed)).
+    ///
+    /// # Errors
+    ///
+    /// Returns the error after the frames that pass. The edits before it are valid: forward them, then close both connections
+    /// with the code of the error. Every later call returns the same error.
+    pub fn feed_with(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), FrameError> {
+        match self.end {
+            Some(End::Closed) => return Ok(()),
+            Some(End::Failed(error)) => return Err(error),
+            None => {}
         }
+        let mut plan = Plan { edit, passed: 0..0 };
+        let result = self.run(slice, &mut plan);
         plan.flush();
-        verdict
+        if let Err(error) = result {
+            self.frames.stop_at(&error);
+            self.end = Some(End::Failed(error));
+        }
+        result
     }
 
     /// Ends the stream.
     ///
-    /// Returns [`Reject`](FrameVerdict::Reject) if it ends inside a frame or a message, and [`Closed`](FrameVerdict::Closed)
-    /// if there was a close frame. `Pass` means that the peer left without one.
-    pub fn finish(&mut self) -> FrameVerdict {
-        let at_end = self.frames.finish().map_or_else(FrameVerdict::Reject, |()| FrameVerdict::Pass);
-        let verdict = self.end.take().unwrap_or(at_end);
-        self.frames.restart();
+    /// # Errors
+    ///
+    /// Same as [`FrameReader::finish`](super::FrameReader::finish).
+    pub fn finish(&mut self) -> Result<(), FrameError> {
+        let result = self.frames.finish(self.end.take());
         (self.text, self.is_continued) = (Utf8Decoder::new(), false);
-        verdict
+        result
+    }
+
+    /// Whether the close frame of the sender was forwarded.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.end, Some(End::Closed))
     }
 
     /// Replaces the next chunk by what can be forwarded: [`feed_with`](Self::feed_with) for hooks that replace a chunk. A
     /// chunk of complete frames is not copied.
-    pub fn rewrite(&mut self, chunk: &mut Bytes) -> FrameVerdict {
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`feed_with`](Self::feed_with). What precedes the error is in `chunk`.
+    pub fn rewrite(&mut self, chunk: &mut Bytes) -> Result<(), FrameError> {
         let whole = core::mem::take(chunk);
         let mut frames = Joiner::without_limit();
-        let verdict = self.feed_with(&whole, |edit| match edit {
+        let result = self.feed_with(&whole, |edit| match edit {
             Edit::Pass(range) => drop(frames.span(&whole[..], range)),
             Edit::Insert(bytes) => drop(frames.copy(&whole[..], bytes)),
             _ => {}
         });
         *chunk = frames.end().map(|frames| frames.of_last(whole)).unwrap_or_default();
-        verdict
+        result
     }
 
     /// Returns the number of bytes read, including those that are held. After an error it is the offset of the error.
@@ -171,11 +174,7 @@ impl FrameFilter {
     }
 
     #[inline(always)]
-    fn run(
-        &mut self,
-        slice: &[u8],
-        plan: &mut Plan<impl FnMut(Edit<'_>)>,
-    ) -> Result<FrameVerdict, FrameError> {
+    fn run(&mut self, slice: &[u8], plan: &mut Plan<impl FnMut(Edit<'_>)>) -> Result<(), FrameError> {
         let mut at = 0;
         while let Some(step) = self.frames.step(slice, &mut at)? {
             match step {
@@ -183,12 +182,13 @@ impl FrameFilter {
                 Step::Control { header, whole } => {
                     self.control(&header, whole, plan);
                     if header.opcode == Opcode::Close {
-                        return Ok(FrameVerdict::Closed);
+                        self.end = Some(End::Closed);
+                        break;
                     }
                 }
             }
         }
-        Ok(FrameVerdict::Pass)
+        Ok(())
     }
 
     fn control(

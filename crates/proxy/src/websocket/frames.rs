@@ -7,7 +7,7 @@ use utf8_codec::{Utf8Decoder, Utf8Error};
 
 use super::close::{may_be_sent, may_start};
 use super::error::{FrameError, FrameErrorKind};
-use super::header::{Context, FrameHeader, MAX_CONTROL, MAX_HEADER, Opcode, Sender};
+use super::header::{Context, FrameHeader, FrameSender, MAX_CONTROL, MAX_HEADER, Opcode};
 
 /// Limits that only an attack reaches.
 const MAX_FRAME_LENGTH: u64 = 16 << 20;
@@ -16,10 +16,18 @@ const MAX_MESSAGE_LENGTH: u64 = 64 << 20;
 /// The first byte of a text message in one frame.
 const FINAL_TEXT: u8 = 0x81;
 
+/// How a stream of frames ended before its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum End {
+    /// By a close frame.
+    Closed,
+    Failed(FrameError),
+}
+
 /// Reads headers and control frames, and finds the data between them.
 #[derive(Clone, Debug)]
 pub(super) struct Frames {
-    pub(super) sender: Sender,
+    pub(super) sender: FrameSender,
     pub(super) max_frame_length: u64,
     pub(super) max_message_length: u64,
     pub(super) passes_compressed: bool,
@@ -91,7 +99,7 @@ struct Control {
 }
 
 impl Frames {
-    pub(super) const fn new(sender: Sender) -> Self {
+    pub(super) const fn new(sender: FrameSender) -> Self {
         Self {
             sender,
             max_frame_length: MAX_FRAME_LENGTH,
@@ -126,8 +134,8 @@ impl Frames {
     pub(super) fn short_text(&self, slice: &[u8]) -> Option<(usize, usize)> {
         let is_between_messages = self.frame.is_none() && self.message.is_none() && self.partial_len == 0;
         let (header, len) = match (self.sender, slice) {
-            (Sender::Client, &[FINAL_TEXT, len @ 0x81..=0xFD, ..]) => (6, len & 0x7F),
-            (Sender::Server, &[FINAL_TEXT, len @ 0x01..=0x7D, ..]) => (2, len),
+            (FrameSender::Client, &[FINAL_TEXT, len @ 0x81..=0xFD, ..]) => (6, len & 0x7F),
+            (FrameSender::Server, &[FINAL_TEXT, len @ 0x01..=0x7D, ..]) => (2, len),
             _ => return None,
         };
         let is_allowed = u64::from(len) <= self.max_frame_length.min(self.max_message_length);
@@ -315,16 +323,20 @@ impl Frames {
     }
 
     /// Starts another stream with the same settings.
-    pub(super) const fn restart(&mut self) {
+    const fn restart(&mut self) {
         (self.offset, self.partial_len, self.frame, self.message) = (0, 0, None, None);
     }
 
-    /// Ends the stream.
-    pub(super) fn finish(&self) -> Result<(), FrameError> {
-        if self.frame.is_some() || self.message.is_some() || self.partial_len > 0 {
-            return Err(self.error_at(self.offset, FrameErrorKind::Truncated));
-        }
-        Ok(())
+    /// Ends the stream, which may have ended before, and starts another.
+    pub(super) fn finish(&mut self, end: Option<End>) -> Result<(), FrameError> {
+        let is_truncated = self.frame.is_some() || self.message.is_some() || self.partial_len > 0;
+        let result = match end {
+            Some(End::Failed(error)) => Err(error),
+            None if is_truncated => Err(self.error_at(self.offset, FrameErrorKind::Truncated)),
+            Some(End::Closed) | None => Ok(()),
+        };
+        self.restart();
+        result
     }
 
     fn error_at(&self, offset: u64, kind: FrameErrorKind) -> FrameError {

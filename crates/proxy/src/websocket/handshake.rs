@@ -45,9 +45,11 @@ impl CompressionPolicy {
         (!kept.is_empty()).then_some(kept)
     }
 
-    /// Whether compressed messages pass, if `extensions` is the value that the server returned in the handshake.
-    pub fn passes(self, extensions: &str) -> bool {
-        self.passed(extensions).next().is_some()
+    /// Returns the policy for a connection, if `extensions` is the value that the server returned in the handshake:
+    /// [`Pass`](Self::Pass) if this is `Pass` and the server accepted compression.
+    #[must_use]
+    pub fn negotiated(self, extensions: &str) -> Self {
+        if self.passed(extensions).next().is_some() { Self::Pass } else { Self::Remove }
     }
 
     /// Returns the elements that pass.
@@ -118,9 +120,10 @@ mod tests {
             ("x; a=\"b\", permessage-deflate", Some("permessage-deflate")),
         ] {
             assert_eq!(CompressionPolicy::Pass.edit(value).as_deref(), kept, "{value}");
-            assert_eq!(CompressionPolicy::Pass.passes(value), kept.is_some(), "{value}");
+            let negotiated = CompressionPolicy::Pass.negotiated(value);
+            assert_eq!(negotiated == CompressionPolicy::Pass, kept.is_some(), "{value}");
             assert_eq!(CompressionPolicy::Remove.edit(value), None, "{value}");
-            assert!(!CompressionPolicy::Remove.passes(value), "{value}");
+            assert_eq!(CompressionPolicy::Remove.negotiated(value), CompressionPolicy::Remove, "{value}");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::error::FrameErrorKind;
 
 /// The peer that sends the frames. A client masks its frames, a server does not (RFC 6455 §5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sender {
+pub enum FrameSender {
     /// Every frame has a mask.
     Client,
     /// No frame has a mask.
@@ -60,6 +60,7 @@ impl Opcode {
 /// assert_eq!(frame, b"\x81\x05na\xC3\xAFv");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FrameHeader {
     /// Whether the frame is the last one of its message (FIN).
     pub is_final: bool,
@@ -86,7 +87,7 @@ const MASKED: u8 = 0x80;
 /// What a header depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
-    pub(super) sender: Sender,
+    pub(super) sender: FrameSender,
     pub(super) is_in_message: bool,
     pub(super) passes_compressed: bool,
 }
@@ -164,8 +165,8 @@ impl FrameHeader {
         }
         let Some(&second) = bytes.get(1) else { return Ok(None) };
         match context.sender {
-            Sender::Client if second & MASKED == 0 => return Err((1, FrameErrorKind::MissingMask)),
-            Sender::Server if second & MASKED != 0 => return Err((1, FrameErrorKind::UnexpectedMask)),
+            FrameSender::Client if second & MASKED == 0 => return Err((1, FrameErrorKind::MissingMask)),
+            FrameSender::Server if second & MASKED != 0 => return Err((1, FrameErrorKind::UnexpectedMask)),
             _ => {}
         }
         let short = second & !MASKED;
@@ -200,8 +201,8 @@ impl FrameHeader {
         };
         let header = Self { is_final, is_compressed, opcode, mask: None, len };
         match context.sender {
-            Sender::Server => Ok(Some((header, end))),
-            Sender::Client => Ok(bytes
+            FrameSender::Server => Ok(Some((header, end))),
+            FrameSender::Client => Ok(bytes
                 .get(end..)
                 .and_then(<[u8]>::first_chunk)
                 .map(|&key| (Self { mask: Some(key), ..header }, end + 4))),

@@ -12,13 +12,13 @@
 //! | payloads of another library | [`validator`](utf8_codec::validator) |
 //!
 //! ```
-//! use utf8_codec_proxy::websocket::{Event, FrameErrorKind, FrameReader, Sender};
+//! use utf8_codec_proxy::websocket::{FrameEvent, FrameErrorKind, FrameReader, FrameSender};
 //!
-//! let mut reader = FrameReader::new(Sender::Server);
+//! let mut reader = FrameReader::new(FrameSender::Server);
 //! // The first bytes of a frame of 1 MiB.
 //! let mut chunk = *b"\x81\x7F\0\0\0\0\0\x10\0\0caf\xC3\xA9 \xFF";
 //! let mut events = reader.feed(&mut chunk);
-//! assert_eq!(events.next(), Some(Ok(Event::Text("café "))));
+//! assert_eq!(events.next(), Some(Ok(FrameEvent::Text("café "))));
 //! let error = events.next().unwrap().unwrap_err();
 //! assert_eq!((error.offset, error.message_offset, error.close_code()), (16, 6, 1007));
 //! assert!(matches!(error.kind, FrameErrorKind::Text(_)));
@@ -56,7 +56,7 @@ mod reader;
 
 pub use close::CloseFrame;
 pub use error::{FrameError, FrameErrorKind};
-pub use filter::{FrameFilter, FrameVerdict};
+pub use filter::FrameFilter;
 pub use handshake::CompressionPolicy;
-pub use header::{FrameHeader, Opcode, Sender};
-pub use reader::{Event, Events, FrameReader};
+pub use header::{FrameHeader, FrameSender, Opcode};
+pub use reader::{FrameEvent, FrameEvents, FrameReader};

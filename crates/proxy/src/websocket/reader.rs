@@ -9,27 +9,27 @@ use utf8_codec::{Counters, ShortStr, TextDecoder, TextPiece, Utf8Error, from_utf
 
 use super::close::CloseFrame;
 use super::error::FrameError;
-use super::frames::{Data, Frames, Step};
-use super::header::{Opcode, Sender};
+use super::frames::{Data, End, Frames, Step};
+use super::header::{FrameSender, Opcode};
 
 /// Reads the frames that a peer sends, for a client or a server that has the bytes of the connection.
 ///
 /// Text is returned as it arrives, also inside a frame, and never ends inside a character. The events, the errors and
 /// the offsets do not depend on how the stream is split into chunks, apart from how text and data are divided into
-/// [`Text`](Event::Text), [`Seam`](Event::Seam) and [`Binary`](Event::Binary).
+/// [`Text`](FrameEvent::Text), [`Seam`](FrameEvent::Seam) and [`Binary`](FrameEvent::Binary).
 ///
 /// ```
-/// use utf8_codec_proxy::websocket::{Event, FrameReader, Opcode, Sender};
+/// use utf8_codec_proxy::websocket::{FrameEvent, FrameReader, Opcode, FrameSender};
 ///
-/// let mut reader = FrameReader::new(Sender::Server);
+/// let mut reader = FrameReader::new(FrameSender::Server);
 /// let mut text = String::new();
 /// for mut chunk in [*b"\x01\x03gr\xC3\x89", *b"\x00\x80\x03\xBCn!"] {
 ///     for event in reader.feed(&mut chunk[..]) {
 ///         match event? {
-///             Event::Text(part) => text.push_str(part),
-///             Event::Seam(character) => text.push_str(&character),
-///             Event::End(Opcode::Text) => assert_eq!(text, "grün!"),
-///             Event::Ping(payload) => assert_eq!(payload, ""), // reply with a pong
+///             FrameEvent::Text(part) => text.push_str(part),
+///             FrameEvent::Seam(character) => text.push_str(&character),
+///             FrameEvent::End(Opcode::Text) => assert_eq!(text, "grün!"),
+///             FrameEvent::Ping(payload) => assert_eq!(payload, ""), // reply with a pong
 ///             _ => {}
 ///         }
 ///     }
@@ -43,16 +43,10 @@ pub struct FrameReader {
     end: Option<End>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum End {
-    Closed,
-    Failed(FrameError),
-}
-
-/// What the peer sent. Events are in stream order.
+/// What the peer sent. FrameEvents are in stream order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Event<'c> {
+pub enum FrameEvent<'c> {
     /// Text of a message, borrowed from the chunk; never empty.
     Text(&'c str),
     /// A character of a message whose bytes came in different chunks or frames.
@@ -74,13 +68,13 @@ pub enum Event<'c> {
 impl FrameReader {
     /// Creates a reader of the frames that `sender` sends. It rejects ill-formed text, frames of more than 16 MiB and
     /// messages of more than 64 MiB.
-    pub fn new(sender: Sender) -> Self {
+    pub fn new(sender: FrameSender) -> Self {
         Self::with_decoder(sender, TextDecoder::new())
     }
 
     /// Creates a reader that applies the policies of the decoder to each text message. They do not apply to the reason of
     /// a close frame, which must be well-formed.
-    pub fn with_decoder(sender: Sender, decoder: TextDecoder) -> Self {
+    pub fn with_decoder(sender: FrameSender, decoder: TextDecoder) -> Self {
         let mut text = decoder.restarted_at(0);
         text.restart();
         Self { frames: Frames::new(sender), text, end: None }
@@ -89,16 +83,16 @@ impl FrameReader {
     /// Sets the maximum length of the payload of a data frame. Without it a peer that announces a long frame makes a
     /// program wait for it, or reserve memory.
     #[must_use]
-    pub const fn with_max_frame_length(mut self, limit: u64) -> Self {
-        self.frames.max_frame_length = limit;
+    pub const fn with_max_frame_length(mut self, bytes: u64) -> Self {
+        self.frames.max_frame_length = bytes;
         self
     }
 
     /// Sets the maximum length of a message, the sum of the payloads of its frames. Without it a peer can fill the memory
     /// of a program that collects messages.
     #[must_use]
-    pub const fn with_max_message_length(mut self, limit: u64) -> Self {
-        self.frames.max_message_length = limit;
+    pub const fn with_max_message_length(mut self, bytes: u64) -> Self {
+        self.frames.max_message_length = bytes;
         self
     }
 
@@ -107,8 +101,8 @@ impl FrameReader {
     /// The chunk is read as the iterator advances, and the rest of it when the iterator is dropped: the events of that rest
     /// are lost. An error is the last item, and the only item of every later call, also if it was in that rest.
     #[must_use = "the events of the chunk are lost if the iterator is dropped"]
-    pub fn feed<'r, 'c>(&'r mut self, chunk: &'c mut [u8]) -> Events<'r, 'c> {
-        Events { reader: self, rest: chunk, data: None, text: &[], is_whole: false, is_over: false }
+    pub fn feed<'r, 'c>(&'r mut self, chunk: &'c mut [u8]) -> FrameEvents<'r, 'c> {
+        FrameEvents { reader: self, rest: chunk, data: None, text: &[], is_whole: false, is_over: false }
     }
 
     /// Ends the stream.
@@ -119,12 +113,7 @@ impl FrameReader {
     /// inside a frame or a message. If it ends before a close frame there is no error, but the peer may not have sent
     /// everything: see [`is_closed`](Self::is_closed).
     pub fn finish(&mut self) -> Result<(), FrameError> {
-        let result = match self.end.take() {
-            Some(End::Failed(error)) => Err(error),
-            Some(End::Closed) => Ok(()),
-            None => self.frames.finish(),
-        };
-        self.frames.restart();
+        let result = self.frames.finish(self.end.take());
         self.text.restart();
         result
     }
@@ -147,7 +136,7 @@ impl FrameReader {
 
 /// The events of a chunk, returned by [`FrameReader::feed`].
 #[derive(Debug)]
-pub struct Events<'r, 'c> {
+pub struct FrameEvents<'r, 'c> {
     reader: &'r mut FrameReader,
     rest: &'c mut [u8],
     /// A part of a text message that is not returned completely: the bytes after those in `text`, and the end.
@@ -158,7 +147,7 @@ pub struct Events<'r, 'c> {
     is_over: bool,
 }
 
-impl<'c> Events<'_, 'c> {
+impl<'c> FrameEvents<'_, 'c> {
     /// Returns the text of a short message in one frame, if no policy applies to it. If it is ill-formed, it is left in `data`.
     #[inline(always)]
     fn short_text(&mut self) -> Option<&'c str> {
@@ -185,11 +174,11 @@ impl<'c> Events<'_, 'c> {
     }
 
     #[inline(always)]
-    fn next_event(&mut self) -> Result<Option<Event<'c>>, FrameError> {
+    fn next_event(&mut self) -> Result<Option<FrameEvent<'c>>, FrameError> {
         loop {
             if let Some(data) = &self.data {
                 if let Some(event) = self.reader.next_of_data(data, &mut self.text)? {
-                    if matches!(event, Event::End(_)) {
+                    if matches!(event, FrameEvent::End(_)) {
                         self.data = None;
                     }
                     return Ok(Some(event));
@@ -213,7 +202,7 @@ impl<'c> Events<'_, 'c> {
                     if is_text {
                         self.text = payload;
                     } else if !payload.is_empty() {
-                        return Ok(Some(Event::Binary(payload)));
+                        return Ok(Some(FrameEvent::Binary(payload)));
                     }
                 }
             }
@@ -228,7 +217,7 @@ impl FrameReader {
         &mut self,
         data: &Data,
         rest: &mut &'c [u8],
-    ) -> Result<Option<Event<'c>>, FrameError> {
+    ) -> Result<Option<FrameEvent<'c>>, FrameError> {
         if data.message.is_text {
             while !rest.is_empty() {
                 let (piece, taken) = self.text.take_piece(rest);
@@ -249,21 +238,21 @@ impl FrameReader {
         if !data.ends_message {
             return Ok(None);
         }
-        Ok(Some(Event::End(if data.message.is_text { Opcode::Text } else { Opcode::Binary })))
+        Ok(Some(FrameEvent::End(if data.message.is_text { Opcode::Text } else { Opcode::Binary })))
     }
 
     #[inline(always)]
-    fn piece<'c>(&self, data: &Data, piece: TextPiece<'c>) -> Result<Event<'c>, FrameError> {
+    fn piece<'c>(&self, data: &Data, piece: TextPiece<'c>) -> Result<FrameEvent<'c>, FrameError> {
         match piece {
-            TextPiece::Text(text) => Ok(Event::Text(text)),
-            TextPiece::Seam(character) => Ok(Event::Seam(character)),
-            TextPiece::Repaired(text, error) => Ok(Event::Repaired(text, error)),
+            TextPiece::Text(text) => Ok(FrameEvent::Text(text)),
+            TextPiece::Seam(character) => Ok(FrameEvent::Seam(character)),
+            TextPiece::Repaired(text, error) => Ok(FrameEvent::Repaired(text, error)),
             TextPiece::IllFormed(error) => Err(self.frames.text_error(data, error)),
         }
     }
 
     #[cold]
-    fn control(&mut self, opcode: Opcode) -> Event<'static> {
+    fn control(&mut self, opcode: Opcode) -> FrameEvent<'static> {
         let payload = self.frames.control_payload();
         match opcode {
             Opcode::Close => {
@@ -271,16 +260,16 @@ impl FrameReader {
                 let frame = payload.split_first_chunk().map(|(&code, reason)| {
                     CloseFrame::new(u16::from_be_bytes(code), from_utf8(reason).unwrap_or_default())
                 });
-                Event::Close(frame.map(Box::new))
+                FrameEvent::Close(frame.map(Box::new))
             }
-            Opcode::Ping => Event::Ping(Bytes::copy_from_slice(payload)),
-            _ => Event::Pong(Bytes::copy_from_slice(payload)),
+            Opcode::Ping => FrameEvent::Ping(Bytes::copy_from_slice(payload)),
+            _ => FrameEvent::Pong(Bytes::copy_from_slice(payload)),
         }
     }
 }
 
-impl<'c> Iterator for Events<'_, 'c> {
-    type Item = Result<Event<'c>, FrameError>;
+impl<'c> Iterator for FrameEvents<'_, 'c> {
+    type Item = Result<FrameEvent<'c>, FrameError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -288,11 +277,11 @@ impl<'c> Iterator for Events<'_, 'c> {
             return None;
         }
         if core::mem::take(&mut self.is_whole) {
-            return Some(Ok(Event::End(Opcode::Text)));
+            return Some(Ok(FrameEvent::End(Opcode::Text)));
         }
         if let Some(text) = self.short_text() {
             self.is_whole = true;
-            return Some(Ok(Event::Text(text)));
+            return Some(Ok(FrameEvent::Text(text)));
         }
         let next = match self.reader.end {
             None => self.next_event(),
@@ -315,9 +304,9 @@ impl<'c> Iterator for Events<'_, 'c> {
     }
 }
 
-impl FusedIterator for Events<'_, '_> {}
+impl FusedIterator for FrameEvents<'_, '_> {}
 
-impl Drop for Events<'_, '_> {
+impl Drop for FrameEvents<'_, '_> {
     /// Reads the rest of the chunk, so that the next one continues the stream.
     fn drop(&mut self) {
         while self.next().is_some() {}

@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use utf8_codec::json::JsonStrings;
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
-use utf8_codec_proxy::{Edit, Filter, ForwardPolicy, Verdict};
+use utf8_codec_proxy::{Edit, Filter, ForwardPolicy};
 
 use crate::support::cases::cases;
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 
-/// The forwarded bytes, the errors, and the last verdict.
-type Filtered = (Vec<u8>, Vec<Utf8Error>, Verdict);
+/// The forwarded bytes, the errors, and the last result.
+type Filtered = (Vec<u8>, Vec<Utf8Error>, Result<(), Utf8Error>);
 
 /// Filters by applying the edits of each slice.
 fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
@@ -17,7 +17,8 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     for chunk in chunks {
         let mut end = 0;
         let (start, held, before) = (filter.offset(), filter.pending().len(), forwarded.len());
-        let verdict = filter.feed_with(chunk, |edit| match edit {
+        let repaired = errors.len();
+        let result = filter.feed_with(chunk, |edit| match edit {
             Edit::Pass(range) => {
                 assert!(!range.is_empty() && range.start >= end, "{range:?} after {end}");
                 end = range.end;
@@ -31,40 +32,40 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
             edit => panic!("{edit:?}"),
         });
         assert!(core::str::from_utf8(&forwarded).is_ok(), "whole characters only");
-        if !matches!(verdict, Verdict::Reject(_)) {
+        if result.is_ok() {
             assert_eq!(filter.offset(), start + chunk.len() as u64);
         }
         // A stripped BOM may precede the slice.
-        if verdict == Verdict::Pass && start > 3 {
+        if errors.len() == repaired && start > 3 {
             let now = filter.pending().len();
             assert_eq!(forwarded.len() - before, held + chunk.len() - now, "nothing vanishes");
         }
     }
-    let verdict = filter.finish_with(|edit| match edit {
+    let result = filter.finish_with(|edit| match edit {
         Edit::Pass(range) => panic!("{range:?} of nothing"),
         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
         Edit::IllFormed(error) => errors.push(error),
         edit => panic!("{edit:?}"),
     });
-    (forwarded, errors, verdict)
+    (forwarded, errors, result)
 }
 
 /// Filters with the hook that replaces a chunk.
 fn hooked(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     let (mut forwarded, mut errors) = (Vec::new(), Vec::new());
     let mut hook = |filter: &mut Filter, mut body: Option<Bytes>, end: bool| {
-        let verdict = filter.rewrite_with(&mut body, end, |error| errors.push(error));
+        let result = filter.rewrite_with(&mut body, end, |error| errors.push(error));
         assert!(end || body.is_some(), "`None` ends a body");
         let body = body.unwrap_or_default();
         assert!(core::str::from_utf8(&body).is_ok(), "whole characters only");
         forwarded.extend_from_slice(&body);
-        verdict
+        result
     };
     for chunk in chunks {
         let _ = hook(&mut filter, Some(Bytes::copy_from_slice(chunk)), false);
     }
-    let verdict = hook(&mut filter, None, true);
-    (forwarded, errors, verdict)
+    let result = hook(&mut filter, None, true);
+    (forwarded, errors, result)
 }
 
 fn check(input: &[u8], chunks: &[&[u8]]) {
@@ -75,11 +76,11 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
         let (text, errors, _) = run(skip, chunks);
         assert_eq!((text, facts(&errors)), (good.clone().into_bytes(), faults.clone()), "skip {chunks:02X?}");
 
-        let (text, errors, verdict) = run(Filter::new(), chunks);
+        let (text, errors, result) = run(Filter::new(), chunks);
         assert_eq!(facts(&errors), faults[..faults.len().min(1)], "strict {chunks:02X?}");
         let end = errors.first().map_or(input.len(), |error| error.offset as usize);
         assert_eq!(text, &input[..end], "all good bytes before the first error are forwarded");
-        assert_eq!(verdict, errors.first().map_or(Verdict::Pass, |error| Verdict::Reject(*error)));
+        assert_eq!(result, errors.first().map_or(Ok(()), |error| Err(*error)));
 
         let replace = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
         let replaced = String::from_utf8_lossy(input);
@@ -136,13 +137,9 @@ fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
                     let chunks: Vec<_> = input.chunks(size).collect();
                     let (text, error) = decoded(decoder.clone(), &chunks);
                     for run in [edited, hooked] {
-                        let (forwarded, _, verdict) = run(Filter::with_decoder(decoder.clone()), &chunks);
+                        let (forwarded, _, result) = run(Filter::with_decoder(decoder.clone()), &chunks);
                         assert_eq!(forwarded, text, "{on_error:?} {bom:?} {chunks:02X?}");
-                        let rejected = match verdict {
-                            Verdict::Reject(error) => Some(error),
-                            _ => None,
-                        };
-                        assert_eq!(rejected, error, "{on_error:?} {bom:?} {chunks:02X?}");
+                        assert_eq!(result.err(), error, "{on_error:?} {bom:?} {chunks:02X?}");
                     }
                 }
             }
@@ -167,20 +164,20 @@ fn bytes_are_forwarded_up_to_the_first_impossible_one() {
         let (possible, expected) = possible(input);
         let (mut filter, mut forwarded, mut rejected) = (filter(), Vec::new(), None);
         for chunk in chunks {
-            let verdict = filter.feed_with(chunk, |edit| match edit {
+            let result = filter.feed_with(chunk, |edit| match edit {
                 Edit::Pass(range) => forwarded.extend_from_slice(&chunk[range]),
                 Edit::IllFormed(error) => rejected = Some(error),
                 edit => panic!("{edit:?}"),
             });
-            assert!(verdict != Verdict::Pass || filter.offset() == forwarded.len() as u64);
+            assert!(result.is_err() || filter.offset() == forwarded.len() as u64);
         }
-        let verdict = filter.finish_with(|edit| match edit {
+        let result = filter.finish_with(|edit| match edit {
             Edit::IllFormed(error) => rejected = Some(error),
             edit => panic!("{edit:?}"),
         });
         assert_eq!(forwarded, &input[..possible], "{chunks:02X?}");
         assert_eq!(rejected.map(|error| (error.offset, error.kind, error.len)), expected, "{chunks:02X?}");
-        assert_eq!(verdict, rejected.map_or(Verdict::Pass, Verdict::Reject));
+        assert_eq!(result, rejected.map_or(Ok(()), Err));
     };
     let mut rng = Rng::new(43);
     for round in 0..500 {
@@ -266,7 +263,7 @@ fn a_hook_never_sets_none_before_the_end() {
     let mut sent = Vec::new();
     let hook = |filter: &mut Filter, chunk: Option<&'static [u8]>, end| {
         let mut body = chunk.map(Bytes::from_static);
-        assert_eq!(filter.rewrite(&mut body, end), Verdict::Pass);
+        assert_eq!(filter.rewrite(&mut body, end), Ok(()));
         body
     };
     for chunk in [&b"na\xF0"[..], b"\x9F", b"\x98", b"", b"\x80x"] {
@@ -284,7 +281,7 @@ fn a_hook_never_sets_none_before_the_end() {
 #[test]
 fn a_rejected_stream_stays_rejected() {
     let mut filter = Filter::new();
-    let rejected = Verdict::Reject(Utf8Error::new(1, ErrorKind::InvalidLead, 1));
+    let rejected = Err(Utf8Error::new(1, ErrorKind::InvalidLead, 1));
     let mut body = Some(Bytes::from_static(b"a\xFFb\xC0"));
     assert_eq!((filter.rewrite(&mut body, false), body.as_deref()), (rejected, Some(&b"a"[..])));
     for (end, left) in [(false, Some(Bytes::new())), (true, None)] {
@@ -300,20 +297,17 @@ fn a_rejected_stream_stays_rejected() {
 fn an_end_inside_a_character_is_rejected_or_repaired() {
     let cut = Utf8Error::new(1, ErrorKind::Truncated, 2);
     let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(Filter::new().rewrite(&mut body, true), Verdict::Reject(cut));
+    assert_eq!(Filter::new().rewrite(&mut body, true), Err(cut));
     assert_eq!(body.as_deref(), Some(&b"a"[..]));
 
     let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Escape));
     let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(filter.rewrite(&mut body, false), Verdict::Pass);
+    assert_eq!(filter.rewrite(&mut body, false), Ok(()));
     let mut body = None;
-    assert_eq!(filter.rewrite(&mut body, true), Verdict::Repaired(cut));
+    let mut errors = Vec::new();
+    assert_eq!(filter.rewrite_with(&mut body, true, |error| errors.push(error)), Ok(()));
+    assert_eq!(errors, [cut]);
     assert_eq!(body.as_deref(), Some(&br"\xe2\x82"[..]));
-
-    let mut filter = Filter::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Skip));
-    let mut body = Some(Bytes::from_static(b"\xFFa\xE2\x82"));
-    let first = Utf8Error::new(0, ErrorKind::InvalidLead, 1);
-    assert_eq!(filter.rewrite(&mut body, true), Verdict::Repaired(first), "the first of the chunk");
 }
 
 #[test]
@@ -324,7 +318,7 @@ fn a_filter_keeps_the_bom_unless_its_decoder_does_not() {
     };
     assert_eq!(text(BomPolicy::Keep).0, "\u{FEFF}a".as_bytes());
     assert_eq!(text(BomPolicy::Strip).0, b"a");
-    let (forwarded, errors, verdict) = text(BomPolicy::Reject);
+    let (forwarded, errors, result) = text(BomPolicy::Reject);
     assert_eq!((forwarded, errors.len()), (vec![], 1), "no repair makes it acceptable");
-    assert_eq!(verdict, Verdict::Reject(Utf8Error::new(0, ErrorKind::UnexpectedBom, 3)));
+    assert_eq!(result, Err(Utf8Error::new(0, ErrorKind::UnexpectedBom, 3)));
 }

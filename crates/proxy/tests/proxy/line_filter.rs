@@ -3,7 +3,7 @@
 use core::error::Error;
 
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
-use utf8_codec_proxy::{Edit, LineError, LineFilter, RejectedLine};
+use utf8_codec_proxy::{Edit, LineError, LineFilter};
 
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 
@@ -11,8 +11,9 @@ use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
 struct Filtered {
     forwarded: Vec<u8>,
     errors: Vec<Utf8Error>,
-    rejected: Vec<RejectedLine>,
-    ended: Option<RejectedLine>,
+    /// The numbers of the rejected lines, and why.
+    rejected: Vec<(u64, LineError)>,
+    ended: Option<(u64, LineError)>,
 }
 
 fn filtered(mut filter: LineFilter, chunks: &[&[u8]]) -> Filtered {
@@ -27,7 +28,7 @@ fn filtered(mut filter: LineFilter, chunks: &[&[u8]]) -> Filtered {
             all.forwarded.extend_from_slice(bytes);
         }
         Edit::IllFormed(error) => all.errors.push(error),
-        Edit::LineRejected(line) => all.rejected.push(line),
+        Edit::LineRejected(line) => all.rejected.push((line.line, line.reason)),
         edit => panic!("{edit:?}"),
     };
     let mut ended = None;
@@ -36,8 +37,9 @@ fn filtered(mut filter: LineFilter, chunks: &[&[u8]]) -> Filtered {
         assert!(ended.is_none() || result == Err(ended.unwrap()), "it stays ended");
         ended = ended.or(result.err());
     }
-    all.ended = filter.finish_with(|edit| take(&[], edit)).err();
-    assert!(ended.is_none() || ended == all.ended);
+    let at_end = filter.finish_with(|edit| take(&[], edit)).err();
+    assert!(ended.is_none() || ended == at_end);
+    all.ended = at_end.map(|line| (line.line, line.reason));
     all
 }
 
@@ -118,7 +120,7 @@ fn expected(input: &[u8], ending: LineEnding, max_length: usize, stops: bool) ->
         };
         match reason {
             None => all.forwarded.extend_from_slice(line),
-            Some(reason) => all.rejected.push(RejectedLine { line: number, reason }),
+            Some(reason) => all.rejected.push((number, reason)),
         }
         if stops && !all.rejected.is_empty() {
             all.ended = all.rejected.first().copied();
@@ -270,7 +272,7 @@ fn no_error_after_the_line_that_ends_the_stream_is_reported() {
     }
 }
 
-fn filtered_again(all: &Filtered) -> (Vec<u8>, Vec<Utf8Error>, Vec<RejectedLine>) {
+fn filtered_again(all: &Filtered) -> (Vec<u8>, Vec<Utf8Error>, Vec<(u64, LineError)>) {
     (all.forwarded.clone(), all.errors.clone(), all.rejected.clone())
 }
 
@@ -335,12 +337,19 @@ fn memory_is_bounded_by_the_length_of_a_line() {
 
 #[test]
 fn a_rejected_line_is_an_error_with_its_number_and_reason() {
-    let error = Utf8Error::new(9, ErrorKind::Surrogate, 1);
-    let ill_formed = RejectedLine { line: 2, reason: LineError::IllFormed(error) };
+    let mut lines = Vec::new();
+    let mut filter = LineFilter::new().with_max_length(3);
+    filter
+        .feed_with(b"a\nb\xED\xA0\nlong\n", |edit| match edit {
+            Edit::LineRejected(line) => lines.push(line),
+            edit => assert!(matches!(edit, Edit::Pass(_) | Edit::IllFormed(_)), "{edit:?}"),
+        })
+        .unwrap();
+    let [ill_formed, too_long] = lines[..] else { panic!("{lines:?}") };
+    let error = Utf8Error::new(3, ErrorKind::Surrogate, 1);
     assert_eq!(ill_formed.to_string(), format!("line 2: {error}"));
     assert_eq!(Utf8Error::find(&ill_formed), Some(error));
-    let too_long = RejectedLine { line: 3, reason: LineError::TooLong(80) };
-    assert_eq!(too_long.to_string(), "line 3: longer than 80 bytes");
+    assert_eq!(too_long.to_string(), "line 3: longer than 3 bytes");
     assert!(too_long.source().is_none());
 }
 

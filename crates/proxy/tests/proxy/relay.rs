@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 use utf8_codec_proxy::{
-    Direction, End, ForwardPolicy, LineFilter, Observer, RejectedLine, RejectionPolicy, Relay,
+    ForwardPolicy, LineFilter, RejectedLine, RejectionPolicy, Relay, RelayDirection, RelayEnd, RelayObserver,
 };
 
 use crate::support::every_partition;
@@ -33,13 +33,13 @@ async fn a_relay_forwards_whole_characters_as_they_arrive() {
     }
     assert_eq!(read_some(&mut client, 4).await, "\u{1F4A9}".as_bytes());
     drop((client, server));
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Closed));
 }
 
 #[tokio::test]
 async fn a_relay_delivers_and_reports_the_same_for_every_partition() {
     let input = b"a\xC3\xA9\xF0\x9F\xFF!";
-    let expected = (Direction::Requests, Utf8Error::new(3, ErrorKind::MissingContinuation, 2));
+    let expected = (RelayDirection::Requests, Utf8Error::new(3, ErrorKind::MissingContinuation, 2));
     let mut partitions = Vec::new();
     every_partition(input, |chunks| partitions.push(chunks.iter().map(|c| c.to_vec()).collect::<Vec<_>>()));
     let policies = [(ForwardPolicy::Characters, 3), (ForwardPolicy::Bytes, 5)];
@@ -57,7 +57,9 @@ async fn a_relay_delivers_and_reports_the_same_for_every_partition() {
         drop((client, server));
         let outcome = relayed.await.unwrap();
         assert_eq!(*reports.lock().unwrap(), [expected], "{chunks:02X?}");
-        assert!(matches!(outcome.end, End::IllFormed(direction, error) if (direction, error) == expected));
+        assert!(
+            matches!(outcome.end, RelayEnd::IllFormed(direction, error) if (direction, error) == expected)
+        );
     }
 }
 
@@ -73,7 +75,7 @@ async fn half_close_is_kept_in_each_direction() {
     server.shutdown().await.unwrap();
     assert_eq!(read_all(&mut client).await, "späte Antwort".as_bytes());
     let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::Closed));
+    assert!(matches!(outcome.end, RelayEnd::Closed));
     assert_eq!((outcome.requests.read, outcome.requests.written, outcome.responses.written), (8, 8, 14));
 
     let (mut client, mut server, _, relayed) = accept_and_relay(Relay::new(), &upstream).await;
@@ -83,7 +85,7 @@ async fn half_close_is_kept_in_each_direction() {
     client.write_all(b"still talking").await.unwrap();
     client.shutdown().await.unwrap();
     assert_eq!(read_all(&mut server).await, b"still talking");
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Closed));
 }
 
 #[tokio::test]
@@ -99,7 +101,7 @@ async fn replies_arrive_before_a_rejected_connection_closes() {
     drop(server);
     assert_eq!(read_all(&mut client).await, b"answer\n");
     drop(client);
-    assert!(matches!(relayed.await.unwrap().end, End::IllFormed(Direction::Requests, _)));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::IllFormed(RelayDirection::Requests, _)));
     assert_eq!(reports.lock().unwrap().len(), 1);
 }
 
@@ -113,10 +115,10 @@ async fn a_rejected_connection_closes_even_if_neither_peer_closes() {
     assert_eq!(read_all(&mut client).await, b"good ");
     assert_eq!(read_all(&mut server).await, b"");
     let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::IllFormed(Direction::Responses, _)));
+    assert!(matches!(outcome.end, RelayEnd::IllFormed(RelayDirection::Responses, _)));
     assert!(outcome.reset, "the requests have not ended");
     let expected = Utf8Error::new(5, ErrorKind::Surrogate, 1);
-    assert_eq!(*reports.lock().unwrap(), [(Direction::Responses, expected)]);
+    assert_eq!(*reports.lock().unwrap(), [(RelayDirection::Responses, expected)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,12 +134,12 @@ async fn a_slow_reader_receives_all_bytes_before_the_rejection() {
     writer.await.unwrap().unwrap();
     assert_eq!(read_all(&mut server).await, b"");
     drop(server);
-    assert!(matches!(relayed.await.unwrap().end, End::IllFormed(..)));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::IllFormed(..)));
 }
 
 #[tokio::test]
 async fn an_end_inside_a_character_precedes_the_half_close() {
-    let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
+    let cut = (RelayDirection::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
     let replace = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     for (relay, expected) in [(Relay::new(), "end"), (replace, "end\u{FFFD}")] {
         let (mut client, mut server, reports, relayed) =
@@ -166,14 +168,15 @@ async fn skipped_bytes_are_left_out_between_parts_of_one_read() {
 
 #[tokio::test]
 async fn the_direction_that_is_not_filtered_is_forwarded_unchanged() {
-    let (mut client, mut server, reports, relayed) = piped(Relay::new().with_only(Direction::Responses), 64);
+    let (mut client, mut server, reports, relayed) =
+        piped(Relay::new().with_only(RelayDirection::Responses), 64);
     client.write_all(b"\xFF\xC3").await.unwrap();
     client.shutdown().await.unwrap();
     assert_eq!(read_all(&mut server).await, b"\xFF\xC3");
     server.write_all(b"ok\xC0").await.unwrap();
     assert_eq!(read_all(&mut client).await, b"ok");
     drop(server);
-    assert!(matches!(relayed.await.unwrap().end, End::IllFormed(Direction::Responses, _)));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::IllFormed(RelayDirection::Responses, _)));
     assert_eq!(reports.lock().unwrap().len(), 1);
 }
 
@@ -208,7 +211,7 @@ async fn both_directions_are_relayed_concurrently_without_loss() {
     };
     let (at_client, at_server) = tokio::join!(exchange(client, text.clone()), exchange(server, text.clone()));
     assert!(at_client == text && at_server == text);
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Closed));
 }
 
 #[tokio::test]
@@ -225,22 +228,22 @@ async fn a_relay_in_report_mode_forwards_every_byte() {
         assert_eq!(read_all(&mut server).await, b"");
         drop(server);
         let outcome = relayed.await.unwrap();
-        assert!(matches!(outcome.end, End::Closed) && !outcome.reset);
+        assert!(matches!(outcome.end, RelayEnd::Closed) && !outcome.reset);
         assert_eq!(
             reports.lock().unwrap()[0],
-            (Direction::Requests, Utf8Error::new(1, ErrorKind::InvalidLead, 1))
+            (RelayDirection::Requests, Utf8Error::new(1, ErrorKind::InvalidLead, 1))
         );
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_outcome_is_that_of_the_first_direction_to_stop() {
-    for first in [Direction::Requests, Direction::Responses] {
+    for first in [RelayDirection::Requests, RelayDirection::Responses] {
         let relay = Relay::new().with_linger(Duration::from_secs(20));
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
         let peers = match first {
-            Direction::Requests => [&mut client, &mut server],
-            Direction::Responses => [&mut server, &mut client],
+            RelayDirection::Requests => [&mut client, &mut server],
+            RelayDirection::Responses => [&mut server, &mut client],
         };
         for (count, peer) in peers.into_iter().enumerate() {
             peer.write_all(b"\xFF").await.unwrap();
@@ -249,7 +252,7 @@ async fn the_outcome_is_that_of_the_first_direction_to_stop() {
         }
         drop((client, server));
         let outcome = relayed.await.unwrap();
-        assert!(matches!(outcome.end, End::IllFormed(stopped, _) if stopped == first), "{outcome:?}");
+        assert!(matches!(outcome.end, RelayEnd::IllFormed(stopped, _) if stopped == first), "{outcome:?}");
     }
 }
 
@@ -257,8 +260,8 @@ async fn the_outcome_is_that_of_the_first_direction_to_stop() {
 #[derive(Clone, Default)]
 struct Held(Arc<Mutex<Vec<usize>>>);
 
-impl Observer for Held {
-    fn held(&mut self, _: Direction, bytes: usize) {
+impl RelayObserver for Held {
+    fn held(&mut self, _: RelayDirection, bytes: usize) {
         self.0.lock().unwrap().push(bytes);
     }
 }
@@ -297,7 +300,7 @@ async fn a_decoder_that_was_used_before_does_not_affect_a_connection() {
         client.shutdown().await.unwrap();
         assert_eq!(read_all(&mut server).await, b"b\n");
         drop(server);
-        assert!(matches!(relayed.await.unwrap().end, End::Closed));
+        assert!(matches!(relayed.await.unwrap().end, RelayEnd::Closed));
         assert!(reports.lock().unwrap().is_empty());
     }
 }
@@ -389,8 +392,8 @@ async fn one_poll_discards_a_bounded_number_of_bytes() {
 /// An observer that replies to every rejected line.
 struct Replying;
 
-impl Observer for Replying {
-    fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
+impl RelayObserver for Replying {
+    fn rejected_line(&mut self, _: RelayDirection, _: RejectedLine) -> Option<Vec<u8>> {
         Some(b"rejected\n".to_vec())
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, join, simplex};
 use tokio::time::{sleep, timeout};
 use utf8_codec::{Ascii, LineEnding};
-use utf8_codec_proxy::{Direction, End, LineError, LineFilter, Observer, RejectedLine, Relay};
+use utf8_codec_proxy::{LineError, LineFilter, RejectedLine, Relay, RelayDirection, RelayEnd, RelayObserver};
 
 use crate::support::relay::{piped, read_all, read_some, until_idle};
 
@@ -22,7 +22,10 @@ async fn held_lines_are_delivered_whole_or_not_at_all() {
     client.write_all(b"\xFF/b\n").await.unwrap();
     assert_eq!(read_all(&mut server).await, b"");
     let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::RejectedLine(Direction::Requests, RejectedLine { line: 2, .. })));
+    assert!(matches!(
+        outcome.end,
+        RelayEnd::RejectedLine(RelayDirection::Requests, RejectedLine { line: 2, .. })
+    ));
     assert!(outcome.reset);
 
     let (mut client, mut server, _, relayed) = piped(relay, 64);
@@ -37,8 +40,8 @@ async fn held_lines_are_delivered_whole_or_not_at_all() {
 #[derive(Clone, Default)]
 struct Answering(Arc<Mutex<Vec<String>>>);
 
-impl Observer for Answering {
-    fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
+impl RelayObserver for Answering {
+    fn rejected_line(&mut self, direction: RelayDirection, line: RejectedLine) -> Option<Vec<u8>> {
         self.0.lock().unwrap().push(format!("{direction}: {line}"));
         let reason = match line.reason {
             LineError::IllFormed(error) => error.kind.as_str(),
@@ -53,7 +56,7 @@ async fn a_reply_is_written_between_two_lines() {
     for only_requests in [false, true] {
         let mut relay = Relay::new().with_line_filter(LineFilter::new().with_max_length(20));
         if only_requests {
-            relay = relay.with_only(Direction::Requests);
+            relay = relay.with_only(RelayDirection::Requests);
         }
         let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
         let answering = Answering::default();
@@ -79,7 +82,7 @@ async fn a_reply_is_written_between_two_lines() {
         assert_eq!(read_some(&mut client, 21).await, b"bad line 3: too long\n");
         drop((client, server));
         let outcome = relayed.await.unwrap();
-        assert!(matches!(outcome.end, End::Closed));
+        assert!(matches!(outcome.end, RelayEnd::Closed));
         assert_eq!(outcome.requests.rejected_lines, 2);
         let events = answering.0.lock().unwrap();
         assert_eq!(events.len(), 2, "{events:?}");
@@ -97,7 +100,7 @@ async fn a_reply_is_written_after_the_terminator_of_the_filter() {
     ] {
         let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
         let relay = Relay::new().with_line_filter(LineFilter::new().with_line_ending(ending));
-        let relay = relay.with_only(Direction::Requests);
+        let relay = relay.with_only(RelayDirection::Requests);
         let observer = Answering::default();
         let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
         server.write_all(half).await.unwrap();
@@ -148,8 +151,8 @@ async fn replies_that_a_peer_does_not_read_are_limited() {
 #[derive(Clone, Default)]
 struct LongReplies(Arc<AtomicUsize>);
 
-impl Observer for LongReplies {
-    fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
+impl RelayObserver for LongReplies {
+    fn rejected_line(&mut self, _: RelayDirection, _: RejectedLine) -> Option<Vec<u8>> {
         self.0.fetch_add(1, Relaxed);
         Some([&[b'x'; 399][..], b"\n"].concat())
     }
@@ -289,7 +292,7 @@ async fn reading_continues_after_replies_waited_for_text() {
 
 #[tokio::test]
 async fn a_reply_is_written_before_the_start_of_the_next_line() {
-    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(Direction::Requests);
+    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(RelayDirection::Requests);
     let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
     let observer = Answering::default();
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
@@ -329,7 +332,7 @@ async fn lines_are_read_after_the_other_direction_ended() {
 #[tokio::test(start_paused = true)]
 async fn lines_are_read_if_their_replies_can_no_longer_be_written() {
     let ((mut client, mut near), (mut far, mut server)) = (duplex(1 << 20), duplex(1 << 20));
-    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(Direction::Requests);
+    let relay = Relay::new().with_line_filter(LineFilter::new()).with_only(RelayDirection::Requests);
     let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
     // The replies wait for the end of a line that has no end.
     server.write_all(b"half a line").await.unwrap();

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, dup
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
-use utf8_codec_proxy::{Direction, End, Observer, RejectionPolicy, Relay};
+use utf8_codec_proxy::{RejectionPolicy, Relay, RelayDirection, RelayEnd, RelayObserver};
 
 use crate::support::relay::{accept_and_relay, piped, read_all, read_some};
 
@@ -28,8 +28,8 @@ async fn a_reset_inside_a_character_is_reported() {
         assert_eq!(read_all(&mut server).await, b"", "no repair: it did not end cleanly");
         drop(server);
         let outcome = relayed.await.unwrap();
-        assert!(matches!(outcome.end, End::Failed(Direction::Requests, _)), "{outcome:?}");
-        let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 1));
+        assert!(matches!(outcome.end, RelayEnd::Failed(RelayDirection::Requests, _)), "{outcome:?}");
+        let cut = (RelayDirection::Requests, Utf8Error::new(3, ErrorKind::Truncated, 1));
         assert_eq!(*reports.lock().unwrap(), [cut]);
     }
 }
@@ -45,7 +45,7 @@ async fn a_reset_by_the_server_ends_a_waiting_client() {
     server.peek(&mut [0]).await.unwrap();
     drop(server);
     assert_eq!(read_all(&mut client).await, b"");
-    assert!(matches!(relayed.await.unwrap().end, End::Failed(Direction::Responses, _)));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Failed(RelayDirection::Responses, _)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,7 +59,7 @@ async fn a_rejection_resets_the_connection() {
     server.write_all(b"answer").await.unwrap();
     assert_eq!(read_some(&mut client, 6).await, b"answer");
     let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::IllFormed(Direction::Requests, _)));
+    assert!(matches!(outcome.end, RelayEnd::IllFormed(RelayDirection::Requests, _)));
     assert!(outcome.reset);
 
     let (mut client, mut server, _, relayed) =
@@ -85,7 +85,7 @@ async fn a_direction_cut_after_a_rejection_is_a_reset() {
         assert_eq!(read_some(&mut client, 6).await, b"1 of 2");
         // Neither peer closes, so the linger time passes.
         let outcome = relayed.await.unwrap();
-        assert!(matches!(outcome.end, End::IllFormed(Direction::Requests, _)), "{outcome:?}");
+        assert!(matches!(outcome.end, RelayEnd::IllFormed(RelayDirection::Requests, _)), "{outcome:?}");
         assert_eq!(outcome.reset, !ends);
         assert_eq!(read_all(&mut client).await, b"");
     }
@@ -112,7 +112,7 @@ async fn every_end_except_an_orderly_one_is_a_reset() {
     client.peek(&mut [0]).await.unwrap();
     drop(client);
     let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::Failed(Direction::Requests, _)), "{outcome:?}");
+    assert!(matches!(outcome.end, RelayEnd::Failed(RelayDirection::Requests, _)), "{outcome:?}");
     assert!(outcome.reset);
 }
 
@@ -171,7 +171,7 @@ async fn a_reset_that_a_write_detects_is_no_normal_end() {
         assert_eq!(end.is_ok(), ends, "{fails:?}: {end:?}");
         let (_near, outcome) = relayed.await.unwrap();
         assert!(outcome.reset);
-        assert!(matches!(outcome.end, End::Failed(Direction::Requests, _)), "{outcome:?}");
+        assert!(matches!(outcome.end, RelayEnd::Failed(RelayDirection::Requests, _)), "{outcome:?}");
         assert_eq!(outcome.responses.written, 17);
     }
 }
@@ -220,8 +220,12 @@ async fn a_shutdown_may_fail_only_on_a_closed_connection() {
         drop(client);
         let mut upstream = Failing { sent: b"", read: None, shutdown: Some(fails) };
         let outcome = Relay::new().run(&mut near, &mut upstream, |_, _| {}).await;
-        assert_eq!(matches!(outcome.end, End::Closed), closed, "{outcome:?}");
-        assert_eq!(matches!(outcome.end, End::Failed(Direction::Requests, _)), !closed, "{outcome:?}");
+        assert_eq!(matches!(outcome.end, RelayEnd::Closed), closed, "{outcome:?}");
+        assert_eq!(
+            matches!(outcome.end, RelayEnd::Failed(RelayDirection::Requests, _)),
+            !closed,
+            "{outcome:?}"
+        );
     }
 }
 
@@ -232,7 +236,7 @@ async fn a_failed_read_ends_the_connection_at_once() {
     let (_client, mut near) = duplex(64);
     let mut upstream = Failing { sent: b"", read: Some(std::io::ErrorKind::ConnectionReset), shutdown: None };
     let outcome = relay.run(&mut near, &mut upstream, |_, _| {}).await;
-    assert!(matches!(outcome.end, End::Failed(Direction::Responses, _)), "{outcome:?}");
+    assert!(matches!(outcome.end, RelayEnd::Failed(RelayDirection::Responses, _)), "{outcome:?}");
 
     // After a rejection too: the client must not assume that it has the whole response.
     for on_rejection in [RejectionPolicy::Close, RejectionPolicy::Reset] {
@@ -241,7 +245,7 @@ async fn a_failed_read_ends_the_connection_at_once() {
         let relay = relay.clone().with_rejection_policy(on_rejection);
         let outcome = relay.run(&mut near, &mut upstream, |_, _| {}).await;
         assert!(
-            outcome.reset && matches!(outcome.end, End::IllFormed(Direction::Requests, _)),
+            outcome.reset && matches!(outcome.end, RelayEnd::IllFormed(RelayDirection::Requests, _)),
             "{outcome:?}"
         );
     }
@@ -250,17 +254,19 @@ async fn a_failed_read_ends_the_connection_at_once() {
 
 /// An observer of the directions that are rejected.
 #[derive(Clone, Default)]
-struct Rejected(Arc<Mutex<Vec<Direction>>>);
+struct Rejected(Arc<Mutex<Vec<RelayDirection>>>);
 
-impl Observer for Rejected {
-    fn rejected(&mut self, direction: Direction) {
+impl RelayObserver for Rejected {
+    fn rejected(&mut self, direction: RelayDirection) {
         self.0.lock().unwrap().push(direction);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_character_cut_by_a_failed_peer_is_not_a_rejection() {
-    for (read, expected) in [(None, &[Direction::Responses][..]), (Some(std::io::ErrorKind::TimedOut), &[])] {
+    for (read, expected) in
+        [(None, &[RelayDirection::Responses][..]), (Some(std::io::ErrorKind::TimedOut), &[])]
+    {
         let (_client, mut near) = duplex(64);
         let mut upstream = Failing { sent: b"ok \xC3", read, shutdown: None };
         let observer = Rejected::default();

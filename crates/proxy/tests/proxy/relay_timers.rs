@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::time::{Instant, sleep};
 use utf8_codec::{ErrorPolicy, TextDecoder};
-use utf8_codec_proxy::{End, Relay};
+use utf8_codec_proxy::{Relay, RelayEnd};
 
 use crate::support::relay::{piped, read_all, read_some};
 
@@ -24,7 +24,7 @@ async fn only_a_connection_without_traffic_is_idle() {
         assert_eq!(read_some(&mut server, 1).await, b"x");
     }
     let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::Idle));
+    assert!(matches!(outcome.end, RelayEnd::Idle));
     let ended = start.elapsed();
     assert!((Duration::from_secs(55)..Duration::from_secs(56)).contains(&ended), "{ended:?}");
 
@@ -32,7 +32,7 @@ async fn only_a_connection_without_traffic_is_idle() {
     let (mut client, _server, _, relayed) = piped(relay, 64);
     let start = Instant::now();
     client.write_all(&[b'x'; 100]).await.unwrap();
-    assert!(matches!(relayed.await.unwrap().end, End::Idle));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Idle));
     assert!(start.elapsed() < Duration::from_secs(11));
 }
 
@@ -41,10 +41,10 @@ async fn a_relay_without_an_idle_timeout_waits() {
     let (client, server, _, relayed) = piped(Relay::new(), 64);
     sleep(Duration::from_secs(86_400)).await;
     drop((client, server));
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Closed));
     let (client, server, _, relayed) = piped(Relay::new().with_idle_timeout(Duration::MAX), 64);
     drop((client, server));
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Closed));
 }
 
 #[tokio::test(start_paused = true)]
@@ -57,7 +57,7 @@ async fn a_relay_without_limits_is_not_woken_for_years() {
         if polls > 100 { Poll::Ready(()) } else { years.as_mut().poll(cx) }
     });
     let outcome = Relay::new().run_until(&mut near, &mut far, |_, _| {}, cancelled).await;
-    assert!(matches!(outcome.end, End::Cancelled));
+    assert!(matches!(outcome.end, RelayEnd::Cancelled));
     assert!(polls < 100, "{polls} polls");
 }
 
@@ -71,7 +71,7 @@ async fn a_reply_may_come_long_after_the_end_of_the_requests() {
     server.write_all(b"reply").await.unwrap();
     drop(server);
     assert_eq!(read_all(&mut client).await, b"reply");
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
+    assert!(matches!(relayed.await.unwrap().end, RelayEnd::Closed));
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,8 +85,8 @@ async fn a_cancelled_relay_drains_for_the_grace_period() {
         });
         let grace = sleep(Duration::from_secs(10));
         let outcome = Relay::new().run_until(&mut near, &mut far, |_, _| {}, grace).await;
-        assert_eq!(matches!(outcome.end, End::Closed), closed, "{outcome:?}");
-        assert_eq!(matches!(outcome.end, End::Cancelled), !closed, "{outcome:?}");
+        assert_eq!(matches!(outcome.end, RelayEnd::Closed), closed, "{outcome:?}");
+        assert_eq!(matches!(outcome.end, RelayEnd::Cancelled), !closed, "{outcome:?}");
         assert_eq!(start.elapsed().as_secs(), talks_for.min(10));
         peers.abort();
     }
@@ -156,7 +156,7 @@ async fn everything_progresses_while_both_sides_are_ready() {
             relayed.await.unwrap()
         });
         let outcome = neighbor.await.unwrap();
-        assert!(matches!(outcome.end, End::TooLong), "{:?}", outcome.end);
+        assert!(matches!(outcome.end, RelayEnd::TooLong), "{:?}", outcome.end);
         assert!(outcome.reset);
     }
 }
@@ -172,7 +172,7 @@ async fn a_cancelled_relay_ends_in_the_same_poll() {
         })
     };
     let outcome = Relay::new().run_until(&mut client, &mut upstream, |_, _| {}, cancelled).await;
-    assert!(matches!(outcome.end, End::Cancelled));
+    assert!(matches!(outcome.end, RelayEnd::Cancelled));
     assert!(outcome.requests.read < 2_000_000, "{}", outcome.requests.read);
 }
 
@@ -193,7 +193,7 @@ async fn a_connection_that_is_too_slow_or_too_long_ends() {
         }
     });
     let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::TooSlow) && outcome.reset);
+    assert!(matches!(outcome.end, RelayEnd::TooSlow) && outcome.reset);
     assert!((20..=30).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
     peers.abort();
 }

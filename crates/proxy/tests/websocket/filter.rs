@@ -3,14 +3,14 @@
 use bytes::Bytes;
 use utf8_codec::{Ascii, ErrorKind};
 use utf8_codec_proxy::Edit;
-use utf8_codec_proxy::websocket::{FrameErrorKind, FrameFilter, FrameVerdict, Sender};
+use utf8_codec_proxy::websocket::{CompressionPolicy, FrameError, FrameErrorKind, FrameFilter, FrameSender};
 
 use crate::support::websocket::{Error, Read, Rules, SENDERS, conversation, facts, frame, read};
 use crate::support::{Rng, every_partition, some_partitions};
 
 fn filter_of(rules: Rules) -> FrameFilter {
     let filter = FrameFilter::new(rules.sender)
-        .with_compressed(rules.compressed)
+        .with_compression(if rules.compressed { CompressionPolicy::Pass } else { CompressionPolicy::Remove })
         .with_max_frame_length(rules.max_frame)
         .with_max_message_length(rules.max_message);
     match rules.substitute.and_then(Ascii::new) {
@@ -22,16 +22,17 @@ fn filter_of(rules: Rules) -> FrameFilter {
 struct Filtered {
     forwarded: Vec<u8>,
     reported: Vec<(u64, ErrorKind, u8)>,
-    verdict: FrameVerdict,
+    result: Result<(), FrameError>,
+    is_closed: bool,
     offset: u64,
 }
 
 fn filter(rules: Rules, slices: &[&[u8]]) -> Filtered {
     let mut filter = filter_of(rules);
-    let (mut forwarded, mut reported, mut verdict) = (Vec::new(), Vec::new(), FrameVerdict::Pass);
+    let (mut forwarded, mut reported, mut result) = (Vec::new(), Vec::new(), Ok(()));
     for slice in slices {
         let mut end = 0;
-        verdict = filter.feed_with(slice, |edit| match edit {
+        result = filter.feed_with(slice, |edit| match edit {
             Edit::Pass(range) => {
                 assert!(!range.is_empty() && range.start >= end, "{range:?} after {end}");
                 end = range.end;
@@ -45,27 +46,24 @@ fn filter(rules: Rules, slices: &[&[u8]]) -> Filtered {
             edit => panic!("{edit:?}"),
         });
     }
-    Filtered { forwarded, reported, verdict, offset: filter.offset() }
+    Filtered { forwarded, reported, result, is_closed: filter.is_closed(), offset: filter.offset() }
 }
 
-fn error_of(verdict: FrameVerdict) -> Option<Error> {
-    match verdict {
-        FrameVerdict::Reject(error) => Some(facts(error)),
-        _ => None,
-    }
+fn error_of(result: Result<(), FrameError>) -> Option<Error> {
+    result.err().map(facts)
 }
 
 fn check(stream: &[u8], rules: Rules, slices: &[&[u8]]) {
     let expected = read(stream, rules);
-    let Filtered { forwarded, reported, verdict, offset } = filter(rules, slices);
+    let Filtered { forwarded, reported, result, is_closed, offset } = filter(rules, slices);
     let again = read(&forwarded, Rules { substitute: None, ..rules });
     assert_eq!((again.frames, again.error), (forwarded.len(), None), "complete frames: {slices:02X?}");
     assert_eq!(again.items, expected.items, "{slices:02X?}");
     // Of a message that has not ended, only bytes can be compared.
     let bytes = |read: &Read| read.unfinished.clone().unwrap_or_default().1;
     assert_eq!(bytes(&again), bytes(&expected), "{slices:02X?}");
-    assert_eq!(error_of(verdict), expected.error, "{slices:02X?}");
-    assert_eq!(verdict == FrameVerdict::Closed, expected.is_closed, "{slices:02X?}");
+    assert_eq!(error_of(result), expected.error, "{slices:02X?}");
+    assert_eq!(is_closed, expected.is_closed, "{slices:02X?}");
     let end = if expected.is_closed { expected.frames } else { stream.len() } as u64;
     assert_eq!(offset, expected.error.map_or(end, |error| error.0), "{slices:02X?}");
     let rejected = match expected.error {
@@ -76,7 +74,7 @@ fn check(stream: &[u8], rules: Rules, slices: &[&[u8]]) {
     assert_eq!(reported, expected, "{slices:02X?}");
 }
 
-fn every_rule(sender: Sender) -> [Rules; 3] {
+fn every_rule(sender: FrameSender) -> [Rules; 3] {
     let rules = Rules::new(sender);
     [
         rules,
@@ -88,7 +86,7 @@ fn every_rule(sender: Sender) -> [Rules; 3] {
 #[test]
 fn short_streams_are_forwarded_for_every_partition() {
     for sender in SENDERS {
-        let key = (sender == Sender::Client).then_some([0x37, 0xFA, 0x21, 0x3D]);
+        let key = (sender == FrameSender::Client).then_some([0x37, 0xFA, 0x21, 0x3D]);
         let streams = [
             [frame(0x01, b"\xC3", key), frame(0x80, b"\xA9", key)].concat(),
             [frame(0x01, b"\xE2", key), frame(0x00, b"\x82", key), frame(0x80, b"\xFF", key)].concat(),
@@ -140,11 +138,12 @@ fn complete_frames_are_one_range_and_are_not_copied() {
     ]
     .concat();
     let mut edits = Vec::new();
-    let verdict = FrameFilter::new(Sender::Client).feed_with(&stream, |edit| edits.push(format!("{edit:?}")));
-    assert_eq!((edits, verdict), (vec![format!("Pass(0..{})", stream.len())], FrameVerdict::Closed));
+    let mut filter = FrameFilter::new(FrameSender::Client);
+    assert_eq!(filter.feed_with(&stream, |edit| edits.push(format!("{edit:?}"))), Ok(()));
+    assert_eq!((edits, filter.is_closed()), (vec![format!("Pass(0..{})", stream.len())], true));
     let mut chunk = Bytes::from(stream);
     let before = chunk.clone();
-    assert_eq!(FrameFilter::new(Sender::Client).rewrite(&mut chunk), FrameVerdict::Closed);
+    assert_eq!(FrameFilter::new(FrameSender::Client).rewrite(&mut chunk), Ok(()));
     assert_eq!((chunk.as_ptr(), chunk.len()), (before.as_ptr(), before.len()));
 }
 
@@ -152,37 +151,40 @@ fn complete_frames_are_one_range_and_are_not_copied() {
 fn a_chunk_is_replaced_by_what_is_forwarded() {
     let mut rng = Rng::new(3);
     for _ in 0..50 {
-        let stream = conversation(&mut rng, Sender::Client, 6, 20);
-        let rules = every_rule(Sender::Client)[1];
+        let stream = conversation(&mut rng, FrameSender::Client, 6, 20);
+        let rules = every_rule(FrameSender::Client)[1];
         some_partitions(&stream, 2, |slices| {
             let (mut filter_of_chunks, mut forwarded) = (filter_of(rules), Vec::new());
-            let mut verdict = FrameVerdict::Pass;
+            let mut result = Ok(());
             for slice in slices {
                 let mut chunk = Bytes::copy_from_slice(slice);
-                verdict = filter_of_chunks.rewrite(&mut chunk);
+                result = filter_of_chunks.rewrite(&mut chunk);
                 forwarded.extend_from_slice(&chunk);
             }
             let expected = filter(rules, slices);
-            assert_eq!((forwarded, verdict), (expected.forwarded, expected.verdict));
+            assert_eq!((forwarded, result), (expected.forwarded, expected.result));
+            assert_eq!(filter_of_chunks.is_closed(), expected.is_closed);
         });
     }
 }
 
 #[test]
 fn a_stream_ends_between_messages_and_another_can_start() {
-    let mut filter = FrameFilter::new(Sender::Server);
+    let mut filter = FrameFilter::new(FrameSender::Server);
     for (stream, at_end) in [
         (frame(0x81, b"a", None), None),
         (frame(0x01, b"a", None), Some((3, 1, FrameErrorKind::Truncated))),
         (b"\x81".to_vec(), Some((1, 0, FrameErrorKind::Truncated))),
-        (frame(0x81, b"\xFF", None), read(&frame(0x81, b"\xFF", None), Rules::new(Sender::Server)).error),
+        (
+            frame(0x81, b"\xFF", None),
+            read(&frame(0x81, b"\xFF", None), Rules::new(FrameSender::Server)).error,
+        ),
         (frame(0x88, b"", None), None),
         (frame(0x80, b"a", None), Some((0, 0, FrameErrorKind::UnexpectedContinuation))),
     ] {
-        let verdict = filter.feed_with(&stream, |_| {});
-        let end = filter.finish();
-        assert_eq!(error_of(end), at_end, "{stream:02X?}");
-        assert_eq!(end == FrameVerdict::Closed, verdict == FrameVerdict::Closed);
+        let _ = filter.feed_with(&stream, |_| {});
+        assert_eq!(error_of(filter.finish()), at_end, "{stream:02X?}");
+        assert!(!filter.is_closed(), "another stream");
         assert_eq!(filter.offset(), 0);
     }
 }

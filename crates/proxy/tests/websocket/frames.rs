@@ -1,7 +1,8 @@
 //! The rules for a frame: headers, lengths, limits, close frames.
 
 use utf8_codec_proxy::websocket::{
-    CloseFrame, Event, FrameErrorKind, FrameFilter, FrameHeader, FrameReader, FrameVerdict, Opcode, Sender,
+    CloseFrame, CompressionPolicy, FrameErrorKind, FrameEvent, FrameFilter, FrameHeader, FrameReader,
+    FrameSender, Opcode,
 };
 
 use crate::support::websocket::{Error, Rules, SENDERS, facts, frame, read};
@@ -11,11 +12,8 @@ fn error_of(stream: &[u8], rules: Rules) -> Option<Error> {
     let mut filter = FrameFilter::new(rules.sender)
         .with_max_frame_length(rules.max_frame)
         .with_max_message_length(rules.max_message)
-        .with_compressed(rules.compressed);
-    let by_filter = match filter.feed_with(stream, |_| {}) {
-        FrameVerdict::Reject(error) => Some(facts(error)),
-        _ => None,
-    };
+        .with_compression(if rules.compressed { CompressionPolicy::Pass } else { CompressionPolicy::Remove });
+    let by_filter = filter.feed_with(stream, |_| {}).err().map(facts);
     if !rules.compressed {
         let mut reader = FrameReader::new(rules.sender)
             .with_max_frame_length(rules.max_frame)
@@ -29,7 +27,7 @@ fn error_of(stream: &[u8], rules: Rules) -> Option<Error> {
 #[test]
 fn every_first_two_bytes_have_the_verdict_of_the_model() {
     for sender in SENDERS {
-        let key = (sender == Sender::Client).then_some([0; 4]);
+        let key = (sender == FrameSender::Client).then_some([0; 4]);
         for before in [vec![], frame(0x01, b"a", key)] {
             for compressed in [false, true] {
                 let rules = Rules { compressed, ..Rules::new(sender) };
@@ -44,7 +42,7 @@ fn every_first_two_bytes_have_the_verdict_of_the_model() {
 
 #[test]
 fn a_length_has_its_shortest_form() {
-    let rules = Rules { max_frame: u64::MAX, max_message: u64::MAX, ..Rules::new(Sender::Server) };
+    let rules = Rules { max_frame: u64::MAX, max_message: u64::MAX, ..Rules::new(FrameSender::Server) };
     for length in [0_u64, 1, 125, 126, 127, 0xFFFF, 0x1_0000, 1 << 47, i64::MAX as u64, 1 << 63, u64::MAX] {
         let mut written = Vec::new();
         FrameHeader::new(Opcode::Binary, length.min(i64::MAX as u64)).write_to(&mut written);
@@ -72,7 +70,9 @@ fn a_header_is_written_as_the_model_writes_it() {
                 (0x8A, true, false, Opcode::Pong),
             ] {
                 let mut written = Vec::new();
-                FrameHeader { is_final, is_compressed, opcode, mask, len }.write_to(&mut written);
+                let mut header = FrameHeader::new(opcode, len);
+                (header.is_final, header.is_compressed, header.mask) = (is_final, is_compressed, mask);
+                header.write_to(&mut written);
                 let whole = frame(first, &vec![0; len as usize], mask);
                 assert_eq!(written, whole[..whole.len() - len as usize]);
             }
@@ -82,7 +82,7 @@ fn a_header_is_written_as_the_model_writes_it() {
 
 #[test]
 fn limits_apply_to_the_announced_length() {
-    let rules = Rules { max_frame: 5, max_message: 8, ..Rules::new(Sender::Server) };
+    let rules = Rules { max_frame: 5, max_message: 8, ..Rules::new(FrameSender::Server) };
     let cases = [
         (frame(0x82, b"12345", None), None),
         (frame(0x82, b"123456", None), Some((1, 0, FrameErrorKind::FrameTooLong(5)))),
@@ -97,14 +97,14 @@ fn limits_apply_to_the_announced_length() {
         assert_eq!(error_of(&stream, rules), expected, "{stream:02X?}");
         assert_eq!(read(&stream, rules).error, expected);
     }
-    let default = Rules::new(Sender::Server);
+    let default = Rules::new(FrameSender::Server);
     let announced = b"\x82\x7F\0\0\0\0\x01\0\0\x01";
     assert_eq!(error_of(announced, default), Some((1, 0, FrameErrorKind::FrameTooLong(16 << 20))));
 }
 
 #[test]
 fn every_close_code_has_the_verdict_of_the_model() {
-    let rules = Rules::new(Sender::Server);
+    let rules = Rules::new(FrameSender::Server);
     for code in 0..=u16::MAX {
         let stream = frame(0x88, &code.to_be_bytes(), None);
         for end in [3, 4] {
@@ -115,13 +115,13 @@ fn every_close_code_has_the_verdict_of_the_model() {
 
 #[test]
 fn a_close_frame_is_read_as_it_was_written() {
-    for (sender, key) in [(Sender::Client, Some([9, 8, 7, 6])), (Sender::Server, None)] {
+    for (sender, key) in [(FrameSender::Client, Some([9, 8, 7, 6])), (FrameSender::Server, None)] {
         for (reason, kept) in [("", ""), ("grün", "grün"), (&"é".repeat(99), &"é".repeat(61))] {
             let mut written = Vec::new();
             CloseFrame::new(1000, reason).write_to(key, &mut written);
             assert_eq!(
                 FrameReader::new(sender).feed(&mut written).next(),
-                Some(Ok(Event::Close(Some(CloseFrame::new(1000, kept).into()))))
+                Some(Ok(FrameEvent::Close(Some(CloseFrame::new(1000, kept).into()))))
             );
             assert_eq!(CloseFrame::new(1000, reason).reason(), kept);
         }
@@ -151,7 +151,7 @@ fn an_error_has_its_close_code_and_no_payload() {
         ),
     ];
     for (mut stream, code, text) in cases {
-        let error = FrameReader::new(Sender::Server).feed(&mut stream).find_map(Result::err).unwrap();
+        let error = FrameReader::new(FrameSender::Server).feed(&mut stream).find_map(Result::err).unwrap();
         assert_eq!((error.close_code(), &*error.to_string()), (code, text));
         assert_eq!((error.close_frame().code(), error.close_frame().reason()), (code, text));
         assert!(!format!("{error:?}{:?}", error.close_frame()).contains("secret"));

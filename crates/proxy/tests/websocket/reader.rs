@@ -1,7 +1,7 @@
 //! `FrameReader` returns what the model reads from the whole stream, for every partition into chunks.
 
 use utf8_codec::{ErrorPolicy, TextDecoder};
-use utf8_codec_proxy::websocket::{Event, FrameReader, Opcode, Sender};
+use utf8_codec_proxy::websocket::{FrameEvent, FrameReader, FrameSender, Opcode};
 
 use crate::support::websocket::{Read, Rules, SENDERS, conversation, facts, frame, read};
 use crate::support::{Rng, every_partition, policies, some_partitions};
@@ -17,25 +17,25 @@ fn collect(mut reader: FrameReader, chunks: &[&[u8]]) -> Read {
                 payload.extend_from_slice(bytes);
             };
             match event {
-                Ok(Event::Text(text)) => {
+                Ok(FrameEvent::Text(text)) => {
                     assert!(!text.is_empty());
                     push(1, text.as_bytes());
                 }
-                Ok(Event::Seam(text)) => push(1, text.as_bytes()),
-                Ok(Event::Repaired(text, _)) => push(1, text.as_bytes()),
-                Ok(Event::Binary(data)) => {
+                Ok(FrameEvent::Seam(text)) => push(1, text.as_bytes()),
+                Ok(FrameEvent::Repaired(text, _)) => push(1, text.as_bytes()),
+                Ok(FrameEvent::Binary(data)) => {
                     assert!(!data.is_empty());
                     push(2, data);
                 }
-                Ok(Event::End(opcode)) => {
+                Ok(FrameEvent::End(opcode)) => {
                     push(opcode as u8, b"");
                     let message = message.take().expect("a message");
                     assert_eq!(message.0, opcode as u8);
                     all.items.push(message);
                 }
-                Ok(Event::Ping(payload)) => all.items.push((9, payload.to_vec())),
-                Ok(Event::Pong(payload)) => all.items.push((10, payload.to_vec())),
-                Ok(Event::Close(close)) => {
+                Ok(FrameEvent::Ping(payload)) => all.items.push((9, payload.to_vec())),
+                Ok(FrameEvent::Pong(payload)) => all.items.push((10, payload.to_vec())),
+                Ok(FrameEvent::Close(close)) => {
                     let payload =
                         close.map(|close| [&close.code().to_be_bytes(), close.reason().as_bytes()].concat());
                     all.items.push((8, payload.unwrap_or_default()));
@@ -61,7 +61,7 @@ fn visible(read: Read) -> Read {
 #[test]
 fn short_streams_are_read_as_a_whole_for_every_partition() {
     for sender in SENDERS {
-        let key = (sender == Sender::Client).then_some([0x37, 0xFA, 0x21, 0x3D]);
+        let key = (sender == FrameSender::Client).then_some([0x37, 0xFA, 0x21, 0x3D]);
         let streams = [
             [frame(0x01, b"\xC3", key), frame(0x80, b"\xA9", key)].concat(),
             [frame(0x81, b"", key), frame(0x82, b"\xFF", key)].concat(),
@@ -135,7 +135,7 @@ fn each_message_is_decoded_under_every_policy() {
                 .collect();
             let decoded: Result<Vec<_>, _> = texts.iter().map(|text| decoder.decode_whole(text)).collect();
             some_partitions(&stream, 2, |chunks| {
-                let got = collect(FrameReader::with_decoder(Sender::Client, decoder.clone()), chunks);
+                let got = collect(FrameReader::with_decoder(FrameSender::Client, decoder.clone()), chunks);
                 match &decoded {
                     Ok(texts) => {
                         let got: Vec<_> = got.items.iter().map(|(_, text)| &text[..]).collect();
@@ -151,7 +151,7 @@ fn each_message_is_decoded_under_every_policy() {
 #[test]
 fn a_stream_ends_between_messages_and_another_can_start() {
     let whole = [frame(0x01, b"ab", None), frame(0x89, b"", None), frame(0x80, b"c", None)].concat();
-    let mut reader = FrameReader::new(Sender::Server);
+    let mut reader = FrameReader::new(FrameSender::Server);
     for end in 0..=whole.len() {
         assert_eq!(reader.feed(&mut whole[..end].to_vec()).filter(Result::is_err).count(), 0);
         let error = reader.finish().map_err(facts);
@@ -162,19 +162,19 @@ fn a_stream_ends_between_messages_and_another_can_start() {
         assert_eq!((reader.offset(), reader.finish()), (0, Ok(())));
     }
     let mut close = frame(0x88, b"", None);
-    assert_eq!(reader.feed(&mut close).next(), Some(Ok(Event::Close(None))));
+    assert_eq!(reader.feed(&mut close).next(), Some(Ok(FrameEvent::Close(None))));
     assert_eq!(reader.feed(&mut [0xFF]).next(), None, "bytes after a close frame are discarded");
     assert_eq!(reader.finish(), Ok(()));
     assert!(!reader.is_closed());
     let mut text = frame(0x81, b"x", None);
     let events: Vec<_> = reader.feed(&mut text).collect();
-    assert_eq!(events, [Ok(Event::Text("x")), Ok(Event::End(Opcode::Text))]);
+    assert_eq!(events, [Ok(FrameEvent::Text("x")), Ok(FrameEvent::End(Opcode::Text))]);
 }
 
 #[test]
 fn what_an_iterator_that_is_dropped_has_not_returned_is_read() {
-    let mut reader = FrameReader::new(Sender::Server);
-    assert_eq!(reader.feed(&mut frame(0x81, b"ab", None)).next(), Some(Ok(Event::Text("ab"))));
+    let mut reader = FrameReader::new(FrameSender::Server);
+    assert_eq!(reader.feed(&mut frame(0x81, b"ab", None)).next(), Some(Ok(FrameEvent::Text("ab"))));
     let error = reader.feed(&mut frame(0x81, b"x\xFF", None)).find_map(Result::err);
     assert_eq!(error.map(|error| (error.offset, error.message_offset)), Some((7, 1)));
 

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use utf8_codec::TextDecoder;
-use utf8_codec_http::protobuf::{Schema, UnverifiedStrings};
+use utf8_codec_http::protobuf::Schema;
 use utf8_codec_http::{MessageKind, ProtobufTypes};
 
 use super::error::ConfigError;
@@ -47,11 +47,8 @@ impl Document {
                 .map_err(|error| ConfigError(format!("`{}`: {error}", self.descriptor_set)))?,
         };
         let schema = Schema::from_descriptor_set(&bytes).map_err(|error| invalid(&error))?;
-        let unverified = match self.unverified_strings {
-            Unverified::Pass => UnverifiedStrings::Pass,
-            Unverified::Check => UnverifiedStrings::Check,
-        };
-        let mut types = ProtobufTypes::with_decoder(&schema, decoder).with_unverified_strings(unverified);
+        let mut types = ProtobufTypes::with_decoder(&schema, decoder)
+            .with_unverified_strings(self.unverified_strings == Unverified::Check);
         for (path, names) in &self.messages {
             let names = [(MessageKind::Request, &names.request), (MessageKind::Response, &names.response)];
             for (message, name) in names {

@@ -6,10 +6,11 @@ use utf8_codec::{BomPolicy, ErrorPolicy, TextPiece, Utf8Error};
 use utf8_codec_media::content_type::Charset;
 
 use super::{FormFilter, Position, Run};
-use crate::error::{MultipartError, Utf8BodyError};
+use crate::error::MultipartError;
 use crate::filter::field::{error_in, shown};
 use crate::filter::kind::{repaired, repaired_json};
 use crate::filter::part::{FormPart, LABEL_LIMIT, PartHeaders, PartHeadersError};
+use crate::reason::RejectReason;
 use crate::rules::decision::FieldCheck;
 
 impl FormFilter {
@@ -112,7 +113,7 @@ impl FormFilter {
         let changes = decoder.error_policy() != ErrorPolicy::Strict
             || matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require)
             || escapes.as_deref().is_some_and(|escapes| escapes.strings().escape_policy().repairs());
-        let take = |piece: TextPiece<'_>| -> Option<Utf8BodyError> {
+        let take = |piece: TextPiece<'_>| -> Option<RejectReason> {
             if let TextPiece::Repaired(_, error) = piece {
                 self.made.repair = *start + error.offset;
             }
@@ -171,7 +172,7 @@ impl FormFilter {
 }
 
 /// Returns the error of a text that starts at the offset `start`. `field` is the name of the field, if it is one.
-fn in_part(start: u64, field: Option<Option<Box<str>>>, error: Utf8Error) -> Utf8BodyError {
+fn in_part(start: u64, field: Option<Option<Box<str>>>, error: Utf8Error) -> RejectReason {
     let in_body = error.with_offset(start + error.offset);
     match field {
         Some(name) => error_in(name, error.offset, in_body),

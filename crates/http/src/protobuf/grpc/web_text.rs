@@ -7,8 +7,8 @@ use std::vec::Vec;
 
 use utf8_codec::TextDecoder;
 
-use super::GrpcValidator;
-use crate::protobuf::edit::{Edit, Edits};
+use super::GrpcFilter;
+use crate::protobuf::edit::{Edits, StringEdit};
 use crate::protobuf::error::{ProtobufError, ProtobufErrorKind};
 
 /// The maximum number of groups that are decoded at a time.
@@ -20,8 +20,8 @@ const BLOCK: usize = 64;
 /// A group of four symbols is forwarded once all of its bytes are known to be well-formed. A group with a repaired byte is
 /// encoded again; the others keep their symbols.
 #[derive(Clone)]
-pub(crate) struct WebTextValidator {
-    body: GrpcValidator,
+pub(crate) struct WebTextFilter {
+    body: GrpcFilter,
     /// The groups of which some bytes were not forwarded: at most those of a block and of an unfinished character.
     groups: VecDeque<Group>,
     /// The bytes for the first of them that are known to be well-formed.
@@ -48,8 +48,8 @@ struct Group {
     range: Range<usize>,
 }
 
-impl WebTextValidator {
-    pub(crate) const fn new(body: GrpcValidator) -> Self {
+impl WebTextFilter {
+    pub(crate) const fn new(body: GrpcFilter) -> Self {
         Self {
             body,
             groups: VecDeque::new(),
@@ -62,11 +62,11 @@ impl WebTextValidator {
         }
     }
 
-    /// Validates the next bytes, same as [`GrpcValidator::feed_with`]. Ill-formed sequences are not reported.
+    /// Validates the next bytes, same as [`GrpcFilter::feed_with`]. Ill-formed sequences are not reported.
     pub(crate) fn feed_with(
         &mut self,
         chunk: &[u8],
-        edit: impl FnMut(Edit<'_>),
+        edit: impl FnMut(StringEdit<'_>),
     ) -> Result<(), ProtobufError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -124,7 +124,7 @@ impl WebTextValidator {
     }
 
     /// Validates the bytes of the last groups, and forwards the groups that are then known to be well-formed.
-    fn check<F: FnMut(Edit<'_>)>(&mut self, edits: &mut Edits<'_, F>) -> Result<(), ProtobufError> {
+    fn check<F: FnMut(StringEdit<'_>)>(&mut self, edits: &mut Edits<'_, F>) -> Result<(), ProtobufError> {
         let mut block = [0; 3 * BLOCK];
         let mut len = 0;
         let mut end = self.decoded;
@@ -138,9 +138,9 @@ impl WebTextValidator {
         let block = &block[..len];
         let checked = &mut self.checked;
         let result = self.body.feed_with(block, |edit| match edit {
-            Edit::Pass(range) => checked.extend_from_slice(&block[range]),
-            Edit::Insert(bytes) => checked.extend_from_slice(bytes),
-            Edit::IllFormed(..) => {}
+            StringEdit::Pass(range) => checked.extend_from_slice(&block[range]),
+            StringEdit::Insert(bytes) => checked.extend_from_slice(bytes),
+            StringEdit::IllFormed(..) => {}
         });
         let mut taken = 0;
         while let Some(group) = self.groups.front()
@@ -174,7 +174,7 @@ impl WebTextValidator {
         error
     }
 
-    /// Ends the body, same as [`GrpcValidator::finish`].
+    /// Ends the body, same as [`GrpcFilter::finish`].
     pub(crate) fn finish(&mut self) -> Result<(), ProtobufError> {
         let result = match (self.failed.take(), self.body.finish()) {
             (Some(error), _) => Err(error),
@@ -195,26 +195,27 @@ impl WebTextValidator {
         (self.decoded, self.len, self.offset, self.failed) = (0, 0, 0, None);
     }
 
-    /// Repairs a complete body, same as [`GrpcValidator::repair`]. The repaired body is one piece.
+    /// Repairs a complete body, same as [`GrpcFilter::repair`]. The repaired body is one piece.
     #[cfg(feature = "tower")]
-    pub(crate) fn repair(&mut self, body: &[u8]) -> Result<Vec<u8>, ProtobufError> {
-        self.restart();
+    pub(crate) fn repair(&self, body: &[u8]) -> Result<Vec<u8>, ProtobufError> {
+        let mut check = self.clone();
+        check.restart();
         // Its error is returned by `finish`.
-        let _ = self.feed_with(body, |_| {});
-        self.finish()?;
+        let _ = check.feed_with(body, |_| {});
+        check.finish()?;
         let mut decoded = Vec::with_capacity(body.len() / 4 * 3);
         for &symbols in body.as_chunks::<4>().0 {
             let (bytes, len) = decode(symbols);
             decoded.extend_from_slice(&bytes[..len]);
         }
-        Ok(self.body.repair(&decoded)?.chunks(3).flat_map(encode).collect())
+        Ok(check.body.repair(&decoded)?.chunks(3).flat_map(encode).collect())
     }
 
     pub(crate) const fn decoder(&self) -> &TextDecoder {
         self.body.decoder()
     }
 
-    /// Changes the validator to one that repairs nothing.
+    /// Changes the filter to one that repairs nothing.
     pub(crate) fn into_strict(self) -> Self {
         Self { body: self.body.into_strict(), ..self }
     }
@@ -230,9 +231,9 @@ impl WebTextValidator {
     }
 }
 
-impl fmt::Debug for WebTextValidator {
+impl fmt::Debug for WebTextFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebTextValidator").field("offset", &self.offset).finish_non_exhaustive()
+        f.debug_struct("WebTextFilter").field("offset", &self.offset).finish_non_exhaustive()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The header fields of the parts.
 
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder};
-use utf8_codec_http::{BodyRules, MultipartError, Reason, Rejection, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyRules, MultipartError, RejectReason, Rejection, Utf8Body};
 
 use super::structure::malformed_at;
 use super::{BOUNDARY, check, check_all, find, form, passes};
@@ -24,8 +24,8 @@ fn the_fields_of_a_part_have_at_most_16_kib() {
     for (len, is_within) in [(16_384, true), (16_385, false)] {
         let fields = format!("A: {}\r\n", "a".repeat(len - rest));
         let form = form(&[("; name=a", &fields, b"text")]);
-        let is_too_long = |error: &Utf8BodyError| {
-            matches!(error, Utf8BodyError::Multipart(MultipartError::HeadersTooLong { .. }))
+        let is_too_long = |error: &RejectReason| {
+            matches!(error, RejectReason::Multipart(MultipartError::HeadersTooLong { .. }))
         };
         for size in [form.len(), 1, 61] {
             let chunks: Vec<_> = form.chunks(size).collect();
@@ -67,7 +67,7 @@ fn rejected_fields_hold_their_last_byte() {
     for fields in ["Content-Type: text/plain; charset=latin1\r\n\r\n", "no colon\r\n\r\n"] {
         let cut = [&start[..], fields.as_bytes()].concat();
         let (out, error) = check_all(&cut, &BodyRules::new());
-        assert!(matches!(error, Some(Utf8BodyError::Multipart(_))), "{error:?}");
+        assert!(matches!(error, Some(RejectReason::Multipart(_))), "{error:?}");
         assert_eq!(out, cut[..cut.len() - 1], "a reader that counts bytes would miss the error");
     }
 }
@@ -81,7 +81,7 @@ fn the_offset_of_invalid_fields_is_that_of_the_invalid_line() {
     ] {
         let form = form(&[("; name=a", fields, b"")]);
         match check_all(&form, &BodyRules::new()).1 {
-            Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset })) => {
+            Some(RejectReason::Multipart(MultipartError::Malformed { offset })) => {
                 assert_eq!(offset, find(&form, invalid.as_bytes()), "{fields}");
             }
             error => panic!("{fields}: {error:?}"),
@@ -99,7 +99,7 @@ fn a_text_field_that_some_readers_decode_is_rejected() {
     };
     for encoding in ["quoted-printable", "Base64", "x-uuencode", "", "8bit, base64"] {
         match encoded("; name=a", encoding) {
-            (Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset })), expected) => {
+            (Some(RejectReason::Multipart(MultipartError::Malformed { offset })), expected) => {
                 assert_eq!(offset, expected);
             }
             (error, _) => panic!("{encoding}: {error:?}"),
@@ -123,7 +123,7 @@ fn a_part_with_an_empty_file_name_is_a_field() {
         }
     }
     let twice = bad("; filename=\"\"; filename=x", "");
-    assert!(matches!(twice, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{twice:?}");
+    assert!(matches!(twice, Some(RejectReason::Multipart(MultipartError::Malformed { .. }))), "{twice:?}");
 }
 
 /// A reader parses the fields as they are forwarded.
@@ -143,10 +143,10 @@ fn the_fields_of_a_part_are_parsed_after_they_are_repaired() {
     assert_eq!((data, error.is_none()), (form_of(b"name=a; filename=\"x\"", b"b\xFFc"), true));
     // A replacement that is not a token.
     let (_, error) = check_all(&form_of(b"name=\xFF", b""), &with(ErrorPolicy::ReplaceWith('"')));
-    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
+    assert!(matches!(error, Some(RejectReason::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
     let (_, error) =
         check_all(&form_of(b"name=\"\xFF; filename=x\"", b"\xFF"), &with(ErrorPolicy::ReplaceWith('"')));
-    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
+    assert!(matches!(error, Some(RejectReason::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
 }
 
 /// `body-part = MIME-part-headers [CRLF *OCTET]` (RFC 2046 section 5.1.1).
@@ -181,7 +181,7 @@ fn a_part_without_a_body_is_accepted() {
         let form = [&hidden.concat()[..], &close].concat();
         let offset = (hidden.len() - 1) * text.len();
         match check_all(&form, &BodyRules::new()).1 {
-            Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset: at })) => {
+            Some(RejectReason::Multipart(MultipartError::Malformed { offset: at })) => {
                 assert_eq!(at, offset as u64)
             }
             error => panic!("{error:?}"),
@@ -220,7 +220,7 @@ fn a_backslash_is_an_escape_or_the_end_of_a_name() {
         r#"; name="f\\"; filename="x"; y="\"; filename=z""#,
     ] {
         let form = form(&[(parameters, "", b"x")]);
-        let Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset })) =
+        let Some(RejectReason::Multipart(MultipartError::Malformed { offset })) =
             check_all(&form, &BodyRules::new()).1
         else {
             panic!("{parameters}");
@@ -235,7 +235,7 @@ fn a_backslash_is_an_escape_or_the_end_of_a_name() {
 fn an_extended_file_name_is_not_empty() {
     let is_malformed = |parameters: &str| {
         let error = check_all(&form(&[(parameters, "", b"x")]), &BodyRules::new()).1;
-        matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. })))
+        matches!(error, Some(RejectReason::Multipart(MultipartError::Malformed { .. })))
     };
     for extended in
         ["*=UTF-8''", "*=utf-8'en'", "*=\"\"", "*0=\"\"", "*0*=UTF-8''a", "*=utf-8-sig''%EF%BB%BF"]
@@ -306,7 +306,7 @@ fn the_problem_of_a_form_names_the_field() {
             name.unwrap_or_default()
         );
         assert!(rejection.problem_json().ends_with(&end), "{}\n{end}", rejection.problem_json());
-        let Reason::Field(field, _) = rejection.reason else { panic!("{rejection:?}") };
+        let RejectReason::Field(field, _) = rejection.reason else { panic!("{rejection:?}") };
         assert_eq!((field.offset, field.name.is_some()), (3, name.is_some()));
     }
     // An error outside of the fields has no field.

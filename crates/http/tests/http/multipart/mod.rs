@@ -7,7 +7,7 @@ mod text;
 use futures::executor::block_on;
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use utf8_codec_http::{BodyRules, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyRules, RejectReason, Utf8Body};
 
 use crate::support::bodies::{EndHint, Script};
 use crate::support::some_partitions;
@@ -32,7 +32,7 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
 }
 
 /// Returns the bytes before the end or the error, and the error.
-fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
+fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Option<RejectReason>) {
     let mut body = Utf8Body::form_data(Script::of(chunks, end_hint), BOUNDARY, rules).expect("a boundary");
     let (mut out, mut hints) = (Vec::new(), Vec::new());
     loop {
@@ -56,7 +56,7 @@ fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Op
 }
 
 /// Same as [`check`], and asserts that the result is the same for every partition.
-fn check_all(form: &[u8], rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
+fn check_all(form: &[u8], rules: &BodyRules) -> (Vec<u8>, Option<RejectReason>) {
     let whole = check(&[form], EndHint::Nothing, rules);
     let mut end_hints = EndHint::ALL.into_iter().cycle();
     some_partitions(form, 10, |chunks| {

@@ -5,7 +5,7 @@ use futures::executor::block_on;
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
-use utf8_codec_http::{BodyRules, MultipartError, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec_http::{BodyRules, MultipartError, RejectReason, Uncheckable, Utf8Body};
 
 use super::{BOUNDARY, check, check_all, find, form};
 use crate::support::bodies::{EndHint, Script, drain};
@@ -53,7 +53,7 @@ fn forms_that_readers_parse_differently_are_errors() {
         let chunks: [&[u8]; 1] = [&form];
         for end_hint in EndHint::ALL {
             let whole = check(&chunks, end_hint, &BodyRules::new()).1.expect(what);
-            assert!(matches!(whole, Utf8BodyError::Multipart(_)), "{what}: {whole:?}");
+            assert!(matches!(whole, RejectReason::Multipart(_)), "{what}: {whole:?}");
             let single: Vec<&[u8]> = form.chunks(1).collect();
             let cut = check(&single, end_hint, &BodyRules::new()).1;
             assert_eq!(format!("{cut:?}"), format!("{:?}", Some(whole)), "{what}");
@@ -77,7 +77,7 @@ fn a_form_ends_with_its_last_frame() {
         let (out, error) = check(&[&form], end_hint, &BodyRules::new());
         assert!(error.is_none() && out == form);
         let (_, error) = check(&[&form[..form.len() - 11]], end_hint, &BodyRules::new());
-        let Some(Utf8BodyError::Multipart(MultipartError::Unterminated { .. })) = error else { panic!() };
+        let Some(RejectReason::Multipart(MultipartError::Unterminated { .. })) = error else { panic!() };
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn malformed_at(form: &[u8], inner: core::ops::Range<usize>, offset: 
         let run = |chunks: &[&[u8]]| {
             let script = Script::of(chunks, EndHint::Nothing);
             let (data, _, error) = drain(Utf8Body::form_data(script, b"b", &rules).unwrap());
-            let expected = Utf8BodyError::Multipart(MultipartError::Malformed { offset: offset as u64 });
+            let expected = RejectReason::Multipart(MultipartError::Malformed { offset: offset as u64 });
             let shown = || form.escape_ascii().to_string();
             assert_eq!(format!("{error:?}"), format!("{:?}", Some(expected)), "{}", shown());
             assert_eq!(
@@ -173,11 +173,11 @@ fn a_boundary_outside_of_a_delimiter_is_malformed() {
         });
     }
     // A field in another charset is not checked, but its end is searched.
-    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(Uncheckable::Pass);
     let latin1 =
         ("; name=a", "Content-Type: text/plain; charset=latin1\r\n", &[b"\xE9\n--", BOUNDARY].concat()[..]);
     let error = check_all(&form(&[latin1]), &pass).1;
-    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
+    assert!(matches!(error, Some(RejectReason::Multipart(MultipartError::Malformed { .. }))), "{error:?}");
 }
 
 /// A part of the boundary is repeated before it, so a search that does not match must continue inside of what it matched.
@@ -194,7 +194,7 @@ fn a_boundary_after_a_part_of_itself_is_found() {
             let body = Utf8Body::form_data(script, boundary.as_bytes(), &BodyRules::new()).unwrap();
             let error = drain(body).2.expect("malformed");
             assert!(
-                matches!(error, Utf8BodyError::Multipart(MultipartError::Malformed { offset: at }) if at == offset),
+                matches!(error, RejectReason::Multipart(MultipartError::Malformed { offset: at }) if at == offset),
                 "{content} {error:?}"
             );
         };
@@ -232,7 +232,7 @@ fn an_unclosed_form_holds_its_last_character() {
         let error = error.expect("the form has no end");
         assert!(end == 0 || out.len() < end, "a reader that counts bytes would miss {error}");
         assert!(cut.starts_with(&out));
-        if let Utf8BodyError::Multipart(MultipartError::Unterminated { offset }) = error {
+        if let RejectReason::Multipart(MultipartError::Unterminated { offset }) = error {
             assert_eq!(offset, end as u64);
         } else {
             assert_eq!(cut.last(), Some(&0xC3), "{error}");
@@ -266,7 +266,7 @@ fn a_repair_does_not_make_a_delimiter() {
                 let (data, _, error) =
                     drain(Utf8Body::form_data(script, boundary.as_bytes(), &rules).unwrap());
                 let offset = error.map(|error| match error {
-                    Utf8BodyError::Multipart(MultipartError::Malformed { offset }) => offset,
+                    RejectReason::Multipart(MultipartError::Malformed { offset }) => offset,
                     other => panic!("{other}"),
                 });
                 results.push((offset, data));
@@ -310,7 +310,7 @@ fn a_repair_does_not_make_a_delimiter_after_the_closing_one() {
     after.extend_from_slice(&[b"x--", &BOUNDARY[..4], b"\xFF--"].concat());
     let (data, error) = check_all(&after, &replace);
     let expected = find(&after, b"\xFF");
-    let is_malformed = |error: &Utf8BodyError| matches!(error, Utf8BodyError::Multipart(MultipartError::Malformed { offset }) if *offset == expected);
+    let is_malformed = |error: &RejectReason| matches!(error, RejectReason::Multipart(MultipartError::Malformed { offset }) if *offset == expected);
     assert!(error.as_ref().is_some_and(is_malformed), "{error:?}");
     assert!(data.len() < after.len() && !data.ends_with(BOUNDARY));
 }
@@ -326,7 +326,7 @@ fn a_delimiter_among_the_fields_of_a_part_is_malformed() {
             let body = Utf8Body::form_data(script, boundary.as_bytes(), &BodyRules::new()).unwrap();
             let error = drain(body).2;
             let expected = form[1..].find(line).unwrap() as u64 + 1;
-            let is_at = |error: &Utf8BodyError| matches!(error, Utf8BodyError::Multipart(MultipartError::Malformed { offset }) if *offset == expected);
+            let is_at = |error: &RejectReason| matches!(error, RejectReason::Multipart(MultipartError::Malformed { offset }) if *offset == expected);
             assert!(error.as_ref().is_some_and(is_at), "{line} {error:?}");
         });
     }

@@ -6,8 +6,8 @@ use http_body_util::BodyExt;
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_http::{
-    BodyFilter, BodyRules, ContentFields, MissingCharset, MultipartError, OtherCharset, Rejection, Utf8Body,
-    Utf8BodyError,
+    BodyFilter, BodyRules, ContentFields, MissingCharset, MultipartError, RejectReason, Rejection,
+    Uncheckable, Utf8Body,
 };
 
 use super::{BOUNDARY, check, check_all, find, form, passes};
@@ -125,7 +125,7 @@ fn the_escapes_of_a_field_in_json_are_checked() {
         let script = Script::of(chunks, EndHint::Nothing);
         let (_, _, error) = drain(Utf8Body::form_data(script, b"??x", &replace).unwrap());
         let offset = find(form, b"\\ux");
-        let is_malformed = |error| matches!(error, Utf8BodyError::Multipart(MultipartError::Malformed { offset: at }) if at == offset);
+        let is_malformed = |error| matches!(error, RejectReason::Multipart(MultipartError::Malformed { offset: at }) if at == offset);
         assert!(error.is_some_and(is_malformed));
     });
 }
@@ -134,7 +134,7 @@ fn the_escapes_of_a_field_in_json_are_checked() {
 fn a_field_is_checked_if_its_charset_is_utf8() {
     let latin1: &[u8] = b"caf\xE9!";
     let field = |fields| form(&[("; name=\"x\"", fields, latin1)]);
-    let pass = BodyRules::new().with_other_charset(OtherCharset::Pass);
+    let pass = BodyRules::new().with_other_charset(Uncheckable::Pass);
     passes(&field("Content-Type: text/plain; charset=latin1\r\n"), &pass);
     // RFC 7578 section 5.1.2: without a charset a field is in UTF-8.
     for missing in [MissingCharset::Utf8, MissingCharset::Pass, MissingCharset::Reject] {
@@ -157,7 +157,7 @@ fn a_field_is_checked_if_its_charset_is_utf8() {
         let offset = find(&form, latin1);
         let (_, error) = check_all(&form, &BodyRules::new());
         assert!(
-            matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { offset: at })) if at == offset)
+            matches!(error, Some(RejectReason::Multipart(MultipartError::Charset { offset: at })) if at == offset)
         );
     }
     let charset =
@@ -171,7 +171,7 @@ fn a_field_is_checked_if_its_charset_is_utf8() {
         assert_eq!(at, (!utf8.is_empty()).then(|| find(&form, b"\xE9!")));
     }
     let (_, error) = check_all(&charset(b"iso-8859-1"), &BodyRules::new());
-    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { .. }))));
+    assert!(matches!(error, Some(RejectReason::Multipart(MultipartError::Charset { .. }))));
 }
 
 #[test]
@@ -328,11 +328,11 @@ fn a_field_in_ascii_is_checked() {
             assert_eq!(facts(&form, &replace), expected, "{label}");
         }
     }
-    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().with_other_charset(OtherCharset::Pass));
+    passes(&field("us-ascii", b"\xFF"), &BodyRules::new().with_other_charset(Uncheckable::Pass));
     let default = form(&[("; name=\"_charset_\"", "", b"us-ascii"), ("; name=b", "", "\u{E9}".as_bytes())]);
     assert!(matches!(facts(&default, &BodyRules::new()), Some((_, ErrorKind::OutsideSubset, 2))));
     // Two subsets cannot be combined.
     let own = BodyRules::new().with_decoder(TextDecoder::new().with_subset(&Subset::NO_NUL));
     let error = check_all(&field("us-ascii", b"x"), &own).1;
-    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { .. }))), "{error:?}");
+    assert!(matches!(error, Some(RejectReason::Multipart(MultipartError::Charset { .. }))), "{error:?}");
 }

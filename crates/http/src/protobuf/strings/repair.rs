@@ -9,7 +9,7 @@ use utf8_codec::TextDecoder;
 use super::super::error::{ProtobufError, ProtobufErrorKind};
 use super::super::tables::{FieldKind, MessageId, Tables};
 use super::super::wire::{Malformed, Slice};
-use super::{MAX_LENGTH, StringValidator, UnverifiedStrings};
+use super::{MAX_LENGTH, StringFilter};
 
 /// A message or group that contains the next byte.
 struct Open {
@@ -62,9 +62,9 @@ impl Length {
     }
 }
 
-impl StringValidator {
+impl StringFilter {
     /// Repairs a complete message with any policy, also one that changes lengths: the lengths of the messages around a
-    /// string are then written again. A message without an error is borrowed. What was fed before is discarded.
+    /// string are then written again. A message without an error is borrowed. What was fed before has no effect.
     ///
     /// The fields keep their order. Unchanged lengths keep their original encoding.
     ///
@@ -77,29 +77,29 @@ impl StringValidator {
     /// # // message M { string s = 1; M m = 2; } in a file with the syntax proto3
     /// # let bytes = b"\x0A\x28\x0A\x01f\x22\x1B\x0A\x01M\x12\x09\x0A\x01s\x18\x01\x20\x01\x28\x09\
     /// #     \x12\x0B\x0A\x01m\x18\x02\x28\x0B\x32\x02.Mb\x06proto3";
-    /// use utf8_codec_http::protobuf::{Schema, StringValidator};
+    /// use utf8_codec_http::protobuf::{Schema, StringFilter};
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
     ///
     /// let schema = Schema::from_descriptor_set(bytes)?;
     /// let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
-    /// let mut messages = StringValidator::with_decoder(&schema, "M", decoder)?;
+    /// let messages = StringFilter::with_decoder(&schema, "M", decoder)?;
     /// let repaired = messages.repair(b"\x12\x04\x0A\x02a\xFF")?;
     /// assert_eq!(*repaired, *b"\x12\x06\x0A\x04a\xEF\xBF\xBD");
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
-    pub fn repair<'m>(&mut self, message: &'m [u8]) -> Result<Cow<'m, [u8]>, ProtobufError> {
-        self.restart(0, u64::MAX);
-        let before = self.counters().total();
+    pub fn repair<'m>(&self, message: &'m [u8]) -> Result<Cow<'m, [u8]>, ProtobufError> {
+        let mut check = self.clone();
+        check.restart(0, u64::MAX);
         // Its error is returned by `finish`.
-        let _ = self.validate(message);
-        self.finish()?;
-        if self.counters().total() == before {
+        let _ = check.validate(message);
+        check.finish()?;
+        if check.counters().total() == self.counters().total() {
             return Ok(Cow::Borrowed(message));
         }
         let mut lengths = Vec::new();
-        let len = self.measure(message, 0, &mut lengths)?;
+        let len = check.measure(message, 0, &mut lengths)?;
         let mut out = Vec::with_capacity(len);
-        self.write(message, &mut lengths.iter(), &mut out);
+        check.write(message, &mut lengths.iter(), &mut out);
         Ok(out.into())
     }
 
@@ -132,7 +132,7 @@ impl StringValidator {
     }
 }
 
-impl StringValidator {
+impl StringFilter {
     /// Repairs a text that starts at an offset, with any policy.
     pub(in super::super) fn rewrite_text<'t>(
         &self,
@@ -172,11 +172,11 @@ struct Rewriter<'m, 'p, 'l> {
 }
 
 impl<'m, 'p, 'l> Rewriter<'m, 'p, 'l> {
-    fn new(validator: &'m StringValidator, input: &'m [u8], pass: Pass<'p, 'l>) -> Self {
+    fn new(filter: &'m StringFilter, input: &'m [u8], pass: Pass<'p, 'l>) -> Self {
         Self {
-            tables: &validator.tables,
-            decoder: validator.decoder.clone().with_error_policy(validator.policy),
-            checks_unverified: validator.unverified == UnverifiedStrings::Check,
+            tables: &filter.tables,
+            decoder: filter.decoder.clone().with_error_policy(filter.policy),
+            checks_unverified: filter.checks_unverified,
             input,
             copied: 0,
             pass,

@@ -5,9 +5,10 @@ use utf8_codec::from_utf8;
 use super::super::error::Frame;
 use super::super::tables::FieldKind;
 use super::super::varint::MAX_LEN;
-use super::{MAX_NESTING, State, StringValidator, UnverifiedStrings};
+use super::state::State;
+use super::{MAX_NESTING, StringFilter};
 
-impl StringValidator {
+impl StringFilter {
     /// Returns the position after the fields that are whole in the chunk, have tags and lengths of at most 2 bytes, and no
     /// error. Enters messages. The position is that of a tag, or of what the last slice ended in.
     #[inline(always)]
@@ -15,7 +16,7 @@ impl StringValidator {
         if !matches!(self.state, State::Tag) || self.varint.is_begun() || self.decoder.has_subset() {
             return position;
         }
-        let is_unverified_checked = self.unverified == UnverifiedStrings::Check;
+        let is_unverified_checked = self.checks_unverified;
         let mut at = position;
         'messages: loop {
             let (message, end) = self.top();
