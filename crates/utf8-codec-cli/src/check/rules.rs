@@ -1,12 +1,41 @@
 //! Rules for well-formed text. Each rule is enabled by its name.
 
 use clap::ValueEnum;
+use utf8_codec::Subset;
 
+use super::diagnostic::Message;
+use super::escapes::Violation;
 use super::invisible;
-use crate::guess::mojibake::{self, Survey};
 
 /// The start of a comment that switches rules off for its line.
 const ALLOW: &[u8] = b"utf8-codec: allow ";
+
+/// The characters that no rule is about, whichever rules are checked. Text is searched for the others once, in bulk. Some of
+/// them violate no rule, or only where they are.
+static PLAIN: Subset = Subset::all_of(&[
+    Subset::UNICODE_ASSIGNABLES,
+    // Without U+FFFD, bidirectional controls, and what `invisible` is about.
+    Subset::new(&[
+        0..=0xAC,
+        0xAE..=0x34E,
+        0x350..=0x61B,
+        0x61D..=0x115E,
+        0x1161..=0x17B3,
+        0x17B6..=0x180A,
+        0x1810..=0x200A,
+        0x2010..=0x2029,
+        0x202F..=0x205F,
+        0x2065..=0x2065,
+        0x206A..=0x3163,
+        0x3165..=0xFDFF,
+        0xFE10..=0xFEFE,
+        0xFF00..=0xFF9F,
+        0xFFA1..=0xFFFC,
+        0xFFFE..=0xD_FFFF,
+        0xE_0080..=0xE_00FF,
+        0xE_01F0..=0x10_FFFF,
+    ]),
+]);
 
 /// A rule about characters that text must not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -71,30 +100,9 @@ impl Rule {
         matches!(self, Self::Mojibake | Self::Invisible | Self::Bom | Self::JsonEscapes | Self::Editorconfig)
     }
 
-    /// Calls `found` with the position, the length and a message for each violation of the rule in a text. `Bom` and
-    /// `Editorconfig` are not checked here, but at the start of a scan, and `JsonEscapes` by the scan. `survey` is that of
-    /// the file, and `is_line_start` is whether the text is at the start of a line.
-    pub(super) fn check(
-        self,
-        text: &str,
-        survey: &Survey,
-        is_line_start: bool,
-        mut found: impl FnMut(usize, usize, String),
-    ) {
-        if self == Self::Mojibake {
-            for each in mojibake::find(text, survey, is_line_start) {
-                found(each.range.start, each.range.len(), each.message());
-            }
-            return;
-        }
-        if self == Self::Invisible {
-            return invisible::find(text, found);
-        }
-        for (at, character) in text.char_indices() {
-            if let Some(message) = self.violation(character) {
-                found(at, character.len_utf8(), message);
-            }
-        }
+    /// Whether the rule is about all of the text of a file, and not only about its start.
+    pub(super) fn is_about_text(self) -> bool {
+        !matches!(self, Self::Bom | Self::Editorconfig)
     }
 
     /// Returns the message of a rule that a character violates when JSON escapes it. For `Bidi` it does not: an escape
@@ -106,16 +114,21 @@ impl Rule {
 
     /// Returns the message of a rule that a character violates.
     fn violation(self, character: char) -> Option<String> {
-        let number = || format!("U+{:04X}", u32::from(character));
-        self.forbids(character).then(|| match self {
+        self.forbids(character).then(|| self.message(character))
+    }
+
+    /// Returns the message for a character that the rule forbids.
+    pub(super) fn message(self, character: char) -> String {
+        let number = format_args!("U+{:04X}", u32::from(character));
+        match self {
             Self::ReplacementCharacter => "replacement character: what was here is lost".to_owned(),
-            Self::Bidi => format!("{} changes the order of the text on a screen", number()),
-            Self::Noncharacter => format!("{} is a noncharacter", number()),
-            Self::Xml => format!("{} cannot be in an XML document", number()),
-            Self::Assignable => format!("{} is not a Unicode Assignable (RFC 9839)", number()),
+            Self::Bidi => format!("{number} changes the order of the text on a screen"),
+            Self::Noncharacter => format!("{number} is a noncharacter"),
+            Self::Xml => format!("{number} cannot be in an XML document"),
+            Self::Assignable => format!("{number} is not a Unicode Assignable (RFC 9839)"),
             Self::Nul => "NUL".to_owned(),
-            _ => format!("control character {}", number()),
-        })
+            _ => format!("control character {number}"),
+        }
     }
 
     fn forbids(self, character: char) -> bool {
@@ -153,9 +166,42 @@ impl Rule {
     }
 }
 
+/// Calls `found` for each violation of the rules about characters in a text, which ends with a line or with the text. The
+/// first `start` bytes are not searched by `Invisible`.
+pub(super) fn find(rules: &[Rule], text: &str, start: usize, mut found: impl FnMut(Rule, Violation)) {
+    let has_invisible = rules.contains(&Rule::Invisible);
+    // The end of the last line that was searched for invisible characters.
+    let mut searched = start;
+    PLAIN.for_each_outside(text, |at, character| {
+        for &rule in rules.iter().filter(|rule| rule.forbids(character)) {
+            let message = Message::Character(rule, character);
+            found(rule, Violation { at, before: 0, len: character.len_utf8(), message });
+        }
+        if has_invisible && at >= searched && invisible::is_invisible(character) {
+            let line = memchr::memrchr(b'\n', &text.as_bytes()[searched..at])
+                .map_or(searched, |end| searched + end + 1);
+            searched = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1);
+            invisible::find_in_line(&text[line..searched], |at, run| {
+                let message = Message::Text(invisible::message(run));
+                found(Rule::Invisible, Violation { at: line + at, before: 0, len: run.len(), message });
+            });
+        }
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is plain is searched no further, so every character of a rule must be outside.
+    #[test]
+    fn no_rule_forbids_a_plain_character() {
+        for character in '\0'..=char::MAX {
+            let is_forbidden = Rule::value_variants().iter().any(|rule| rule.forbids(character))
+                || invisible::is_invisible(character);
+            assert_eq!(PLAIN.contains(character), !is_forbidden, "{:04X}", u32::from(character));
+        }
+    }
 
     #[test]
     fn a_comment_switches_off_the_rules_it_names() {
@@ -180,7 +226,7 @@ mod tests {
             (Rule::Assignable, 6),
         ] {
             let mut found = 0;
-            rule.check(text, &Survey::default(), true, |at, len, _| {
+            find(&[rule], text, 0, |_, Violation { at, len, .. }| {
                 assert!(text.is_char_boundary(at) && text.is_char_boundary(at + len));
                 found += 1;
             });
