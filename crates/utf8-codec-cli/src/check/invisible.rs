@@ -139,11 +139,14 @@ fn name(character: char) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::rules::{self, Rule};
 
     fn found(text: &str) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        rules::find(&[Rule::Invisible], text, 0, |_, each| found.push((each.at, each.len)));
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            find_in_line(line, |at, run| found.push((start + at, run.len())));
+            start += line.len();
+        }
         found
     }
 
@@ -196,8 +199,8 @@ mod tests {
     #[test]
     fn a_run_is_one_error() {
         let mut messages = Vec::new();
-        rules::find(&[Rule::Invisible], "a\u{200B}\u{2060}b\u{FEFF}\n\u{AD}", 0, |_, each| {
-            messages.push((each.at, each.len, each.message.to_string()));
+        find_in_line("a\u{200B}\u{2060}b\u{FEFF}c\u{AD}", |at, run| {
+            messages.push((at, run.len(), message(run)))
         });
         let expected = [
             (1, 6, "2 invisible characters, the first is U+200B ZERO WIDTH SPACE"),

@@ -1,5 +1,6 @@
 //! `utf8-codec check`: reports where and why files are ill-formed.
 
+mod characters;
 mod checks;
 mod config;
 mod describe;

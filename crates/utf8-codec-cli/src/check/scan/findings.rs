@@ -11,13 +11,14 @@ use utf8_codec_encodings::Encoding;
 use utf8_codec_encodings::detect::{BomSniffer, Sniff};
 
 use super::window::{Window, line_around};
+use crate::check::characters;
 use crate::check::checks::Checks;
 use crate::check::describe::{DESCRIBED, Reason, describe_in};
 use crate::check::diagnostic::{Context, Diagnostic, FileStatus, ILL_FORMED, Message, Problem, Summary};
 use crate::check::escapes::{Escapes, Violation};
 use crate::check::invisible::MARK;
 use crate::check::kept::starts_patch;
-use crate::check::rules::{self, Rule};
+use crate::check::rules::Rule;
 use crate::guess::Guess;
 use crate::guess::binary::PREFIX;
 use crate::guess::evidence::EncodingEvidence;
@@ -215,7 +216,7 @@ impl<'s> Findings<'s> {
         // The BOM of a file is not invisible text.
         let is_bom = self.locator.location().offset == 0 && text.starts_with(MARK);
         let start = if is_bom { MARK.len_utf8() } else { 0 };
-        rules::find(&self.checks.rules, text, start, |rule, violation| found.push((rule, violation)));
+        characters::find(&self.checks.rules, text, start, |rule, violation| found.push((rule, violation)));
         if self.checks.needs_survey() {
             let runs = mojibake::find(text, &self.checks.survey, self.is_line_start);
             found.extend(runs.into_iter().map(|run| {
