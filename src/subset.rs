@@ -178,6 +178,26 @@ impl Subset {
         self.doubtful.begins(text.as_bytes())
     }
 
+    /// Calls `found` with the position of each character of `text` outside the subset, and the character, in order.
+    ///
+    /// ```
+    /// use utf8_codec::Subset;
+    ///
+    /// let mut found = Vec::new();
+    /// Subset::NO_BIDI_CONTROLS.for_each_outside("a\u{202E}b\u{E9}\u{2066}", |at, character| found.push((at, character)));
+    /// assert_eq!(found, [(1, '\u{202E}'), (7, '\u{2066}')]);
+    /// ```
+    #[inline]
+    pub fn for_each_outside(&self, text: &str, mut found: impl FnMut(usize, char)) {
+        classes::each(text.as_bytes(), &self.doubtful, |at| {
+            let rest = text.get(at..).unwrap_or_default();
+            if let Some(character) = rest.chars().next().filter(|&it| self.rejects(it, rest)) {
+                found(at, character);
+            }
+            true
+        });
+    }
+
     /// Returns the position of the first character of `text` outside the subset, and the character.
     #[doc(hidden)]
     #[inline]

@@ -135,6 +135,22 @@ impl Locator {
         }
     }
 
+    /// Creates a locator inside a stream, after text that was counted in another way. The byte before the location is not a CR.
+    ///
+    /// ```
+    /// use utf8_codec::locate::Locator;
+    ///
+    /// let mut locator = Locator::new();
+    /// locator.push("one\ntwo");
+    /// let mut resumed = Locator::with_location(locator.location());
+    /// resumed.push(": \u{20AC}");
+    /// assert_eq!((resumed.location().line, resumed.location().columns.characters), (1, 6));
+    /// ```
+    #[inline]
+    pub const fn with_location(location: Location) -> Self {
+        Self { here: location, ..Self::new() }
+    }
+
     /// Sets the terminators that end a line.
     #[must_use]
     #[inline]

@@ -14,7 +14,7 @@ const DELAY: Duration = Duration::from_secs(1);
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The size of the report from which whole lines are written.
-const BUFFER: usize = 8 * 1024;
+const BUFFER: usize = 64 * 1024;
 
 /// A bar that is hidden at first. It is `None` if it is never drawn, so that it costs nothing.
 #[derive(Clone, Debug)]

@@ -1,65 +1,103 @@
 //! Texts of messages: the reason for an error.
 
-use core::fmt::Display;
+use core::fmt::{self, Display, Formatter};
 
 use utf8_codec::ErrorKind;
 use utf8_codec_encodings::Encoding;
 
-/// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` also
-/// contains the input after it, if there is any.
-pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
-    let [a, b, c, d] = core::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0));
-    let tail = |byte: u8| u32::from(byte & 0x3F);
-    match kind {
-        ErrorKind::Overlong => {
-            let value = match a {
-                0xC0 | 0xC1 => u32::from(a & 0x1F) << 6 | tail(b),
-                0xE0 => tail(b) << 6 | tail(c),
-                _ => tail(b) << 12 | tail(c) << 6 | tail(d),
-            };
-            let whole = match a {
-                0xC0 | 0xC1 => 2,
-                0xE0 => 3,
-                _ => 4,
-            };
-            let is_whole =
-                bytes.len() >= whole && bytes[1..whole].iter().all(|byte| (0x80..0xC0).contains(byte));
-            if is_whole {
-                format!("overlong encoding of U+{value:04X}")
-            } else {
-                format!("{a:02X} {b:02X} starts an overlong encoding")
+/// The number of bytes from the start of an ill-formed sequence on that its description needs, at most.
+pub(super) const DESCRIBED: usize = 8;
+
+/// Why a sequence is ill-formed UTF-8.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reason {
+    kind: ErrorKind,
+    /// The input from the start of the sequence on, as far as it exists, and zeros.
+    bytes: [u8; DESCRIBED],
+    /// The number of these bytes that exist.
+    filled: u8,
+    /// The length of the maximal subpart.
+    len: u8,
+}
+
+impl Reason {
+    /// The reason for the ill-formed sequence at the start of `following`, whose maximal subpart has `len` bytes.
+    pub(super) fn new(kind: ErrorKind, following: &[u8], len: u8) -> Self {
+        let mut bytes = [0; DESCRIBED];
+        let filled = following.len().min(DESCRIBED);
+        bytes[..filled].copy_from_slice(&following[..filled]);
+        Self { kind, bytes, filled: filled as u8, len }
+    }
+}
+
+/// A byte in hexadecimal. The formatting functions of std would take most of the time of a report.
+#[derive(Clone, Copy)]
+struct Hex(u8);
+
+impl Display for Hex {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        let digits = [self.0 >> 4, self.0 & 0xF].map(|digit| DIGITS[usize::from(digit)]);
+        f.write_str(str::from_utf8(&digits).unwrap_or_default())
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { kind, bytes: [a, b, c, d, ..], len, .. } = *self;
+        let bytes = &self.bytes[..self.filled.into()];
+        let tail = |byte: u8| u32::from(byte & 0x3F);
+        match kind {
+            ErrorKind::Overlong => {
+                let value = match a {
+                    0xC0 | 0xC1 => u32::from(a & 0x1F) << 6 | tail(b),
+                    0xE0 => tail(b) << 6 | tail(c),
+                    _ => tail(b) << 12 | tail(c) << 6 | tail(d),
+                };
+                let whole = match a {
+                    0xC0 | 0xC1 => 2,
+                    0xE0 => 3,
+                    _ => 4,
+                };
+                let is_whole =
+                    bytes.len() >= whole && bytes[1..whole].iter().all(|byte| (0x80..0xC0).contains(byte));
+                if is_whole {
+                    write!(f, "overlong encoding of U+{value:04X}")
+                } else {
+                    write!(f, "{a:02X} {b:02X} starts an overlong encoding")
+                }
             }
+            ErrorKind::Surrogate => {
+                write!(f, "surrogate U+{:04X}: half of a UTF-16 pair", 0xD000 | tail(b) << 6 | tail(c))
+            }
+            ErrorKind::AboveMax if a == 0xF4 => {
+                let value = 0x10_0000 | tail(b) << 12 | tail(c) << 6 | tail(d);
+                write!(f, "U+{value:X} is above U+10FFFF, the last code point")
+            }
+            ErrorKind::AboveMax => write!(f, "{a:02X} starts a code point above U+10FFFF, the last one"),
+            ErrorKind::InvalidLead => write!(f, "{} is never part of UTF-8", Hex(a)),
+            ErrorKind::UnexpectedContinuation => {
+                write!(f, "continuation byte {} without a first byte", Hex(a))
+            }
+            ErrorKind::MissingContinuation => {
+                let len = usize::from(len);
+                let next = bytes.get(len).copied().unwrap_or(0);
+                let (low, high) = match (len, a) {
+                    (1, 0xE0) => (0xA0, 0xBF),
+                    (1, 0xED) => (0x80, 0x9F),
+                    (1, 0xF0) => (0x90, 0xBF),
+                    (1, 0xF4) => (0x80, 0x8F),
+                    _ => (0x80, 0xBF),
+                };
+                write!(f, "the {} byte after", ["second", "third", "fourth"][(len - 1).min(2)])?;
+                bytes[..len].iter().try_for_each(|&byte| write!(f, " {}", Hex(byte)))?;
+                write!(f, " must be {}..{}, but is {}", Hex(low), Hex(high), Hex(next))
+            }
+            ErrorKind::Truncated => f.write_str("the input ends inside a character"),
+            ErrorKind::MissingBom => f.write_str("there is no BOM"),
+            ErrorKind::UnexpectedBom => f.write_str("there is a BOM"),
+            kind => write!(f, "ill-formed: {kind}"),
         }
-        ErrorKind::Surrogate => {
-            format!("surrogate U+{:04X}: half of a UTF-16 pair", 0xD000 | tail(b) << 6 | tail(c))
-        }
-        ErrorKind::AboveMax if a == 0xF4 => {
-            let value = 0x10_0000 | tail(b) << 12 | tail(c) << 6 | tail(d);
-            format!("U+{value:X} is above U+10FFFF, the last code point")
-        }
-        ErrorKind::AboveMax => format!("{a:02X} starts a code point above U+10FFFF, the last one"),
-        ErrorKind::InvalidLead => format!("{a:02X} is never part of UTF-8"),
-        ErrorKind::UnexpectedContinuation => format!("continuation byte {a:02X} without a first byte"),
-        ErrorKind::MissingContinuation => {
-            let next = bytes.get(len).copied().unwrap_or(0);
-            let position = ["second", "third", "fourth"][(len - 1).min(2)];
-            let (low, high) = match (len, a) {
-                (1, 0xE0) => (0xA0, 0xBF),
-                (1, 0xED) => (0x80, 0x9F),
-                (1, 0xF0) => (0x90, 0xBF),
-                (1, 0xF4) => (0x80, 0x8F),
-                _ => (0x80, 0xBF),
-            };
-            let before: Vec<String> = bytes[..len].iter().map(|byte| format!("{byte:02X}")).collect();
-            format!(
-                "the {position} byte after {} must be {low:02X}..{high:02X}, but is {next:02X}",
-                before.join(" ")
-            )
-        }
-        ErrorKind::Truncated => "the input ends inside a character".to_owned(),
-        ErrorKind::MissingBom => "there is no BOM".to_owned(),
-        ErrorKind::UnexpectedBom => "there is a BOM".to_owned(),
-        kind => format!("ill-formed: {kind}"),
     }
 }
 
@@ -102,7 +140,7 @@ pub(super) fn describe_in(
             format!("{} is ill-formed {name}: {kind}", bytes.join(" "))
         }
         _ if is_wide => format!("{value:04X} is ill-formed {name}: {kind}"),
-        _ => describe(kind, bytes, len),
+        _ => Reason::new(kind, bytes, len as u8).to_string(),
     }
 }
 
@@ -132,7 +170,7 @@ mod tests {
             (ErrorKind::AboveMax, b"\xF4\x90\x80\x80", 1, "U+110000 is above U+10FFFF, the last code point"),
             (ErrorKind::InvalidLead, b"\xFF", 1, "FF is never part of UTF-8"),
         ] {
-            assert_eq!(describe(kind, bytes, len), words);
+            assert_eq!(Reason::new(kind, bytes, len).to_string(), words);
         }
     }
 

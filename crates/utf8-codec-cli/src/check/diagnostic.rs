@@ -1,12 +1,13 @@
 //! The errors and the summary of a check.
 
-use core::fmt::Display;
+use core::fmt::{self, Display, Formatter};
 use core::num::NonZeroUsize;
 
 use utf8_codec::ErrorKind;
 use utf8_codec::locate::{Columns, Location};
 use utf8_codec_encodings::Encoding;
 
+use super::describe::Reason;
 use super::rules::Rule;
 use crate::charset::NamedEncoding;
 use crate::guess::Guess;
@@ -22,8 +23,29 @@ pub(super) struct Diagnostic {
     pub(super) len: u64,
     /// The length in columns.
     pub(super) width: Columns,
-    pub(super) message: String,
+    pub(super) message: Message,
     pub(super) context: Option<Context>,
+}
+
+/// The reason for an error. Its text is made when it is written, because most errors of a file that is not text are only
+/// counted.
+#[derive(Clone, Debug)]
+pub(super) enum Message {
+    /// The ill-formed sequence at the start of some bytes.
+    IllFormed(Reason),
+    /// A character that a rule forbids.
+    Character(Rule, char),
+    Text(String),
+}
+
+impl Display for Message {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IllFormed(reason) => reason.fmt(f),
+            Self::Character(rule, character) => f.write_str(&rule.message(*character)),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +94,8 @@ pub(super) enum Event {
     Diagnostic(Diagnostic),
     /// The changes that a fix would make.
     Diff(Vec<u8>),
-    End(Summary),
+    /// Boxed, because most events are errors, which are smaller.
+    End(Box<Summary>),
 }
 
 /// The summary of a file.
@@ -138,11 +161,12 @@ impl Summary {
         Self { end: FileStatus::Unreadable(error.to_string()), ..Self::default() }
     }
 
-    pub(super) fn count(&mut self, name: &'static str) {
-        self.errors += 1;
+    /// Counts errors with a name.
+    pub(super) fn count(&mut self, name: &'static str, number: u64) {
+        self.errors += number;
         match self.kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => self.kinds.push((name, 1)),
+            Some((_, count)) => *count += number,
+            None => self.kinds.push((name, number)),
         }
     }
 

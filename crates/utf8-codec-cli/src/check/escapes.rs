@@ -6,6 +6,7 @@ use std::path::Path;
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonPieces, JsonStrings};
 use utf8_codec::{ErrorKind, Subset, TextPiece};
 
+use super::diagnostic::Message;
 use super::rules::Rule;
 
 /// Extensions of files in JSON, or with a text in JSON in each line.
@@ -71,7 +72,7 @@ pub(super) struct Violation {
     /// The number of its bytes before the text, all in the same line.
     pub(super) before: u64,
     pub(super) len: usize,
-    pub(super) message: String,
+    pub(super) message: Message,
 }
 
 impl Escapes {
@@ -102,7 +103,7 @@ impl Escapes {
                     at: error.offset.saturating_sub(start) as usize,
                     before: start.saturating_sub(error.offset),
                     len: error.len.into(),
-                    message,
+                    message: Message::Text(message),
                 };
                 found.push((rule, violation));
             };

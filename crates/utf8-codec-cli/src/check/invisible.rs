@@ -23,19 +23,9 @@ use tables::{EMOJI, IDEOGRAPHS, JOINING, RIGHT_TO_LEFT, VARIED, WITHOUT_SPACES};
 /// U+FEFF, a BOM at the start of a file.
 pub(super) const MARK: char = '\u{FEFF}';
 
-/// Calls `found` with the position, the length and a message for each run of such characters in some lines. `text` does not
-/// contain the start of a file.
-pub(super) fn find(text: &str, mut found: impl FnMut(usize, usize, String)) {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if !line.is_ascii() {
-            find_in_line(line, |at, run| found(start + at, run.len(), message(run)));
-        }
-        start += line.len();
-    }
-}
-
-fn find_in_line(line: &str, mut found: impl FnMut(usize, &str)) {
+/// Calls `found` with the position of each run of such characters in a line, and the run. `line` does not contain the start
+/// of a file.
+pub(super) fn find_in_line(line: &str, mut found: impl FnMut(usize, &str)) {
     let mut is_right_to_left = None;
     // The run of such characters that ends at the current position.
     let mut run: Option<usize> = None;
@@ -60,7 +50,8 @@ fn find_in_line(line: &str, mut found: impl FnMut(usize, &str)) {
     }
 }
 
-fn message(run: &str) -> String {
+/// Returns the message for a run.
+pub(super) fn message(run: &str) -> String {
     let first = run.chars().next().unwrap_or_default();
     let number = format!("U+{:04X}", u32::from(first));
     match run.chars().count() {
@@ -70,7 +61,7 @@ fn message(run: &str) -> String {
 }
 
 /// The set of the rule, without the controls of the rule `bidi`.
-fn is_invisible(character: char) -> bool {
+pub(super) fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
@@ -151,7 +142,11 @@ mod tests {
 
     fn found(text: &str) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        find(text, |at, len, _| found.push((at, len)));
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            find_in_line(line, |at, run| found.push((start + at, run.len())));
+            start += line.len();
+        }
         found
     }
 
@@ -204,7 +199,9 @@ mod tests {
     #[test]
     fn a_run_is_one_error() {
         let mut messages = Vec::new();
-        find("a\u{200B}\u{2060}b\u{FEFF}\n\u{AD}", |at, len, message| messages.push((at, len, message)));
+        find_in_line("a\u{200B}\u{2060}b\u{FEFF}c\u{AD}", |at, run| {
+            messages.push((at, run.len(), message(run)))
+        });
         let expected = [
             (1, 6, "2 invisible characters, the first is U+200B ZERO WIDTH SPACE"),
             (8, 3, "U+FEFF ZERO WIDTH NO-BREAK SPACE is invisible"),

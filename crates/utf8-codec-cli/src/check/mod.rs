@@ -1,5 +1,6 @@
 //! `utf8-codec check`: reports where and why files are ill-formed.
 
+mod characters;
 mod checks;
 mod config;
 mod describe;
@@ -46,7 +47,7 @@ use explain::Topic;
 use fix::FixArgs;
 use order::{Lane, Turn};
 use receiver::Receiver;
-use report::{Format, Reporter, Totals};
+use report::{Format, MAX_SHOWN, Reporter, Totals};
 use scan::scan;
 use settings::{Settings, SettingsArgs, Warning};
 use times::Times;
@@ -68,8 +69,8 @@ pub(super) struct Args {
     walk: WalkArgs,
     #[command(flatten)]
     settings: SettingsArgs,
-    /// Report at most N errors of each rule per file, and count the others; 0 is all. Without it human shows 3, and short,
-    /// github, gitlab and sarif have one result for a file whose encoding explains its errors
+    /// Report at most N errors of each rule per file, and count the others; 0 is all. Without it N is 3, and short, github,
+    /// gitlab and sarif have one result for a file whose encoding explains its errors
     #[arg(long, value_name = "N", value_parser = whole_number::<usize>)]
     max_errors: Option<usize>,
     #[command(flatten)]
@@ -205,7 +206,7 @@ impl Args {
     }
 
     fn max_errors(&self) -> Option<NonZeroUsize> {
-        NonZeroUsize::new(self.max_errors.unwrap_or(self.format.max_errors()))
+        NonZeroUsize::new(self.max_errors.unwrap_or(MAX_SHOWN))
     }
 
     /// Whether only the exit status is wanted. A fix needs all errors.
@@ -275,7 +276,8 @@ impl Run<'_> {
             true => self.fix(input, report),
             false => self.check(input, report),
         };
-        lane.push(Event::End(summary.unwrap_or_else(|error| Summary::unreadable(&error))));
+        let summary = summary.unwrap_or_else(|error| Summary::unreadable(&error));
+        lane.push(Event::End(Box::new(summary)));
     }
 
     fn check(&self, input: &Input, report: &mut dyn FnMut(Event)) -> io::Result<Summary> {

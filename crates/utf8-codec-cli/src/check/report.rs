@@ -4,6 +4,7 @@ mod command;
 mod excerpt;
 mod human;
 mod json;
+mod records;
 mod services;
 mod totals;
 
@@ -12,22 +13,21 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use utf8_codec::locate::Columns;
 
-use super::diagnostic::{Diagnostic, Explained, Fixed, ILL_FORMED, Summary};
+use super::diagnostic::{Diagnostic, Explained, Fixed, ILL_FORMED, Message, Summary};
 use super::repository::Repository;
-use super::sarif::{MAX_RESULTS, Notifications, rules, sarif_end, sarif_result, sarif_start};
+use super::sarif::{MAX_RESULTS, Notifications, rules, sarif_end, sarif_start, uri};
 use super::settings::Warning;
 use crate::escape::{self, github_value};
-use crate::files::{name_of, write_object};
+use crate::files::{file_members, name_of, write_object};
 use crate::walk::Input;
 use command::command_for;
 use services::Identities;
 pub(super) use services::github_path;
 pub(super) use totals::{Totals, counted};
 
-/// The default number of errors of each rule in a report for people.
-const MAX_SHOWN: usize = 3;
+/// The default number of errors of each rule that a report has for a file.
+pub(super) const MAX_SHOWN: usize = 3;
 
 /// The size of the report of a file that waits for its end, where the probable encoding is known.
 const MAX_HELD: usize = 16 << 20;
@@ -49,15 +49,6 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Returns the number of errors of each rule that a report has for a file if the user does not name it. 0 is all.
-    pub(super) fn max_errors(self) -> usize {
-        match self {
-            Self::Human => MAX_SHOWN,
-            Self::Json => 0,
-            Self::Short | Self::Sarif | Self::Github | Self::Gitlab => MAX_RESULTS as usize,
-        }
-    }
-
     /// Whether a report has the number of errors that can be fixed.
     pub(super) fn has_fixable(self) -> bool {
         matches!(self, Self::Human | Self::Json)
@@ -77,9 +68,12 @@ impl Format {
 /// The report of a file until its end.
 #[derive(Debug, Default)]
 struct Held {
-    /// The name and the text of each error.
-    entries: Vec<(&'static str, String)>,
-    len: usize,
+    /// The name of the file as it is in the text of each error.
+    file: Option<String>,
+    /// The texts of the errors.
+    text: String,
+    /// The name of each error, and where its text ends.
+    entries: Vec<(&'static str, usize)>,
     /// The first ill-formed sequence.
     first: Option<Diagnostic>,
     /// The number of errors that were written.
@@ -103,8 +97,10 @@ pub(super) struct Reporter<W> {
     pub(super) totals: Totals,
     /// The number of objects in a SARIF log or an array. The first one is written without a comma.
     results: u64,
-    /// The number of errors that are not in the SARIF log.
+    /// The number of errors that are not in the SARIF log because it has as many results as possible, and because of
+    /// `max_errors`.
     left_out: u64,
+    unreported: u64,
     held: Held,
     identities: Identities,
     repository: Repository,
@@ -126,6 +122,7 @@ impl<W: Write> Reporter<W> {
             totals: Totals::default(),
             results: 0,
             left_out: 0,
+            unreported: 0,
             held: Held::default(),
             identities: Identities::default(),
             repository: Repository::default(),
@@ -158,25 +155,31 @@ impl<W: Write> Reporter<W> {
         }
     }
 
-    /// Returns the text of an error.
-    fn entry(&mut self, path: &Path, diagnostic: &Diagnostic) -> String {
+    /// Appends the text of an error.
+    fn push_entry(&mut self, out: &mut String, path: &Path, diagnostic: &Diagnostic) {
+        let file = self.held.file.take().unwrap_or_else(|| self.file_of(path));
         match self.format {
-            Format::Human => self.human(path, diagnostic),
-            Format::Short => {
-                let Columns { characters, .. } = diagnostic.location.columns;
-                let (line, column) = (diagnostic.location.line + 1, characters + 1);
-                format!("{}:{line}:{column}: {}\n", name_of(path), escape::text(&diagnostic.message))
-            }
-            Format::Json => escape::json(&json::object(path, diagnostic)) + "\n",
+            Format::Human => self.human(out, &file, diagnostic),
+            Format::Short => records::short(out, &file, diagnostic),
+            Format::Json => records::json(out, &file, diagnostic),
+            Format::Github => records::annotation(out, &file, diagnostic),
             Format::Sarif | Format::Gitlab => {
-                let path = self.repository.relative(path);
-                let identity = self.identities.of(path, diagnostic);
-                escape::json(&match self.format {
-                    Format::Sarif => sarif_result(path, diagnostic, &identity),
-                    _ => services::issue(path, diagnostic, &identity),
-                })
+                let identity = self.identities.of(self.repository.relative(path), diagnostic);
+                let record = if self.format == Format::Sarif { records::sarif } else { records::issue };
+                record(out, &file, diagnostic, &identity);
             }
-            Format::Github => services::annotation(self.repository.relative(path), diagnostic) + "\n",
+        }
+        self.held.file = Some(file);
+    }
+
+    /// Returns the name of a file as it is in the text of an error: escaped once for all of them.
+    fn file_of(&mut self, path: &Path) -> String {
+        match self.format {
+            Format::Human | Format::Short => name_of(path),
+            Format::Json => records::members(&file_members(path)),
+            Format::Github => github_path(self.repository.relative(path)),
+            Format::Sarif => escape::json(&uri(self.repository.relative(path)).into()),
+            Format::Gitlab => escape::json(&services::path_of(self.repository.relative(path)).into()),
         }
     }
 
@@ -189,27 +192,34 @@ impl<W: Write> Reporter<W> {
         if name == ILL_FORMED && self.joins_errors && self.held.first.is_none() {
             self.held.first = Some(diagnostic.clone());
         }
-        let text = self.entry(path, diagnostic);
+        let mut text = core::mem::take(&mut self.held.text);
+        self.push_entry(&mut text, path, diagnostic);
         if self.held.is_over || self.format == Format::Json {
             self.held.written += 1;
-            return self.put(&text);
+            self.put(&text)?;
+            text.clear();
+            self.held.text = text;
+            return Ok(());
         }
-        self.held.len += text.len();
-        self.held.entries.push((name, text));
-        if self.held.len > MAX_HELD {
+        self.held.entries.push((name, text.len()));
+        self.held.text = text;
+        if self.held.text.len() > MAX_HELD {
             self.held.is_over = true;
-            return self.put_held(|_| true);
+            self.put_held(|_| true)?;
         }
         Ok(())
     }
 
     /// Writes the errors that waited and have such names.
     fn put_held(&mut self, is_written: impl Fn(&str) -> bool) -> io::Result<()> {
-        let entries = core::mem::take(&mut self.held.entries);
-        let entries = entries.iter().filter(|(name, _)| is_written(name));
-        for (_, text) in entries {
-            self.held.written += 1;
-            self.put(text)?;
+        let (text, entries) = (core::mem::take(&mut self.held.text), core::mem::take(&mut self.held.entries));
+        let mut start = 0;
+        for (name, end) in entries {
+            if is_written(name) {
+                self.held.written += 1;
+                self.put(&text[start..end])?;
+            }
+            start = end;
         }
         Ok(())
     }
@@ -228,13 +238,15 @@ impl<W: Write> Reporter<W> {
         if let Some(mut first) = first.filter(|_| explained != Explained::Nothing) {
             let diagnosis = summary.diagnosis().unwrap_or_default();
             let sequences = counted(summary.number(ILL_FORMED), "ill-formed sequence");
-            first.message = format!("not UTF-8: {diagnosis}; {sequences}, the first one is here");
+            let mut message = format!("not UTF-8: {diagnosis}; {sequences}, the first one is here");
             if let Some(command) = command_for(input, summary) {
-                first.message.push_str(&format!("; to fix it: utf8-codec {command}"));
+                message.push_str(&format!("; to fix it: utf8-codec {command}"));
             }
+            first.message = Message::Text(message);
             // Its identity does not depend on the number of the errors that it stands for.
             self.identities = Identities::default();
-            let text = self.entry(&input.path, &first);
+            let mut text = String::new();
+            self.push_entry(&mut text, &input.path, &first);
             self.put(&text)?;
         }
         self.put_held(|name| !explained.has(name))?;
@@ -269,14 +281,14 @@ impl<W: Write> Reporter<W> {
         }
         let unreported = self.put_file(input, summary)?;
         self.held = Held::default();
-        let more = counted(unreported, "more error");
+        let more = format!("and {}: --max-errors 0 shows all", counted(unreported, "more error"));
         let failed = summary.failed();
         match self.format {
             Format::Human if unreported > 0 => {
-                writeln!(self.out, "{}: and {more}: --max-errors 0 shows all\n", name_of(path))
+                writeln!(self.out, "{}: {more}\n", name_of(path))
             }
             Format::Short if unreported > 0 => {
-                writeln!(self.out, "{}: and {more}", name_of(path))
+                writeln!(self.out, "{}: {more}", name_of(path))
             }
             Format::Github => {
                 let file = github_path(self.repository.relative(path));
@@ -284,12 +296,12 @@ impl<W: Write> Reporter<W> {
                     writeln!(self.out, "::error file={file}::{}", github_value(&failed, false))?;
                 }
                 if unreported > 0 {
-                    writeln!(self.out, "::notice file={file}::and {more}")?;
+                    writeln!(self.out, "::notice file={file}::{more}")?;
                 }
                 Ok(())
             }
             Format::Sarif => {
-                self.left_out += unreported;
+                self.unreported += unreported;
                 if let Some(failed) = failed {
                     self.notifications.push(self.repository.relative(path), &failed);
                 }
@@ -298,17 +310,13 @@ impl<W: Write> Reporter<W> {
             Format::Gitlab => {
                 let path = self.repository.relative(path);
                 let failed = failed.map(|failed| services::about_file(path, "failed", &failed));
-                let more = (unreported > 0).then(|| {
-                    services::about_file(
-                        path,
-                        "unreported",
-                        &format!("and {}", counted(unreported, "more error")),
-                    )
-                });
+                let more = (unreported > 0).then(|| services::about_file(path, "unreported", &more));
                 let texts: Vec<String> = failed.iter().chain(&more).map(escape::json).collect();
                 texts.iter().try_for_each(|text| self.put(text))
             }
-            Format::Json => write_object(&mut self.out, &json::summary_object(path, summary, unreported)),
+            Format::Json => {
+                write_object(&mut self.out, &json::summary_object(path, summary, unreported, self.max_errors))
+            }
             Format::Human | Format::Short => Ok(()),
         }
     }
@@ -331,7 +339,14 @@ impl<W: Write> Reporter<W> {
         match self.format {
             Format::Human => self.human_totals()?,
             Format::Sarif => {
-                sarif_end(&mut self.out, &self.notifications, self.left_out)?;
+                if self.unreported > 0 && self.left_out == 0 {
+                    let more = counted(self.unreported, "more error");
+                    let is = if self.unreported == 1 { "is" } else { "are" };
+                    self.notifications
+                        .note(&format!("{more} {is} not in this log: --max-errors 0 shows all"));
+                }
+                let left_out = if self.left_out == 0 { 0 } else { self.left_out + self.unreported };
+                sarif_end(&mut self.out, &self.notifications, left_out)?;
             }
             Format::Gitlab => writeln!(self.out, "\n]")?,
             Format::Json if self.has_stats => {

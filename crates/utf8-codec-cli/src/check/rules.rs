@@ -2,9 +2,6 @@
 
 use clap::ValueEnum;
 
-use super::invisible;
-use crate::guess::mojibake::{self, Survey};
-
 /// The start of a comment that switches rules off for its line.
 const ALLOW: &[u8] = b"utf8-codec: allow ";
 
@@ -71,30 +68,9 @@ impl Rule {
         matches!(self, Self::Mojibake | Self::Invisible | Self::Bom | Self::JsonEscapes | Self::Editorconfig)
     }
 
-    /// Calls `found` with the position, the length and a message for each violation of the rule in a text. `Bom` and
-    /// `Editorconfig` are not checked here, but at the start of a scan, and `JsonEscapes` by the scan. `survey` is that of
-    /// the file, and `is_line_start` is whether the text is at the start of a line.
-    pub(super) fn check(
-        self,
-        text: &str,
-        survey: &Survey,
-        is_line_start: bool,
-        mut found: impl FnMut(usize, usize, String),
-    ) {
-        if self == Self::Mojibake {
-            for each in mojibake::find(text, survey, is_line_start) {
-                found(each.range.start, each.range.len(), each.message());
-            }
-            return;
-        }
-        if self == Self::Invisible {
-            return invisible::find(text, found);
-        }
-        for (at, character) in text.char_indices() {
-            if let Some(message) = self.violation(character) {
-                found(at, character.len_utf8(), message);
-            }
-        }
+    /// Whether the rule is about all of the text of a file, and not only about its start.
+    pub(super) fn is_about_text(self) -> bool {
+        !matches!(self, Self::Bom | Self::Editorconfig)
     }
 
     /// Returns the message of a rule that a character violates when JSON escapes it. For `Bidi` it does not: an escape
@@ -106,19 +82,25 @@ impl Rule {
 
     /// Returns the message of a rule that a character violates.
     fn violation(self, character: char) -> Option<String> {
-        let number = || format!("U+{:04X}", u32::from(character));
-        self.forbids(character).then(|| match self {
-            Self::ReplacementCharacter => "replacement character: what was here is lost".to_owned(),
-            Self::Bidi => format!("{} changes the order of the text on a screen", number()),
-            Self::Noncharacter => format!("{} is a noncharacter", number()),
-            Self::Xml => format!("{} cannot be in an XML document", number()),
-            Self::Assignable => format!("{} is not a Unicode Assignable (RFC 9839)", number()),
-            Self::Nul => "NUL".to_owned(),
-            _ => format!("control character {}", number()),
-        })
+        self.forbids(character).then(|| self.message(character))
     }
 
-    fn forbids(self, character: char) -> bool {
+    /// Returns the message for a character that the rule forbids.
+    pub(super) fn message(self, character: char) -> String {
+        let number = format_args!("U+{:04X}", u32::from(character));
+        match self {
+            Self::ReplacementCharacter => "replacement character: what was here is lost".to_owned(),
+            Self::Bidi => format!("{number} changes the order of the text on a screen"),
+            Self::Noncharacter => format!("{number} is a noncharacter"),
+            Self::Xml => format!("{number} cannot be in an XML document"),
+            Self::Assignable => format!("{number} is not a Unicode Assignable (RFC 9839)"),
+            Self::Nul => "NUL".to_owned(),
+            _ => format!("control character {number}"),
+        }
+    }
+
+    /// Whether the rule forbids a character wherever it is.
+    pub(super) fn forbids(self, character: char) -> bool {
         let is_noncharacter =
             matches!(character, '\u{FDD0}'..='\u{FDEF}') || u32::from(character) & 0xFFFE == 0xFFFE;
         match self {
@@ -165,26 +147,5 @@ mod tests {
             !Rule::Control.is_allowed_by(line)
                 && !Rule::Bidi.is_allowed_by(b"utf8-codec: allow bidirectional")
         );
-    }
-
-    #[test]
-    fn each_rule_finds_its_characters() {
-        let text = "a\u{1B}\u{202E}\0\u{FFFE}\u{FFFD}\u{85}\u{7F}\t\r\n\u{10FFFF}";
-        for (rule, count) in [
-            (Rule::Control, 4),
-            (Rule::Bidi, 1),
-            (Rule::Nul, 1),
-            (Rule::Noncharacter, 2),
-            (Rule::ReplacementCharacter, 1),
-            (Rule::Xml, 3),
-            (Rule::Assignable, 6),
-        ] {
-            let mut found = 0;
-            rule.check(text, &Survey::default(), true, |at, len, _| {
-                assert!(text.is_char_boundary(at) && text.is_char_boundary(at + len));
-                found += 1;
-            });
-            assert_eq!(found, count, "{rule:?}");
-        }
     }
 }

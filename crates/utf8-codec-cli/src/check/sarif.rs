@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::diagnostic::Diagnostic;
 use super::explain::{PAGE, Topic};
 use crate::escape;
 
@@ -28,6 +27,11 @@ impl Notifications {
 
     pub(super) fn warn(&mut self, path: &Path, message: &str) {
         self.add("warning", path, message);
+    }
+
+    /// Adds what is about no file.
+    pub(super) fn note(&mut self, message: &str) {
+        self.list.push(json!({ "level": "warning", "message": { "text": message } }));
     }
 
     fn add(&mut self, level: &str, path: &Path, message: &str) {
@@ -106,27 +110,4 @@ pub(super) fn sarif_end(
         invocation["toolExecutionNotifications"] = list.into();
     }
     writeln!(out, "],\"invocations\":[{}]}}]}}", escape::json(&invocation))
-}
-
-/// Returns the result for an error. The path is one for annotations.
-pub(super) fn sarif_result(path: &Path, diagnostic: &Diagnostic, identity: &str) -> Value {
-    let (location, columns) = (diagnostic.location, diagnostic.location.columns);
-    let (line, column) = (location.line + 1, columns.utf16 + 1);
-    json!({
-        "ruleId": diagnostic.problem.name(),
-        "level": "error",
-        "message": { "text": diagnostic.message },
-        "partialFingerprints": { "utf8Codec/v1": identity },
-        "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": uri(path) },
-            "region": {
-                "startLine": line,
-                "startColumn": column,
-                "endLine": line,
-                "endColumn": column + diagnostic.width.utf16,
-                "byteOffset": location.offset,
-                "byteLength": diagnostic.len,
-            },
-        }}],
-    })
 }

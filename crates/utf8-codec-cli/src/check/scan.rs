@@ -112,17 +112,39 @@ fn feed_utf_8(decoder: &mut Utf8Decoder, chunk: &[u8], window: &Window, findings
             let ascii = findings.ascii(rest);
             rest = &rest[ascii..];
         }
-        // Processed in blocks, so that lines are counted while the text is in the L1 cache. Rules need whole lines.
-        let len = if findings.needs_lines() { rest.len() } else { rest.len().min(BLOCK) };
-        let (block, after) = rest.split_at(len);
+        // Processed in blocks, so that text is searched and lines are counted while it is in the L1 cache.
+        let len = if findings.needs_chunks() { rest.len() } else { block_len(rest, findings.needs_lines()) };
+        let block = &rest[..len];
+        let start = decoder.offset();
         for piece in decoder.feed(block) {
             match piece {
                 Piece::Text(text) => findings.text(text, window),
                 Piece::Seam(character) => findings.text(character.encode_utf8(&mut [0; 4]), window),
-                Piece::IllFormed(error) => findings.error(error, window),
+                Piece::IllFormed(error) => {
+                    findings.error(error, window);
+                    // Others are probably near.
+                    if findings.is_mixed() {
+                        break;
+                    }
+                }
             }
         }
-        rest = after;
+        let decoded = (decoder.offset() - start) as usize;
+        let mixed = findings.mixed(&block[decoded..], window);
+        rest = &rest[decoded + mixed..];
+    }
+}
+
+/// Returns the length of the next block. It ends with a line if there is one, and otherwise, if it must, with the text.
+fn block_len(text: &[u8], ends_with_line: bool) -> usize {
+    match text.get(..BLOCK) {
+        None => text.len(),
+        Some(_) if !ends_with_line => BLOCK,
+        Some(block) => {
+            let last = memchr::memrchr(b'\n', block);
+            let end = last.or_else(|| memchr::memchr(b'\n', &text[BLOCK..]).map(|at| BLOCK + at));
+            end.map_or(text.len(), |end| end + 1)
+        }
     }
 }
 

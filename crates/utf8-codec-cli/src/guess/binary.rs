@@ -159,10 +159,21 @@ pub(super) struct Controls {
 impl Controls {
     pub(super) fn look_at(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
+        // Compared all at once, because most errors are in text without these.
+        if let Ok(few) = <&[u8; 8]>::try_from(bytes)
+            && !few.iter().fold(false, |any, &byte| any | (byte < 0x20) | (byte == 0x7F))
+        {
+            return;
+        }
         for &byte in bytes.iter().filter(|&&byte| is_control(byte)) {
             self.controls += 1;
             self.kinds |= 1 << (byte & 0x1F);
         }
+    }
+
+    /// Records a number of bytes that are no control characters.
+    pub(super) fn pass(&mut self, bytes: u64) {
+        self.bytes += bytes;
     }
 
     pub(super) fn are_binary(&self) -> bool {

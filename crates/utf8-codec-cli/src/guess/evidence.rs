@@ -1,6 +1,5 @@
 //! The evidence for the encoding of a file, collected while it is scanned as UTF-8.
 
-use utf8_codec::{ErrorKind, Utf8Error};
 use utf8_codec_encodings::{Encoding, Transcoder};
 use utf8_codec_media::declared::DocumentKind;
 
@@ -16,6 +15,17 @@ use crate::charset::NamedEncoding;
 /// The number of characters that are counted at most, so that a long text costs nothing. With twice as many errors nobody
 /// reads the places.
 const ENOUGH: u64 = 1 << 16;
+
+/// The number of bytes from the start of an error on that are searched for control characters.
+const AFTER: usize = 8;
+
+/// The number of bytes after an error on which its evidence depends.
+pub(crate) const RUN: usize = 2 * AFTER;
+
+/// Whether a byte at the start of a sequence is ill-formed by itself.
+pub(crate) fn is_lone(byte: u8) -> bool {
+    matches!(byte, 0x80..=0xC1 | 0xF5..=0xFF)
+}
 
 /// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
 #[derive(Clone, Debug, Default)]
@@ -51,9 +61,13 @@ impl Sample {
     /// The length of the part of a line before and after its first error. The scanner has so many bytes of every line.
     const AROUND: usize = 200;
 
+    fn is_full(&self) -> bool {
+        self.0.len() >= Self::LIMIT
+    }
+
     /// Adds the line around an error.
     fn error(&mut self, bytes: &[u8], position: usize) {
-        if self.0.len() >= Self::LIMIT {
+        if self.is_full() {
             return;
         }
         // A character of several bytes in a long line is not cut.
@@ -112,10 +126,8 @@ impl EncodingEvidence {
 
     /// Records well-formed text.
     pub(crate) fn text(&mut self, text: &str) {
-        if self.characters < ENOUGH && !text.is_ascii() {
-            // Each character beyond ASCII has one of these bytes.
-            self.characters = ENOUGH.min(self.characters + count(text.as_bytes(), |byte| byte >= 0xC0));
-        }
+        // Each character beyond ASCII has one of these bytes.
+        self.characters(|| if text.is_ascii() { 0 } else { count(text.as_bytes(), |byte| byte >= 0xC0) });
         if self.declared.is_some() {
             self.utf8.text(text);
         }
@@ -127,22 +139,60 @@ impl EncodingEvidence {
         self.starts_binary
     }
 
-    /// Records an error at a position of `bytes`, with some bytes around it.
-    pub(crate) fn error(&mut self, error: Utf8Error, bytes: &[u8], position: usize) {
+    /// Records an error of `len` bytes at a position of `bytes`, with some bytes around it.
+    pub(crate) fn error(&mut self, bytes: &[u8], position: usize, len: usize) {
         self.errors += 1;
         self.utf8.error();
-        let rest = &bytes[position..bytes.len().min(position + 8)];
+        let rest = &bytes[position..bytes.len().min(position + AFTER)];
         self.controls.look_at(rest);
-        match (error.kind, rest) {
-            (ErrorKind::Surrogate, [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..]) => self.pairs += 1,
-            (ErrorKind::Overlong, [0xC0, 0x80, ..]) => self.java_nuls += 1,
-            (ErrorKind::Truncated, _) => self.is_cut = true,
-            (_, [0x80..=0x9F, ..]) => self.windows += 1,
+        match rest {
+            [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..] => self.pairs += 1,
+            [0xC0, 0x80, ..] => self.java_nuls += 1,
+            [0x80..=0x9F, ..] => self.windows += 1,
             _ => {}
         }
         self.western.error(bytes, position);
-        self.contexts.error(bytes, position, error.len.into());
+        self.contexts.error(bytes, position, len);
         self.sample.error(bytes, position);
+    }
+
+    /// Records that the last error is the incomplete character at the end of the file.
+    pub(crate) fn cut(&mut self) {
+        self.is_cut = true;
+    }
+
+    /// Whether further errors of one byte are only counted.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.contexts.is_full() && self.sample.is_full()
+    }
+
+    /// Records a number of errors at the start of bytes that are one byte each and [lone](is_lone), with at least [`RUN`] such
+    /// bytes after them. The evidence must be [complete](Self::is_complete).
+    pub(crate) fn run(&mut self, bytes: &[u8], number: usize) {
+        self.windows += count(&bytes[..number], |byte| matches!(byte, 0x80..=0x9F));
+        self.java_nuls += memchr::memmem::find_iter(&bytes[..=number], b"\xC0\x80").count() as u64;
+        let number = number as u64;
+        self.errors += number;
+        self.utf8.error();
+        self.controls.pass(number * AFTER as u64);
+        self.western.run(number);
+    }
+
+    /// Ends a line of ASCII.
+    pub(crate) fn end_line(&mut self) {
+        self.utf8.end_line();
+    }
+
+    /// Whether the evidence depends on the lines of the text.
+    pub(crate) fn needs_text(&self) -> bool {
+        self.declared.is_some()
+    }
+
+    /// Adds a number of well-formed characters beyond ASCII, which is computed if it matters.
+    pub(crate) fn characters(&mut self, number: impl FnOnce() -> u64) {
+        if self.characters < ENOUGH {
+            self.characters = ENOUGH.min(self.characters + number());
+        }
     }
 
     /// Whether there are well-formed characters beyond ASCII.
@@ -201,5 +251,25 @@ impl EncodingEvidence {
             _ if self.windows > 0 => Some(Guess::Windows1252),
             _ => Some(Guess::Latin1),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_errors_is_the_same_as_each_of_them() {
+        let bytes: Vec<u8> =
+            (0..1100 << 10).map(|at: u32| if at % 7 == 0 { 0xC0 } else { 0x80 | at as u8 & 0x3F }).collect();
+        let number = 5000;
+        let first = bytes.len() - number - RUN;
+        let mut each = EncodingEvidence::default();
+        (0..first).for_each(|at| each.error(&bytes, at, 1));
+        assert!(each.is_complete());
+        let mut run = each.clone();
+        run.run(&bytes[first..], number);
+        (first..first + number).for_each(|at| each.error(&bytes, at, 1));
+        assert_eq!(format!("{run:?}"), format!("{each:?}"));
     }
 }

@@ -128,7 +128,11 @@ impl Contexts {
     }
 
     /// Counts the bytes of an ill-formed sequence.
+    #[inline]
     pub(super) fn error(&mut self, bytes: &[u8], position: usize, len: usize) {
+        if self.is_full() {
+            return;
+        }
         let around = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
         for (at, &byte) in bytes.iter().enumerate().skip(position).take(len) {
             let context = [around(at.checked_sub(1)), byte, around(at.checked_add(1))];
@@ -136,10 +140,15 @@ impl Contexts {
         }
     }
 
+    /// Whether nothing more is counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.total >= MAX_BYTES
+    }
+
     /// Counts a context, up to the limits.
     fn add(&mut self, context: [u8; 3]) {
         let has_room = self.counts.len() < MAX_CONTEXTS || self.counts.contains_key(&context);
-        if has_room && self.total < MAX_BYTES {
+        if has_room && !self.is_full() {
             *self.counts.entry(context).or_default() += 1;
             self.total += 1;
         }

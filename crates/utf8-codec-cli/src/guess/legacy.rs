@@ -12,7 +12,6 @@
 //! often as in words of 30 other pairs of language and encoding read as windows-1252. `\u{DF}` was added by hand, because
 //! the list has `ss` in its place.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// For each letter, the letters before and after it, in pairs. `-` is the start or the end of a word.
@@ -82,21 +81,21 @@ const WORDS: &[(char, &str)] = &[
 const FOREIGN: &str = "ãõûðýþ";
 
 /// How much a letter of [`FOREIGN`] counts against the hint.
-const FOREIGN_WEIGHT: u64 = 4;
+const FOREIGN_WEIGHT: u8 = 4;
 
 /// The longest run of bytes above 7F that may be part of a word.
 const MAX_RUN: usize = 3;
 
-/// The bytes of windows-1252 for the sequences of [`WORDS`].
-static SEQUENCES: LazyLock<HashSet<[u8; 3]>> = LazyLock::new(|| sequences(WORDS));
+/// The bytes of windows-1252 for the sequences of [`WORDS`]: for each byte from 80 on, the bytes before and after it.
+static SEQUENCES: LazyLock<[Vec<u16>; 128]> = LazyLock::new(|| sequences(WORDS));
 
-fn sequences(table: &[(char, &str)]) -> HashSet<[u8; 3]> {
-    let mut sequences = HashSet::new();
+fn sequences(table: &[(char, &str)]) -> [Vec<u16>; 128] {
+    let mut sequences = [const { Vec::new() }; 128];
     for &(letter, around) in table {
         let around: Vec<char> = around.chars().collect();
-        for pair in around.chunks_exact(2) {
-            sequences.insert([pair[0], letter, pair[1]].map(byte_of));
-        }
+        let pairs =
+            around.chunks_exact(2).map(|pair| u16::from_be_bytes([byte_of(pair[0]), byte_of(pair[1])]));
+        sequences[usize::from(byte_of(letter) & 0x7F)].extend(pairs);
     }
     sequences
 }
@@ -111,7 +110,7 @@ fn byte_of(character: char) -> u8 {
 }
 
 /// The evidence in the words around ill-formed sequences.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Western {
     /// Letters and signs that are plausible in windows-1252, and hardly in another encoding.
     plausible: u64,
@@ -120,19 +119,46 @@ pub(super) struct Western {
     /// Quotation marks before and after words.
     opening: u64,
     closing: u64,
+    /// What bytes between ASCII bytes counted, by a hash of them. Text has few of these.
+    known: Vec<(u32, Effect)>,
 }
+
+/// What a byte above 7F counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Nothing,
+    Plausible,
+    /// With its weight.
+    Implausible(u8),
+    Opening,
+    Closing,
+}
+
+/// The binary logarithm of the number of effects that are remembered.
+const KNOWN_BITS: u32 = 11;
 
 impl Western {
     /// Examines the run of bytes above 7F around the ill-formed byte at the position. Does nothing if an ill-formed byte
     /// before it in the same run was examined.
     pub(super) fn error(&mut self, bytes: &[u8], position: usize) {
+        let around = around(bytes, position);
+        if let [_, before, byte, after] = around
+            && before.is_ascii()
+            && !byte.is_ascii()
+            && after.is_ascii()
+        {
+            return self.single(around);
+        }
         let is_high = |byte: &u8| !byte.is_ascii();
+        let from = position.saturating_sub(MAX_RUN);
+        if bytes.get(from..from + MAX_RUN + 1).is_some_and(|around| around.iter().all(is_high)) {
+            return self.run(1);
+        }
         let before = bytes[..position].iter().rev().take(MAX_RUN).take_while(|byte| is_high(byte)).count();
         let after = bytes[position..].iter().take(MAX_RUN + 1).take_while(|byte| is_high(byte)).count();
         let run = position - before..position + after;
         if before + after > MAX_RUN || after == 0 {
-            self.implausible += 1;
-            return;
+            return self.run(1);
         }
         // The first error of the run examines all of it.
         if !str::from_utf8(&bytes[run.clone()])
@@ -141,54 +167,38 @@ impl Western {
             return;
         }
         for at in run {
-            self.byte(bytes, at);
+            self.count(effect(self::around(bytes, at)));
         }
     }
 
-    fn byte(&mut self, bytes: &[u8], at: usize) {
-        let around = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
-        let (before, byte, after) = (around(at.checked_sub(1)), bytes[at], around(at.checked_add(1)));
-        let is_boundary = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
-        let is_text = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
-        if is_letter(byte) || byte == 0x92 || byte == 0xB7 {
-            let sequence = [before, byte, after].map(|byte| if is_letter(byte) { lower(byte) } else { b'-' });
-            let sequence = [sequence[0], lower(byte), sequence[2]];
-            let before_that = around(at.checked_sub(2));
-            let is_odd = match is_upper(byte) {
-                true => is_letter(before) && !is_upper(before),
-                false => is_upper(before) && (is_upper(before_that) || is_upper(after)) && is_letter(byte),
-            };
-            if SEQUENCES.contains(&sequence) && !is_odd {
-                // The words were compared in lower case. In the encodings of DOS, capitals are other bytes.
-                if is_upper(byte) && (is_upper(before) || is_upper(after)) {
-                    return;
-                }
-                self.plausible += 1;
-            } else {
-                let is_foreign = FOREIGN.contains(char::from(lower(byte)));
-                self.implausible += if is_foreign { FOREIGN_WEIGHT } else { 1 };
-            }
-            return;
+    /// Counts errors in a run that is longer than a part of a word.
+    pub(super) fn run(&mut self, errors: u64) {
+        self.implausible += errors;
+    }
+
+    /// Counts a byte between ASCII bytes.
+    fn single(&mut self, around: [u8; 4]) {
+        let key = u32::from_be_bytes(around);
+        if self.known.is_empty() {
+            // No key is 0, because the third byte is above 7F.
+            self.known.resize(1 << KNOWN_BITS, (0, Effect::Nothing));
         }
-        match byte {
-            // Copyright and registered sign, degree sign, pound and euro sign.
-            0xA9 | 0xAE if is_boundary(before) && is_boundary(after) => self.plausible += 1,
-            0xB0 if before.is_ascii_digit() && !after.is_ascii_digit() && after.is_ascii() => {
-                self.plausible += 1
-            }
-            0xB0 if before == b' ' && matches!(after, b'C' | b'F') => {}
-            0xA3 | 0x80 if is_boundary(before) && after.is_ascii_digit() => self.plausible += 1,
-            0x93 if is_boundary(before) && is_text(after) => self.opening += 1,
-            0x94 if is_text(before) && is_boundary(after) => self.closing += 1,
-            // Other signs that stand alone do not count.
-            0x80..=0x9F | 0xA0..=0xBF | 0xD7
-                if !matches!(byte, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)
-                    && (is_boundary(before) || before.is_ascii_digit())
-                    && (is_boundary(after) || after.is_ascii_digit()) => {}
-            // No-break spaces, guillemets and inverted marks beside words.
-            0x85 | 0x99 | 0xA0 | 0xAB | 0xBB if is_boundary(before) || is_boundary(after) => {}
-            0xA1 | 0xBF if is_boundary(before) => {}
-            _ => self.implausible += 1,
+        let at = key.wrapping_mul(0x9E37_79B1) >> (u32::BITS - KNOWN_BITS);
+        let known = &mut self.known[at as usize];
+        if known.0 != key {
+            *known = (key, effect(around));
+        }
+        let effect = known.1;
+        self.count(effect);
+    }
+
+    fn count(&mut self, effect: Effect) {
+        match effect {
+            Effect::Nothing => {}
+            Effect::Plausible => self.plausible += 1,
+            Effect::Implausible(weight) => self.implausible += u64::from(weight),
+            Effect::Opening => self.opening += 1,
+            Effect::Closing => self.closing += 1,
         }
     }
 
@@ -202,6 +212,54 @@ impl Western {
         let plausible = self.plausible + quotes;
         let implausible = self.implausible + (self.opening + self.closing - 2 * quotes);
         plausible > 0 && implausible <= allowed(plausible)
+    }
+}
+
+/// Returns the two bytes before a position, the byte there, and the one after it. Outside of the file there are spaces.
+fn around(bytes: &[u8], at: usize) -> [u8; 4] {
+    let byte = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
+    [byte(at.checked_sub(2)), byte(at.checked_sub(1)), byte(Some(at)), byte(at.checked_add(1))]
+}
+
+/// Returns what a byte above 7F counts.
+fn effect([before_that, before, byte, after]: [u8; 4]) -> Effect {
+    let is_boundary = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+    let is_text = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
+    if is_letter(byte) || byte == 0x92 || byte == 0xB7 {
+        let pair = [before, after].map(|byte| if is_letter(byte) { lower(byte) } else { b'-' });
+        let sequences = &SEQUENCES[usize::from(lower(byte) & 0x7F)];
+        let is_odd = match is_upper(byte) {
+            true => is_letter(before) && !is_upper(before),
+            false => is_upper(before) && (is_upper(before_that) || is_upper(after)) && is_letter(byte),
+        };
+        if !sequences.contains(&u16::from_be_bytes(pair)) || is_odd {
+            let is_foreign = FOREIGN.contains(char::from(lower(byte)));
+            return Effect::Implausible(if is_foreign { FOREIGN_WEIGHT } else { 1 });
+        }
+        // The words were compared in lower case. In the encodings of DOS, capitals are other bytes.
+        let is_capital = is_upper(byte) && (is_upper(before) || is_upper(after));
+        return if is_capital { Effect::Nothing } else { Effect::Plausible };
+    }
+    match byte {
+        // Copyright and registered sign, degree sign, pound and euro sign.
+        0xA9 | 0xAE if is_boundary(before) && is_boundary(after) => Effect::Plausible,
+        0xB0 if before.is_ascii_digit() && !after.is_ascii_digit() && after.is_ascii() => Effect::Plausible,
+        0xB0 if before == b' ' && matches!(after, b'C' | b'F') => Effect::Nothing,
+        0xA3 | 0x80 if is_boundary(before) && after.is_ascii_digit() => Effect::Plausible,
+        0x93 if is_boundary(before) && is_text(after) => Effect::Opening,
+        0x94 if is_text(before) && is_boundary(after) => Effect::Closing,
+        // Other signs that stand alone do not count.
+        0x80..=0x9F | 0xA0..=0xBF | 0xD7
+            if !matches!(byte, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)
+                && (is_boundary(before) || before.is_ascii_digit())
+                && (is_boundary(after) || after.is_ascii_digit()) =>
+        {
+            Effect::Nothing
+        }
+        // No-break spaces, guillemets and inverted marks beside words.
+        0x85 | 0x99 | 0xA0 | 0xAB | 0xBB if is_boundary(before) || is_boundary(after) => Effect::Nothing,
+        0xA1 | 0xBF if is_boundary(before) => Effect::Nothing,
+        _ => Effect::Implausible(1),
     }
 }
 

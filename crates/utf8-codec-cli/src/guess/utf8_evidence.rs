@@ -85,7 +85,7 @@ fn continuations(line: &[u8]) -> u64 {
 }
 
 /// Counts in bytes, which the compiler vectorizes.
-pub(super) fn count(bytes: &[u8], is_counted: impl Fn(u8) -> bool) -> u64 {
+pub(crate) fn count(bytes: &[u8], is_counted: impl Fn(u8) -> bool) -> u64 {
     let count = |part: &[u8]| part.iter().map(|&byte| u8::from(is_counted(byte))).sum::<u8>();
     bytes.chunks(u8::MAX.into()).map(|part| u64::from(count(part))).sum()
 }

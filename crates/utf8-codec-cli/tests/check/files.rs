@@ -74,7 +74,8 @@ fn errors_in_a_long_input_have_the_right_locations() {
         directory.write("file", &input);
         directory.write("other", "x\n");
         let outputs = ["1", "2"].map(|jobs| {
-            stdout(&check(&directory, &["--format", "json", "--jobs", jobs, "file", "other", "file"]))
+            let args = ["--format", "json", "--max-errors", "0", "--jobs", jobs, "file", "other", "file"];
+            stdout(&check(&directory, &args))
         });
         assert_eq!(outputs[0], outputs[1]);
         let found: Vec<_> = objects(&outputs[0])
@@ -135,7 +136,7 @@ fn errors_have_the_same_locations_with_statistics() {
     let directory = Directory::new();
     directory.write("file", &input);
     let errors = |args: &[&str]| {
-        let output = check(&directory, &[&["--format", "short", "file"], args].concat());
+        let output = check(&directory, &[&["--format", "short", "--max-errors", "0", "file"], args].concat());
         stdout(&output).lines().filter(|line| line.starts_with("file:")).map(String::from).collect::<Vec<_>>()
     };
     let expected = errors(&["--stats"]);
@@ -323,13 +324,15 @@ fn further_errors_are_counted() {
     let input = b"\xFF\n".repeat(1000);
     let (_, report) = check_stdin(&["--format", "short", "--max-errors", "2"], &input);
     assert_eq!(report.lines().count(), 3);
-    assert!(report.ends_with("-: and 998 more errors\n"), "{report}");
+    assert!(report.ends_with("-: and 998 more errors: --max-errors 0 shows all\n"), "{report}");
     let (_, all) = check_stdin(&["--format", "short", "--max-errors", "0"], &input);
     assert_eq!(all.lines().count(), 1000);
     let (_, gitlab) = check_stdin(&["--format", "gitlab", "--max-errors", "2"], &input);
     assert_eq!(gitlab.matches("\"fingerprint\"").count(), 3);
     assert!(gitlab.contains("and 998 more errors"), "{gitlab}");
-    for (format, more) in [("human", "and 1 more error: --max-errors"), ("gitlab", "and 1 more error\"")] {
+    for (format, more) in
+        [("human", "and 1 more error: --max-errors"), ("gitlab", "and 1 more error: --max-errors")]
+    {
         let (_, report) = check_stdin(&["--format", format, "--max-errors", "999"], &input);
         assert!(report.contains(more), "{format}");
     }

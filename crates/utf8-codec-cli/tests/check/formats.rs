@@ -113,6 +113,31 @@ fn sarif_and_gitlab_recognize_an_error_that_moved() {
 }
 
 #[test]
+fn every_format_has_three_errors_of_a_rule_and_the_number_of_the_others() {
+    let input = "\u{E9}\u{1B}\u{E9}\n".repeat(1000).into_bytes();
+    let input = [&input[..], &b"\xFF\n".repeat(500)].concat();
+    for (format, separator, more) in [
+        ("human", "error: ", "-: and 1494 more errors: --max-errors 0 shows all\n"),
+        ("short", "-:", "-: and 1494 more errors: --max-errors 0 shows all\n"),
+        ("json", "\"type\":\"error\"", "\"max_errors\":3,\"ok\":false,"),
+        ("json", "\"type\":\"error\"", "\"unreported\":1494"),
+        ("sarif", "\"ruleId\":", "\"1494 more errors are not in this log: --max-errors 0 shows all\""),
+        ("github", "::error ", "::notice file=-::and 1494 more errors: --max-errors 0 shows all\n"),
+        ("gitlab", "\"check_name\":", "\"and 1494 more errors: --max-errors 0 shows all\""),
+    ] {
+        let (_, report) = check_stdin(&["--format", format, "--rule", "control"], &input);
+        // The line and the issue with the number look like an error.
+        let is_like_errors = matches!(format, "short" | "gitlab");
+        assert_eq!(report.matches(separator).count(), 6 + usize::from(is_like_errors), "{format}: {report}");
+        assert!(report.contains(more), "{format}: {report}");
+        let (_, all) = check_stdin(&["--format", format, "--rule", "control", "--max-errors", "0"], &input);
+        assert_eq!(all.matches(separator).count(), 1500, "{format}");
+        let limit = if format == "json" { "\"max_errors\":0" } else { "" };
+        assert!(all.contains(limit) && !all.contains("more error"), "{format}");
+    }
+}
+
+#[test]
 fn a_sarif_log_has_at_most_25000_results() {
     let (status, log) = check_stdin(&["--format", "sarif", "--max-errors", "0"], &b"\xFF\n".repeat(25_007));
     let log: Value = serde_json::from_str(&log).expect("JSON");

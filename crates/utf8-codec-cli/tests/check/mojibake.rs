@@ -55,8 +55,8 @@ fn the_report_is_the_same_for_a_file_and_for_a_stream() {
     let text = format!("{}{}", "Ð°\n".repeat(3), WHOLE.0);
     directory.write("file", &text);
     let report = |output: Output| stdout(&output).lines().map(|line| line.to_owned()).collect::<Vec<_>>();
-    let file = report(check(&directory, &["--format", "short", "file"]));
-    let args = ["check", "--rule", "mojibake", "--format", "short", "-"];
+    let file = report(check(&directory, &["--format", "short", "--max-errors", "0", "file"]));
+    let args = ["check", "--rule", "mojibake", "--format", "short", "--max-errors", "0", "-"];
     let stream = report(run(&mut program(&args), text.as_bytes()));
     assert_eq!(file.len(), 12, "{file:?}");
     let position = |line: &String| line.split_once(':').map(|(_, rest)| rest.to_owned());
@@ -87,7 +87,7 @@ fn a_sequence_at_a_boundary_in_a_long_line_is_found() {
             names.push(name);
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let output = check(&directory, &[&["--format", "short"], &names[..]].concat());
+        let output = check(&directory, &[&["--format", "short", "--max-errors", "0"], &names[..]].concat());
         assert_eq!(stdout(&output).lines().count(), 7 * names.len(), "{filler} {sequence}");
         assert_eq!(output.status.code(), Some(1));
         let output = check(&directory, &[&["--fix"], &names[..]].concat());

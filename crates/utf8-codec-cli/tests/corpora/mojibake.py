@@ -87,7 +87,7 @@ def gather():
 
 
 def run(program, directory, *options):
-    command = [program, "check", "--no-config", "--rule", "mojibake", "--format", "json", *options, "."]
+    command = [program, "check", "--no-config", "--rule", "mojibake", "--format", "json", "--max-errors", "0", *options, "."]
     result = subprocess.run(command, cwd=directory, capture_output=True)
     assert result.returncode in (0, 1), result
     return map(json.loads, result.stdout.splitlines())

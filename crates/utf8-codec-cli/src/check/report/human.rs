@@ -2,7 +2,6 @@
 
 use core::fmt::Write as _;
 use std::io::{self, Write};
-use std::path::Path;
 
 use super::Reporter;
 use super::command::{command_for, shell_word};
@@ -22,16 +21,16 @@ impl<W: Write> Reporter<W> {
         if self.has_color { (format!("\x1B[{code}m"), "\x1B[0m") } else { (String::new(), "") }
     }
 
-    /// Returns the lines about a place.
-    pub(super) fn human(&self, path: &Path, diagnostic: &Diagnostic) -> String {
+    /// Appends the lines about a place. `file` is the name of the file.
+    pub(super) fn human(&self, out: &mut String, file: &str, diagnostic: &Diagnostic) {
         let ((red, end), (blue, _)) = (self.style("1;31"), self.style("34"));
         let location = diagnostic.location;
         let (line, column) = (location.line + 1, location.columns.characters + 1);
-        let (message, name) = (escape::text(&diagnostic.message), diagnostic.problem.name());
+        let (message, name) = (escape::text(&diagnostic.message.to_string()), diagnostic.problem.name());
         let number = line.to_string();
         let indent = number.len();
-        let mut out = format!("{red}error{end}: {message} [{name}]\n{:indent$}{blue}-->{end} ", "");
-        let _ = writeln!(out, "{}:{line}:{column} (byte {})", name_of(path), location.offset);
+        let _ = write!(out, "{red}error{end}: {message} [{name}]\n{:indent$}{blue}-->{end} ", "");
+        let _ = writeln!(out, "{file}:{line}:{column} (byte {})", location.offset);
         if let Some(context) = &diagnostic.context {
             let columns = self.columns.saturating_sub(indent + 3);
             if let Some(Excerpt { line, carets }) = Excerpt::of(context, columns) {
@@ -43,7 +42,7 @@ impl<W: Write> Reporter<W> {
             let row = hex_row(context, from, diagnostic.len as usize);
             let _ = writeln!(out, "{:indent$} {blue}={end} {row}", "");
         }
-        out + "\n"
+        out.push('\n');
     }
 
     /// Writes what is known about a file as a whole, and the command that fixes it.

@@ -1,38 +1,25 @@
 //! The objects of the format `json`.
 
+use core::num::NonZeroUsize;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::totals::Totals;
-use crate::check::diagnostic::{Diagnostic, FileStatus, Fixed, Problem, Summary};
+use crate::check::diagnostic::{FileStatus, Fixed, Summary};
 use crate::files::file_members;
 use crate::guess::Guess;
 
 /// The version of the objects. A member that is renamed, removed or means something else increases it; a new member does
 /// not.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
-pub(super) fn object(path: &Path, diagnostic: &Diagnostic) -> Value {
-    let (location, columns) = (diagnostic.location, diagnostic.location.columns);
-    let mut object = file_members(path);
-    object["schema"] = json!(SCHEMA);
-    object["type"] = json!("error");
-    object["rule"] = json!(diagnostic.problem.name());
-    if let Problem::IllFormed(kind) | Problem::Bom(kind, _) = diagnostic.problem {
-        object["kind"] = json!(kind.as_str());
-    }
-    object["message"] = json!(diagnostic.message);
-    object["offset"] = json!(location.offset);
-    object["len"] = json!(diagnostic.len);
-    object["line"] = json!(location.line + 1);
-    object["column"] = json!(columns.characters + 1);
-    object["byte_column"] = json!(columns.bytes + 1);
-    object["utf16_column"] = json!(columns.utf16 + 1);
-    object
-}
-
-pub(super) fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
+pub(super) fn summary_object(
+    path: &Path,
+    summary: &Summary,
+    unreported: u64,
+    max_errors: Option<NonZeroUsize>,
+) -> Value {
     let mut object = file_members(path);
     object["schema"] = json!(SCHEMA);
     object["type"] = json!("summary");
@@ -42,6 +29,7 @@ pub(super) fn summary_object(path: &Path, summary: &Summary, unreported: u64) ->
             object["errors"] = json!(summary.errors);
             object["fixable"] = json!(summary.fixable);
             object["unreported"] = json!(unreported);
+            object["max_errors"] = json!(max_errors.map_or(0, NonZeroUsize::get));
             object["bytes"] = json!(summary.bytes);
             object["lines"] = json!(summary.lines);
             match &summary.fixed {

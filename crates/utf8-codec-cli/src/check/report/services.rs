@@ -1,4 +1,4 @@
-//! What services need of an error: annotations of GitHub Actions, issues of GitLab's Code Quality, and identities.
+//! What services need: paths in their notation, issues about whole files, and the identities of errors.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::check::diagnostic::Diagnostic;
-use crate::escape::{self, github_value};
-
-/// Returns the annotation of an error. The path is one for annotations.
-pub(super) fn annotation(path: &Path, diagnostic: &Diagnostic) -> String {
-    let columns = diagnostic.location.columns;
-    let (line, column) = (diagnostic.location.line + 1, columns.characters + 1);
-    format!(
-        "::error file={},line={line},endLine={line},col={column},endColumn={},title={}::{}",
-        github_path(path),
-        column + diagnostic.width.characters,
-        diagnostic.problem.name(),
-        github_value(&escape::text(&diagnostic.message), false),
-    )
-}
+use crate::escape::github_value;
 
 /// Escapes a path for the property `file` of a GitHub workflow command.
 pub(crate) fn github_path(path: &Path) -> String {
@@ -27,28 +14,22 @@ pub(crate) fn github_path(path: &Path) -> String {
     github_value(&if cfg!(windows) { path.replace('\\', "/").into() } else { path }, true)
 }
 
-/// Returns the issue of GitLab (a JSON object in the format of Code Climate) for an error. The path is one for annotations, and `identity` is unique in the report.
-pub(super) fn issue(path: &Path, diagnostic: &Diagnostic, identity: &str) -> Value {
-    entry(path, diagnostic.problem.name(), &diagnostic.message, identity, diagnostic.location.line + 1)
-}
-
-/// Returns an issue about a file as a whole: it could not be read or written, or has more errors.
-pub(super) fn about_file(path: &Path, name: &str, message: &str) -> Value {
-    let identity = format!("{name}:{}", path.display());
-    entry(path, name, message, &identity, 1)
-}
-
-fn entry(path: &Path, name: &str, message: &str, identity: &str, line: u64) -> Value {
+/// Returns a path for GitLab. It is one for annotations.
+pub(super) fn path_of(path: &Path) -> String {
     let path = path.to_string_lossy();
-    let path = if cfg!(windows) { path.replace('\\', "/").into() } else { path };
+    if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
+}
+
+/// Returns an issue of GitLab (a JSON object in the format of Code Climate) about a file as a whole: it could not be read or written, or has more errors.
+pub(super) fn about_file(path: &Path, name: &str, message: &str) -> Value {
     json!({
         "type": "issue",
         "check_name": name,
         "description": message,
         "categories": ["Bug Risk"],
         "severity": "major",
-        "fingerprint": identity,
-        "location": { "path": path, "lines": { "begin": line } },
+        "fingerprint": format!("{name}:{}", path.display()),
+        "location": { "path": path_of(path), "lines": { "begin": 1 } },
     })
 }
 
@@ -74,8 +55,8 @@ impl Identities {
         }
         let line = diagnostic.context.as_ref().map_or(&[][..], |context| &context.line);
         let name = diagnostic.problem.name().as_bytes();
-        let parts = [name, path.as_os_str().as_encoded_bytes(), line.trim_ascii()];
-        let hash = parts.join(&0).into_iter().fold(0xCBF2_9CE4_8422_2325, fnv);
+        let parts = [name, b"\0", path.as_os_str().as_encoded_bytes(), b"\0", line.trim_ascii()];
+        let hash = parts.into_iter().flatten().copied().fold(0xCBF2_9CE4_8422_2325, fnv);
         if self.seen.len() >= MAX_COUNTED && !self.seen.contains_key(&hash) {
             return format!("{hash:016x}@{}", diagnostic.location.offset);
         }
@@ -98,7 +79,7 @@ mod tests {
     use utf8_codec::locate::{Columns, Location};
 
     use super::*;
-    use crate::check::diagnostic::{Context, Problem};
+    use crate::check::diagnostic::{Context, Message, Problem};
 
     /// The memory does not depend on the number of errors.
     #[test]
@@ -120,7 +101,7 @@ mod tests {
                 location,
                 len: 1,
                 width: Columns::of(" "),
-                message: String::new(),
+                message: Message::Text(String::new()),
                 context: Some(context),
             };
             identities.of(Path::new("file"), &diagnostic)

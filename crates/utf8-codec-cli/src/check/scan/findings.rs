@@ -1,5 +1,7 @@
 //! What a scan finds, as diagnostics with their context, and what follows from all of it.
 
+mod mixed;
+
 use core::ops::Range;
 
 use utf8_codec::boundary::{ceil_boundary, floor_boundary};
@@ -9,9 +11,10 @@ use utf8_codec_encodings::Encoding;
 use utf8_codec_encodings::detect::{BomSniffer, Sniff};
 
 use super::window::{Window, line_around};
+use crate::check::characters;
 use crate::check::checks::Checks;
-use crate::check::describe::{describe, describe_in};
-use crate::check::diagnostic::{Context, Diagnostic, FileStatus, ILL_FORMED, Problem, Summary};
+use crate::check::describe::{DESCRIBED, Reason, describe_in};
+use crate::check::diagnostic::{Context, Diagnostic, FileStatus, ILL_FORMED, Message, Problem, Summary};
 use crate::check::escapes::{Escapes, Violation};
 use crate::check::invisible::MARK;
 use crate::check::kept::starts_patch;
@@ -19,6 +22,7 @@ use crate::check::rules::Rule;
 use crate::guess::Guess;
 use crate::guess::binary::PREFIX;
 use crate::guess::evidence::EncodingEvidence;
+use crate::guess::mojibake;
 
 /// The maximum number of bytes of the line that are shown before the start of an error, and from it on. In converted
 /// text these are characters.
@@ -92,7 +96,12 @@ impl<'s> Findings<'s> {
 
     /// Whether text must not be cut inside a line.
     pub(super) fn needs_lines(&self) -> bool {
-        !self.checks.rules.is_empty()
+        self.checks.rules.iter().any(|rule| rule.is_about_text())
+    }
+
+    /// Whether a rule depends on more of the text than the line around a character.
+    pub(super) fn needs_chunks(&self) -> bool {
+        self.checks.needs_survey() || self.escapes.is_some()
     }
 
     /// Whether nothing after an error matters.
@@ -130,8 +139,11 @@ impl<'s> Findings<'s> {
             _ => return,
         };
         let message = match named.filter(|&named| named != encoding) {
-            Some(named) => format!("the BOM is that of {named}, and the encoding should be {encoding}"),
-            None => describe(kind, &[], 0),
+            Some(named) => {
+                let text = format!("the BOM is that of {named}, and the encoding should be {encoding}");
+                Message::Text(text)
+            }
+            None => Message::IllFormed(Reason::new(kind, &[], 0)),
         };
         self.bom(kind, bom, message, window);
     }
@@ -145,16 +157,20 @@ impl<'s> Findings<'s> {
         }
         let kind = ErrorKind::MissingBom;
         let name = encoding.name().to_uppercase();
-        let message = format!("{name} without a BOM, not UTF-8: every other byte is NUL");
+        let message = Message::Text(format!("{name} without a BOM, not UTF-8: every other byte is NUL"));
         let problem = Problem::IllFormed(kind);
-        self.found(problem, Location::default(), 0, Columns::of(" "), window, || message);
+        if self.is_shown(problem) {
+            self.show(problem, Location::default(), Columns::of(" "), 0, message, window);
+        }
     }
 
-    fn bom(&mut self, kind: ErrorKind, bom: &[u8], message: String, window: &Window) {
+    fn bom(&mut self, kind: ErrorKind, bom: &[u8], message: Message, window: &Window) {
         let mut width = Columns::of(" ");
         width.bytes = bom.len() as u64;
         let problem = Problem::Bom(kind, self.checks.bom_rule);
-        self.found(problem, Location::default(), width.bytes, width, window, || message);
+        if self.is_shown(problem) {
+            self.show(problem, Location::default(), width, width.bytes, message, window);
+        }
     }
 
     /// Examines the bytes of the window that are decoded next.
@@ -163,38 +179,64 @@ impl<'s> Findings<'s> {
         self.evidence.bytes(chunk);
         if self.needs_bom && !chunk.is_ascii() {
             self.needs_bom = false;
-            self.bom(ErrorKind::MissingBom, &[], describe(ErrorKind::MissingBom, &[], 0), window);
+            let message = Message::IllFormed(Reason::new(ErrorKind::MissingBom, &[], 0));
+            self.bom(ErrorKind::MissingBom, &[], message, window);
         }
     }
 
     /// Counts the lines of the ASCII at the start of some bytes and returns its length. It need not be decoded: one pass
     /// finds its end and counts.
     pub(super) fn ascii(&mut self, bytes: &[u8]) -> usize {
+        let line = self.locator.location().line;
         let len = self.locator.push_ascii(bytes);
         self.not_decoded += len as u64;
+        if self.locator.location().line > line {
+            self.evidence.end_line();
+        }
         len
     }
 
     /// Checks the next text.
     pub(super) fn text(&mut self, text: &str, window: &Window) {
-        let mut found = Vec::new();
-        let is_file_start = self.locator.location().offset == 0;
-        for &rule in &self.checks.rules {
-            // The BOM of a file is not invisible text.
-            let is_bom = rule == Rule::Invisible && is_file_start && text.starts_with(MARK);
-            let start = if is_bom { MARK.len_utf8() } else { 0 };
-            rule.check(&text[start..], &self.checks.survey, self.is_line_start, |at, len, message| {
-                found.push((rule, Violation { at: start + at, before: 0, len, message }));
-            });
-        }
-        self.is_line_start = text.ends_with('\n');
-        found.extend(self.escapes.as_mut().map(|escapes| escapes.check(Some(text))).unwrap_or_default());
+        let found = self.search(text);
         self.violations(found, text, window);
         if self.checks.wants_counts {
             self.count(text);
         }
         self.evidence.text(text);
         self.locator.push(text);
+    }
+
+    /// Returns what violates rules in the next text, in order.
+    fn search(&mut self, text: &str) -> Vec<(Rule, Violation)> {
+        let mut found = Vec::new();
+        if !self.needs_lines() {
+            return found;
+        }
+        // The BOM of a file is not invisible text.
+        let is_bom = self.locator.location().offset == 0 && text.starts_with(MARK);
+        let start = if is_bom { MARK.len_utf8() } else { 0 };
+        characters::find(&self.checks.rules, text, start, |rule, violation| found.push((rule, violation)));
+        if self.checks.needs_survey() {
+            let runs = mojibake::find(text, &self.checks.survey, self.is_line_start);
+            found.extend(runs.into_iter().map(|run| {
+                let message = Message::Text(run.message());
+                let violation = Violation { at: run.range.start, before: 0, len: run.range.len(), message };
+                (Rule::Mojibake, violation)
+            }));
+        }
+        self.is_line_start = text.ends_with('\n');
+        found.sort_by_key(|(rule, violation)| (violation.at, self.position_of(*rule)));
+        if let Some(escapes) = &mut self.escapes {
+            found.extend(escapes.check(Some(text)));
+            found.sort_by_key(|(_, violation)| violation.at);
+        }
+        found
+    }
+
+    /// Returns the position of a rule among those that are checked.
+    fn position_of(&self, rule: Rule) -> Option<usize> {
+        self.checks.rules.iter().position(|checked| *checked == rule)
     }
 
     /// Stores the last part of the current line of converted text for the context of an error.
@@ -210,20 +252,25 @@ impl<'s> Findings<'s> {
         self.converted.drain(..start);
     }
 
-    /// Reports what violates a rule in a text.
-    fn violations(&mut self, mut found: Vec<(Rule, Violation)>, text: &str, window: &Window) {
-        found.sort_by_key(|(_, violation)| violation.at);
-        let mut locator = self.locator.clone();
+    /// Reports what violates a rule in the next text, in order.
+    fn violations(&mut self, found: Vec<(Rule, Violation)>, text: &str, window: &Window) {
+        let start = self.locator.location().offset;
+        let mut locator = None;
         let mut from = 0;
         for (rule, Violation { at, before, len, message }) in found {
+            let offset = start + at as u64 - before;
+            // JSON has no comments.
+            if rule != Rule::JsonEscapes && self.is_allowed(rule, window.position(offset), window) {
+                continue;
+            }
+            if !self.is_shown(Problem::Rule(rule)) {
+                continue;
+            }
+            let locator = locator.get_or_insert_with(|| self.locator.clone());
             locator.push(&text[from..at]);
             from = at;
             let mut location = locator.location();
-            location.offset -= before;
-            // JSON has no comments.
-            if rule != Rule::JsonEscapes && self.is_allowed(rule, window.position(location.offset), window) {
-                continue;
-            }
+            location.offset = offset;
             let Columns { bytes, characters, utf16, .. } = &mut location.columns;
             // An escape is ASCII, and is in one line.
             for column in [bytes, characters, utf16] {
@@ -233,7 +280,7 @@ impl<'s> Findings<'s> {
                 Some(text) if before == 0 => Columns::of(text),
                 _ => Columns::of(&"u".repeat(len)),
             };
-            self.found(Problem::Rule(rule), location, len as u64, width, window, || message);
+            self.show(Problem::Rule(rule), location, width, len as u64, message, window);
         }
     }
 
@@ -275,7 +322,10 @@ impl<'s> Findings<'s> {
         let error = Utf8Error::new(offset, error.kind, error.len);
         tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
         let at = window.position(error.offset);
-        self.evidence.error(error, window.bytes(), at);
+        self.evidence.error(window.bytes(), at, error.len.into());
+        if error.kind == ErrorKind::Truncated {
+            self.evidence.cut();
+        }
         self.summary.characters += 1;
         self.ill_formed(error, window);
         self.locator.push_ill_formed(error.len.into());
@@ -283,36 +333,43 @@ impl<'s> Findings<'s> {
 
     fn ill_formed(&mut self, error: Utf8Error, window: &Window) {
         let Utf8Error { offset, kind, len, .. } = error;
+        let problem = Problem::IllFormed(kind);
+        if !self.is_shown(problem) {
+            return;
+        }
         let named = self.checks.encoding;
-        let encoding = self.encoding;
         let following = &window.bytes()[window.position(offset)..];
-        let bytes = &following[..following.len().min(8)];
-        let message = || match named == Encoding::Utf8.into() {
-            true => describe(kind, bytes, len.into()),
-            false => describe_in(encoding, named, kind, bytes, len.into()),
+        let bytes = &following[..following.len().min(DESCRIBED)];
+        let message = match named == Encoding::Utf8.into() {
+            true => Message::IllFormed(Reason::new(kind, bytes, len)),
+            false => Message::Text(describe_in(self.encoding, named, kind, bytes, len.into())),
         };
         let mut location = self.locator.location();
         location.offset = offset;
         let mut width = Columns::of(" ");
         width.bytes = len.into();
-        self.found(Problem::IllFormed(kind), location, len.into(), width, window, message);
+        self.show(problem, location, width, len.into(), message, window);
     }
 
-    fn found(
+    /// Counts an error. Returns whether it is within the limit of those that are reported.
+    fn is_shown(&mut self, problem: Problem) -> bool {
+        let name = problem.name();
+        self.summary.count(name, 1);
+        !self.summary.is_above(name, self.checks.max_errors)
+    }
+
+    /// Reports an error with its context.
+    fn show(
         &mut self,
         problem: Problem,
         location: Location,
-        len: u64,
         width: Columns,
+        len: u64,
+        message: Message,
         window: &Window,
-        message: impl FnOnce() -> String,
     ) {
-        self.summary.count(problem.name());
-        if self.summary.is_above(problem.name(), self.checks.max_errors) {
-            return;
-        }
         let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, window));
-        (self.report)(Diagnostic { problem, location, len, width, message: message(), context });
+        (self.report)(Diagnostic { problem, location, len, width, message, context });
     }
 
     fn context(&self, offset: u64, len: usize, window: &Window) -> Context {
