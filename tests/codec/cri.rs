@@ -44,9 +44,7 @@ fn naive(log: &[u8], limit: usize) -> Vec<Item> {
         let fields: Vec<&[u8]> = line.splitn(4, |byte| *byte == b' ').collect();
         let record = match fields[..] {
             [time, stream @ (b"stdout" | b"stderr"), tags, text]
-                if !time.is_empty()
-                    && time.iter().all(u8::is_ascii_graphic)
-                    && line.len() - text.len() <= 128 =>
+                if !time.is_empty() && time.is_ascii() && line.len() - text.len() <= 128 =>
             {
                 let tag = tags.split(|byte| *byte == b':').next().expect("a tag");
                 [b"P", b"F"].iter().position(|it| *it == tag).map(|last| (time, stream, last == 1, text))

@@ -115,6 +115,6 @@ fn frames_of_a_connection_are_checked() {
             Err(error) => error.to_string(),
         });
     }
-    let value = "structured data: ill-formed UTF-8 at byte 22 (InvalidLead, 1 byte)";
+    let value = "structured data: ill-formed UTF-8 at byte 21 (AboveMax, 1 byte)";
     assert_eq!(found, ["Utf8(\"grün\")", "Undeclared([103, 114, 252, 110])", value]);
 }

@@ -217,8 +217,8 @@ pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
             };
         }
         // They are only decoded.
-        Encoding::Utf7 if value == '+'.into() => return Some(b"+-".to_vec()),
-        Encoding::Utf7 => (b' '..=b'}').chain(*b"\t\r\n").any(|it| value == it.into() && it != b'\\'),
+        Encoding::Utf7 if value == u32::from('+') => return Some(b"+-".to_vec()),
+        Encoding::Utf7 => (b' '..=b'}').chain(*b"\t\r\n").any(|it| value == u32::from(it) && it != b'\\'),
         Encoding::Iso2022Kr => value < 0x80 && ![0x0E, 0x0F, 0x1B].contains(&value),
         other => panic!("{other} is new"),
     };

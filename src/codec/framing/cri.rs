@@ -136,8 +136,8 @@ impl CriCodec {
         }
     }
 
-    /// Sets the limit of the text of a line, all parts together, in bytes. Up to three such texts are held: one in the read buffer
-    /// and the parts of both streams.
+    /// Sets the limit of the text of a line, all parts together, in bytes. One such text of each stream is
+    /// held.
     #[must_use]
     #[inline]
     pub fn with_max_length(self, bytes: usize) -> Self {
@@ -227,24 +227,21 @@ impl CriCodec {
     /// Returns the line if the record is its last part.
     #[inline]
     fn join(&mut self, record: BytesMut, header: Header, offset: u64) -> Option<CriLine> {
+        let max_length = self.max_length;
         let parts = self.parts(header.stream);
-        match (core::mem::replace(parts, Parts::None), header.is_last) {
-            (Parts::Joined(mut line), is_last) => {
-                line.record.extend_from_slice(&record[usize::from(header.text)..]);
-                if is_last {
-                    return Some(line.into_line(true));
-                }
-                *parts = Parts::Joined(line);
-                None
-            }
-            (_, true) => Some(CriLine { record: record.freeze(), header, offset, is_whole: true }),
-            (_, false) => {
-                // A copy, so that the parts do not keep the read buffer.
-                let record = BytesMut::from(&record[..]);
-                *parts = Parts::Joined(Joined { record, header, offset });
-                None
-            }
+        if let Parts::Joined(line) = parts {
+            line.record.extend_from_slice(&record[header.text.into()..]);
+            return if header.is_last { parts.take(true) } else { None };
         }
+        if header.is_last {
+            return Some(CriLine { record: record.freeze(), header, offset, is_whole: true });
+        }
+        // A copy, so that the parts do not keep the read buffer. It has room for more parts.
+        let most = max_length.saturating_add(header.text.into());
+        let mut joined = BytesMut::with_capacity(record.len().saturating_mul(4).min(most));
+        joined.extend_from_slice(&record);
+        *parts = Parts::Joined(Joined { record: joined, header, offset });
+        None
     }
 
     #[cold]
@@ -259,12 +256,7 @@ impl CriCodec {
 
     /// Returns the parts of a line at the end of the file.
     fn rest(&mut self) -> Option<CriLine> {
-        [CriStream::Stdout, CriStream::Stderr].into_iter().find_map(|stream| {
-            match core::mem::replace(self.parts(stream), Parts::None) {
-                Parts::Joined(line) => Some(line.into_line(false)),
-                Parts::None | Parts::TooLong => None,
-            }
-        })
+        self.stdout.take(false).or_else(|| self.stderr.take(false))
     }
 }
 
@@ -329,8 +321,8 @@ impl Header {
             [] | [b'F' | b'P'] => return no_end,
             _ => return Parsed::Invalid,
         };
-        let Some(tags_end) = memchr(b' ', &start[tags..]) else { return no_end };
-        if time == 0 || !start[..time].iter().all(u8::is_ascii_graphic) {
+        let Some(tags_end) = start[tags..].iter().position(|&byte| byte == b' ') else { return no_end };
+        if time == 0 || !start[..time].is_ascii() {
             return Parsed::Invalid;
         }
         Parsed::Header(Self { time: time as u8, text: (tags + tags_end + 1) as u8, stream, is_last })
@@ -370,10 +362,15 @@ impl CriLine {
     }
 }
 
-impl Joined {
-    fn into_line(self, is_whole: bool) -> CriLine {
-        let Self { record, header, offset } = self;
-        CriLine { record: record.freeze(), header, offset, is_whole }
+impl Parts {
+    /// Ends the line. Returns the parts of it.
+    fn take(&mut self, is_whole: bool) -> Option<CriLine> {
+        match core::mem::replace(self, Self::None) {
+            Self::Joined(Joined { record, header, offset }) => {
+                Some(CriLine { record: record.freeze(), header, offset, is_whole })
+            }
+            Self::None | Self::TooLong => None,
+        }
     }
 }
 

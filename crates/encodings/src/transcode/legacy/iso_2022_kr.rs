@@ -54,6 +54,7 @@ impl Iso2022Kr {
     }
 
     /// Returns the number of bytes at the start of `bytes` that are ASCII text, if the others are.
+    #[inline]
     pub(super) fn ascii(self, bytes: &[u8]) -> usize {
         if self.is_shifted {
             return 0;
@@ -62,19 +63,20 @@ impl Iso2022Kr {
     }
 
     /// Decodes pairs at the start of `src`. Returns the number of bytes read and the number of bytes written.
+    #[inline]
     pub(super) fn decode_pairs(self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let table = if self.is_shifted { DoubleByte::of(Encoding::EucKr) } else { None };
         let Some(table) = table else { return (0, 0) };
-        let mut pairs = [0; super::shifted::PIECE];
-        let mut len = 0;
-        for (pair, &byte) in pairs.iter_mut().zip(src) {
-            if !matches!(byte, 0x21..=0x7E) {
-                break;
-            }
-            *pair = byte | 0x80;
-            len += 1;
+        let (mut read, mut written) = (0, 0);
+        while let Some(&[lead @ 0x21..=0x7E, trail @ 0x21..=0x7E]) = src.get(read..read + 2)
+            && let Some((unit, [])) = table.sequence(&[lead | 0x80, trail | 0x80])
+            && let Some(character) = char::from_u32(unit.into())
+            && let Some(room) = dst.get_mut(written..written + 3)
+        {
+            written += character.encode_utf8(room).len();
+            read += 2;
         }
-        table.decode(&pairs[..len - len % 2], dst)
+        (read, written)
     }
 }
 

@@ -1,7 +1,5 @@
 //! The encodings that are only decoded, and have shifts: UTF-7 and ISO-2022-KR.
 
-use kernels::ascii::AsciiCopy;
-
 use super::iso_2022_kr::{self, Iso2022Kr};
 use super::utf_7::{self, Utf7};
 use crate::encoding::Encoding;
@@ -16,7 +14,7 @@ pub(super) enum Shifted {
 
 /// The number of bytes that are decoded at once, and of the first of these pieces. An error in a piece makes the work on the rest
 /// of it useless.
-pub(super) const PIECE: usize = 512;
+const PIECE: usize = 512;
 const FIRST_PIECE: usize = 32;
 
 impl Shifted {
@@ -49,7 +47,6 @@ impl Shifted {
         loop {
             let (taken, made) = self.decode_run(&src[read..src.len().min(read + piece)], &mut dst[written..]);
             piece = PIECE.min(2 * piece);
-            self.advance(&src[read..read + taken]);
             read += taken;
             written += made;
             if read == src.len() {
@@ -69,19 +66,21 @@ impl Shifted {
         }
     }
 
-    /// Decodes text without a change of the set.
-    fn decode_run(self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    /// Decodes text at the start of `src` without a shift.
+    #[inline]
+    fn decode_run(&mut self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let ascii = match self {
             Self::Utf7(state) => state.ascii(src),
             Self::Iso2022Kr(state) => state.ascii(src),
         };
-        if ascii > 0 {
-            let mut copy = AsciiCopy::NEW;
-            let copied = copy.run::<true>(&src[..ascii], dst);
-            return (copied, copied);
+        if let (Some(ascii @ [_, ..]), Some(room)) = (src.get(..ascii), dst.get_mut(..ascii))
+            && ascii.is_ascii()
+        {
+            room.copy_from_slice(ascii);
+            return (ascii.len(), ascii.len());
         }
         match self {
-            Self::Utf7(_) => (0, 0),
+            Self::Utf7(state) => state.decode_shift(src, dst),
             Self::Iso2022Kr(state) => state.decode_pairs(src, dst),
         }
     }

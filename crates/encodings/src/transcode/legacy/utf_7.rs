@@ -79,6 +79,7 @@ impl Utf7 {
         }
     }
 
+    #[inline]
     fn unit(self, bytes: &[u8]) -> Unit {
         let (mut value, mut bits, mut len) = (u32::from(self.left), self.bits, 0);
         while bits < 16 {
@@ -98,6 +99,22 @@ impl Utf7 {
             }
         }
         Unit::Whole { unit: (value >> bits) as u16, len, after: Self { is_shifted: true, bits, left } }
+    }
+
+    /// Decodes code units at the start of `src` that are no surrogates, and moves past them.
+    #[inline]
+    pub(super) fn decode_shift(&mut self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        let (mut read, mut written) = (0, 0);
+        while self.is_shifted
+            && let Unit::Whole { unit, len, after } = self.unit(&src[read..])
+            && let Some(character) = char::from_u32(unit.into())
+            && let Some(room) = dst.get_mut(written..written + 3)
+        {
+            written += character.encode_utf8(room).len();
+            read += len;
+            *self = after;
+        }
+        (read, written)
     }
 
     /// Updates the state after `bytes`: an error, or whole sequences.
@@ -125,6 +142,7 @@ impl Utf7 {
     }
 
     /// Returns the number of bytes at the start of `bytes` that are ASCII text, if the others are.
+    #[inline]
     pub(super) fn ascii(self, bytes: &[u8]) -> usize {
         if self.is_shifted {
             return 0;
@@ -136,15 +154,24 @@ impl Utf7 {
 /// Returns the value of a character of the base64 alphabet.
 #[inline]
 const fn sextet(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    })
+    match SEXTETS[byte as usize] {
+        NONE => None,
+        value => Some(value),
+    }
 }
+
+const NONE: u8 = 0xFF;
+
+static SEXTETS: [u8; 256] = {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut sextets = [NONE; 256];
+    let mut value = 0;
+    while value < ALPHABET.len() {
+        sextets[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    sextets
+};
 
 /// Whether RFC 2152 allows the character to represent itself: the sets D and O, and rule 3.
 pub(super) const fn is_direct(character: char) -> bool {
