@@ -5,6 +5,7 @@ use utf8_codec::ErrorKind;
 use utf8_codec_encodings::{Encoding, Switches, TranscodeError, Transcoder};
 
 use super::rows::{self, ASCII_OF_JAVA, Found, NUL_OF_JAVA, Row, SURROGATES, UCS_4_ABOVE_MAX, UTF_8};
+pub use super::shifts::Decoded;
 use super::shifts::{decode_iso_2022_kr, decode_utf_7};
 
 /// The encodings that this file defines in both directions.
@@ -20,9 +21,6 @@ const PAGES_END: usize = PAGES_START + 8;
 
 /// The encodings of `encoding_rs`: all after those, except ISO-2022-KR, which is the last one.
 pub const LEGACY: &[Encoding] = Encoding::ALL.split_at(Encoding::ALL.len() - 1).0.split_at(PAGES_END).1;
-
-/// The offset, the length, and the code point or the kind of error.
-pub type Decoded = (u64, u8, Result<u32, ErrorKind>);
 
 /// The switches of the naive decoder.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,8 @@
 
 use utf8_codec::ErrorKind;
 
-use super::encodings::Decoded;
+/// The offset, the length, and the code point or the kind of error.
+pub type Decoded = (u64, u8, Result<u32, ErrorKind>);
 
 /// A part of UTF-7.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! ISO-2022-KR (RFC 1557): ASCII, and the characters of KS X 1001 between SO and SI, in pairs of bytes without the highest bit.
 
-use utf8_codec::ErrorKind;
+use encoding_rs::{DecoderResult, EUC_KR};
+use utf8_codec::{ErrorKind, from_utf8};
 
-use super::known::LegacySource;
 use super::tables::DoubleByte;
 use crate::encoding::Encoding;
 use crate::transcode::item::Item;
@@ -33,7 +33,10 @@ impl Iso2022Kr {
             [ESC | SO | 0x80..=0xFF, ..] => Item::IllFormed { kind: ErrorKind::InvalidLead, len: 1 },
             [0x21..=0x7E] if self.is_shifted => Item::Unfinished,
             [lead @ 0x21..=0x7E, trail @ 0x21..=0x7E, ..] if self.is_shifted => {
-                LegacySource::new(Encoding::EucKr).read(&[lead | 0x80, trail | 0x80])
+                match character([lead | 0x80, trail | 0x80]) {
+                    Some(character) => Item::CodePoint { value: character.into(), len: 2 },
+                    None => Item::IllFormed { kind: ErrorKind::Unassigned, len: 2 },
+                }
             }
             [0x21..=0x7E, ..] if self.is_shifted => {
                 Item::IllFormed { kind: ErrorKind::MissingContinuation, len: 1 }
@@ -77,6 +80,16 @@ impl Iso2022Kr {
             read += 2;
         }
         (read, written)
+    }
+}
+
+/// Returns the character of a pair in EUC-KR.
+fn character(pair: [u8; 2]) -> Option<char> {
+    let mut text = [0; 4];
+    match EUC_KR.new_decoder_without_bom_handling().decode_to_utf8_without_replacement(&pair, &mut text, true)
+    {
+        (DecoderResult::InputEmpty, _, written) => from_utf8(&text[..written]).ok()?.chars().next(),
+        _ => None,
     }
 }
 

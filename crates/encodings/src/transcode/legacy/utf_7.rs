@@ -1,8 +1,8 @@
 //! UTF-7 (RFC 2152): ASCII, and shifts that contain UTF-16 in base64.
 
-use crate::transcode::item::Item;
-use crate::transcode::source::{is_high, is_low, is_surrogate};
 use utf8_codec::ErrorKind;
+
+use crate::transcode::item::Item;
 
 /// The state between two sequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +57,11 @@ impl Utf7 {
             }
             Unit::Unfinished => return Item::Unfinished,
         };
-        if !is_surrogate(high) {
-            return Item::CodePoint { value: high, len };
-        }
         let unpaired = Item::IllFormed { kind: ErrorKind::UnpairedSurrogate, len };
-        if !is_high(high) {
-            return unpaired;
+        match high {
+            0xD800..=0xDBFF => {}
+            0xDC00..=0xDFFF => return unpaired,
+            value => return Item::CodePoint { value, len },
         }
         let (at, state) = match bytes[len..] {
             [] | [b'-'] | [b'-', b'+'] => return Item::Unfinished,
@@ -70,8 +69,8 @@ impl Utf7 {
             _ => (len, after),
         };
         match state.unit(&bytes[at..]) {
-            Unit::Whole { unit, len, .. } if is_low(unit.into()) => Item::CodePoint {
-                value: 0x1_0000 + ((high & 0x3FF) << 10 | u32::from(unit) & 0x3FF),
+            Unit::Whole { unit: low @ 0xDC00..=0xDFFF, len, .. } => Item::CodePoint {
+                value: 0x1_0000 + ((high & 0x3FF) << 10 | u32::from(low) & 0x3FF),
                 len: at + len,
             },
             Unit::Unfinished => Item::Unfinished,
