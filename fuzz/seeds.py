@@ -96,8 +96,13 @@ SEEDS = {
             "0000000401020500",
             "Content-Length: 5\r\n\r\nhelloContent-Type: x; charset=utf-8\r\nContent-Length: 0\r\n\r\n",
         ),
+        "cri": ("0000000301040400", b"t stdout P gr\xC3\nt stderr F x\nt stdout F:a \xBCn\nbad\nt stdout P end"),
         "json-sequence": ("0000000301030500", "\x1E{\"a\":1}\n\x1E[2]\n\x1Etrunc"),
         "syslog": ("0000000301000500", "11 <13>hello é3 abc"),
+        "syslog-message": (
+            "0000000301050400",
+            b"<34>1 - host su - ID47 [a@1 b=\"\xC3\xA9\\]\"][c] \xEF\xBB\xBFtext",
+        ),
         "syslog-lines": ("0000000301010500", "<13>one\n5 <1>ab<13>two\n"),
     },
     "json": {
@@ -225,6 +230,8 @@ SEEDS = {
             b"\xB9\xE0\xA4\xBF\xE0\xA4\xA8\xE0\xA5\x8D\xE0\xA4\xA6\xE0\xA5\x80, \xD8\xA7\xD9\x84\xD8\xB9\xD8\xB1\xD8\xA8"
             b"\xD9\x8A\xD8\xA9, \xF0\x9F\xA6\x80\xF0\x9F\x91\xA9\xE2\x80\x8D\xED\xA0\xBD\xED\xB8\x80\x80",
         ),
+        "iso-2022-kr": ("0100000301380000", b"\x1B$)Ca\x0EGQ1[\x0F. \x0EI!\n0!\x0E0"),
+        "utf-7": ("01000003010C0000", b"1 +- 1 +ZeVnLIqe-+2D0-+3pk-+AOl-+AO +2D0-+!\xFF+2D3emQ"),
     },
     "transfer": {
         "base64-0": ("0000000301040000", "w6nigqzwn5iA\r\nYQ==\r\nYg=="),
@@ -280,6 +287,7 @@ WORDS = {
     "framing": (
         "3:abc,", "0:,", "99999999999999999999", "4 abcd", "Content-Length: ", "content-length:4",
         "Content-Type: application/vscode-jsonrpc; charset=utf-8", "\r\n\r\n", "\x1E", "\x1E{}\n", "<34>1 ", "\n",
+        "t stdout P ", "t stderr F ", "<34>1 - - - - - ", "[a b=\"", "\"]", "\\]", "\uFEFF",
     ),
     "json": (
         "\\u", "\\uD83D", "\\uDE00", "\\u0000", "\\\\",

@@ -1,10 +1,13 @@
-//! The framing codecs return the same frames and texts for every partition, and decoding reverses encoding.
+//! The framing codecs return the same frames and texts for every partition, and decoding reverses encoding. Syslog messages are
+//! split at the same place by every setting.
 #![no_main]
 
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{
+    BlockingFrames, ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec, SyslogText, SyslogValidator,
+};
 use utf8_codec::codec::{ErrorsAsItems, Recoverable, Utf8FramesCodec};
 use utf8_codec_fuzz::{Input, items, shown};
 
@@ -12,10 +15,12 @@ fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();
     let Some(input) = Input::new(data, &mut space) else { return };
     let max = input.pick(6, &[0, 1, 9, 100, 4096, usize::MAX]);
-    match input.pick(5, &[0, 1, 2, 3]) {
+    match input.pick(5, &[0, 1, 2, 3, 4, 5]) {
         0 => check(input, AS_IS, || OctetCountingCodec::new().with_max_length(max)),
         1 => check(input, AS_IS, || OctetCountingCodec::new().with_max_length(max).with_line_frames(true)),
         2 => check(input, AS_IS, || ContentLengthCodec::new().with_max_length(max)),
+        4 => check_log(input, || CriCodec::new().with_max_length(max)),
+        5 => check_syslog(input.bytes),
         // The LF that ends a text may also be one that the writer put at its end.
         _ => check(input, <[u8]>::trim_ascii_end, || JsonSequenceCodec::new().with_max_length(max)),
     }
@@ -25,6 +30,40 @@ fuzz_target!(|data: &[u8]| {
 type Kept = fn(&[u8]) -> &[u8];
 
 const AS_IS: Kept = |frame| frame;
+
+fn check_log(input: Input<'_>, new: impl Fn() -> CriCodec) {
+    let lines = |chunks: &[&[u8]]| -> Vec<Result<_, String>> {
+        let items = items(&mut ErrorsAsItems::new(new()), chunks);
+        items.into_iter().map(|item| item?.map_err(shown)).collect()
+    };
+    let (expected, chunks) = (lines(&[input.bytes]), input.chunks());
+    assert_eq!(lines(&chunks), expected);
+    let blocking = BlockingFrames::new(input.bytes, new()).map(|line| line.map_err(shown));
+    assert_eq!(blocking.collect::<Vec<_>>(), expected);
+
+    let texts = |chunks: &[&[u8]]| items(&mut Utf8FramesCodec::with_decoder(new(), input.decoder()), chunks);
+    assert_eq!(texts(&chunks), texts(&[input.bytes]));
+}
+
+fn check_syslog(message: &[u8]) {
+    let any = SyslogValidator::new().validate(message);
+    let utf8 = SyslogValidator::new().with_utf8_required(true).validate(message);
+    match any {
+        Err(error) => {
+            assert!(error.offset() <= message.len() as u64);
+            assert_eq!(utf8, Err(error));
+        }
+        Ok(found) => {
+            let (len, is_utf8) = match found.text {
+                SyslogText::Absent => (0, true),
+                SyslogText::Utf8(text) => (1 + 3 + text.len(), true),
+                SyslogText::Undeclared(bytes) => (1 + bytes.len(), std::str::from_utf8(bytes).is_ok()),
+            };
+            assert!(message.starts_with(found.head.as_bytes()));
+            assert_eq!((found.head.len() + len, utf8.is_ok()), (message.len(), is_utf8));
+        }
+    }
+}
 
 fn check<C>(input: Input<'_>, kept: Kept, new: impl Fn() -> C)
 where

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use test_support::encodings::{self, OWN, Open, PAGES};
+use test_support::encodings::{self, OWN, Open, PAGES, SHIFTED};
 use utf8_codec::{ErrorKind, ErrorPolicy};
 use utf8_codec_encodings::{Encoding, Status, TranscodeError, Transcoder};
 use utf8_codec_fuzz::Input;
@@ -15,7 +15,8 @@ fuzz_target!(|data: &[u8]| {
     let chunks = input.chunks();
     let strict = Transcoder::new(from, to);
     let whole = run(&strict, &[input.bytes], ROOM);
-    let has_definition = OWN.contains(&from) && OWN.contains(&to);
+    let is_defined = |encoding| OWN.contains(encoding) || SHIFTED.contains(encoding);
+    let has_definition = is_defined(&from) && is_defined(&to);
     let expected = if has_definition { naive(from, to, input.bytes) } else { whole.clone() };
     assert_eq!(whole, expected);
     assert_eq!(run(&strict, &chunks, input.pick(7, &[6, 7, 13, 64, 300, 9000])), expected);
@@ -30,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
         Encoding::Utf16Be => encoding_rs::UTF_16BE,
         Encoding::Windows1252 => encoding_rs::WINDOWS_1252,
         Encoding::Utf8 => encoding_rs::UTF_8,
-        _ if OWN.contains(&from) || PAGES.contains(&from) => return,
+        _ if is_defined(&from) || PAGES.contains(&from) => return,
         _ => encoding_rs::Encoding::for_label(from.name().as_bytes()).expect("a label of the standard"),
     };
     let replaced =

@@ -9,7 +9,7 @@
 //! | [`Utf8LinesCodec`] | a line | a line |
 //! | [`Utf8LineBatchesCodec`] | all lines in the buffer | a line |
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
-//! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, JSON sequences | a frame |
+//! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, JSON sequences, logs of containers | a frame |
 //! | [`SseCodec`] | a server-sent event (see [`sse`]) | an event |
 //! | `TranscodeCodec`, `TranscodeLinesCodec` of `utf8-codec-encodings` | text or a line that was converted to UTF-8 | the other encoding |
 //!

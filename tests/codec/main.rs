@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod batches;
+mod cri;
 mod framed;
 mod frames;
 mod framing;
@@ -11,6 +12,7 @@ mod reports;
 mod sse;
 mod sse_limits;
 mod sse_model;
+mod syslog;
 mod text;
 
 use test_support as support;

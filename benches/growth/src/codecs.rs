@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
 use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{Lines, Recoverable, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::SseStream;
@@ -141,6 +141,16 @@ pub(crate) fn rows() -> Vec<Row> {
         let inputs = [JSON_TEXTS, RECORD_SEPARATORS, ASCII, LF];
         rows.push(Row::new(name("JsonSequenceCodec"), inputs, move |bytes, chunk| {
             drive(JsonSequenceCodec::new().with_max_length(limit), bytes, chunk, drop);
+        }));
+        let inputs = [RECORDS, PARTS, EMPTY_PARTS, ASCII, LF, SPACES];
+        rows.push(Row::new(name("CriCodec"), inputs, move |bytes, chunk| {
+            drive(CriCodec::new().with_max_length(limit), bytes, chunk, drop);
+        }));
+    }
+    for encoding in [Encoding::Utf7, Encoding::Iso2022Kr] {
+        let inputs = [UTF_7_SHIFTS, UTF_7_HALVES, PLUSES, KOREAN_SHIFTS, KOREAN_PAIRS, CYRILLIC];
+        rows.push(Row::new(format!("TranscodeCodec, {encoding}, shifts"), inputs, move |bytes, chunk| {
+            drive(TranscodeCodec::new(encoding).with_error_policy(ErrorPolicy::Replace), bytes, chunk, drop);
         }));
     }
     for &encoding in Encoding::ALL {

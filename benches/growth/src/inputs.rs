@@ -87,6 +87,14 @@ repeated! {
     MESSAGES: "Content-Length" = b"Content-Length: 1\r\n\r\na";
     JSON_TEXTS: "RS a LF" = b"\x1Ea\n";
     RECORD_SEPARATORS: "RS" = b"\x1E";
+    RECORDS: "records" = b"t stdout F a\nt stderr P b\nt stderr F \n";
+    PARTS: "parts" = b"t stdout P a\n";
+    EMPTY_PARTS: "empty parts" = b"t stdout P \n";
+    UTF_7_SHIFTS: "shifts of UTF-7" = b"+AOk-";
+    UTF_7_HALVES: "halves in shifts" = b"+2D0-";
+    PLUSES: "+" = b"+!";
+    KOREAN_SHIFTS: "SO SI" = b"\x1B$)C\x0E\x0F";
+    KOREAN_PAIRS: "SO pairs" = b"\x1B$)C\x0E0!I!\x7F";
     COLON_LINES: ": LF" = b":\n";
     ID_LINES: "id:a id:b" = b"id:a\nid:b\n";
     PINGS: "pings" = b"\x89\0";

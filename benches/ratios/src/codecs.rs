@@ -13,7 +13,9 @@ use sse_stream::SseByteStream;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::TcpStream;
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
+use utf8_codec::codec::framing::CriCodec;
 use utf8_codec::codec::{Utf8Codec, Utf8LinesCodec};
+use utf8_codec::from_utf8;
 use utf8_codec::stream::SseStream;
 
 use crate::corpora::{Corpus, lines};
@@ -90,6 +92,7 @@ fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
 impl Bench {
     pub fn codecs(&self) {
         self.framed();
+        self.containers();
         self.loopback();
         self.encoder();
         self.events();
@@ -144,6 +147,30 @@ impl Bench {
                 ];
                 self.row(scenario, name, bytes, contenders, goal(2.0));
             }
+        }
+    }
+
+    /// A log of a container, beside its lines as they are.
+    fn containers(&self) {
+        const HEADER: &str = "2026-11-28T20:00:00.123456789Z stdout F ";
+        let scenario = "lines of a container's log";
+        let runtime = &self.runtime;
+        for corpus in [Corpus::AsciiJson, Corpus::Cyrillic].into_iter().filter(|_| self.is_wanted(scenario)) {
+            let log: String = corpus
+                .strings(8..=140, 5000)
+                .iter()
+                .map(|line| format!("{HEADER}{}\n", line.replace('\n', " ")))
+                .collect();
+            let contenders = vec![
+                Contender::new("ours", || {
+                    let len = |text: &[u8]| HEADER.len() + from_utf8(text).expect("the text is good").len();
+                    runtime.block_on(frames(reader(log.as_bytes(), CriCodec::new()), |line| len(line.text())))
+                }),
+                Contender::new("`Utf8LinesCodec`, without the fields", || {
+                    runtime.block_on(frames(reader(log.as_bytes(), Utf8LinesCodec::new()), |line| line.len()))
+                }),
+            ];
+            self.row(scenario, corpus.name(), log.len(), contenders, goal(0.7));
         }
     }
 

@@ -56,7 +56,7 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// The stream holds one inner chunk until its text is returned, and at most 7 bytes between chunks. An item is decoded
+    /// The stream holds one inner chunk until its text is returned, and at most 8 bytes between chunks. An item is decoded
     /// from at most 16 KiB of a chunk. One poll reads at most 64 KiB of input without text.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]

@@ -17,20 +17,20 @@ const ROOM: usize = 1024;
 pub(super) struct CharsetText {
     transcoder: Transcoder,
     /// The offset on the wire of each pending byte.
-    pending: [u64; 7],
+    pending: [u64; 8],
 }
 
 impl CharsetText {
     pub(super) fn new(charset: Encoding) -> Box<Self> {
-        Box::new(Self { transcoder: Transcoder::new(charset, Encoding::Utf8), pending: [0; 7] })
+        Box::new(Self { transcoder: Transcoder::new(charset, Encoding::Utf8), pending: [0; 8] })
     }
 
-    /// Returns the decoder for a label of the Encoding Standard, or for another name of an encoding. UTF-16 and UTF-32 have
-    /// none: their text in mail may have a BOM of the other byte order.
+    /// Returns the decoder for a name of an encoding. Mail has more of them than the web, such as `utf-7`, `iso-2022-kr` and
+    /// `cp949`. The labels of the web complete them. UTF-16 and UTF-32 have no decoder: their text in mail may have a BOM of
+    /// the other byte order.
     pub(super) fn for_label(label: &[u8]) -> Option<Box<Self>> {
-        // What a label means on the web comes first: `latin1` is windows-1252 there, as in mail readers.
-        let named = || from_utf8(label).ok()?.trim_ascii().parse().ok();
-        let encoding = Encoding::for_label(label).or_else(named)?;
+        let named = from_utf8(label).ok().and_then(|name| name.trim_ascii().parse().ok());
+        let encoding = named.or_else(|| Encoding::for_label(label))?;
         let is_wide = labels::is_wide(label) || is_wide(encoding);
         (!is_wide).then(|| Self::new(encoding))
     }

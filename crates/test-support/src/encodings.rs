@@ -5,19 +5,22 @@ use utf8_codec::ErrorKind;
 use utf8_codec_encodings::{Encoding, Switches, TranscodeError, Transcoder};
 
 use super::rows::{self, ASCII_OF_JAVA, Found, NUL_OF_JAVA, Row, SURROGATES, UCS_4_ABOVE_MAX, UTF_8};
+pub use super::shifts::Decoded;
+use super::shifts::{decode_iso_2022_kr, decode_utf_7};
 
-/// The encodings that this file defines.
+/// The encodings that this file defines in both directions.
 pub const OWN: &[Encoding] = Encoding::ALL.split_at(12).0;
 
+/// The encodings that are only decoded.
+pub const SHIFTED: [Encoding; 2] = [Encoding::Utf7, Encoding::Iso2022Kr];
+
 /// The code pages.
-pub const PAGES: &[Encoding] = Encoding::ALL.split_at(PAGES_END).0.split_at(OWN.len()).1;
-const PAGES_END: usize = OWN.len() + 8;
+pub const PAGES: &[Encoding] = Encoding::ALL.split_at(PAGES_END).0.split_at(PAGES_START).1;
+const PAGES_START: usize = OWN.len() + 1;
+const PAGES_END: usize = PAGES_START + 8;
 
-/// The encodings with the tables of `encoding_rs`.
-pub const LEGACY: &[Encoding] = Encoding::ALL.split_at(PAGES_END).1;
-
-/// The offset, the length, and the code point or the kind of error.
-pub type Decoded = (u64, u8, Result<u32, ErrorKind>);
+/// The encodings of `encoding_rs`: all after those, except ISO-2022-KR, which is the last one.
+pub const LEGACY: &[Encoding] = Encoding::ALL.split_at(Encoding::ALL.len() - 1).0.split_at(PAGES_END).1;
 
 /// The switches of the naive decoder.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,6 +81,11 @@ fn sequence(rows: &[Row], reject_fffe_ffff: bool, input: &[u8]) -> (usize, Resul
 /// Returns every code point of `input` and every error. `joins` is whether the target has no surrogate pairs.
 pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<Decoded> {
     use ErrorKind::*;
+    match encoding {
+        Encoding::Utf7 => return decode_utf_7(input),
+        Encoding::Iso2022Kr => return decode_iso_2022_kr(input),
+        _ => {}
+    }
     let rows = rows(encoding, open);
     let mut found: Vec<Decoded> = Vec::new();
     let mut at = 0;
@@ -206,6 +214,10 @@ pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
                 _ => (0x80..0xA0).find(|&byte| windows_1252(byte) == value).map(|byte| vec![byte]),
             };
         }
+        // They are only decoded.
+        Encoding::Utf7 if value == u32::from('+') => return Some(b"+-".to_vec()),
+        Encoding::Utf7 => (b' '..=b'}').chain(*b"\t\r\n").any(|it| value == u32::from(it) && it != b'\\'),
+        Encoding::Iso2022Kr => value < 0x80 && ![0x0E, 0x0F, 0x1B].contains(&value),
         other => panic!("{other} is new"),
     };
     holds.then(|| match encoding {
@@ -216,7 +228,7 @@ pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
         Encoding::Utf16Be => units().into_iter().flat_map(|unit| (unit as u16).to_be_bytes()).collect(),
         Encoding::Utf32Le => value.to_le_bytes().to_vec(),
         Encoding::Utf32Be => value.to_be_bytes().to_vec(),
-        Encoding::Latin1 => vec![value as u8],
+        Encoding::Latin1 | Encoding::Utf7 | Encoding::Iso2022Kr => vec![value as u8],
         _ => generalized(value),
     })
 }

@@ -28,6 +28,8 @@ pub mod relay;
 #[path = "../../kernels/src/rng.rs"]
 mod rng;
 pub mod rows;
+#[cfg(feature = "encodings")]
+pub mod shifts;
 #[cfg(feature = "mail")]
 pub mod transfer;
 pub mod verdict;

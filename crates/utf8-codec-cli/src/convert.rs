@@ -254,6 +254,9 @@ impl Args {
         if self.to.is_ascii() && matches!(on_error, ErrorPolicy::Latin1 | ErrorPolicy::Windows1252) {
             return Err("--to ascii does not have the characters that this --on-error policy writes");
         }
+        if self.to.encoding().is_decoded_only() {
+            return Err("this encoding is only decoded: use it with --from");
+        }
         // A BOM that indicates the encoding is not text. It is stripped, so that the output does not get two BOMs.
         let is_no_text = from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };

@@ -29,6 +29,11 @@ pub enum FramingError {
         /// The limit of the payload in bytes.
         limit: usize,
     },
+    /// A line of a container's log is not a record. It is skipped.
+    InvalidRecord {
+        /// The offset of the line.
+        offset: u64,
+    },
     /// The stream, or a JSON text before the next one, ended inside a frame, or the start of a JSON text is missing.
     Truncated {
         /// The offset of the frame.
@@ -55,6 +60,7 @@ impl fmt::Display for FramingError {
             Self::FrameTooLong { offset, limit } => {
                 write!(f, "the frame at byte {offset} is longer than {}", ByteCount(*limit))
             }
+            Self::InvalidRecord { offset } => write!(f, "invalid record at byte {offset}"),
             Self::Truncated { offset } => write!(f, "the frame at byte {offset} is cut off"),
             Self::InvalidPayload { position } => write!(f, "the payload cannot be framed: byte {position}"),
             Self::Io(error) => error.fmt(f),
@@ -96,6 +102,12 @@ impl Recoverable for FramingError {
     /// Whether the codec can find the next frame.
     #[inline]
     fn is_recoverable(&self) -> bool {
-        matches!(self, Self::FrameTooLong { .. } | Self::Truncated { .. } | Self::InvalidPayload { .. })
+        matches!(
+            self,
+            Self::FrameTooLong { .. }
+                | Self::InvalidRecord { .. }
+                | Self::Truncated { .. }
+                | Self::InvalidPayload { .. }
+        )
     }
 }

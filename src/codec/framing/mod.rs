@@ -1,4 +1,5 @@
-//! Framing with a length before the payload (syslog over TCP, the Language Server Protocol), and JSON text sequences.
+//! Framing with a length before the payload (syslog over TCP, the Language Server Protocol), JSON text sequences, and the logs of
+//! containers.
 //!
 //! For servers and clients of protocols whose framing is usually implemented in the application. Each codec reads and
 //! writes frames of bytes. [`Utf8FramesCodec`](super::Utf8FramesCodec) converts them to text:
@@ -8,6 +9,9 @@
 //! | [`OctetCountingCodec`] | `5 hello` | syslog over TCP and TLS (RFC 6587, RFC 5425) |
 //! | [`ContentLengthCodec`] | `Content-Length: 5`, an empty line, `hello` | the Language Server Protocol, the Debug Adapter Protocol |
 //! | [`JsonSequenceCodec`] | RS `"hello"` LF | JSON text sequences (RFC 7464), `application/json-seq` |
+//! | [`CriCodec`] | `TIME stdout F hello` LF, read only | the logs of containers on Kubernetes |
+//!
+//! [`BlockingFrames`] reads frames from a file. [`SyslogValidator`] checks which parts of a syslog message are text.
 //!
 //! Some senders write a line break after each frame. It is skipped.
 //!
@@ -44,18 +48,18 @@
 //! # Errors
 //!
 //! [`FramingError`], with an absolute offset. After a header that is invalid or too long the codec cannot find the next
-//! frame: it reports the error once and discards the rest of the stream. [`JsonSequenceCodec`] continues
-//! after every error. A frame that is too long is skipped, and the frames after it are read normally.
+//! frame: it reports the error once and discards the rest of the stream. [`JsonSequenceCodec`] and [`CriCodec`]
+//! continue after every error. A frame that is too long is skipped, and the frames after it are read normally.
 //!
 //! # Limits
 //!
-//! 64 KiB for a syslog message and 8 MiB for the payloads of the other codecs, unless set otherwise. A length has at
+//! 64 KiB for a syslog message, 1 MiB for a line of a container and 8 MiB for the payloads of the other codecs, unless set otherwise. A length has at
 //! most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that arrive, not with the
 //! length in the header.
 //!
 //! # Cost
 //!
-//! A frame is a slice of the read buffer. The work is linear in the length of any input, however it is split.
+//! A frame is a slice of the read buffer, except a line of a container that is joined of parts. The work is linear in the length of any input, however it is split.
 //!
 //! # Cancel safety
 //!
@@ -65,15 +69,21 @@
 //!
 //! `codec`, which is on by default.
 
+mod blocking;
 mod content_length;
+mod cri;
 mod error;
 mod json_sequence;
 mod json_value;
 mod octet_counting;
 mod reader;
+mod syslog;
 
+pub use blocking::BlockingFrames;
 pub use content_length::ContentLengthCodec;
+pub use cri::{CriCodec, CriLine, CriStream};
 pub use error::FramingError;
 pub use json_sequence::JsonSequenceCodec;
 pub use octet_counting::OctetCountingCodec;
 pub use reader::MAX_DIGITS;
+pub use syslog::{SyslogError, SyslogMessage, SyslogText, SyslogValidator};

@@ -31,7 +31,8 @@ enum LineState {
 /// # Limits
 ///
 /// The terminator should be one with CR or LF. Another [`LineEnding::Ascii`] above `2F` is also found in the second byte of
-/// the characters of Shift_JIS, GBK, Big5 and GB 18030, and in ISO-2022-JP from `21`.
+/// the characters of Shift_JIS, GBK, Big5 and GB 18030, and in ISO-2022-JP, ISO-2022-KR and UTF-7 from `21`. A line of the latter
+/// two starts in ASCII.
 ///
 /// A line may have 64 KiB in the other encoding, without the terminator, unless
 /// [`with_max_length`](Self::with_max_length) sets another limit. The text may be longer:

@@ -20,7 +20,7 @@ use crate::{Encoding, Status, Switches, Transcoder, UnmappablePolicy};
 /// (Encoding Standard §12.2). The stream returns to ASCII at the next ASCII character, such as a line break. A line of
 /// [`TranscodeLinesCodec`](super::TranscodeLinesCodec) starts and ends in ASCII.
 ///
-/// An unfinished sequence, code unit or surrogate pair at the end of a read stays in the buffer: at most 7 bytes.
+/// An unfinished sequence, code unit or surrogate pair at the end of a read stays in the buffer: at most 8 bytes.
 /// `Framed::into_parts` therefore returns every byte that was not decoded.
 ///
 /// # Errors

@@ -74,6 +74,7 @@ encodings! {
     /// | [`Utf32Le`](Self::Utf32Le), [`Utf32Be`](Self::Utf32Be) | 4 | 0..=7FFFFFFF except surrogates | UCS-4, Unicode D90 |
     /// | [`Latin1`](Self::Latin1) | 1 | U+0000..U+00FF | ISO/IEC 8859-1 and the control characters |
     /// | [`Windows1252`](Self::Windows1252) | 1 | 256 characters | WHATWG Encoding Standard |
+    /// | [`Utf7`](Self::Utf7) | 1-4, pairs 5-8 | as UTF-8; [only decoded](Self::is_decoded_only) | RFC 2152 |
     ///
     /// [`Switches`](crate::transcode::Switches) selects among the behaviors that the standards leave open. `Display` writes
     /// the name, and `FromStr` parses it.
@@ -115,6 +116,14 @@ encodings! {
         /// windows-1252 by the index of the WHATWG Encoding Standard, `windows-1252`: the bytes 81, 8D, 8F, 90 and 9D are
         /// C1 controls.
         Windows1252 = "windows-1252", "windows-1252";
+        /// UTF-7, `utf-7`, in old mail: ASCII, and shifts with UTF-16 in base64. It is [only decoded](Self::is_decoded_only).
+        ///
+        /// **Decode it only where a message declares it.** Any ASCII text may be decoded as UTF-7, and a filter that does not do
+        /// so does not see what `+ADw-` becomes. No detection returns it, and the web does not have it.
+        ///
+        /// A shift that ends inside a code unit, or after bits that are not zero, is ill-formed. The surrogates of a pair may be
+        /// in two shifts. Every ASCII character may represent itself, although RFC 2152 excludes `\`, `~` and most controls.
+        Utf7 = "utf-7", "UTF-7";
     }
 
     legacy {
@@ -161,6 +170,7 @@ encodings! {
         Iso2022Jp = "iso-2022-jp", "ISO-2022-JP", ISO_2022_JP, "Japanese with escape sequences, in mail";
         ShiftJis = "shift_jis", "Shift_JIS", SHIFT_JIS, "Japanese: code page 932, windows-31J";
         EucKr = "euc-kr", "EUC-KR", EUC_KR, "Korean: code page 949, also KS C 5601";
+        Iso2022Kr = "iso-2022-kr", "ISO-2022-KR", "Korean with shifts, in old mail (RFC 1557); only decoded, and not on the web";
     }
 }
 
@@ -175,6 +185,13 @@ impl Encoding {
             .chain(labels)
             .filter(move |&(_, encoding)| encoding == self)
             .map(|(alias, _)| alias)
+    }
+
+    /// Whether text is decoded from this encoding, but not encoded in it: [`Utf7`](Self::Utf7) and
+    /// [`Iso2022Kr`](Self::Iso2022Kr). As a target they have only the ASCII characters that represent themselves, and `+`. All
+    /// others are [unmappable](utf8_codec::ErrorKind::Unmappable).
+    pub const fn is_decoded_only(self) -> bool {
+        matches!(self, Self::Utf7 | Self::Iso2022Kr)
     }
 
     /// Returns the encoding for a `charset` label on the web. It supports the labels of the WHATWG Encoding Standard
@@ -263,7 +280,7 @@ fn legacy_labels() -> impl Iterator<Item = (&'static str, Encoding)> {
 
 /// Names of legacy encodings that the Encoding Standard lacks: those of IANA's registry, of iconv and of Python.
 #[rustfmt::skip]
-const LEGACY_ALIASES: [(&str, Encoding); 94] = [
+const LEGACY_ALIASES: [(&str, Encoding); 95] = [
     ("cp437", Encoding::Ibm437), ("437", Encoding::Ibm437), ("cspc8codepage437", Encoding::Ibm437),
     ("cp850", Encoding::Ibm850), ("850", Encoding::Ibm850), ("cspc850multilingual", Encoding::Ibm850),
     ("cp852", Encoding::Ibm852), ("852", Encoding::Ibm852), ("cspcp852", Encoding::Ibm852),
@@ -299,11 +316,15 @@ const LEGACY_ALIASES: [(&str, Encoding); 94] = [
     ("cp950", Encoding::Big5), ("ms950", Encoding::Big5), ("cp932", Encoding::ShiftJis),
     ("cswindows31j", Encoding::ShiftJis), ("ujis", Encoding::EucJp), ("cp50221", Encoding::Iso2022Jp),
     ("cp949", Encoding::EucKr), ("ms949", Encoding::EucKr), ("uhc", Encoding::EucKr), ("cp51949", Encoding::EucKr),
+    ("csiso2022kr", Encoding::Iso2022Kr),
     ("cp51936", Encoding::Gbk), ("extended-unix-code-packed-format-for-japanese", Encoding::EucJp),
 ];
 
 /// Other names that [`FromStr`] parses, in lowercase and without `-`, `_` and spaces.
-const ALIASES: [(&str, Encoding); 28] = [
+const ALIASES: [(&str, Encoding); 31] = [
+    ("unicode11utf7", Encoding::Utf7),
+    ("csunicode11utf7", Encoding::Utf7),
+    ("cp65000", Encoding::Utf7),
     ("unicode11utf8", Encoding::Utf8),
     ("rfc2279", Encoding::Utf8Ucs4),
     ("utf8rfc2279", Encoding::Utf8Ucs4),

@@ -16,7 +16,7 @@ pub(super) enum Item {
     Escape { len: usize },
     /// An ill-formed sequence of `len` bytes.
     IllFormed { kind: ErrorKind, len: usize },
-    /// The slice is the start of a sequence, of at most 7 bytes.
+    /// The slice is the start of a sequence, of at most 8 bytes.
     Unfinished,
 }
 

@@ -7,7 +7,6 @@ use super::bulk;
 use super::carry::{CarriedBytes, NO_SEAM, Replacement, Room};
 use super::item::Item;
 use super::source::{Source, is_high, is_low};
-use super::switches::Switches;
 use super::target::Target;
 use super::unmappable::UnmappablePolicy;
 use crate::detect::{Sniff, sniff};
@@ -19,7 +18,6 @@ use crate::error::TranscodeError;
 pub(super) struct Conversion {
     pub(super) source: Source,
     pub(super) target: Target,
-    pub(super) switches: Switches,
     pub(super) policies: Policies,
     pub(super) unmappable: UnmappablePolicy,
     /// The number of bytes of input that were consumed, including the carry.
@@ -77,7 +75,6 @@ impl Conversion {
         Self {
             source,
             target,
-            switches: Switches::STRICT,
             policies: Policies::new(),
             unmappable: UnmappablePolicy::AsIllFormed,
             offset: 0,
@@ -168,7 +165,7 @@ impl Conversion {
             Sniff::Undecided => return false,
             // The dialects of UTF-8 have its BOM, so it does not indicate that the stream is UTF-8.
             Sniff::Found(encoding) if encoding.bom() != self.source.encoding().bom() => {
-                self.source = Source::new(encoding, self.target.encoding(), self.switches)
+                self.source = Source::new(encoding, self.target.encoding(), self.target.switches())
             }
             Sniff::Found(_) | Sniff::Absent => {}
         }

@@ -40,6 +40,10 @@ impl Target {
         self.legacy.as_ref().map_or(&[], LegacyTarget::end)
     }
 
+    pub(super) const fn switches(&self) -> Switches {
+        self.switches
+    }
+
     pub(super) const fn encoding(&self) -> Encoding {
         self.encoding
     }

@@ -15,7 +15,7 @@ use crate::error::TranscodeError;
 /// Converts from one [`Encoding`] to another, in chunks of any size on both sides.
 ///
 /// The output, the errors and the offsets do not depend on how input and output are split. A sequence, a code unit or a
-/// surrogate pair may be split at every byte. At most 7 bytes of input are kept. Nothing is allocated, and no call
+/// surrogate pair may be split at every byte. At most 8 bytes of input are kept. Nothing is allocated, and no call
 /// panics.
 ///
 /// The [`ErrorPolicy`] applies to ill-formed input, to code points that the target encoding does not have
@@ -123,7 +123,6 @@ impl Transcoder {
         let (from, to) = (self.source(), self.target());
         self.conversion.source = Source::new(from, to, switches);
         self.conversion.target = Target::new(to, switches);
-        self.conversion.switches = switches;
         self
     }
 
@@ -180,7 +179,7 @@ impl Transcoder {
         self.conversion.offset
     }
 
-    /// Returns the bytes of an unfinished sequence, at most 7. The next chunk may complete it.
+    /// Returns the bytes of an unfinished sequence, at most 8. The next chunk may complete it.
     pub fn pending(&self) -> &[u8] {
         self.conversion.carry.as_slice()
     }

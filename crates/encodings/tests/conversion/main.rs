@@ -13,6 +13,7 @@ mod io;
 mod legacy;
 mod reports;
 mod rows;
+mod shifts;
 #[cfg(feature = "stream")]
 mod stream;
 mod surrogates;

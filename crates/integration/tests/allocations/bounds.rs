@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{Decoder, FramedRead};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::{ErrorsAsItems, Recoverable, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::SseStream;
 use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -204,6 +204,40 @@ fn frames() {
     assert_bound("JsonSequenceCodec", BUFFER, streams, || {
         Utf8FramesCodec::with_decoder(JsonSequenceCodec::new().with_max_length(LIMIT), replace())
     });
+}
+
+/// A line of each stream is held, the parts in buffers of their own.
+#[test]
+fn container_logs() {
+    let (parts, record) = (LIMIT / 9 - 1, "t stdout P ");
+    let streams: &[&[Part]] = &[
+        &[("t stdout P aaaaaaaaa\n", parts), ("t stderr P aaaaaaaaa\n", parts), ("t stdin P a\n", LIMIT / 8)],
+        &[
+            ("t stderr P aaaaaaaaa\n", parts),
+            (record, 1),
+            ("a", LIMIT),
+            ("\n", 1),
+            (record, 1),
+            ("a", 4 * LIMIT),
+        ],
+        &[
+            ("t stderr P aaaaaaaaa\n", parts),
+            ("t stdout F ", 1),
+            ("a", 4 * LIMIT),
+            ("\n", 1),
+            (record, 1),
+            ("a", LIMIT),
+        ],
+        &[
+            ("t stdout P \n", LIMIT / 4),
+            ("t", 2 * LIMIT),
+            ("\n", 1),
+            (record, 1),
+            ("a", LIMIT - 1),
+            ("\n", LIMIT),
+        ],
+    ];
+    assert_bound("CriCodec", BUFFER + 2 * 2 * LIMIT, streams, || CriCodec::new().with_max_length(LIMIT));
 }
 
 #[test]

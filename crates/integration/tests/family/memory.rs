@@ -19,7 +19,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use futures::Stream;
 use http_body::{Body, Frame, SizeHint};
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::{ErrorsAsItems, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::{SseStream, Utf8Stream};
 use utf8_codec::validator::Utf8Validator;
@@ -352,6 +352,7 @@ fn empty_buffers_are_decoded() {
     decode(ErrorsAsItems::new(Utf8LinesCodec::new()));
     decode(SseCodec::new());
     decode(ContentLengthCodec::new());
+    decode(CriCodec::new());
     decode(JsonSequenceCodec::new());
     decode(OctetCountingCodec::new());
 }

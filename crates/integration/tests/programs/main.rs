@@ -5,8 +5,10 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+mod cri;
 mod mail;
 mod mail_headers;
+mod old_mail;
 mod prost;
 mod protobuf;
 mod smtplib;

@@ -14,7 +14,9 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use tokio_util::codec::Decoder;
 use tower::{Layer, ServiceExt, service_fn};
 use tracing_subscriber::filter::LevelFilter;
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{
+    ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec, SyslogValidator,
+};
 use utf8_codec::codec::{SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::json::JsonStrings;
@@ -84,6 +86,9 @@ fn codecs() -> Errors {
         decoded(OctetCountingCodec::new().with_max_length(3), b"6 geheim"),
         decoded(JsonSequenceCodec::new(), b"geheim"),
         decoded(JsonSequenceCodec::new().with_max_length(3), b"\x1E\"geheim\"\n"),
+        decoded(CriCodec::new(), b"geheim\n"),
+        decoded(CriCodec::new().with_max_length(3), b"geheim stdout F geheim\n"),
+        vec![Box::new(SyslogValidator::new().validate(b"<1>1 - - - - - [a b=\"geheim\xFF").unwrap_err())],
         decoded(Utf8FramesCodec::new(OctetCountingCodec::new()), b"7 geheim\xFF"),
     ]
     .into_iter()

@@ -83,6 +83,12 @@ fn a_charset_has_every_name_that_is_parsed() {
         ("ibm850", b"T\x82cnica", 7, None),
         ("cp-850", b"T\x82cnica", 7, None),
         ("cp437", b"\x82", 1, None),
+        ("ks_c_5601-1987", b"\xB0\xA1", 1, Some(b"\xFF")),
+        ("UTF-7", b"+ZeVnLIqe- +2D3emQ-", 5, Some(b"+ZeV-")),
+        ("unicode-1-1-utf-7", b"+AOk", 1, Some(b"+AOl-")),
+        ("ISO-2022-KR", b"\x1B$)C\x0E0!\x0F.", 2, Some(b"\x0E0!\x0F")),
+        ("csISO2022KR", b"plain", 5, Some(b"\x1B$)C\x0E0\n")),
+        ("latin1", b"\xE9", 1, None),
     ] {
         let message = |text: &[u8]| {
             [format!("Content-Type: text/plain; charset={name}\r\n\r\n").as_bytes(), text].concat()
@@ -97,10 +103,11 @@ fn a_charset_has_every_name_that_is_parsed() {
             let word = ["Subject: =?".as_bytes(), name.as_bytes(), b"?Q?=FF=FD?=\r\n\r\n"].concat();
             assert!(!validate_with(&checked, &word).is_ok(), "{name}");
         }
+        // Without the setting no charset is checked, and none is detected.
         assert!(validate(message(wrong.unwrap_or(text))).is_ok(), "{name}");
     }
     // Without a byte order, and what is no encoding at all.
-    for name in ["utf16", "ucs2le", "utf-32le", "UCS4", "klingon"] {
+    for name in ["utf16", "ucs2le", "utf-32le", "UCS4", "klingon", "x-unknown", "unknown-8bit"] {
         let message = format!("Content-Type: text/plain; charset={name}\r\n\r\nx");
         let verdict = validate_with(&validator(true), message.as_bytes());
         assert_eq!(verdict.parts[0].kind, PartKind::OtherText, "{name}");
@@ -160,4 +167,30 @@ fn extended_parameters_are_checked_in_their_charset() {
         assert_eq!(check(value, true), [error], "{value}");
         assert!(value.contains("UTF-8''%FF") || check(value, false).is_empty(), "{value}");
     }
+}
+
+/// The pending bytes of UTF-7 are in two lines of base64, each with its offset on the wire.
+#[test]
+fn utf_7_in_a_transfer_encoding_has_offsets_on_the_wire() {
+    // `a+2D0-+3el-b` in base64: an unpaired surrogate at byte 2 and bits that are not zero at byte 7.
+    let body = b"YSsyRDAtKz\r\nNlbC1i";
+    let expected = [(2, 2, ErrorKind::UnpairedSurrogate, 3), (9, 7, ErrorKind::MissingContinuation, 3)];
+    some_partitions(body, 20, |chunks| {
+        let mut decoder = BodyDecoder::new(TransferEncoding::Base64).with_charset(Encoding::Utf7);
+        let (mut text, mut errors) = (String::new(), Vec::new());
+        let mut keep = |piece: BodyPiece<'_>| match piece {
+            BodyPiece::Error(error) => match error.kind {
+                MimeErrorKind::Text(kind) => {
+                    errors.push((error.offset, error.decoded_offset.unwrap(), kind, error.len));
+                }
+                kind => panic!("{kind:?}"),
+            },
+            BodyPiece::Seam(character) => text.push(character),
+            BodyPiece::Text(piece) => text.push_str(piece),
+            other => panic!("{other:?}"),
+        };
+        chunks.iter().for_each(|chunk| decoder.feed_with(chunk, &mut keep));
+        decoder.finish_with(&mut keep);
+        assert_eq!((text.as_str(), &errors[..]), ("ab", &expected[..]), "{chunks:02X?}");
+    });
 }

@@ -135,7 +135,7 @@ pub(super) fn describe_in(
         ErrorKind::InvalidLead | ErrorKind::OutsideSubset => {
             format!("{:02X} is never part of {name}", bytes.first().copied().unwrap_or(0))
         }
-        _ if encoding.is_legacy() => {
+        _ if encoding.is_legacy() || encoding.is_decoded_only() => {
             let bytes: Vec<String> = sequence.iter().map(|byte| format!("{byte:02X}")).collect();
             format!("{} is ill-formed {name}: {kind}", bytes.join(" "))
         }

@@ -429,6 +429,6 @@ mod tests {
         for label in ["", "UTF-8", "utf8"] {
             assert_eq!(encoded(label), None);
         }
-        assert_eq!(encoded("UTF-7"), Some(GitText::Unknown("UTF-7".to_owned())));
+        assert_eq!(encoded("UTF-9"), Some(GitText::Unknown("UTF-9".to_owned())));
     }
 }

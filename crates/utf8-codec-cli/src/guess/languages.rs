@@ -72,7 +72,7 @@ static PAGES: LazyLock<Vec<(Encoding, Page)>> = LazyLock::new(|| {
             && (encoding.is_legacy() || matches!(encoding, Encoding::Latin1 | Encoding::Windows1252))
             && decoded(*encoding, b"a") == Some('a')
             && frequent(*encoding).is_none()
-            && *encoding != Encoding::Iso2022Jp
+            && !matches!(encoding, Encoding::Iso2022Jp | Encoding::Iso2022Kr)
     };
     let page = |encoding| {
         core::array::from_fn(|at| decoded(encoding, &[at as u8 | 0x80]).filter(|c| !c.is_control()))

@@ -287,7 +287,7 @@ fn an_invalid_configuration_file_is_an_error() {
         ("[[files]]\nrules = []\n", "missing field `glob`"),
         ("[[files]]\nglob = '[z-a]'\n", "invalid range"),
         ("bom = 'sometimes'\n", "`sometimes`: unknown policy; known are keep, strip"),
-        ("encoding = 'utf-7'\n", "`utf-7`: unknown encoding"),
+        ("encoding = 'utf-9'\n", "`utf-9`: unknown encoding"),
         ("rules = [\n", "line"),
     ] {
         let directory = Directory::new();

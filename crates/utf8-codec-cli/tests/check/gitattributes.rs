@@ -60,11 +60,11 @@ fn the_report_says_why_and_has_no_command() {
     let report = stdout(&output);
     assert!(report.contains("git converts it to UTF-16LE-BOM itself, as .gitattributes says"), "{report}");
     assert!(!report.contains("to fix it"), "{report}");
-    directory.write(".gitattributes", "*.rc working-tree-encoding=UTF-7\n");
+    directory.write(".gitattributes", "*.rc working-tree-encoding=UTF-9\n");
     let output = check(&directory, &["."]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(0), String::new()));
     let errors = stderr(&output);
-    assert!(errors.contains("./a.rc: the working-tree-encoding UTF-7 is not known\n"));
+    assert!(errors.contains("./a.rc: the working-tree-encoding UTF-9 is not known\n"));
     directory.write("a.rc", b"caf\xE9\n");
     let explicit = |args: &[&str]| {
         let output = check(&directory, args);

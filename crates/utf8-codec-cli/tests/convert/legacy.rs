@@ -17,6 +17,8 @@ fn legacy_encodings_have_the_labels_of_the_web_and_of_iana() {
         (&["-f", "CP866", "-t", "koi8-r"], b"\x92\xA5\xE1\xE2", b"\xF4\xC5\xD3\xD4"),
         (&["-t", "EUC-KR"], "한글".as_bytes(), b"\xC7\xD1\xB1\xDB"),
         (&["-t", "iso-2022-jp"], "日a".as_bytes(), b"\x1B$BF|\x1B(Ba"),
+        (&["-f", "utf-7"], b"caf+AOk- 1 +- 1", "café 1 + 1".as_bytes()),
+        (&["-f", "iso-2022-kr", "-t", "cp949"], b"\x1B$)Ca\x0EGQ\n", b"a\xC7\xD1\n"),
         (&["-f", "latin1"], b"\xE9", "é".as_bytes()),
         (&["-f", "cp437", "-t", "IBM-1047"], b"H\x81\n", b"\xC8\xDC\x25"),
     ] {

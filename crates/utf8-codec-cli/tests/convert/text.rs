@@ -256,7 +256,7 @@ fn an_output_file_is_replaced_atomically() {
 #[test]
 fn other_errors_are_status_2() {
     for args in [
-        &["convert", "--from", "utf-7"][..],
+        &["convert", "--from", "utf-9"][..],
         &["convert", "/nonexistent/file"],
         &["convert", "-o", "/nonexistent/directory/file"],
         &["convert", "--switch", "everything"],

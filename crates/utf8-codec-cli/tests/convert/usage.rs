@@ -76,10 +76,11 @@ fn a_command_logs_on_request() {
 fn an_unknown_encoding_names_the_command_with_the_list() {
     for option in ["--from", "--to"] {
         fails(
-            &["convert", option, "utf-7"],
+            &["convert", option, "utf-9"],
             "unknown encoding; `utf8-codec convert --list` prints the known names",
         );
     }
+    fails(&["convert", "-t", "utf-7"], "this encoding is only decoded: use it with --from");
     fails(
         &["convert", "-t", "ascii", "--on-error", "latin1"],
         "--to ascii does not have the characters that this --on-error policy writes",

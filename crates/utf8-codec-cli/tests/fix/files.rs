@@ -443,7 +443,7 @@ fn contradicting_options_are_errors() {
     for (args, reason) in [
         (&["-"][..], "--fix cannot rewrite stdin"),
         (&["--encoding", "utf-16", "file"], "--fix writes UTF-8"),
-        (&["--from", "utf-7", "file"], "unknown encoding"),
+        (&["--from", "utf-9", "file"], "unknown encoding"),
         (&["--backup", "a/b", "file"], "or contain a path separator"),
     ] {
         let output = fix(&directory, args);

@@ -5,6 +5,7 @@ use core::str;
 use encoding_rs::{Decoder, DecoderResult, Encoder, EncoderResult};
 use utf8_codec::ErrorKind;
 
+use super::shifted::{self, Shifted};
 use super::tables::{DoubleByte, SingleByte};
 use crate::encoding::Encoding;
 use crate::transcode::item::{EncodedSequence, Item};
@@ -16,6 +17,7 @@ pub(in crate::transcode) struct LegacySource {
     state: Iso2022Jp,
     /// Whether the last sequence was an escape sequence. Another one is then an error.
     is_after_escape: bool,
+    shifted: Option<Shifted>,
 }
 
 /// A legacy encoding of the output, and its state between two sequences.
@@ -76,7 +78,7 @@ impl Iso2022Jp {
 
 impl LegacySource {
     pub(in crate::transcode) const fn new(encoding: Encoding) -> Self {
-        Self { encoding, state: Iso2022Jp::Ascii, is_after_escape: false }
+        Self { encoding, state: Iso2022Jp::Ascii, is_after_escape: false, shifted: Shifted::of(encoding) }
     }
 
     /// Returns a decoder in the current state.
@@ -96,6 +98,9 @@ impl LegacySource {
     // Inlined, it would make the code for the other encodings save registers for each code point.
     #[inline(never)]
     pub(in crate::transcode) fn read(&self, bytes: &[u8]) -> Item {
+        if let Some(shifted) = self.shifted {
+            return shifted.read(bytes);
+        }
         if self.encoding == Encoding::Iso2022Jp && bytes[0] == ESCAPE {
             return self.read_escape(bytes);
         }
@@ -152,6 +157,9 @@ impl LegacySource {
     /// Decodes well-formed text to UTF-8, at most up to the end of `src` or `dst`. Returns the number of bytes read and
     /// the number of bytes written.
     pub(in crate::transcode) fn decode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        if let Some(shifted) = self.shifted {
+            return shifted.decode(src, dst);
+        }
         if let Some(table) = SingleByte::of(self.encoding) {
             return table.decode(src, dst);
         }
@@ -183,6 +191,9 @@ impl LegacySource {
     /// Updates the state after `bytes`: an error, or whole sequences.
     #[inline]
     pub(in crate::transcode) fn advance(&mut self, bytes: &[u8]) {
+        if let Some(shifted) = &mut self.shifted {
+            return shifted.advance(bytes);
+        }
         if self.encoding != Encoding::Iso2022Jp || bytes.is_empty() {
             return;
         }
@@ -206,7 +217,11 @@ impl Item {
 
 impl LegacyTarget {
     pub(in crate::transcode) const fn of(encoding: Encoding) -> Option<Self> {
-        if encoding.is_legacy() { Some(Self { encoding, state: Iso2022Jp::Ascii }) } else { None }
+        if encoding.is_legacy() || encoding.is_decoded_only() {
+            Some(Self { encoding, state: Iso2022Jp::Ascii })
+        } else {
+            None
+        }
     }
 
     /// Returns an encoder in the current state.
@@ -224,6 +239,9 @@ impl LegacyTarget {
     // As `LegacySource::read`.
     #[inline(never)]
     pub(in crate::transcode) fn encode(&self, character: char) -> Option<EncodedSequence> {
+        if self.encoding.is_decoded_only() {
+            return shifted::encode(self.encoding, character);
+        }
         if let Some(table) = SingleByte::of(self.encoding) {
             let byte = u16::try_from(u32::from(character)).ok().and_then(|unit| table.byte(unit))?;
             return Some(EncodedSequence::of([byte]));
@@ -239,6 +257,9 @@ impl LegacyTarget {
     /// Encodes UTF-8, at most up to the end of either slice, an error, or the first character that the encoding does not
     /// have. Returns the number of bytes read and the number of bytes written.
     pub(in crate::transcode) fn encode_utf_8(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        if self.encoding.is_decoded_only() {
+            return (0, 0);
+        }
         if let Some(table) = SingleByte::of(self.encoding) {
             return table.encode(src, dst);
         }

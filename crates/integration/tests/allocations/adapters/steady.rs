@@ -10,7 +10,7 @@ use core::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LengthDelimitedCodec};
-use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::{
     ErrorsAsItems, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LineBatchesCodec, Utf8LinesCodec,
 };
@@ -177,6 +177,8 @@ fn frames_and_framing_codecs() {
     assert_codec_is_steady("ContentLengthCodec", Utf8FramesCodec::new(ContentLengthCodec::new()), &lsp);
     let json = framed("\x1E\"", "\"\n");
     assert_codec_is_steady("JsonSequenceCodec", Utf8FramesCodec::new(JsonSequenceCodec::new()), &json);
+    let log = framed("2026-11-28T20:00:00Z stdout F ", "\n");
+    assert_codec_is_steady("CriCodec", Utf8FramesCodec::new(CriCodec::new()), &log);
 
     let frame = Bytes::from_static(b"\"frame\"");
     assert_encoder_is_steady("OctetCountingCodec", OctetCountingCodec::new(), &frame);
