@@ -22,7 +22,7 @@ pub(super) mod iso2022;
 pub(super) mod languages;
 mod legacy;
 pub(super) mod mojibake;
-mod utf8_evidence;
+pub(super) mod utf8_evidence;
 mod wide;
 
 use utf8_codec_encodings::Encoding;
