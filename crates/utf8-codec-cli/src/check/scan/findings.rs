@@ -19,6 +19,7 @@ use crate::check::rules::Rule;
 use crate::guess::Guess;
 use crate::guess::binary::PREFIX;
 use crate::guess::evidence::EncodingEvidence;
+use crate::guess::utf8_evidence::count;
 
 /// The maximum number of bytes of the line that are shown before the start of an error, and from it on. In converted
 /// text these are characters.
@@ -85,12 +86,7 @@ impl<'s> Findings<'s> {
         self.encoding
     }
 
-    /// Whether text is needed where it is ASCII.
-    pub(super) fn needs_text(&self) -> bool {
-        self.needs_lines() || self.checks.wants_counts
-    }
-
-    /// Whether text must not be cut inside a line.
+    /// Whether text is needed where it is ASCII, and must not be cut inside a line.
     pub(super) fn needs_lines(&self) -> bool {
         !self.checks.rules.is_empty()
     }
@@ -170,7 +166,11 @@ impl<'s> Findings<'s> {
     /// Counts the lines of the ASCII at the start of some bytes and returns its length. It need not be decoded: one pass
     /// finds its end and counts.
     pub(super) fn ascii(&mut self, bytes: &[u8]) -> usize {
+        let column = self.locator.location().columns.characters;
         let len = self.locator.push_ascii(bytes);
+        if self.checks.wants_counts {
+            self.count(&bytes[..len], column, |line| line.len() as u64);
+        }
         self.not_decoded += len as u64;
         len
     }
@@ -191,7 +191,8 @@ impl<'s> Findings<'s> {
         found.extend(self.escapes.as_mut().map(|escapes| escapes.check(Some(text))).unwrap_or_default());
         self.violations(found, text, window);
         if self.checks.wants_counts {
-            self.count(text);
+            let column = self.locator.location().columns.characters;
+            self.count(text.as_bytes(), column, characters);
         }
         self.evidence.text(text);
         self.locator.push(text);
@@ -249,17 +250,17 @@ impl<'s> Findings<'s> {
         self.allowed.1.contains(&rule)
     }
 
-    fn count(&mut self, text: &str) {
-        self.summary.characters += Columns::of(text).characters;
-        let mut column = self.locator.location().columns.characters;
-        let mut lines = text.split_inclusive('\n').peekable();
-        while let Some(line) = lines.next() {
-            column += Columns::of(line.trim_end_matches('\n')).characters;
-            if line.ends_with('\n') || lines.peek().is_some() {
-                self.summary.longest_line = self.summary.longest_line.max(column);
-                column = 0;
-            }
+    /// Counts the characters of a text and measures its lines. `column` is the number of characters of its first line before
+    /// it.
+    fn count(&mut self, text: &[u8], mut column: u64, characters: impl Fn(&[u8]) -> u64) {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', text) {
+            let line = characters(&text[start..end]);
+            self.summary.characters += line + 1;
+            self.summary.longest_line = self.summary.longest_line.max(column + line);
+            (column, start) = (0, end + 1);
         }
+        self.summary.characters += characters(&text[start..]);
     }
 
     /// Ends an escape that the text does not continue.
@@ -377,6 +378,11 @@ impl<'s> Findings<'s> {
         }
         summary
     }
+}
+
+/// Returns the number of characters of well-formed text.
+fn characters(text: &[u8]) -> u64 {
+    count(text, |byte| !matches!(byte, 0x80..=0xBF))
 }
 
 /// Adds what the evidence says about the encoding of a file that should be UTF-8.
