@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use utf8_codec_encodings::Encoding;
-use utf8_codec_mail::{BodyDecoder, BodyPiece, MessageValidator, MimeLayer, PartKind, TransferEncoding};
+use utf8_codec_mail::{BodyDecoder, BodyPiece, MessageValidator, MimeLayer, MimeSettings, PartKind, TransferEncoding};
 
 use crate::run;
 use crate::support::{some_partitions, unhex};
@@ -32,7 +32,9 @@ fn python_decodes_the_same_text() {
     for line in output.lines() {
         let case: Value = serde_json::from_str(line).expect("JSON");
         let message = unhex(case["message"].as_str().expect("hexadecimal"));
-        let mut validator = MessageValidator::new().with_other_charsets(true);
+        let mut settings = MimeSettings::default();
+        settings.other_charsets = true;
+        let mut validator = MessageValidator::with_settings(settings);
         validator.push(&message);
         let verdict = validator.finish();
         let parts: Vec<_> = verdict.parts.iter().filter(|part| part.kind == PartKind::Text).collect();

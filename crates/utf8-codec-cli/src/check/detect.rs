@@ -1,5 +1,6 @@
 //! `utf8-codec detect`: reports the encoding of files.
 
+use core::num::NonZeroUsize;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
@@ -148,7 +149,9 @@ fn detect(input: &mut dyn Read, kind: Option<DocumentKind>, skip_binary: bool) -
     };
     let candidates = candidates.into_iter().map(|(encoding, _)| encoding).collect();
     let encoding = detector.detection().encoding().unwrap_or(Encoding::Utf8);
-    let checks = Checks { kind, wants_counts: true, ..Checks::new(encoding.into()) };
+    // The errors are counted, and not described.
+    let max_errors = NonZeroUsize::new(1);
+    let checks = Checks { kind, wants_counts: true, max_errors, ..Checks::new(encoding.into()) };
     // After the end, a terminal would wait for more input.
     let tee = Tee { input, detector: &mut detector, counter: &mut counter };
     let mut rest = tee.take(if is_all { 0 } else { u64::MAX });

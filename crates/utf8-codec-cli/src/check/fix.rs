@@ -10,7 +10,7 @@
 //! | scan, which finds the errors | always |
 //! | decoding, and the survey of the text | the rule `mojibake` is checked, and the file is in another encoding |
 //! | up to the first character beyond ASCII | the content decides about a BOM (rule `bom`) |
-//! | search for lines that are UTF-8 | it is in another encoding of one byte, and has characters of UTF-8 |
+//! | search for lines that are UTF-8 | it is in another encoding of one or two bytes, and has characters of UTF-8 |
 //! | conversion | there is a fix |
 //! | scan of the new content | there is a fix |
 //! | another scan, of what remains | it has more than [`MAX`](few::MAX) errors |
@@ -267,7 +267,7 @@ impl FixArgs {
         }
         if let Ok(own) = &plan
             && summary.has_utf_8
-            && let Some(line) = own.line_in_utf8(file)?
+            && let Some(line) = own.line_in_utf8(file, !summary.is_foreign)?
         {
             let label = summary.declared.as_ref().map(|declared| declared.label());
             plan = Err(Failed::Kept(own.refusal(line, label.filter(|_| own.is_declared))));

@@ -108,7 +108,7 @@ impl Decoder {
 fn feed_utf_8(decoder: &mut Utf8Decoder, chunk: &[u8], window: &Window, findings: &mut Findings<'_>) {
     let mut rest = chunk;
     while !rest.is_empty() && !findings.is_decided() {
-        if !findings.needs_text() && decoder.pending().is_empty() {
+        if !findings.needs_lines() && decoder.pending().is_empty() {
             let ascii = findings.ascii(rest);
             rest = &rest[ascii..];
         }

@@ -35,6 +35,8 @@ const ALLOWANCE: u64 = 8;
 const DECLARED: u64 = 4;
 /// The same without a declaration.
 const UNDECLARED: u64 = 8;
+/// The highest cost of a frequent letter: one in 128.
+const FREQUENT_LETTER: u32 = 7;
 /// The part of the pairs of bytes that are frequent characters in encodings of two bytes, at least 1 of this number. Of
 /// letters in a row only every other pair is one, and less than one in 10 in other encodings.
 const FREQUENT: u64 = 7;
@@ -81,6 +83,14 @@ static PAGES: LazyLock<Vec<(Encoding, Page)>> = LazyLock::new(|| {
 });
 
 static LANGUAGES: LazyLock<Languages> = LazyLock::new(|| Languages::parse(DATA));
+
+/// Whether each of the [`PAGES`] has the frequent letters of each language.
+static WRITTEN: LazyLock<Vec<Vec<bool>>> = LazyLock::new(|| {
+    let has = |page: &Page, alphabet: &[char]| alphabet.iter().all(|letter| page.contains(&Some(*letter)));
+    let written =
+        |(_, page): &(Encoding, Page)| LANGUAGES.alphabets.iter().map(|own| has(page, own)).collect();
+    PAGES.iter().map(written).collect()
+});
 
 /// Returns the character of these bytes, if they are one.
 fn decoded(encoding: Encoding, bytes: &[u8]) -> Option<char> {
@@ -188,31 +198,39 @@ impl Contexts {
             let rival = rivals.filter_map(|(rival, _)| self.frequent(*rival)).max().unwrap_or(0);
             return own * FREQUENT >= self.total && own * 2 >= rival * 3;
         }
-        self.language(encoding, DECLARED).is_some()
+        self.language(encoding, DECLARED, |_, _| true).is_some()
     }
 
-    /// Whether the text is probably windows-1252 in a language of Western Europe.
+    /// Whether the text is probably windows-1252 in a language of Western Europe. In windows-1257 it would be French with a
+    /// Lithuanian letter, and that is no rival, because windows-1257 does not have all letters of French.
     pub(super) fn is_western(&self) -> bool {
-        self.language(Encoding::Windows1252, UNDECLARED)
+        self.language(Encoding::Windows1252, UNDECLARED, |page, language| WRITTEN[page][language])
             .is_some_and(|language| WESTERN.contains(&format!(" {language} ")))
     }
 
     /// Returns the language in which text in an encoding of one byte has the lowest cost, if it is plausible and the cost in
-    /// other encodings is higher by `margin`.
-    fn language(&self, encoding: Encoding, margin: u64) -> Option<&'static str> {
+    /// other encodings is higher by `margin`. `is_written` is whether the encoding at this position has texts in a language.
+    fn language(
+        &self,
+        encoding: Encoding,
+        margin: u64,
+        is_written: fn(usize, usize) -> bool,
+    ) -> Option<&'static str> {
         let own = page(encoding)?;
-        let (cost, language) = self.read(own)?;
-        let is_rival = |rival: &Page| {
+        let (cost, language) = self.read(own, |_| true)?;
+        let is_rival = |(number, (_, rival)): (usize, &(Encoding, Page))| {
             self.bytes().any(|byte| character(own, byte) != character(rival, byte))
-                && self.read(rival).is_some_and(|(rival, _)| rival < cost + margin)
+                && self
+                    .read(rival, |language| is_written(number, language))
+                    .is_some_and(|(rival, _)| rival < cost + margin)
         };
-        let is_first =
-            cost <= MAX_MEAN * self.total + ALLOWANCE && !PAGES.iter().any(|(_, rival)| is_rival(rival));
+        let is_first = cost <= MAX_MEAN * self.total + ALLOWANCE && !PAGES.iter().enumerate().any(is_rival);
         is_first.then_some(language)
     }
 
-    /// Returns the cost of the text in an encoding and its language, or `None` if a byte is undefined.
-    fn read(&self, page: &Page) -> Option<(u64, &'static str)> {
+    /// Returns the cost of the text in an encoding and its language, which is one of those that are written in it, or `None` if
+    /// a byte is undefined.
+    fn read(&self, page: &Page, is_written: impl Fn(usize) -> bool) -> Option<(u64, &'static str)> {
         let languages = &*LANGUAGES;
         // The cost in a language is the sum of what a letter costs in a text of another language, less what it saves.
         let (mut sum, mut savings) = (0, vec![0; languages.names.len()]);
@@ -233,7 +251,12 @@ impl Contexts {
                 savings[language] += count * u64::from(foreign.saturating_sub(cost));
             }
         }
-        let (language, saved) = savings.into_iter().enumerate().max_by_key(|&(_, saved)| saved)?;
+        let (language, saved) = savings
+            .into_iter()
+            .enumerate()
+            .filter(|&(language, _)| is_written(language))
+            .max_by_key(|&(_, saved)| saved)
+            .unwrap_or_default();
         Some((sum - saved, languages.names[language]))
     }
 
@@ -320,6 +343,8 @@ fn sign(before: char, sign: char, after: char) -> u32 {
 /// The costs of letters and of their neighbors in each language.
 struct Languages {
     names: Vec<&'static str>,
+    /// The frequent letters of each language.
+    alphabets: Vec<Vec<char>>,
     /// The languages that have a letter, with its cost.
     letters: HashMap<char, Vec<(usize, u32)>>,
     before: HashMap<[char; 2], Vec<u8>>,
@@ -333,6 +358,7 @@ impl Languages {
         let none = || vec![RARE as u8; names.len()];
         let mut languages = Self {
             names: names.clone(),
+            alphabets: vec![Vec::new(); names.len()],
             letters: HashMap::new(),
             before: HashMap::new(),
             after: HashMap::new(),
@@ -359,6 +385,7 @@ impl Languages {
                     let Some(letter) = first.next() else { continue };
                     let Some(level) = first.next().and_then(|digit| digit.to_digit(10)) else { continue };
                     languages.letters.entry(letter).or_default().push((language, level));
+                    languages.alphabets[language].extend((level <= FREQUENT_LETTER).then_some(letter));
                     for (beside, level) in levels(words.next().unwrap_or_default()) {
                         languages.before.entry([beside, letter]).or_insert_with(none)[language] = level;
                     }
@@ -475,13 +502,18 @@ mod tests {
 
     #[test]
     fn three_words_of_western_europe_are_recognized() {
-        for text in
-            ["Autres céréales", "café à la carte, déjà vu", "España y América", "perché la città è così"]
-        {
+        for text in [
+            "Autres céréales, déjà vu",
+            "Autres céréales",
+            "café à la carte, déjà vu",
+            "España y América",
+            "perché la città è così",
+        ] {
             assert!(contexts(Encoding::Windows1252, text).is_western(), "{text}");
         }
         for (encoding, text) in [
             (Encoding::Windows1250, "Árvíztűrő tükörfúrógép"),
+            (Encoding::Windows1257, "kavinė, arbatinė, déją"),
             (Encoding::Windows1254, "Güneşli, değil"),
             (Encoding::Windows1251, "мир, труд, май"),
             (Encoding::Ibm850, "crème brûlée à la carte"),

@@ -7,21 +7,26 @@
 //! decoded if the line or the file was encoded twice as a whole ([`round`], [`survey`]).
 //!
 //! Text about mojibake quotes it, and tables have it beside what it was ([`example`]): this is reported and kept. Where bytes
-//! were lost after the second encoding, the other sequences of the line are decoded ([`sequences`]). Lines that were decoded
+//! were lost after the second encoding, the other sequences of the line are decoded ([`sequences`]), and what is left of a
+//! character is reported ([`lost`]). Lines that were decoded
 //! as another encoding are read back as a whole ([`charsets`], [`plausible`]). Characters that are written as ASCII are
 //! reported ([`references`]).
+//!
+//! Most lines are correct, and their bytes show it ([`screen`]).
 //!
 //! Text that was encoded more than twice is decoded in several rounds with the same rule.
 
 mod charsets;
 mod example;
 mod judge;
+mod lost;
 mod neighbors;
 mod pairs;
 mod plausible;
 mod quotes;
 mod references;
 mod round;
+mod screen;
 mod segments;
 mod sequence;
 mod sequences;
@@ -31,6 +36,7 @@ mod trails;
 use core::ops::Range;
 
 use round::{Evidence, Found, find_once, find_written, undo_once};
+use screen::clean_len;
 use segments::is_long;
 pub(crate) use segments::{first_len, long_segments};
 use sequences::Sequences;
@@ -47,6 +53,9 @@ pub(crate) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<
     let evidence = survey.round(0);
     let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {
+        let clean = if is_written || evidence.charset.is_some() { 0 } else { clean_len(&text[at..]) };
+        at += clean;
+        is_line_start |= clean > 0;
         let len = first_len(&text[at..]);
         let segment = &text[at..at + len];
         let evidence = Evidence { is_long: is_long(segment, is_line_start), ..evidence };

@@ -80,6 +80,12 @@ impl Utf8Evidence {
     }
 }
 
+/// Whether a line that is well-formed UTF-8 is that, and not text in an encoding of two bytes for each character. `is_mostly`
+/// is whether most of the file is UTF-8.
+pub(crate) fn is_utf_8(line: &str, is_mostly: bool) -> bool {
+    continuations(line.as_bytes()) >= if is_mostly { 1 } else { ENOUGH }
+}
+
 fn continuations(line: &[u8]) -> u64 {
     count(line, |byte| matches!(byte, 0x80..=0xBF))
 }

@@ -125,6 +125,34 @@ fn a_line_in_utf_8_is_not_converted_with_from() {
     }
 }
 
+/// The same with an encoding of two bytes for each character, in which most UTF-8 can be read.
+#[test]
+fn a_line_in_utf_8_is_not_converted_from_an_encoding_of_two_bytes() {
+    let legacy = |text: &str| run(&mut program(&["convert", "--to", "gbk"]), text.as_bytes()).stdout;
+    let chinese = "我能吞下玻璃而不伤身体。\n";
+    let gbk = legacy(&chinese.repeat(3));
+    for (content, line) in [
+        // Most of it is UTF-8.
+        ([&"Où est le café ?\n".repeat(20).into_bytes(), &gbk[..]].concat(), Some(1)),
+        // One line is.
+        ([&gbk[..], "你好世界\n".as_bytes()].concat(), Some(4)),
+        (gbk.clone(), None),
+    ] {
+        let directory = Directory::new();
+        directory.write("a.txt", &content);
+        let output =
+            run(program(&["check", "--fix", "--from", "gbk", "a.txt"]).current_dir(directory.root()), b"");
+        let (report, new) = (stdout(&output), directory.read("a.txt"));
+        match line {
+            Some(line) => {
+                let reason = format!("line {line} is already UTF-8, but --from is gbk: ");
+                assert!(report.contains(&reason) && new == content, "{report}");
+            }
+            None => assert_eq!(String::from_utf8_lossy(&new), chinese.repeat(3), "{report}"),
+        }
+    }
+}
+
 #[test]
 fn lines_in_utf_8_are_kept_with_windows_1252() {
     let directory = Directory::new();

@@ -12,6 +12,7 @@ use crate::check::report::counted;
 use crate::check::rules::Rule;
 use crate::files::read;
 use crate::guess::mojibake::{self, Survey};
+use crate::guess::utf8_evidence;
 use crate::temporary::Scratch;
 
 /// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.
@@ -62,9 +63,9 @@ impl From<io::Error> for Failed {
 }
 
 impl Plan<'_> {
-    /// Returns the number of the first line that is UTF-8 already and would become mojibake, if the encoding has a byte for
-    /// each character.
-    pub(super) fn line_in_utf8(self, input: &mut dyn Read) -> io::Result<Option<u64>> {
+    /// Returns the number of the first line that is UTF-8 already and would become mojibake. `is_mostly_utf_8` is whether most of
+    /// the file is UTF-8.
+    pub(super) fn line_in_utf8(self, input: &mut dyn Read, is_mostly_utf_8: bool) -> io::Result<Option<u64>> {
         let FixSource::Other(charset) = self.source else { return Ok(None) };
         if charset.unit_len() > 1 {
             return Ok(None);
@@ -78,7 +79,12 @@ impl Plan<'_> {
                 let mut transcoder = self.transcoder(charset, &line);
                 let is_read = transcoder.feed_into(&line, &mut read).is_ok()
                     && transcoder.finish_into(&mut read).is_ok();
-                if is_read && read.chars().count() == line.len() && mojibake::is_made(text, &read) {
+                let has_single_bytes = read.chars().count() == line.len();
+                let is_utf_8 = || match has_single_bytes {
+                    true => mojibake::is_made(text, &read),
+                    false => utf8_evidence::is_utf_8(text, is_mostly_utf_8),
+                };
+                if is_read && is_utf_8() {
                     return Ok(Some(number));
                 }
             }

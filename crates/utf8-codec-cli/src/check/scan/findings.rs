@@ -23,6 +23,7 @@ use crate::guess::Guess;
 use crate::guess::binary::PREFIX;
 use crate::guess::evidence::EncodingEvidence;
 use crate::guess::mojibake;
+use crate::guess::utf8_evidence::count;
 
 /// The maximum number of bytes of the line that are shown before the start of an error, and from it on. In converted
 /// text these are characters.
@@ -89,12 +90,7 @@ impl<'s> Findings<'s> {
         self.encoding
     }
 
-    /// Whether text is needed where it is ASCII.
-    pub(super) fn needs_text(&self) -> bool {
-        self.needs_lines() || self.checks.wants_counts
-    }
-
-    /// Whether text must not be cut inside a line.
+    /// Whether text is needed where it is ASCII, and must not be cut inside a line.
     pub(super) fn needs_lines(&self) -> bool {
         self.checks.rules.iter().any(|rule| rule.is_about_text())
     }
@@ -187,10 +183,13 @@ impl<'s> Findings<'s> {
     /// Counts the lines of the ASCII at the start of some bytes and returns its length. It need not be decoded: one pass
     /// finds its end and counts.
     pub(super) fn ascii(&mut self, bytes: &[u8]) -> usize {
-        let line = self.locator.location().line;
+        let before = self.locator.location();
         let len = self.locator.push_ascii(bytes);
+        if self.checks.wants_counts {
+            self.count(&bytes[..len], before.columns.characters, |line| line.len() as u64);
+        }
         self.not_decoded += len as u64;
-        if self.locator.location().line > line {
+        if self.locator.location().line > before.line {
             self.evidence.end_line();
         }
         len
@@ -201,7 +200,8 @@ impl<'s> Findings<'s> {
         let found = self.search(text);
         self.violations(found, text, window);
         if self.checks.wants_counts {
-            self.count(text);
+            let column = self.locator.location().columns.characters;
+            self.count(text.as_bytes(), column, characters);
         }
         self.evidence.text(text);
         self.locator.push(text);
@@ -296,17 +296,17 @@ impl<'s> Findings<'s> {
         self.allowed.1.contains(&rule)
     }
 
-    fn count(&mut self, text: &str) {
-        self.summary.characters += Columns::of(text).characters;
-        let mut column = self.locator.location().columns.characters;
-        let mut lines = text.split_inclusive('\n').peekable();
-        while let Some(line) = lines.next() {
-            column += Columns::of(line.trim_end_matches('\n')).characters;
-            if line.ends_with('\n') || lines.peek().is_some() {
-                self.summary.longest_line = self.summary.longest_line.max(column);
-                column = 0;
-            }
+    /// Counts the characters of a text and measures its lines. `column` is the number of characters of its first line before
+    /// it.
+    fn count(&mut self, text: &[u8], mut column: u64, characters: impl Fn(&[u8]) -> u64) {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', text) {
+            let line = characters(&text[start..end]);
+            self.summary.characters += line + 1;
+            self.summary.longest_line = self.summary.longest_line.max(column + line);
+            (column, start) = (0, end + 1);
         }
+        self.summary.characters += characters(&text[start..]);
     }
 
     /// Ends an escape that the text does not continue.
@@ -434,6 +434,11 @@ impl<'s> Findings<'s> {
         }
         summary
     }
+}
+
+/// Returns the number of characters of well-formed text.
+fn characters(text: &[u8]) -> u64 {
+    count(text, |byte| !matches!(byte, 0x80..=0xBF))
 }
 
 /// Adds what the evidence says about the encoding of a file that should be UTF-8.

@@ -6,6 +6,7 @@ use core::ops::Range;
 use std::sync::LazyLock;
 
 use super::plausible;
+use super::screen::ascii_len;
 
 /// The characters of the bytes 80 to FF in each encoding. A byte that it does not define is a control character.
 const CHARSETS: [&str; 7] = [
@@ -32,39 +33,31 @@ const CHARSETS: [&str; 7] = [
      юабцдефгхийклмнопярстужвьызшэщчъЮАБЦДЕФГХИЙКЛМНОПЯРСТУЖВЬЫЗШЭЩЧЪ",
 ];
 
-/// A character, and its byte in each encoding, or 0.
-static CHARACTERS: LazyLock<Vec<(char, [u8; CHARSETS.len()])>> = LazyLock::new(|| {
-    let mut characters: Vec<(char, [u8; CHARSETS.len()])> = Vec::new();
+/// For each character: its byte in each encoding, or 0.
+static BYTES: LazyLock<Vec<[u8; CHARSETS.len()]>> = LazyLock::new(|| {
+    let mut bytes = vec![[0; CHARSETS.len()]; SLOTS];
     for (charset, own) in CHARSETS.iter().enumerate() {
-        for (byte, character) in (0x80..=0xFF).zip(own.chars()) {
-            let at = characters.binary_search_by_key(&character, |each| each.0).unwrap_or_else(|at| {
-                characters.insert(at, (character, [0; CHARSETS.len()]));
-                at
-            });
-            characters[at].1[charset] = byte;
+        for (byte, slot) in (0x80..=0xFF).zip(own.chars().map(slot)) {
+            slot.into_iter().for_each(|slot| bytes[slot][charset] = byte);
         }
     }
-    characters
+    bytes
 });
 
 /// For each character: the encodings in which it is the first byte of a character, and those in which it is another one.
 static MASKS: LazyLock<Vec<(u8, u8)>> = LazyLock::new(|| {
-    let mut masks = vec![(0, 0); SLOTS];
-    for &(character, bytes) in CHARACTERS.iter() {
-        for (charset, byte) in bytes.into_iter().enumerate() {
-            match (slot(character), byte) {
-                (Some(slot), 0xC2..=0xF4) => masks[slot].0 |= 1 << charset,
-                (Some(slot), 0x80..=0xBF) => masks[slot].1 |= 1 << charset,
-                _ => {}
-            }
-        }
-    }
-    masks
+    let mask = |bytes: &[u8; CHARSETS.len()], is: fn(u8) -> bool| {
+        bytes.iter().enumerate().fold(0, |mask, (charset, &byte)| mask | u8::from(is(byte)) << charset)
+    };
+    let masks = |bytes| {
+        (mask(bytes, |byte| (0xC2..=0xF4).contains(&byte)), mask(bytes, |byte| (0x80..=0xBF).contains(&byte)))
+    };
+    BYTES.iter().map(masks).collect()
 });
 
 const SLOTS: usize = 0xA13;
 
-/// Returns the position of a character in [`MASKS`].
+/// Returns the position of a character in [`BYTES`].
 fn slot(character: char) -> Option<usize> {
     let at = u32::from(character) as usize;
     match at {
@@ -76,9 +69,21 @@ fn slot(character: char) -> Option<usize> {
     }
 }
 
-fn bytes_of(character: char) -> Option<&'static [u8; CHARSETS.len()]> {
-    let at = CHARACTERS.binary_search_by_key(&character, |each| each.0).ok()?;
-    Some(&CHARACTERS[at].1)
+/// Returns the byte of a character, which is not ASCII.
+fn byte_of(character: char, charset: Charset) -> Option<u8> {
+    Some(BYTES[slot(character)?][charset]).filter(|&byte| byte != 0)
+}
+
+/// Returns the encodings, as a set, in which the first two characters of a text may be one character.
+fn possible(text: &str) -> Option<u8> {
+    let mut characters = text.chars();
+    let pair = [slot(characters.next()?)?, slot(characters.next()?)?];
+    Some(MASKS[pair[0]].0 & MASKS[pair[1]].1).filter(|&possible| possible != 0)
+}
+
+/// Whether an encoding may read back a line of which this is the text from the first character beyond ASCII on.
+pub(super) fn may_start(text: &str) -> bool {
+    possible(text).is_some()
 }
 
 /// The runs of a line that are read back, and what they were.
@@ -98,27 +103,58 @@ pub(super) type Counts = [u64; CHARSETS.len()];
 /// Returns the only encoding with which the line was certainly broken as a whole, and its runs. Counts those with which it
 /// may have been. `is_proven` is whether it was encoded twice.
 pub(super) fn detect(line: &str, is_proven: bool, counts: &mut Counts) -> Option<(Charset, Line)> {
-    let start = line.bytes().position(|byte| !byte.is_ascii())?;
-    let mut characters = line[start..].chars();
-    let pair = [characters.next()?, characters.next()?];
-    // Most correct lines end here.
-    let possible = MASKS[slot(pair[0])?].0 & MASKS[slot(pair[1])?].1;
-    if possible == 0 {
-        return None;
-    }
+    let readable = readable(line, counts);
     let mut all: Vec<(Charset, Line)> = (0..CHARSETS.len())
-        .filter(|charset| possible >> charset & 1 == 1)
+        .filter(|charset| readable >> charset & 1 == 1)
         .filter_map(|charset| Some((charset, read_back(line, charset)?)))
+        .filter(|(_, line)| is_proven || line.is_strong)
         .collect();
-    for &(charset, _) in &all {
-        counts[charset] += 1;
-    }
-    all.retain(|(_, line)| is_proven || line.is_strong);
     let (charset, line) = all.pop()?;
     all.iter().all(|(_, other)| other.runs == line.runs).then(|| {
         // Of encodings with the same result, the first is named.
         (all.first().map_or(charset, |first| first.0), line)
     })
+}
+
+/// Counts the encodings that read back a line, and returns them as a set.
+pub(super) fn readable(line: &str, counts: &mut Counts) -> u8 {
+    let start = ascii_len(line.as_bytes());
+    let mut possible = possible(&line[start..]).unwrap_or(0);
+    for (charset, count) in counts.iter_mut().enumerate() {
+        if possible >> charset & 1 == 1 && !is_readable(&line[start..], charset) {
+            possible &= !(1 << charset);
+        }
+        *count += u64::from(possible >> charset & 1);
+    }
+    possible
+}
+
+/// Whether all characters of a text that are not ASCII are well-formed if they are read back.
+fn is_readable(text: &str, charset: Charset) -> bool {
+    let (mut run, mut len) = ([0; 4], 0);
+    for character in text.chars().chain(['\0']) {
+        // A sequence ends before ASCII, and before the first byte of the next one.
+        let byte = match character.is_ascii() {
+            true => None,
+            false => match byte_of(character, charset) {
+                None => return false,
+                byte => byte,
+            },
+        };
+        if len > 0 && byte.is_none_or(|byte| byte >= 0xC0) {
+            if str::from_utf8(&run[..len]).is_err() {
+                return false;
+            }
+            len = 0;
+        }
+        let Some(byte) = byte else { continue };
+        if len == 4 || len == 0 && byte < 0xC0 {
+            return false;
+        }
+        run[len] = byte;
+        len += 1;
+    }
+    true
 }
 
 /// Reads back all characters of a line that are not ASCII, or none.
@@ -132,7 +168,7 @@ pub(super) fn read_back(line: &str, charset: Charset) -> Option<Line> {
             }
             continue;
         }
-        let byte = bytes_of(character).map(|bytes| bytes[charset]).filter(|&byte| byte != 0)?;
+        let byte = byte_of(character, charset)?;
         match run.last() {
             None if !(0xC2..=0xF4).contains(&byte) => return None,
             None => start = at,

@@ -17,15 +17,19 @@ pub(super) fn places(line: &str, runs: &[(Range<usize>, String)], is_long: bool)
     if runs.is_empty() {
         return Vec::new();
     }
-    let mut quotations = quotes::find(line, runs);
+    // In a line that was broken as a whole, all marks are ASCII, and no run is beside what it was.
+    let bytes = |text: &str| text.bytes().filter(|byte| !byte.is_ascii()).count();
+    let has_others = bytes(line) > runs.iter().map(|(range, _)| bytes(&line[range.clone()])).sum();
+    let mut quotations = quotes::find(line, runs, has_others);
     quotations.sort_by_key(|each| each.range.start);
     let mut quotations = quotations.into_iter().peekable();
     // The last ends of the quotations that start before the run, and the last one between ASCII marks.
     let (mut ascii_end, mut other_end, mut last) = (0, 0, 0..0);
     // The first and the last mark of a long line.
-    let mark = |at: Option<usize>| at.unwrap_or_default();
-    let marks = mark(line.find(['"', '`']))..mark(line.rfind(['"', '`']));
-    let mut beside = Beside::default();
+    let mark = |at: Option<usize>| at.filter(|_| is_long).unwrap_or_default();
+    let marks = memchr::memchr2(b'"', b'`', line.as_bytes());
+    let marks = mark(marks)..mark(memchr::memrchr2(b'"', b'`', line.as_bytes()));
+    let beside = Beside::of(line, has_others);
     let place = |(number, (range, original)): (usize, &(Range<usize>, String))| {
         while let Some(each) = quotations.next_if(|each| each.range.start <= range.start) {
             if each.is_ascii {
@@ -38,7 +42,7 @@ pub(super) fn places(line: &str, runs: &[(Range<usize>, String)], is_long: bool)
         let is_compared = number < COMPARED && line.len() <= ROW;
         let is_single = original.chars().nth(1).is_none();
         if other_end >= range.end
-            || is_single && quotes::is_beside_mark(line, range)
+            || has_others && is_single && quotes::is_beside_mark(line, range)
             || is_single && last.end >= range.end && line[last.clone()].trim() == &line[range.clone()]
             || is_compared && beside.has(line, runs, number)
         {
@@ -53,48 +57,76 @@ pub(super) fn places(line: &str, runs: &[(Range<usize>, String)], is_long: bool)
     runs.iter().enumerate().map(place).collect()
 }
 
-/// A line in which what runs were is searched.
+/// What a line has besides runs, in which what they were is searched.
 #[derive(Default)]
 struct Beside {
+    has_others: bool,
+    /// Characters that are written as ASCII.
     decoded: Option<Decoded>,
-    /// The lower-case letters and the digits of the line.
+    /// The line with its letters in lower case, if it may have a code point or bytes in hexadecimal.
     hex: Option<String>,
 }
 
 impl Beside {
-    /// Whether the line also has what the run was: the word, its first character as an escape, its code point or its bytes.
-    fn has(&mut self, line: &str, runs: &[(Range<usize>, String)], number: usize) -> bool {
-        let (range, original) = &runs[number];
-        let letters = |text: &str| text.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let before = line[..range.start].bytes().rev().take_while(u8::is_ascii_alphabetic).count();
-        let after = letters(&line[range.end..]);
-        let word = [
-            &line[range.start - before..range.start],
-            original.as_str(),
-            &line[range.end..range.end + after],
-        ]
-        .concat();
-        // Not a part of text that was encoded several times.
-        let is_word = |at: usize| {
-            let next = runs.partition_point(|(run, _)| run.end <= at);
-            runs.get(next).is_none_or(|(run, _)| run.start >= at + word.len())
-                && !line[..at].chars().next_back().is_some_and(char::is_alphanumeric)
-                && !line[at + word.len()..].chars().next().is_some_and(char::is_alphanumeric)
-        };
-        if line.match_indices(&word).any(|(at, _)| is_word(at)) {
-            return true;
+    fn of(line: &str, has_others: bool) -> Self {
+        let has_written = memchr::memchr2(b'\\', b'&', line.as_bytes()).is_some();
+        Self {
+            has_others,
+            decoded: has_written.then(|| Decoded::of(line)),
+            hex: may_have_hex(line.as_bytes()).then(|| line.to_ascii_lowercase()),
         }
-        let Some(first) = original.chars().next() else { return false };
-        if self.decoded.get_or_insert_with(|| Decoded::of(line)).has(first) {
-            return true;
-        }
-        let hex = self.hex.get_or_insert_with(|| line.to_ascii_lowercase());
-        let point = u32::from(first);
-        let bytes: Vec<String> =
-            first.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("{byte:02x}")).collect();
-        [format!("u+{point:04x}"), format!("u{{{point:x}}}"), format!("\\x{point:x}"), format!("0x{point:x}")]
-            .iter()
-            .chain(["", " ", "\\x", "%"].map(|between| bytes.join(between)).iter())
-            .any(|written| hex.contains(written.as_str()))
     }
+
+    /// Whether the line also has what the run was: the word, its first character as an escape, its code point or its bytes.
+    fn has(&self, line: &str, runs: &[(Range<usize>, String)], number: usize) -> bool {
+        let (range, original) = &runs[number];
+        let Some(first) = original.chars().next() else { return false };
+        self.has_others && has_word(line, runs, range, original)
+            || self.decoded.as_ref().is_some_and(|decoded| decoded.has(first))
+            || self.hex.as_ref().is_some_and(|hex| has_hex(hex, first))
+    }
+}
+
+/// Whether the word of a run is also in the line as it was.
+fn has_word(line: &str, runs: &[(Range<usize>, String)], range: &Range<usize>, original: &str) -> bool {
+    let letters = |text: &str| text.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let before = line[..range.start].bytes().rev().take_while(u8::is_ascii_alphabetic).count();
+    let after = letters(&line[range.end..]);
+    let word =
+        [&line[range.start - before..range.start], original, &line[range.end..range.end + after]].concat();
+    // Not a part of text that was encoded several times.
+    let is_word = |at: usize| {
+        let next = runs.partition_point(|(run, _)| run.end <= at);
+        runs.get(next).is_none_or(|(run, _)| run.start >= at + word.len())
+            && !line[..at].chars().next_back().is_some_and(char::is_alphanumeric)
+            && !line[at + word.len()..].chars().next().is_some_and(char::is_alphanumeric)
+    };
+    line.match_indices(&word).any(|(at, _)| is_word(at))
+}
+
+/// Whether a line may have a code point or bytes of UTF-8 in hexadecimal, in one of the forms of [`has_hex`].
+fn may_have_hex(line: &[u8]) -> bool {
+    let is_form = |at: usize| match line[at] {
+        b'+' | b'{' => line[..at].ends_with(b"u") || line[..at].ends_with(b"U"),
+        b'x' | b'X' => line[..at].ends_with(b"\\") || line[..at].ends_with(b"0"),
+        // The second byte is 80 to BF.
+        b'8' | b'9' | b'a' | b'b' | b'A' | b'B' => {
+            let before = line[..at].strip_suffix(b" ").or(line[..at].strip_suffix(b"%"));
+            let first = before.unwrap_or(&line[..at]);
+            matches!(first, [.., b'c'..=b'f' | b'C'..=b'F', last] if last.is_ascii_hexdigit())
+        }
+        _ => false,
+    };
+    (0..line.len()).any(is_form)
+}
+
+/// Whether a character is in a text in lower case as its code point or as its bytes in hexadecimal.
+fn has_hex(text: &str, character: char) -> bool {
+    let point = u32::from(character);
+    let bytes: Vec<String> =
+        character.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("{byte:02x}")).collect();
+    [format!("u+{point:04x}"), format!("u{{{point:x}}}"), format!("\\x{point:x}"), format!("0x{point:x}")]
+        .iter()
+        .chain(["", " ", "\\x", "%"].map(|between| bytes.join(between)).iter())
+        .any(|written| text.contains(written.as_str()))
 }

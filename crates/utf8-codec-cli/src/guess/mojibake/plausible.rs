@@ -58,10 +58,14 @@ fn class(character: char) -> Class {
 
 /// Whether correct text is not like this line, in which the runs of characters that are not ASCII were read back.
 pub(super) fn is_broken(line: &str, runs: &[(Range<usize>, String)]) -> bool {
-    runs.iter().all(|(range, original)| fits(original, Around::of(line, range)))
-        && runs
-            .iter()
-            .any(|(range, original)| is_evidence(&line[range.clone()], original, Around::of(line, range)))
+    let around = |range: &Range<usize>| Around::of(line, range);
+    runs.iter().all(|(range, original)| fits(original, around(range)))
+        && (runs.iter().any(|(range, original)| is_evidence(&line[range.clone()], original, around(range)))
+            || runs
+                .iter()
+                .filter(|(range, original)| is_hint(&line[range.clone()], original, around(range)))
+                .count()
+                > 1)
 }
 
 /// The characters before and after a run. Both are ASCII.
@@ -114,6 +118,9 @@ fn is_evidence(run: &str, original: &str, around: Around) -> bool {
     if original.chars().any(|each| Some(each) != first) && original.chars().all(is_other) {
         return true;
     }
+    if is_own(run, around) {
+        return true;
+    }
     let is_before = around.before.is_some_and(char::is_alphabetic);
     let is_after = around.after.is_some_and(char::is_alphabetic);
     if original.chars().nth(1).is_none() && !is_before && !is_after || is_formula && !(is_before && is_after)
@@ -130,6 +137,40 @@ fn is_evidence(run: &str, original: &str, around: Around) -> bool {
     };
     characters().zip(characters().skip(1)).any(|(first, second)| is_odd(first, second))
         || characters().zip(characters().skip(1)).zip(characters().skip(2)).any(is_in_word)
+}
+
+/// Whether the run is a character of Mac Roman or windows-1251 where correct text does not have it.
+fn is_own(run: &str, around: Around) -> bool {
+    let is_before = |is: fn(char) -> bool| around.before.is_some_and(is);
+    let is_after = |is: fn(char) -> bool| around.after.is_some_and(is);
+    let mut characters = run.chars();
+    let (Some(first), Some(second)) = (characters.next(), characters.next()) else { return false };
+    match (first, second) {
+        // A sign of Latin-1. In logic a variable is after ¬, and no operand is before it.
+        ('¬', '§' | '£' | '•' | '©' | '®') => true,
+        ('¬', _) => is_before(|before| before.is_alphanumeric() || before == '}'),
+        // µ as a Greek letter.
+        ('Œ', 'º') => true,
+        // š.
+        ('≈', '°') => is_after(|after| after.is_ascii_lowercase()),
+        // ƒ is a letter of Ewe, before vowels, and after no other consonant than a nasal.
+        ('ƒ', 'å' | 'ä' | 'ö' | 'ü' | 'ë' | 'ç' | 'ñ' | '´') => true,
+        ('ƒ', _) => is_before(|before| before.is_ascii_lowercase() && !"aeioumn".contains(before)),
+        // An apostrophe that is a letter.
+        ('\u{A0}', 'º' | 'ª') => is_before(char::is_alphabetic) && is_after(char::is_lowercase),
+        ('В', '©') => true,
+        ('В', '°') => is_before(|before| before.is_ascii_digit()),
+        _ => false,
+    }
+}
+
+/// Whether the run is a letter of African languages in Mac Roman, after a letter. Correct text may have one such run, which
+/// is an ellipsis before a word: `dar…în`.
+fn is_hint(run: &str, original: &str, around: Around) -> bool {
+    run.starts_with('…')
+        && original.chars().all(|each| ('\u{250}'..='\u{2AF}').contains(&each))
+        && around.before.is_some_and(char::is_alphabetic)
+        && !(run.ends_with('î') && around.after.is_some_and(|after| matches!(after, 'n' | 'm')))
 }
 
 /// A square root, as in `a√π`.

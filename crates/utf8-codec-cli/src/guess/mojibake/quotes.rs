@@ -30,37 +30,38 @@ pub(super) struct Quotation {
     pub(super) is_ascii: bool,
 }
 
-/// Returns the quotations of a line. A mark in one of the `runs` is a part of broken text.
-pub(super) fn find(line: &str, runs: &[(Range<usize>, String)]) -> Vec<Quotation> {
+/// Returns the quotations of a line. A mark in one of the `runs` is a part of broken text. `has_others` is whether
+/// characters outside of them are not ASCII.
+pub(super) fn find(line: &str, runs: &[(Range<usize>, String)], has_others: bool) -> Vec<Quotation> {
     let mut found = Vec::new();
+    if !has_others && memchr::memchr3(b'"', b'\'', b'`', line.as_bytes()).is_none() {
+        return found;
+    }
     let mut open = [None; MARKS.len()];
     let mut runs = runs.iter().peekable();
-    let mut before = None;
-    let mut characters = line.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
+    for (at, character) in line.char_indices().filter(|&(_, character)| is_mark(character)) {
         let end = at + character.len_utf8();
-        let after = characters.peek().map(|&(_, after)| after);
         while runs.next_if(|(run, _)| run.end <= at).is_some() {}
-        let is_broken = runs.peek().is_some_and(|(run, _)| run.contains(&at));
-        if !is_broken && is_mark(character) {
-            for (&(opening, closing, is_ambiguous), open) in MARKS.iter().zip(&mut open) {
-                // An apostrophe in a word opens and closes nothing.
-                let is_apostrophe = matches!(character, '\'' | '’')
-                    && after.is_some_and(char::is_alphanumeric)
-                    && before.is_some_and(char::is_alphanumeric);
-                let is_start = !is_ambiguous
-                    || !before.is_some_and(char::is_alphanumeric) && !after.is_none_or(char::is_whitespace);
-                match *open {
-                    Some(start) if closing.contains(character) && !is_apostrophe => {
-                        found.push(Quotation { range: start..at, is_ascii: character.is_ascii() });
-                        *open = None;
-                    }
-                    _ if opening.contains(character) && is_start => *open = Some(end),
-                    _ => {}
+        if runs.peek().is_some_and(|(run, _)| run.contains(&at)) {
+            continue;
+        }
+        let (before, after) = (line[..at].chars().next_back(), line[end..].chars().next());
+        // An apostrophe in a word opens and closes nothing.
+        let is_apostrophe = matches!(character, '\'' | '’')
+            && after.is_some_and(char::is_alphanumeric)
+            && before.is_some_and(char::is_alphanumeric);
+        for (&(opening, closing, is_ambiguous), open) in MARKS.iter().zip(&mut open) {
+            let is_start = !is_ambiguous
+                || !before.is_some_and(char::is_alphanumeric) && !after.is_none_or(char::is_whitespace);
+            match *open {
+                Some(start) if closing.contains(character) && !is_apostrophe => {
+                    found.push(Quotation { range: start..at, is_ascii: character.is_ascii() });
+                    *open = None;
                 }
+                _ if opening.contains(character) && is_start => *open = Some(end),
+                _ => {}
             }
         }
-        before = Some(character);
     }
     found
 }

@@ -5,6 +5,8 @@ use core::ops::Range;
 use super::charsets::{self, Charset, Counts};
 use super::example::places;
 use super::references::Decoded;
+use super::screen::{ascii_len, has_correct, suspect};
+use super::segments::{SEGMENT, segments};
 use super::sequence::{Place, Sequence};
 use super::sequences::Sequences;
 
@@ -45,14 +47,38 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
+    /// Adds lines that have no sequence, and no rest of one.
+    pub(super) fn add_clean(&mut self, mut text: &str) {
+        while !text.is_empty() {
+            let start = ascii_len(text.as_bytes());
+            let end =
+                memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len + 1);
+            let rest = &text[start..end];
+            if end > SEGMENT || charsets::may_start(rest) {
+                let start = memchr::memrchr(b'\n', &text.as_bytes()[..start]).map_or(0, |end| end + 1);
+                segments(&text[start..end]).for_each(|segment| self.add(segment));
+            } else if !rest.is_empty() {
+                self.lines += 1;
+                self.others += 1;
+                self.correct += u64::from(has_correct(rest));
+            }
+            text = &text[end..];
+        }
+    }
+
+    /// Adds a line, or a segment of one.
     pub(super) fn add(&mut self, line: &str) {
         if line.is_ascii() {
             return;
         }
-        let mut sequences = Sequences::of(line);
         self.lines += 1;
-        let charset = charsets::detect(line, sequences.is_proven(), &mut self.read_back);
-        let charset = charset.filter(|_| !sequences.are_all());
+        let mut sequences = Sequences::of(line);
+        let charset = if sequences.are_all() {
+            charsets::readable(line, &mut self.read_back);
+            None
+        } else {
+            charsets::detect(line, sequences.is_proven(), &mut self.read_back)
+        };
         if (!sequences.list.is_empty() || charset.is_some()) && line.contains("utf8-codec: allow mojibake") {
             return;
         }
@@ -130,6 +156,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// A sequence whose last bytes are lost.
+    fn lost(range: Range<usize>) -> Self {
+        Self { range, original: String::new(), is_certain: false, is_example: false }
+    }
+
     pub(crate) fn message(&self) -> String {
         match self.original.as_str() {
             "" => "text that was encoded twice, and then a byte of it was lost".to_owned(),
@@ -148,6 +179,9 @@ impl Found {
 
 /// Returns the runs of a line that were encoded twice.
 pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
+    if evidence.charset.is_none() && suspect(line.as_bytes()).is_none() {
+        return Vec::new();
+    }
     let mut sequences = Sequences::of(line);
     let charset = evidence.charset.filter(|_| !sequences.are_all() && !evidence.is_long);
     if let Some(read) = charset.and_then(|charset| charsets::read_back(line, charset)) {
@@ -162,7 +196,7 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
         return read.runs.into_iter().zip(places).map(found).collect();
     }
     sequences.place(line, evidence.is_long);
-    let Sequences { list, has_others, mut damaged, .. } = sequences;
+    let Sequences { list, has_others, damaged, mut lost, .. } = sequences;
     let (mut leads, mut is_text) = (0, false);
     for sequence in list.iter().filter(|sequence| sequence.is_strong) {
         leads |= sequence.lead();
@@ -179,7 +213,7 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
     for sequence in list.iter().filter(is_found) {
         let is_proven = sequence.is_strong || is_whole && sequence.is_reversible;
         if sequence.is_lossy && !is_proven {
-            damaged.push(sequence.range.clone());
+            lost.push(sequence.range.clone());
             continue;
         }
         let is_kept = is_kept || evidence.keeps(sequence.place, is_text);
@@ -200,13 +234,15 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
             }),
         }
     }
-    if (leads != 0 || evidence.is_proven()) && !damaged.is_empty() {
-        found.extend(damaged.into_iter().map(|range| Found {
-            range,
-            original: String::new(),
-            is_certain: false,
-            is_example: false,
-        }));
+    if leads != 0 || evidence.is_proven() {
+        lost.extend(damaged);
+    }
+    if !lost.is_empty() {
+        lost.sort_by_key(|lost| lost.start);
+        lost.dedup();
+        // A space that is repaired is not lost.
+        lost.retain(|lost| !found.iter().any(|found| found.range.contains(&lost.start)));
+        found.extend(lost.into_iter().map(Found::lost));
         found.sort_by_key(|found| found.range.start);
     }
     found

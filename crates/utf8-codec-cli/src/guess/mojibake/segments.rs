@@ -29,6 +29,16 @@ pub(crate) fn first_len(text: &str) -> usize {
     characters().filter(is_start).last().or_else(|| characters().last()).map_or(text.len(), |(at, _)| at)
 }
 
+/// Returns the segments of a text.
+pub(super) fn segments(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    core::iter::from_fn(move || {
+        let (segment, after) = rest.split_at(first_len(rest));
+        rest = after;
+        (!segment.is_empty()).then_some(segment)
+    })
+}
+
 /// Whether a sequence after this byte is judged as at the start of a line: spaces, and punctuation that is no quotation mark.
 fn is_neutral(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b':' | b'.' | b'=' | b'/' | b'+' | b'-' | b'&')

@@ -5,7 +5,9 @@ use core::ops::Range;
 
 use super::example::places;
 use super::judge;
+use super::lost::{is_before_space, is_lost};
 use super::neighbors::is_typographic;
+use super::screen::is_correct;
 use super::segments::is_inside;
 use super::sequence::{Place, Sequence, UNDEFINED, byte_of};
 
@@ -19,29 +21,21 @@ pub(super) struct Sequences {
     pub(super) has_correct: bool,
     /// The ranges of the first characters of sequences whose other characters are lost.
     pub(super) damaged: Vec<Range<usize>>,
+    /// Those that correct text does not have, and spaces in place of a no-break space where it does not have its `Â`.
+    pub(super) lost: Vec<Range<usize>>,
     /// Those that are damaged only if the line was encoded twice as a whole. They may be letters of correct text.
     suspects: Vec<Range<usize>>,
     /// The sequences of the runs with suspects, as ranges of `list`.
     beside_suspects: Vec<Range<usize>>,
 }
 
-/// Whether a character that is not ASCII shows that the text around it was not encoded twice.
-const fn is_correct(character: char) -> bool {
-    !matches!(character, char::REPLACEMENT_CHARACTER | '\u{FEFF}')
-}
-
 impl Sequences {
     /// Finds the sequences of a line.
     pub(super) fn of(text: &str) -> Self {
         let mut found = Self::default();
-        // The first character of a sequence is U+00C2 to U+00F4, and these are C3 82 to C3 B4.
-        if memchr::memchr(0xC3, text.as_bytes()).is_none() {
-            found.has_others = !text.is_ascii();
-            found.has_correct = text.chars().any(|each| !each.is_ascii() && is_correct(each));
-            return found;
-        }
         let bytes = text.as_bytes();
         let has_controls = LazyCell::new(|| text.contains(UNDEFINED));
+        let mut run = Run::default();
         let mut at = 0;
         while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
             let mut len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
@@ -49,17 +43,7 @@ impl Sequences {
                 len = stretch_len(text, start, &|| *has_controls);
             }
             at = start + len;
-            match text[start..].chars().next() {
-                // Most of them are one letter, which is no sequence.
-                Some(only) if only.len_utf8() == len && !matches!(only, 'Â'..='ß') => {
-                    found.has_others = true;
-                    found.has_correct |= is_correct(only);
-                }
-                Some(only) if only.len_utf8() == len && !matches!(only, 'Â' | 'Ã') => {
-                    found.suspects.push(start..at)
-                }
-                _ => found.add_stretch(text, start..at),
-            }
+            found.add_stretch(text, start..at, &mut run);
         }
         found.decide_suspects();
         found
@@ -122,19 +106,15 @@ impl Sequences {
     }
 
     /// Adds the sequences of a stretch of non-ASCII characters.
-    fn add_stretch(&mut self, text: &str, stretch: Range<usize>) {
+    fn add_stretch(&mut self, text: &str, stretch: Range<usize>, run: &mut Run) {
         let mut characters =
             text[stretch.clone()].char_indices().map(|(at, c)| (stretch.start + at, c)).peekable();
-        let (mut run, mut bytes) = (Vec::new(), Vec::new());
         // Whether a letter that has no byte precedes the run.
         let mut is_after_letter = false;
         while let Some((at, character)) = characters.next() {
             // A space of the stretch is in place of a no-break space.
             match if character == ' ' { Some(0xA0) } else { byte_of(character) } {
-                Some(byte) => {
-                    run.push((at, character));
-                    bytes.push(byte);
-                }
+                Some(byte) => run.push(at, character, byte),
                 None => {
                     self.has_others = true;
                     self.has_correct |= is_correct(character);
@@ -142,67 +122,68 @@ impl Sequences {
                 }
             }
             let next = characters.peek().map(|&(_, next)| next);
-            if next.is_none_or(|next| next != ' ' && byte_of(next).is_none()) && !run.is_empty() {
+            if next.is_none_or(|next| next != ' ' && byte_of(next).is_none()) && !run.bytes.is_empty() {
                 // A word with a letter that the encoding does not have was not decoded from it.
                 if is_after_letter || next.is_some_and(is_letter) {
                     self.has_others = true;
                     self.has_correct = true;
                 } else {
-                    self.add_run(text, &run, &bytes);
+                    self.add_run(text, run);
                 }
                 is_after_letter = false;
                 run.clear();
-                bytes.clear();
             }
         }
     }
 
     /// Adds the sequences of a run of characters that have bytes.
-    fn add_run(&mut self, text: &str, run: &[(usize, char)], bytes: &[u8]) {
+    fn add_run(&mut self, text: &str, run: &Run) {
         let first = self.list.len();
         let mut at = 0;
         // Whether a letter or a sign of the run belongs to no sequence.
         let mut is_broken = false;
         let mut has_suspects = false;
-        for chunk in bytes.utf8_chunks() {
+        for chunk in run.bytes.utf8_chunks() {
             for original in chunk.valid().chars() {
                 let len = original.len_utf8();
+                let own = &run.characters[at..at + len];
                 let mut sequence = Sequence {
-                    range: run[at].0..run.get(at + len).map_or(end_of(run), |&(end, _)| end),
+                    range: run.range(at, len),
                     original,
                     bytes: [0; 4],
                     is_strong: false,
                     is_reversible: true,
-                    has_control: run[at..at + len].iter().any(|(_, character)| character.is_control()),
-                    is_lossy: run[at..at + len].iter().any(|&(_, character)| character == ' '),
+                    has_control: own.iter().any(|(_, character)| character.is_control()),
+                    is_lossy: own.iter().any(|&(_, character)| character == ' '),
                     place: Place::Text,
                 };
-                sequence.bytes[..len].copy_from_slice(&bytes[at..at + len]);
+                sequence.bytes[..len].copy_from_slice(&run.bytes[at..at + len]);
+                if sequence.is_lossy && original == '\u{A0}' && is_before_space(&text[..sequence.range.start])
+                {
+                    self.lost.push(sequence.range.clone());
+                }
                 at += len;
                 self.list.push(sequence);
             }
-            let invalid = &bytes[at..at + chunk.invalid().len()];
-            if is_cut(text, run, at, invalid)
-                || matches!(invalid, [0xC2 | 0xC3]) && is_damaged(text, run[at].0)
+            let invalid = &run.bytes[at..at + chunk.invalid().len()];
+            let range = run.range(at, invalid.len());
+            if is_lost(text, &range, invalid) {
+                self.lost.push(range);
+            } else if is_cut(text, &range, invalid)
+                || matches!(invalid, [0xC2 | 0xC3]) && is_damaged(text, range.start)
             {
-                self.damaged
-                    .push(run[at].0..run.get(at + invalid.len()).map_or(end_of(run), |&(end, _)| end));
-                at += invalid.len();
-                continue;
-            }
-            if is_suspect(invalid) {
-                self.suspects
-                    .push(run[at].0..run.get(at + invalid.len()).map_or(end_of(run), |&(end, _)| end));
-                at += invalid.len();
+                self.damaged.push(range);
+            } else if is_suspect(invalid) {
+                self.suspects.push(range);
                 has_suspects = true;
-                continue;
+            } else {
+                for &(_, character) in &run.characters[at..at + invalid.len()] {
+                    self.has_others = true;
+                    self.has_correct = true;
+                    is_broken |= !is_typographic(character);
+                }
             }
-            for &(_, character) in &run[at..at + chunk.invalid().len()] {
-                self.has_others = true;
-                self.has_correct = true;
-                is_broken |= !is_typographic(character);
-            }
-            at += chunk.invalid().len();
+            at += invalid.len();
         }
         if has_suspects && first < self.list.len() {
             self.beside_suspects.push(first..self.list.len());
@@ -224,8 +205,34 @@ impl Sequences {
     }
 }
 
-fn end_of(run: &[(usize, char)]) -> usize {
-    run.last().map_or(0, |&(at, character)| at + character.len_utf8())
+/// Characters that have bytes, beside each other.
+#[derive(Clone, Debug, Default)]
+struct Run {
+    /// The characters with their positions in the line.
+    characters: Vec<(usize, char)>,
+    bytes: Vec<u8>,
+}
+
+impl Run {
+    fn push(&mut self, at: usize, character: char, byte: u8) {
+        self.characters.push((at, character));
+        self.bytes.push(byte);
+    }
+
+    fn clear(&mut self) {
+        self.characters.clear();
+        self.bytes.clear();
+    }
+
+    /// Returns the range in the line of this number of characters.
+    fn range(&self, at: usize, len: usize) -> Range<usize> {
+        let position = |at: usize| match (self.characters.get(at), self.characters.last()) {
+            (Some(&(position, _)), _) => position,
+            (None, Some(&(last, character))) => last + character.len_utf8(),
+            (None, None) => 0,
+        };
+        position(at)..position(at + len)
+    }
 }
 
 /// Whether this character is part of a word.
@@ -233,16 +240,11 @@ fn is_letter(character: char) -> bool {
     character.is_alphabetic() || matches!(character, '\u{300}'..='\u{36F}')
 }
 
-/// Whether the bytes from `at` on are an incomplete sequence before U+FFFD. `E2 80` are the start of punctuation, and
-/// correct text does not have `â€`.
-fn is_cut(text: &str, run: &[(usize, char)], at: usize, invalid: &[u8]) -> bool {
-    let Some(&(start, _)) = run.get(at) else { return false };
-    let is_last = at + invalid.len() == run.len();
-    let before = text[..start].chars().next_back();
-    let is_replaced = is_last && text[end_of(run)..].starts_with(char::REPLACEMENT_CHARACTER);
+/// Whether these bytes are an incomplete sequence before U+FFFD.
+fn is_cut(text: &str, range: &Range<usize>, invalid: &[u8]) -> bool {
+    let is_replaced = text[range.end..].starts_with(char::REPLACEMENT_CHARACTER);
     match invalid {
-        [0xE2, 0x80] => true,
-        [0xC2..=0xF4] => is_replaced && !before.is_some_and(char::is_uppercase),
+        [0xC2..=0xF4] => is_replaced && !text[..range.start].ends_with(char::is_uppercase),
         [0xE0..=0xF4, ..] => is_replaced,
         _ => false,
     }
@@ -311,7 +313,14 @@ fn is_no_break(stretch: &str, at: usize, before: Option<char>, has_controls: &dy
 /// Whether the `Ã` or `Â` at `start` is followed by a space or U+FFFD, and is not at the end of a word in capitals. A
 /// program replaced the no-break space after it.
 fn is_damaged(text: &str, start: usize) -> bool {
-    let before = text[..start].chars().next_back();
-    let after = text[start..].chars().nth(1);
-    !before.is_some_and(char::is_uppercase) && matches!(after, Some(' ' | char::REPLACEMENT_CHARACTER))
+    let mut before = text[..start].chars().rev();
+    let mut after = text[start..].chars().skip(1);
+    let is_capitals = before.next().is_some_and(char::is_uppercase);
+    match after.next() {
+        Some(' ') if is_capitals => {
+            !before.next().is_some_and(char::is_alphanumeric) && after.next().is_some_and(char::is_lowercase)
+        }
+        Some(' ' | char::REPLACEMENT_CHARACTER) => !is_capitals,
+        _ => false,
+    }
 }

@@ -2,7 +2,10 @@
 
 use std::io::{self, Read, Seek};
 
+use utf8_codec::from_utf8;
+
 use super::round::{Evidence, undo_once};
+use super::screen::clean_len;
 use super::segments::{SEGMENT, first_len, is_long, long_segments};
 
 /// The maximum number of rounds.
@@ -28,9 +31,12 @@ impl Survey {
         while survey.rounds.len() < MAX_ROUNDS {
             file.rewind()?;
             let mut evidence = Evidence::default();
-            segments_of(file, &mut |segment, is_long| match survey.rounds.is_empty() {
-                true => evidence.add(segment),
-                false => evidence.add(&survey.undo_rounds(segment, is_long)),
+            parts_of(file, !survey.has_charset(), &mut |part| match part {
+                Part::Clean(text) => evidence.add_clean(text),
+                Part::Segment(segment, is_long) => {
+                    let fixed = survey.undo_rounds(segment, is_long);
+                    evidence.add(fixed.as_deref().unwrap_or(segment));
+                }
             })?;
             if evidence.leads == 0 && evidence.charset.is_none() {
                 break;
@@ -64,8 +70,12 @@ impl Survey {
 
     /// Whether a text may have been encoded twice. The first byte of each sequence of windows-1252 is C3.
     pub(super) fn may_have(&self, text: &str) -> bool {
+        self.has_charset() || memchr::memchr(0xC3, text.as_bytes()).is_some()
+    }
+
+    /// Whether a line was certainly broken with another encoding.
+    fn has_charset(&self) -> bool {
         self.rounds.iter().any(|round| round.charset.is_some())
-            || memchr::memchr(0xC3, text.as_bytes()).is_some()
     }
 
     /// The number of rounds in which text was encoded twice.
@@ -79,18 +89,28 @@ impl Survey {
         self.rounds.get(number).copied().unwrap_or(Evidence { is_example, ..Evidence::default() })
     }
 
-    /// Applies the rounds of the survey.
-    fn undo_rounds(&self, line: &str, is_long: bool) -> String {
-        let mut text = line.to_owned();
+    /// Applies the rounds of the survey. Returns the text if it is another one.
+    fn undo_rounds(&self, line: &str, is_long: bool) -> Option<String> {
+        let mut fixed: Option<String> = None;
         for evidence in &self.rounds {
-            text = undo_once(&text, &Evidence { is_long, ..*evidence }).unwrap_or(text);
+            let text = fixed.as_deref().unwrap_or(line);
+            fixed = undo_once(text, &Evidence { is_long, ..*evidence }).or(fixed);
         }
-        text
+        fixed
     }
 }
 
-/// Calls `each` with the segments of a file. Ill-formed sequences separate segments.
-fn segments_of(input: &mut dyn Read, each: &mut dyn FnMut(&str, bool)) -> io::Result<()> {
+/// A part of a file.
+enum Part<'t> {
+    /// Lines that have no sequence, and no rest of one.
+    Clean(&'t str),
+    /// A segment, and whether its line is longer.
+    Segment(&'t str, bool),
+}
+
+/// Calls `each` with the parts of a file. Ill-formed sequences separate segments. `joins_clean` is whether clean lines need not
+/// be looked at one by one.
+fn parts_of(input: &mut dyn Read, joins_clean: bool, each: &mut dyn FnMut(Part<'_>)) -> io::Result<()> {
     let mut buffer = Vec::with_capacity(BUFFER);
     let (mut is_start, mut is_line_start) = (true, true);
     loop {
@@ -110,20 +130,40 @@ fn segments_of(input: &mut dyn Read, each: &mut dyn FnMut(&str, bool)) -> io::Re
         if buffer[..end].is_ascii() {
             is_line_start = buffer[..end].last().map_or(is_line_start, |&last| last == b'\n');
         } else {
-            for chunk in buffer[..end].utf8_chunks() {
-                let mut rest = chunk.valid();
-                while !rest.is_empty() {
-                    let (segment, after) = rest.split_at(first_len(rest));
-                    each(segment, is_long(segment, is_line_start));
-                    is_line_start = segment.ends_with('\n');
-                    rest = after;
+            match from_utf8(&buffer[..end]) {
+                Ok(text) => parts_of_text(text, joins_clean, &mut is_line_start, each),
+                Err(_) => {
+                    for chunk in buffer[..end].utf8_chunks() {
+                        parts_of_text(chunk.valid(), joins_clean, &mut is_line_start, each);
+                        is_line_start &= chunk.invalid().is_empty();
+                    }
                 }
-                is_line_start &= chunk.invalid().is_empty();
             }
         }
         buffer.drain(..end);
         if is_end {
             return Ok(());
         }
+    }
+}
+
+fn parts_of_text(
+    mut text: &str,
+    joins_clean: bool,
+    is_line_start: &mut bool,
+    each: &mut dyn FnMut(Part<'_>),
+) {
+    while !text.is_empty() {
+        let (clean, rest) = text.split_at(if joins_clean { clean_len(text) } else { 0 });
+        if !clean.is_empty() {
+            each(Part::Clean(clean));
+            *is_line_start = clean.ends_with('\n');
+        }
+        let (segment, after) = rest.split_at(first_len(rest));
+        if !segment.is_empty() {
+            each(Part::Segment(segment, is_long(segment, *is_line_start)));
+            *is_line_start = segment.ends_with('\n');
+        }
+        text = after;
     }
 }

@@ -192,7 +192,8 @@ fn weak_sequences_are_decoded_only_in_a_file_that_was_encoded_twice_as_a_whole()
     assert_eq!(left(weak), [false; 0]);
     // A no-break space that became a space.
     assert_eq!(left("tÃ xi"), [false]);
-    assert_eq!(left("MAÇÃ e"), [false; 0]);
+    assert_eq!(left("MÃ xim"), [false]);
+    assert_eq!((left("MAÇÃ e"), left("LÃ E")), (vec![], vec![]));
 }
 
 #[test]
@@ -205,7 +206,53 @@ fn an_incomplete_sequence_is_reported_in_a_file_with_a_strong_one() {
         assert_eq!(found.len(), 1, "{text}");
         assert_eq!((found[0].range.len(), found[0].original.as_str()), (len, ""), "{text}");
         assert_eq!(undo(text, &survey, true), None);
-        assert_eq!(find(text, &Survey::default(), true).len(), 0, "{text}");
+    }
+    assert_eq!(find("a é\u{FFFD}", &Survey::default(), true), []);
+}
+
+#[test]
+fn what_is_left_of_a_character_is_reported_where_correct_text_does_not_have_it() {
+    for (text, lost) in [
+        // The rest was cut off with the end of the line, or replaced.
+        ("Samoa americaÃ", "Ã"),
+        ("Namn pÃ\r\n", "Ã"),
+        ("vipÅ\n", "Å"),
+        ("meseÄ\u{FFFD}ni", "Ä"),
+        ("{0} kmÂ", "Â"),
+        ("00Â\n", "Â"),
+        ("I donâ\n", "â"),
+        ("this â€ ok", "â€"),
+        ("ðŸ", "ðŸ"),
+        ("{0}â\u{81}", "â\u{81}"),
+        // A no-break space became a space in a word, or after a number.
+        ("fÃ ntom", "Ã"),
+        ("00Â mrd", "Â "),
+        ("{0}Â parsecs", "Â "),
+    ] {
+        let found = find(text, &Survey::default(), true);
+        let ranges: Vec<&str> = found.iter().map(|each| &text[each.range.clone()]).collect();
+        assert_eq!((ranges, undo_file(text).as_str()), (vec![lost], text));
+        // It is no evidence for other lines.
+        let file = format!("{text}\nkÅ Å²\n");
+        assert_eq!(undo_file(&file), file);
+    }
+    for text in [
+        "LÃ",
+        "LÃ e",
+        "MAÇÃ",
+        "kÅ",
+        "nÅ\n",
+        "Spaß",
+        "2 × 3×",
+        "Allah teâlâ",
+        "xÂ",
+        "xÂ y",
+        "Â B",
+        "olé¡",
+        "café§",
+        "à€",
+    ] {
+        assert_eq!(find(text, &Survey::default(), true), [], "{text}");
     }
 }
 
