@@ -12,6 +12,7 @@ use kernels::{AtBoundary, ScanState, TextEnd};
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
 use crate::error::{ErrorKind, Utf8Error};
+use crate::subset::Subset;
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
 ///
@@ -163,6 +164,41 @@ impl Utf8Decoder {
         let taken = text.len() + usize::from(state.pending_len());
         (self.offset, self.state) = (self.offset.wrapping_add(taken as u64), state);
         text
+    }
+
+    /// Takes the text at the start of a chunk, which starts between characters and follows no pending bytes. Returns whether an
+    /// error follows the text. Otherwise the rest of the chunk is pending.
+    #[inline]
+    pub(crate) fn take_valid<'c>(&mut self, chunk: &'c [u8]) -> (&'c str, bool) {
+        let before = self.offset;
+        if let Some(text) = kernels::likely_text(&mut self.state, chunk) {
+            self.offset = before.wrapping_add(text.len() as u64);
+            return (text, false);
+        }
+        let (text, end) = kernels::prefix(self.state.boundary().unwrap_or(AtBoundary::START), chunk);
+        let (taken, state, is_before_error) = match end {
+            TextEnd::Unfinished(state) => (chunk.len(), state, false),
+            TextEnd::IllFormed(_) => (text.len(), ScanState::START, true),
+        };
+        (self.offset, self.state) = (before.wrapping_add(taken as u64), state);
+        (text, is_before_error)
+    }
+
+    /// [`take_valid`](Self::take_valid), also up to the first character outside the subset, which is an error.
+    pub(crate) fn take_valid_within<'c>(&mut self, subset: &Subset, chunk: &'c [u8]) -> (&'c str, bool) {
+        let start = self.state.boundary().unwrap_or(AtBoundary::START);
+        let (text, end, inside) = kernels::prefix_within(start, chunk, subset.doubtful());
+        let outside = text.get(inside..).and_then(|rest| subset.first_outside(rest));
+        let (text, taken, state, is_before_error) = match (outside, end) {
+            (Some((at, _)), _) => {
+                let text = text.get(..inside + at).unwrap_or_default();
+                (text, text.len(), ScanState::START, true)
+            }
+            (None, TextEnd::Unfinished(state)) => (text, chunk.len(), state, false),
+            (None, TextEnd::IllFormed(_)) => (text, text.len(), ScanState::START, true),
+        };
+        (self.offset, self.state) = (self.offset.wrapping_add(taken as u64), state);
+        (text, is_before_error)
     }
 
     /// Validates a whole text that is contiguous in a buffer. It starts between characters, whatever is pending, and must

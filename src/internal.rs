@@ -13,6 +13,7 @@ pub use crate::io::parts as io;
 pub use crate::joiner::{Chunk, Frame, Joiner};
 pub use crate::json::Escapes;
 pub use crate::policy::{First, Policies};
+pub use crate::text::{Part, Run};
 #[cfg(feature = "alloc")]
-pub use crate::text::{Sink, put};
+pub use crate::text::{Sink, put, put_run};
 pub use crate::validator::validate_masked;

@@ -198,6 +198,18 @@ impl Subset {
         });
     }
 
+    /// Whether the character with this value and this sequence is outside the subset.
+    #[inline]
+    pub(crate) fn excludes(&self, value: u32, sequence: &[u8]) -> bool {
+        self.doubtful.begins(sequence) && !self.holds(value)
+    }
+
+    /// Whether every ASCII character is in the subset.
+    #[inline]
+    pub(crate) const fn has_ascii(&self) -> bool {
+        !self.doubtful.has_ascii()
+    }
+
     /// Returns the position of the first character of `text` outside the subset, and the character.
     #[doc(hidden)]
     #[inline]

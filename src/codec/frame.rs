@@ -106,8 +106,8 @@ pub(super) fn decode_json_frame(
     let (payload, after) = frame.split_at(frame.len() - terminator);
     let mut escapes = Escapes::new(strings);
     let mut out = String::with_capacity(frame.len());
+    let mut decoded = JsonPieces::new(text, &mut escapes, payload, false).decode_to(&mut out);
     let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
-    let mut decoded = JsonPieces::new(text, &mut escapes, payload, false).try_for_each(&mut take);
     if decoded.is_ok() && !text.pending().is_empty() {
         // The terminator is a piece that borrows it.
         decoded = JsonPieces::new(text, &mut escapes, after, false)

@@ -53,7 +53,7 @@ impl_read!(Utf8Reader);
 
 impl<R: Read> Utf8Reader<R> {
     /// Reads and returns the next text. It does not wait for more text than one read of the inner reader returns. The
-    /// text is never empty, consists of whole characters, and is not copied. Returns `None` at the end.
+    /// text is never empty and consists of whole characters. It is copied only near an error. Returns `None` at the end.
     ///
     /// ```
     /// use std::io::{self, Read};

@@ -6,7 +6,7 @@ use super::{Short, pin_project};
 use crate::boundary::floor_boundary;
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
-use crate::text::{TextDecoder, TextPiece};
+use crate::text::{Part, Run, TextDecoder, TextPiece};
 
 pin_project! {
     /// A reader that validates the bytes of another reader as UTF-8, or repairs them, before it returns them.
@@ -49,8 +49,8 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// The reader uses 8 KiB of memory. `lines()` has no limit: a peer that never sends LF makes a line grow until
-    /// memory is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and `Utf8LinesCodec` in the module `codec` have a limit. One
+    /// The reader uses 8 KiB of memory, and 2 KiB more once an error was repaired. `lines()` has no limit: a peer that never
+    /// sends LF makes a line grow until memory is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and `Utf8LinesCodec` in the module `codec` have a limit. One
     /// async poll reads at most 64 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)).
     /// It then wakes its task and returns `Pending`, so that other tasks can run.
     ///
@@ -109,8 +109,9 @@ impl<R> Utf8Reader<R> {
     /// # std::io::Result::Ok(())
     /// ```
     pub fn into_parts(self) -> (R, Vec<u8>) {
-        let Reading { decoder, input, short, .. } = self.text;
-        let bytes = [short.left(), decoder.pending(), input.as_slice()].concat();
+        let Reading { decoder, input, short, .. } = &self.text;
+        let (replacement, repaired) = self.text.rest_of_run();
+        let bytes = [replacement, short.left(), decoder.pending(), &input.as_slice()[repaired..]].concat();
         (self.inner, bytes)
     }
 }
@@ -177,6 +178,10 @@ pub(super) struct Reading {
     validated: usize,
     /// A seam or a replacement. It is returned before the validated bytes.
     short: Short,
+    /// Repaired text. Its bytes stay at the start of the input until all of it was returned. Allocated after the first error.
+    run: Option<Box<Run>>,
+    /// The number of bytes of the run that were not returned.
+    left: usize,
     state: State,
 }
 
@@ -192,12 +197,35 @@ enum State {
 impl Reading {
     #[inline]
     const fn new(decoder: TextDecoder) -> Self {
-        Self { decoder, input: Input::NEW, validated: 0, short: Short::EMPTY, state: State::Open }
+        Self {
+            decoder,
+            input: Input::NEW,
+            validated: 0,
+            short: Short::EMPTY,
+            run: None,
+            left: 0,
+            state: State::Open,
+        }
     }
 
     #[inline]
     fn decode(&mut self) {
-        let (piece, mut passed) = self.decoder.take_piece(self.input.as_slice());
+        let input = self.input.as_slice();
+        let (piece, mut passed) = match &mut self.run {
+            None => self.decoder.take_piece(input),
+            Some(run) => match self.decoder.take_run(input, run) {
+                (Some(Part::Run), bytes) => {
+                    self.left = run.text().len();
+                    self.input.from += if self.left == 0 { bytes } else { 0 };
+                    return;
+                }
+                (Some(Part::Piece(piece)), bytes) => (Some(piece), bytes),
+                (None, bytes) => (None, bytes),
+            },
+        };
+        if let (None, Some(TextPiece::Repaired(..))) = (&self.run, &piece) {
+            self.run = Some(Box::new(Run::after_error()));
+        }
         match piece {
             Some(TextPiece::Text(text)) => {
                 self.validated = text.len();
@@ -220,14 +248,23 @@ impl Reading {
         if len == 0 {
             return Ok(None);
         }
-        let short = self.short;
+        let (short, left) = (self.short, self.left);
         self.consume(len);
-        let taken = if short.left().is_empty() {
-            &self.input.bytes[self.input.from - len..self.input.from]
-        } else {
-            &self.short.text.as_str().as_bytes()[short.taken..]
+        let taken = match &self.run {
+            _ if !short.left().is_empty() => &self.short.text.as_str().as_bytes()[short.taken..],
+            Some(run) if left > 0 => last(run, left),
+            _ => &self.input.bytes[self.input.from - len..self.input.from],
         };
         text_of(taken).map(Some)
+    }
+
+    /// Returns the rest of a replacement of which a part was returned, and the number of bytes of the input before what was not
+    /// returned.
+    fn rest_of_run(&self) -> (&[u8], usize) {
+        match &self.run {
+            Some(run) if self.left > 0 => run.rest_after(run.text().len() - self.left),
+            _ => (&[], 0),
+        }
     }
 }
 
@@ -255,20 +292,26 @@ impl ReadState for Reading {
 
     #[inline]
     fn text(&self) -> &[u8] {
-        match self.short.left() {
-            [] => &self.input.as_slice()[..self.validated],
-            short => short,
+        match (self.short.left(), &self.run) {
+            ([], Some(run)) if self.left > 0 => last(run, self.left),
+            ([], _) => &self.input.as_slice()[..self.validated],
+            (short, _) => short,
         }
     }
 
     #[inline]
     fn consume(&mut self, bytes: usize) {
         let bytes = bytes.min(self.text().len());
-        if self.short.left().is_empty() {
+        if !self.short.left().is_empty() {
+            self.short.take(bytes);
+        } else if self.left > 0 {
+            self.left -= bytes;
+            if self.left == 0 {
+                self.input.from += self.run.as_ref().map_or(0, |run| run.len());
+            }
+        } else {
             self.input.from += bytes;
             self.validated -= bytes;
-        } else {
-            self.short.take(bytes);
         }
     }
 
@@ -290,6 +333,13 @@ impl ReadState for Reading {
             whole => whole,
         }
     }
+}
+
+/// Returns the last bytes of the text of a run.
+#[inline]
+fn last(run: &Run, len: usize) -> &[u8] {
+    let text = run.text().as_bytes();
+    &text[text.len() - len..]
 }
 
 /// Returns bytes that were already validated as a `str`. They are validated again, because the caller may have consumed

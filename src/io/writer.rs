@@ -3,11 +3,10 @@
 use core::task::{Poll, ready};
 use std::io;
 
-use super::{Short, pin_project};
+use super::pin_project;
 use crate::boundary::{ceil_boundary, floor_boundary};
 use crate::error::Utf8Error;
-use crate::policy::ShortStr;
-use crate::text::{TextDecoder, TextPiece};
+use crate::text::{Part, Run, TextDecoder, TextPiece};
 
 pin_project! {
     /// A writer that validates bytes as UTF-8, or repairs them, before it forwards them to another writer.
@@ -95,37 +94,47 @@ const AT_ONCE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Writing {
     decoder: TextDecoder,
-    /// The rest of a character or of a replacement that the inner writer has not accepted yet.
-    short: Short,
-    /// A repair of which the inner writer has not accepted any byte. It is not decoded again when the caller passes the
-    /// same bytes again, so that it is logged once.
-    unsent: Option<Repair>,
+    made: Made,
+    /// The bytes of the caller that `made` covers, if the inner writer has not accepted any of its bytes. It is not made again
+    /// when the caller passes the same bytes again, so that an error is logged once.
+    unsent: Option<Unsent>,
+    /// Errors that are close together. Allocated after the first one.
+    run: Option<Box<Run>>,
     state: State<Utf8Error>,
 }
 
-/// The repair of a sequence at the start of the caller's bytes.
+/// Text that is not in the caller's bytes: the rest of a character, a character that was split, or repaired text.
 #[derive(Debug)]
-struct Repair {
-    text: ShortStr,
-    /// The bytes of the caller that the repair covers: a sequence or a character outside a subset, and the next byte.
-    bytes: [u8; 5],
-    len: u8,
-    /// The decoder after these bytes.
-    after: TextDecoder,
+struct Made {
+    text: String,
+    /// The number of bytes that the inner writer has accepted.
+    written: usize,
 }
 
-impl Repair {
-    #[inline]
-    fn new(text: ShortStr, covered: &[u8], after: TextDecoder) -> Option<Self> {
-        let mut bytes = [0; 5];
-        bytes.get_mut(..covered.len())?.copy_from_slice(covered);
-        Some(Self { text, bytes, len: covered.len() as u8, after })
+impl Made {
+    fn left(&self) -> &[u8] {
+        &self.text.as_bytes()[self.written..]
     }
 
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
+    fn take(&mut self, bytes: usize) {
+        self.written += bytes.min(self.left().len());
+        if self.left().is_empty() {
+            self.clear();
+        }
     }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.written = 0;
+    }
+}
+
+#[derive(Debug)]
+struct Unsent {
+    /// The sequences, and the byte after the last one if it is ill-formed.
+    covered: Vec<u8>,
+    /// The decoder after these bytes.
+    after: TextDecoder,
 }
 
 /// What the next call of a writer does.
@@ -203,7 +212,8 @@ pub fn drain<B>(
 impl Writing {
     #[inline]
     const fn new(decoder: TextDecoder) -> Self {
-        Self { decoder, short: Short::EMPTY, unsent: None, state: State::Open }
+        let made = Made { text: String::new(), written: 0 };
+        Self { decoder, made, unsent: None, run: None, state: State::Open }
     }
 
     /// Accepts bytes from the caller and writes text with `inner`. Returns the number of bytes accepted.
@@ -214,63 +224,77 @@ impl Writing {
     ) -> Poll<io::Result<usize>> {
         let bytes = &bytes[..bytes.len().min(AT_ONCE)];
         self.state.check_open()?;
-        ready!(self.drain(&mut inner))?;
-        // Tested first, because the repair is large and there usually is none.
-        if self.unsent.is_some() {
-            if let Some(repair) = self.unsent.take().filter(|repair| bytes.starts_with(repair.bytes())) {
-                return self.send(repair.text, repair.bytes(), repair.after.clone(), inner);
+        if let Some(Unsent { covered, after }) = self.unsent.take() {
+            if bytes.starts_with(&covered) {
+                return self.send(&covered, after, inner);
             }
+            self.made.clear();
         }
+        ready!(self.drain(&mut inner))?;
         let mut after = self.decoder.clone();
-        let (piece, mut taken) = after.take_piece(bytes);
-        // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a
+        let (part, mut taken) = match &mut self.run {
+            Some(run) => after.take_run(bytes, run),
+            None => {
+                let (piece, taken) = after.take_piece(bytes);
+                (piece.map(Part::Piece), taken)
+            }
+        };
+        // If the part contains text, bytes are accepted from the caller only after the inner writer has accepted a
         // part of this text.
-        match piece {
-            Some(TextPiece::Text(text)) => {
+        let ends_with_error = match part {
+            Some(Part::Piece(TextPiece::Text(text))) => {
                 let written = ready!(inner(text.as_bytes()))?;
                 if written < text.len() {
                     return Poll::Ready(Ok(self.take_part(text, written, taken - after.pending().len())));
                 }
+                self.decoder = after;
+                return Poll::Ready(Ok(taken));
             }
-            Some(TextPiece::Seam(mut text) | TextPiece::Repaired(mut text, _)) => {
-                if let Some(TextPiece::Repaired(..)) = piece {
-                    // The next byte may be what makes the sequence ill-formed, so it is accepted together with it, and
-                    // no byte that is not accepted has an effect. After the sequence one byte is at most one piece.
-                    let rest = &bytes[taken..];
-                    let (next, first) = after.take_piece(&rest[..rest.len().min(1)]);
-                    text = text.followed_by(next.as_ref().map_or("", |next| next.text().unwrap_or_default()));
-                    taken += first;
-                }
-                return self.send(text, &bytes[..taken], after, inner);
+            Some(Part::Piece(TextPiece::Seam(character))) => {
+                self.made.text.push_str(&character);
+                false
             }
-            Some(TextPiece::IllFormed(error)) => {
+            Some(Part::Piece(TextPiece::Repaired(replacement, _))) => {
+                self.run.get_or_insert_with(|| Box::new(Run::after_error()));
+                self.made.text.push_str(&replacement);
+                true
+            }
+            Some(Part::Run) => self.run.as_ref().is_some_and(|run| {
+                self.made.text.push_str(run.text());
+                run.ends_with_error()
+            }),
+            Some(Part::Piece(TextPiece::IllFormed(error))) => {
                 self.decoder = after;
                 self.state = State::Failed(error);
                 return Poll::Ready(Err(error.into()));
             }
-            None => {}
+            None => false,
+        };
+        if ends_with_error {
+            // The next byte may be what makes the sequence ill-formed, so it is accepted together with it, and no byte
+            // that is not accepted has an effect. After the sequence one byte is at most one piece.
+            let rest = &bytes[taken..];
+            let (next, first) = after.take_piece(&rest[..rest.len().min(1)]);
+            self.made.text.push_str(next.as_ref().map_or("", |next| next.text().unwrap_or_default()));
+            taken += first;
         }
-        self.decoder = after;
-        Poll::Ready(Ok(taken))
+        self.send(&bytes[..taken], after, inner)
     }
 
-    /// Writes a text that is not in `bytes`, which are accepted with it. Then the decoder becomes `after`.
+    /// Writes the text that was made of `bytes`, which are accepted with it. Then the decoder becomes `after`.
     fn send(
         &mut self,
-        text: ShortStr,
         bytes: &[u8],
         after: TextDecoder,
         mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        if !text.is_empty() {
-            let written = inner(text.as_bytes());
-            if !matches!(written, Poll::Ready(Ok(1..))) {
-                self.unsent = Repair::new(text, bytes, after);
-                return written;
-            }
-            self.short = Short::new(text);
-            if let Poll::Ready(Ok(written)) = written {
-                self.short.take(written);
+        if !self.made.text.is_empty() {
+            match inner(self.made.text.as_bytes()) {
+                Poll::Ready(Ok(written @ 1..)) => self.made.take(written),
+                not_written => {
+                    self.unsent = Some(Unsent { covered: bytes.to_vec(), after });
+                    return not_written;
+                }
             }
         }
         self.decoder = after;
@@ -278,7 +302,7 @@ impl Writing {
     }
 
     /// Called when the inner writer has accepted only the first `written` bytes of `text`, which ends `taken` bytes
-    /// after the decoder's offset. If a character was written only in part, its rest is kept in `short`. Returns the
+    /// after the decoder's offset. If a character was written only in part, its rest is kept in `made`. Returns the
     /// number of bytes accepted from the caller.
     #[inline]
     fn take_part(&mut self, text: &str, written: usize, taken: usize) -> usize {
@@ -287,33 +311,43 @@ impl Writing {
         }
         let whole = ceil_boundary(text.as_bytes(), written);
         let start = floor_boundary(text.as_bytes(), written);
-        if let Some(character) = text[start..whole].chars().next() {
-            self.short = Short { text: ShortStr::from(character), taken: written - start };
+        if start < whole {
+            self.made.text.push_str(&text[start..whole]);
+            self.made.take(written - start);
         }
         let taken = taken - (text.len() - whole);
         self.decoder.skip(taken);
         taken
     }
 
-    /// Writes the bytes in `short` with `inner`.
+    /// Writes the text in `made` with `inner`, if its bytes were accepted from the caller.
     pub(super) fn drain(
         &mut self,
         inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<()>> {
-        drain(&mut self.short, Short::left, Short::take, inner)
+        if self.unsent.is_some() {
+            return Poll::Ready(Ok(()));
+        }
+        drain(&mut self.made, Made::left, Made::take, inner)
     }
 
     /// Ends the text. The caller has called [`drain`](Self::drain) before, and calls it again if the result is `true`.
     /// Returns whether the inner writer must still be shut down.
     #[inline]
     pub(super) fn end(&mut self) -> bool {
-        self.state.end(|| match self.decoder.finish() {
-            Some(TextPiece::Repaired(text, _) | TextPiece::Seam(text)) => {
-                self.short = Short::new(text);
-                None
+        let Self { decoder, made, unsent, .. } = self;
+        self.state.end(|| {
+            if unsent.take().is_some() {
+                made.clear();
             }
-            Some(TextPiece::IllFormed(error)) => Some(error),
-            Some(TextPiece::Text(_)) | None => None,
+            match decoder.finish() {
+                Some(TextPiece::Repaired(text, _) | TextPiece::Seam(text)) => {
+                    made.text.push_str(&text);
+                    None
+                }
+                Some(TextPiece::IllFormed(error)) => Some(error),
+                Some(TextPiece::Text(_)) | None => None,
+            }
         })
     }
 

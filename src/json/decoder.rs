@@ -1,5 +1,7 @@
 //! The decoder of JSON, and its pieces.
 
+#[cfg(feature = "alloc")]
+use alloc::string::String;
 use core::iter::FusedIterator;
 
 use kernels::Positions;
@@ -9,8 +11,12 @@ use super::pending::Escapes;
 use super::strings::JsonStrings;
 use crate::boundary::floor_boundary;
 use crate::error::ErrorKind;
+#[cfg(feature = "alloc")]
+use crate::error::Utf8Error;
 use crate::policy::Counters;
-use crate::text::{TextDecoder, TextPiece};
+use crate::text::{Part, Run, TextDecoder, TextPiece};
+#[cfg(feature = "alloc")]
+use crate::text::{Sink, put, put_run};
 
 /// A [`TextDecoder`] that also checks the escapes in the strings of JSON. Its output is the text of the decoder, in which an
 /// [`EscapePolicy`](super::EscapePolicy) was applied to every escape that is not accepted.
@@ -71,6 +77,30 @@ impl JsonDecoder {
     #[inline]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> JsonPieces<'d, 'c> {
         JsonPieces::new(&mut self.decoder, &mut self.escapes, chunk, false)
+    }
+
+    /// Decodes the next chunk and appends its text. Many errors are decoded faster than by [`feed`](Self::feed). The text, the
+    /// errors and the counters are the same.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error that the policies do not repair. The text before it has been appended. The decoder is positioned
+    /// after the error, as with [`feed`](Self::feed), and the bytes after it are not decoded.
+    ///
+    /// ```
+    /// use utf8_codec::json::JsonDecoder;
+    /// use utf8_codec::{ErrorPolicy, TextDecoder};
+    ///
+    /// let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    /// let (mut decoder, mut text) = (JsonDecoder::with_decoder(replace), String::new());
+    /// decoder.feed_into(b"[\"caf\xE9\"]", &mut text)?;
+    /// assert_eq!(text, "[\"caf\u{FFFD}\"]");
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub fn feed_into(&mut self, chunk: &[u8], text: &mut String) -> Result<(), Utf8Error> {
+        self.feed(chunk).decode_to(text)
     }
 
     /// Ends the stream, and returns what is pending, or its errors. After the last piece the decoder can be used again,
@@ -135,6 +165,8 @@ pub struct JsonPieces<'d, 'c> {
     /// The error at `returned`.
     wrong: Option<(ErrorKind, usize)>,
     is_end: bool,
+    /// The number of bytes at the start of `rest` that are known to have no backslash.
+    plain: usize,
 }
 
 impl<'d, 'c> JsonPieces<'d, 'c> {
@@ -156,7 +188,67 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
             backslashes: Positions::START,
             wrong: None,
             is_end,
+            plain: 0,
         }
+    }
+
+    /// Returns the next part, as [`TextDecoder::take_run`] does. The same run is passed for each part.
+    #[doc(hidden)]
+    pub fn next_part(&mut self, run: &mut Run) -> Option<Part<'c>> {
+        let is_between = self.returned == self.text.len()
+            && self.escapes.pending().is_empty()
+            && self.escapes.waiting.is_none()
+            && self.decoder.repairs_without_backslash();
+        if is_between && run.is_near_error() {
+            if self.plain == 0 {
+                let window = &self.rest[..floor_boundary(self.rest, WINDOW)];
+                self.plain = { Positions::START }.next(window, b'\\').unwrap_or(window.len());
+            }
+            while self.plain > 0 {
+                let (part, taken) = self.decoder.take_run(&self.rest[..self.plain], run);
+                (self.rest, self.plain) = (&self.rest[taken..], self.plain - taken);
+                if part.is_some() {
+                    return part;
+                }
+            }
+        }
+        self.plain = 0;
+        let piece = self.next()?;
+        if let TextPiece::Repaired(..) = piece {
+            run.follow(0);
+        }
+        Some(Part::Piece(piece))
+    }
+
+    /// Passes all text and errors to a sink.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error that the policies do not repair.
+    #[cfg(feature = "alloc")]
+    #[doc(hidden)]
+    pub fn decode_to(&mut self, sink: &mut impl Sink) -> Result<(), Utf8Error> {
+        while let Some(piece) = self.next() {
+            let is_repaired = matches!(piece, TextPiece::Repaired(..));
+            put(piece, sink)?;
+            if is_repaired {
+                return self.decode_parts_to(sink);
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "alloc")]
+    #[inline(never)]
+    fn decode_parts_to(&mut self, sink: &mut impl Sink) -> Result<(), Utf8Error> {
+        let mut run = Run::after_error();
+        while let Some(part) = self.next_part(&mut run) {
+            match part {
+                Part::Run => put_run(&run, sink),
+                Part::Piece(piece) => put(piece, sink)?,
+            }
+        }
+        Ok(())
     }
 
     /// Returns the offset of a position in `text`.

@@ -58,8 +58,8 @@ impl Counters {
     }
 
     #[inline]
-    pub(super) const fn count(&mut self, kind: ErrorKind) {
-        self.by_kind[kind as usize] += 1;
+    pub(super) const fn count(&mut self, kind: ErrorKind, errors: u64) {
+        self.by_kind[kind as usize] += errors;
     }
 }
 

@@ -13,4 +13,5 @@ pub use counters::Counters;
 #[doc(inline)]
 pub use kernels::ShortStr;
 pub use on_error::{Ascii, BomPolicy, ErrorPolicy};
+pub(crate) use policies::log;
 pub use policies::{First, Policies};

@@ -1,6 +1,5 @@
 //! The policies for ill-formed sequences and for the BOM.
 
-use kernels::ShortStr;
 use kernels::windows_1252::windows_1252;
 
 /// The policy for an ill-formed sequence (a maximal subpart, Unicode D93b).
@@ -114,36 +113,31 @@ impl ErrorPolicy {
         }
     }
 
-    /// Returns the text that replaces these bytes, or `None` under [`ErrorPolicy::Strict`].
+    /// Calls `push` with each character that replaces these bytes. There is none under [`ErrorPolicy::Strict`].
     #[inline]
-    pub(super) fn repair(self, bytes: &[u8]) -> Option<ShortStr> {
+    pub(super) fn replace(self, bytes: &[u8], mut push: impl FnMut(char)) {
         match self {
-            Self::Strict => None,
-            _ => Some(match self.replacement() {
-                Some(character) => character.into(),
-                None => self.byte_by_byte(bytes),
-            }),
-        }
-    }
-
-    /// Returns the replacement under the policies that replace each byte separately, and an empty text under the
-    /// others.
-    fn byte_by_byte(self, bytes: &[u8]) -> ShortStr {
-        let mut text = ShortStr::EMPTY;
-        match self {
-            Self::Strict | Self::Replace | Self::ReplaceWith(_) | Self::ReplaceAsJava | Self::Skip => {}
-            Self::Substitute(Ascii(ascii)) => bytes.iter().for_each(|_| text.push(char::from(ascii))),
+            Self::Strict | Self::Skip => {}
+            Self::Replace | Self::ReplaceAsJava => push(char::REPLACEMENT_CHARACTER),
+            Self::ReplaceWith(character) => push(character),
+            Self::Substitute(Ascii(ascii)) => bytes.iter().for_each(|_| push(char::from(ascii))),
             Self::Escape => {
                 for &byte in bytes {
-                    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble & 0xF)]);
-                    ['\\', 'x', digit(byte >> 4), digit(byte)].into_iter().for_each(|c| text.push(c));
+                    push('\\');
+                    push('x');
+                    push(digit(byte >> 4));
+                    push(digit(byte));
                 }
             }
-            Self::Latin1 => bytes.iter().for_each(|&byte| text.push(char::from(byte))),
-            Self::Windows1252 => bytes.iter().for_each(|&byte| text.push(windows_1252(byte))),
+            Self::Latin1 => bytes.iter().for_each(|&byte| push(char::from(byte))),
+            Self::Windows1252 => bytes.iter().for_each(|&byte| push(windows_1252(byte))),
         }
-        text
     }
+}
+
+/// Returns the hexadecimal digit of the low 4 bits.
+const fn digit(nibble: u8) -> char {
+    b"0123456789abcdef"[(nibble & 0xF) as usize] as char
 }
 
 choices! {

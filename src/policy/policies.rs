@@ -114,10 +114,17 @@ impl Policies {
     /// Returns the text that replaces the bytes of an error, or `None` under [`ErrorPolicy::Strict`].
     #[inline]
     pub fn replace(&mut self, error: Utf8Error, bytes: &[u8]) -> Option<ShortStr> {
-        if self.on_error == ErrorPolicy::ReplaceAsJava && self.continues_surrogate(error) {
-            return Some(ShortStr::EMPTY);
+        let mut text = ShortStr::EMPTY;
+        self.push_replacement(error, bytes, |character| text.push(character));
+        (self.on_error != ErrorPolicy::Strict).then_some(text)
+    }
+
+    /// Calls `push` with each character that replaces the bytes of an error.
+    #[inline(always)]
+    pub fn push_replacement(&mut self, error: Utf8Error, bytes: &[u8], push: impl FnMut(char)) {
+        if self.on_error != ErrorPolicy::ReplaceAsJava || !self.continues_surrogate(error) {
+            self.on_error.replace(bytes, push);
         }
-        self.on_error.repair(bytes)
     }
 
     /// Calls `put` with the parts of well-formed text, and with the replacement of each character outside the subset.
@@ -144,10 +151,8 @@ impl Policies {
     }
 
     /// Returns the replacement of every error, if it does not depend on the error.
-    #[cfg(feature = "alloc")]
-    pub fn only_replacement(&self) -> Option<ShortStr> {
-        let character = self.on_error.replacement().filter(|_| self.on_error != ErrorPolicy::ReplaceAsJava);
-        character.map(ShortStr::from)
+    pub fn only_replacement(&self) -> Option<char> {
+        self.on_error.replacement().filter(|_| self.on_error != ErrorPolicy::ReplaceAsJava)
     }
 
     /// Counts an error that no policy repairs, and returns it.
@@ -169,13 +174,26 @@ impl Policies {
     /// Counts an error and emits a `tracing` event.
     #[inline]
     pub fn count(&mut self, error: Utf8Error) {
-        debug!(
-            target: "utf8_codec::text",
-            offset = error.offset,
-            kind = error.kind.as_str(),
-            len = error.len,
-            "ill-formed"
-        );
-        self.counters.count(error.kind);
+        log(error);
+        self.counters.count(error.kind, 1);
     }
+
+    /// Counts errors of one kind, which were logged.
+    #[inline]
+    pub const fn count_logged(&mut self, kind: ErrorKind, errors: u64) {
+        self.counters.count(kind, errors);
+    }
+}
+
+/// Emits a `tracing` event.
+#[inline]
+pub(crate) fn log(error: Utf8Error) {
+    debug!(
+        target: "utf8_codec::text",
+        offset = error.offset,
+        kind = error.kind.as_str(),
+        len = error.len,
+        "ill-formed"
+    );
+    let _ = error;
 }

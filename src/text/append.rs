@@ -1,23 +1,15 @@
-//! Appends text to a `String`, with a fast path for input with many errors.
-//!
-//! [`TextDecoder::feed`] returns two pieces for each error, the text before it and its replacement, and calls a kernel
-//! for each text. If errors are a few bytes apart, the calls cost more than the decoding. After an error the bytes are
-//! therefore decoded one sequence at a time, until several steps in a row had no error.
-//!
-//! The text goes to a [`Sink`]: a `String`, or the edits of a filter.
+//! Appends text to a `String`, or to another [`Sink`]: the edits of a filter.
 
 use alloc::string::String;
 
 use kernels::copy::COPIED_AT_ONCE;
-use kernels::text_buffer::{CAPACITY, TextBuffer};
-use kernels::words::{STEP, STRETCH};
 
 use super::decoder::{TextDecoder, VALIDATED_FOR_SUBSET};
 use super::pieces::{TextPiece, repair};
+use super::run::{Part, Run};
 use crate::boundary::floor_boundary;
-use crate::decoder::{Piece, Pieces, Utf8Decoder};
-use crate::error::{ErrorKind, Utf8Error};
-use crate::policy::{Policies, ShortStr};
+use crate::decoder::Piece;
+use crate::error::Utf8Error;
 
 /// Receives the text of a chunk in stream order.
 pub trait Sink {
@@ -111,8 +103,7 @@ impl TextDecoder {
     #[inline]
     pub fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
         if self.policies.subset.is_some() {
-            let mut windows = chunk.chunks(VALIDATED_FOR_SUBSET);
-            return windows.try_for_each(|window| self.feed(window).try_for_each(|piece| put(piece, sink)));
+            return self.decode_within_subset_to(chunk, sink);
         }
         let mut rest = chunk;
         while self.policies.is_at_start() {
@@ -129,12 +120,55 @@ impl TextDecoder {
                 Piece::Seam(character) => sink.made(character.encode_utf8(&mut [0; 4])),
                 Piece::IllFormed(error) => {
                     put(repair(policies, error, pieces.rejected()), sink)?;
-                    return after_error(policies, &mut pieces, sink);
+                    let rest = pieces.rest();
+                    return self.decode_runs_to(rest, sink, Run::after_error());
                 }
             }
         }
         Ok(())
     }
+
+    /// Decodes a chunk piece by piece up to the first error.
+    fn decode_within_subset_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
+        let start = self.offset();
+        for window in chunk.chunks(VALIDATED_FOR_SUBSET) {
+            for piece in self.feed(window) {
+                put(piece, sink)?;
+                if let TextPiece::Repaired(..) = piece {
+                    let taken = self.offset().wrapping_sub(start) as usize;
+                    return self.decode_runs_to(&chunk[taken..], sink, Run::after_error());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes the rest of a chunk part by part.
+    #[inline(never)]
+    fn decode_runs_to(
+        &mut self,
+        mut rest: &[u8],
+        sink: &mut impl Sink,
+        mut run: Run,
+    ) -> Result<(), Utf8Error> {
+        while !rest.is_empty() {
+            let (part, taken) = self.take_run(rest, &mut run);
+            rest = &rest[taken..];
+            match part {
+                Some(Part::Run) => put_run(&run, sink),
+                Some(Part::Piece(piece)) => put(piece, sink)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Passes a run to the sink.
+#[inline]
+pub fn put_run(run: &Run, sink: &mut impl Sink) {
+    run.errors().for_each(|error| sink.error(error));
+    sink.made(run.text());
 }
 
 /// Passes one piece to the sink.
@@ -155,141 +189,10 @@ pub fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> 
     Ok(())
 }
 
-/// How long sequences are decoded one at a time after an error, because a kernel would be slower.
-#[derive(Clone, Copy)]
-struct StepLimit {
-    /// The maximum number of steps without an error.
-    steps: usize,
-    /// The number of additional steps that a non-ASCII character counts for. On non-ASCII text a kernel is many times
-    /// faster.
-    non_ascii: usize,
-}
-
-impl StepLimit {
-    /// After long text. The limit is reached at the first non-ASCII character, or after about 300 bytes of ASCII.
-    const AFTER_LONG_TEXT: Self = Self { steps: 6, non_ascii: 6 };
-    /// After short text, for which a kernel call costs more than it saves.
-    const AFTER_SHORT_TEXT: Self = Self { steps: 32, non_ascii: 1 };
-    /// The maximum number of bytes of short text.
-    const SHORT_TEXT: usize = 24;
-}
-
-/// Decodes the bytes after an error, alternately one sequence at a time and with a kernel.
-#[inline(never)]
-fn after_error(
-    policies: &mut Policies,
-    pieces: &mut Pieces<'_, '_>,
-    sink: &mut impl Sink,
-) -> Result<(), Utf8Error> {
-    let mut buffer = [0; CAPACITY];
-    // Computed once, because most errors have the same replacement.
-    let replacement = policies.only_replacement();
-    let mut limit = StepLimit::AFTER_LONG_TEXT;
-    loop {
-        let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
-        let (taken, error) = one_by_one(policies, &replacement, limit, offset, rest, &mut buffer, sink);
-        if taken > 0 {
-            pieces.restart(Utf8Decoder::with_offset(offset.wrapping_add(taken as u64)), &rest[taken..]);
-        }
-        if let Some(error) = error {
-            return Err(error);
-        }
-        limit = StepLimit::AFTER_SHORT_TEXT;
-        loop {
-            match pieces.next_by_call() {
-                None => return Ok(()),
-                Some(Piece::Text(text)) => {
-                    if text.len() > StepLimit::SHORT_TEXT {
-                        limit = StepLimit::AFTER_LONG_TEXT;
-                    }
-                    sink.borrowed(text);
-                }
-                // Not reached: there is no unfinished sequence after an error.
-                Some(Piece::Seam(character)) => sink.made(character.encode_utf8(&mut [0; 4])),
-                Some(Piece::IllFormed(error)) => {
-                    put(repair(policies, error, pieces.rejected()), sink)?;
-                    break;
-                }
-            }
-        }
-    }
-}
-
-/// Decodes a chunk one sequence at a time, until several steps in a row had no error or the end of the chunk is near.
-/// The chunk starts between characters, at `offset`. Returns the number of bytes decoded, and the error if the policy
-/// does not repair it.
-#[inline(always)]
-fn one_by_one(
-    policies: &mut Policies,
-    replacement: &Option<ShortStr>,
-    limit: StepLimit,
-    offset: u64,
-    chunk: &[u8],
-    buffer: &mut [u8; CAPACITY],
-    sink: &mut impl Sink,
-) -> (usize, Option<Utf8Error>) {
-    let mut buffer = TextBuffer::new(buffer);
-    let mut taken = 0;
-    let mut clean_steps = 0;
-    let mut rejected = None;
-    while clean_steps < limit.steps {
-        let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>()) else { break };
-        if !buffer.has_room() {
-            sink.made(buffer.as_str());
-            buffer.clear();
-        }
-        clean_steps += 1;
-        let mut ascii = 0;
-        // Branches are faster here although some are mispredicted. Without them each step would depend on the previous
-        // one.
-        if window[0].is_ascii() {
-            ascii = buffer.push_ascii(window);
-            taken += ascii;
-            if ascii == STEP {
-                // Only here, where more ASCII is likely.
-                if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>()) {
-                    taken += buffer.push_long_ascii(stretch);
-                }
-                continue;
-            }
-        } else if matches!(window[0], 0xC2..=0xDF) {
-            let pairs = buffer.push_pairs(window);
-            if pairs != 0 {
-                taken += pairs;
-                clean_steps += limit.non_ascii;
-                continue;
-            }
-        }
-        let Some(sequence) = window.get(ascii..).and_then(|rest| rest.first_chunk::<4>()) else {
-            // The next window contains the whole sequence.
-            continue;
-        };
-        let (bytes, ill_formed) = buffer.push_sequence(sequence);
-        taken += bytes;
-        let Some(kind) = ill_formed else {
-            clean_steps += limit.non_ascii;
-            continue;
-        };
-        clean_steps = 0;
-        let kind = ErrorKind::of(kind);
-        let error = Utf8Error::new(offset.wrapping_add((taken - bytes) as u64), kind, bytes as u8);
-        policies.count(error);
-        sink.error(error);
-        if let Some(replacement) = replacement {
-            buffer.push_short(replacement);
-        } else if let Some(repair) = policies.replace(error, &sequence[..bytes]) {
-            buffer.push_short(&repair);
-        } else {
-            rejected = Some(error);
-            break;
-        }
-    }
-    sink.made(buffer.as_str());
-    (taken, rejected)
-}
-
 #[cfg(test)]
 mod tests {
+    use kernels::words::{STEP, STRETCH};
+
     use super::*;
     use crate::policy::ErrorPolicy;
 
@@ -319,32 +222,40 @@ mod tests {
         let pairs = |count| "\u{E9}".repeat(count);
         // The text after each `FF`, and the lengths of the borrowed and of the copied texts. The first replacement has
         // 3 bytes. So have the first step after it, in text of 3-byte sequences, and the next replacement.
-        let rows: [(&[String], &[usize], &[usize]); 10] = [
-            // After long text, 6 steps of 48 bytes of ASCII. The last step also ends before other characters.
-            (&[ascii(400)], &[400 - 6 * 48], &[3, 6 * 48]),
-            (&[ascii(5 * 48 + 15) + &euro(9)], &[9 * 3], &[3, 5 * 48 + 15]),
+        // Six steps of ASCII.
+        let long = STEP + 5 * STRETCH;
+        let rows: [(&[String], &[usize], &[usize]); 9] = [
+            // After long text, 6 steps of ASCII. The last step also ends before other characters.
+            (&[ascii(400)], &[400 - long], &[3, long]),
+            (&[ascii(long - 1) + &euro(9)], &[9 * 3], &[3, long - 1]),
             // The first other character reaches the limit: pairs of bytes in a whole step, or one longer sequence.
             (&[pairs(100)], &[200 - 16], &[3, 16]),
             (&[euro(100)], &[300 - 3], &[3, 3]),
             (&[ascii(7) + &euro(30)], &[90 - 3], &[3, 7 + 3]),
             // After short text, at most 24 bytes, 16 steps with such characters.
-            (&[euro(9), pairs(400)], &[24, 800 - 16 * 16], &[3, 3, 3, 16 * 16]),
-            (&[euro(9), euro(400)], &[24, 1200 - 16 * 3], &[3, 3, 3, 16 * 3]),
-            (&[euro(9) + "a", pairs(400)], &[25, 800 - 16], &[3, 3, 3, 16]),
-            // 32 steps with ASCII. Copies are collected up to the length of the buffer.
-            (&[euro(9), ascii(2000)], &[24, 2000 - 32 * 48], &[3, 3, 3, 21 * 48, 11 * 48]),
+            (&[euro(9), pairs(400)], &[24, 800 - 16 * 16], &[3, 3, 3 + 16 * 16]),
+            (&[euro(9), euro(400)], &[24, 1200 - 16 * 3], &[3, 3, 3 + 16 * 3]),
+            (&[euro(9) + "a", pairs(400)], &[25, 800 - 16], &[3, 3, 3 + 16]),
             // Text that is too short to be borrowed is copied with the replacement after it.
             (&[ascii(7), pairs(100)], &[200 - 16], &[3, 7 + 3 + 16]),
         ];
-        for (texts, borrowed, copied) in rows {
+        let decode = |bytes: &[u8]| {
             let mut decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
             // The first bytes of a stream are decoded by another function.
             decoder.decode_to(b"x", &mut Lengths::default()).expect("ASCII");
-            let bytes: Vec<u8> = texts.iter().flat_map(|text| [b"\xFF", text.as_bytes()].concat()).collect();
             let mut found = Lengths::default();
-            decoder.decode_to(&bytes, &mut found).expect("every error is repaired");
+            decoder.decode_to(bytes, &mut found).expect("every error is repaired");
             found.copied.retain(|&len| len > 0);
+            found
+        };
+        for (texts, borrowed, copied) in rows {
+            let bytes: Vec<u8> = texts.iter().flat_map(|text| [b"\xFF", text.as_bytes()].concat()).collect();
+            let found = decode(&bytes);
             assert_eq!((found.borrowed.as_slice(), found.copied.as_slice()), (borrowed, copied), "{texts:?}");
         }
+        // The limit is that of all copies after an error, of which each has the length of the buffer.
+        let found = decode(&[b"\xFF", euro(9).as_bytes(), b"\xFF", &[b'a'; 10_000]].concat());
+        assert!(found.copied.iter().sum::<usize>() <= 3 + 3 + 3 + 32 * STRETCH, "{:?}", found.copied);
+        assert_eq!(found.borrowed.len(), 2);
     }
 }

@@ -144,6 +144,17 @@ impl TextDecoder {
         if applies { "" } else { self.decoder.take_plain(chunk) }
     }
 
+    /// Whether errors are repaired, and no replacement has a backslash, unless a backslash is outside the subset.
+    #[inline]
+    pub(crate) fn repairs_without_backslash(&self) -> bool {
+        match self.policies.on_error {
+            ErrorPolicy::Strict | ErrorPolicy::Escape => false,
+            ErrorPolicy::ReplaceWith(character) => character != '\\',
+            ErrorPolicy::Substitute(ascii) => ascii.get() != b'\\',
+            _ => true,
+        }
+    }
+
     /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error. If it is empty and
     /// [`BomPolicy::Require`] is set, returns the missing BOM. As with [`Utf8Decoder::finish`], a second call returns
     /// `None`. The decoder can be used again, and the offset is not reset.

@@ -7,13 +7,16 @@ mod pieces;
 #[cfg(feature = "alloc")]
 mod push;
 mod ranges;
+#[allow(missing_docs, reason = "internal")]
+mod run;
 
 #[cfg(feature = "codec")]
 pub(crate) use crate::policy::Counters;
 #[cfg(feature = "alloc")]
-pub use append::{Sink, put};
+pub use append::{Sink, put, put_run};
 pub use decoder::TextDecoder;
 pub use pieces::{TextPiece, TextPieces};
 #[cfg(feature = "alloc")]
 pub use push::{DecodeError, from_utf8_lossy};
 pub use ranges::TextRanges;
+pub use run::{Part, Run};

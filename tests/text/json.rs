@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use utf8_codec::internal::Sink;
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonPieces, JsonStrings, SurrogateCarry};
-use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, Subset, TextDecoder};
+use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 use crate::support::json::{self, Error};
 use crate::support::{Rng, every_partition, policies, some_partitions};
@@ -29,6 +30,37 @@ fn decode(mut decoder: JsonDecoder, chunks: &[&[u8]]) -> (String, Vec<Error>) {
     (text, errors)
 }
 
+/// The text and the errors in the order of a filter, which decodes runs.
+#[derive(Default)]
+struct Runs(String, Vec<Error>);
+
+impl Sink for Runs {
+    fn borrowed(&mut self, text: &str) {
+        self.0.push_str(text);
+    }
+
+    fn made(&mut self, text: &str) {
+        self.0.push_str(text);
+    }
+
+    fn error(&mut self, error: Utf8Error) {
+        self.1.push(json::error(error));
+    }
+}
+
+fn decode_runs(mut decoder: JsonDecoder, chunks: &[&[u8]]) -> (String, Vec<Error>) {
+    let mut runs = Runs::default();
+    for mut rest in chunks.iter().copied() {
+        let mut before = decoder.offset();
+        while decoder.feed(rest).decode_to(&mut runs).is_err() {
+            rest = &rest[(decoder.offset() - before) as usize..];
+            before = decoder.offset();
+        }
+    }
+    while decoder.finish().decode_to(&mut runs).is_err() {}
+    (runs.0, runs.1)
+}
+
 /// Every policy for bytes. Some replacements are parts of escapes.
 fn decoders() -> impl Iterator<Item = TextDecoder> {
     let parts = [b'\\', b'u', b'0'].map(|byte| ErrorPolicy::Substitute(Ascii::new(byte).expect("ASCII")));
@@ -46,6 +78,7 @@ fn check(input: &[u8], text: TextDecoder, random: usize) {
             let expected = json::decode(input, text.clone(), policy, subset);
             let compare = |chunks: &[&[u8]]| {
                 assert_eq!(decode(decoder.clone(), chunks), expected, "{text:?} {policy} {chunks:02X?}");
+                assert_eq!(decode_runs(decoder.clone(), chunks), expected, "{text:?} {policy} {chunks:02X?}");
             };
             if random == 0 {
                 every_partition(input, compare);

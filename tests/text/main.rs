@@ -14,6 +14,8 @@ mod many;
 mod names;
 #[cfg(feature = "alloc")]
 mod push;
+#[cfg(feature = "alloc")]
+mod runs;
 mod subset;
 
 use test_support as support;

@@ -49,6 +49,12 @@ impl Class {
         self
     }
 
+    /// Whether the class has an ASCII byte.
+    #[inline]
+    pub const fn has_ascii(&self) -> bool {
+        self.words[0] | self.words[1] != 0
+    }
+
     /// Adds a range of lead bytes, from `C0`, with any bytes after them.
     #[cfg(feature = "transcode")]
     #[inline]

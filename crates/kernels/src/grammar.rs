@@ -274,6 +274,15 @@ impl Machine {
         (bytes.len(), Some(Kind::Truncated))
     }
 
+    /// Returns why a byte is ill-formed by itself at the start of a sequence.
+    #[inline]
+    pub fn rejected_lead(&self, byte: u8) -> Option<Kind> {
+        match Step::from_result(self.result_at_lead(byte)) {
+            Step::To(_) => None,
+            Step::Rejected(kind) => Some(kind),
+        }
+    }
+
     /// Classifies the sequence at the start of `bytes`.
     #[inline]
     pub fn sequence(&self, bytes: &[u8]) -> Sequence {

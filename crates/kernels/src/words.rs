@@ -1,5 +1,5 @@
-//! Operations on a few bytes in general registers, for loops that would spend more time in the call of a kernel than in
-//! the kernel. The code uses no vectors and is inlined into the caller.
+//! Operations on a few bytes, for loops that would spend more time in the call of a kernel than in the kernel. The code is
+//! inlined into the caller. It uses general registers, and on x86-64 the vectors that every such CPU has.
 
 use super::chunks::as_chunks;
 #[cfg(feature = "base64")]
@@ -8,33 +8,90 @@ use super::chunks::as_chunks_mut;
 /// The length of the window of [`ascii_len`] and [`pairs_len`].
 pub const STEP: usize = 16;
 /// The length of the window of [`long_ascii_len`].
-pub const STRETCH: usize = 32;
+pub const STRETCH: usize = if HAS_SSE2 { 64 } else { 32 };
+
+const HAS_SSE2: bool = cfg!(all(target_arch = "x86_64", target_feature = "sse2"));
 
 /// Bit 7 of each byte.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
+
+/// Returns bit 7 of each byte.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+fn high_bits(window: &[u8; STEP]) -> u32 {
+    use core::arch::x86_64::{_mm_loadu_si128, _mm_movemask_epi8};
+
+    // SAFETY: the window has the length of the vector. Its address need not be aligned.
+    let vector = unsafe { _mm_loadu_si128(window.as_ptr().cast()) };
+    // SAFETY: the target has SSE2.
+    (unsafe { _mm_movemask_epi8(vector) }) as u32
+}
 
 /// Returns the number of ASCII bytes at the start.
 #[inline(always)]
-pub const fn ascii_len(window: &[u8; STEP]) -> usize {
-    (u128::from_le_bytes(*window) & HIGH).trailing_zeros() as usize / 8
+pub fn ascii_len(window: &[u8; STEP]) -> usize {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    return (high_bits(window) | 1 << STEP).trailing_zeros() as usize;
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+    return (u128::from_le_bytes(*window) & HIGH).trailing_zeros() as usize / 8;
 }
 
 /// Returns the number of ASCII bytes at the start. There is no branch on it, because it would be mispredicted.
 #[inline(always)]
 pub fn long_ascii_len(stretch: &[u8; STRETCH]) -> usize {
-    let (words, _) = as_chunks::<8>(stretch);
-    let mut len = STRETCH;
-    for (i, &word) in words.iter().enumerate().rev() {
-        let bits = u64::from_le_bytes(word) & HIGH as u64;
-        let of_word = 8 * i + bits.trailing_zeros() as usize / 8;
-        len = if bits != 0 { of_word } else { len };
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    {
+        let (windows, _) = as_chunks::<STEP>(stretch);
+        let bits = windows.iter().rev().fold(0, |bits, window| bits << STEP | u64::from(high_bits(window)));
+        bits.trailing_zeros() as usize
     }
-    len
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+    {
+        let (words, _) = as_chunks::<8>(stretch);
+        let mut len = STRETCH;
+        for (i, &word) in words.iter().enumerate().rev() {
+            let bits = u64::from_le_bytes(word) & HIGH as u64;
+            let of_word = 8 * i + bits.trailing_zeros() as usize / 8;
+            len = if bits != 0 { of_word } else { len };
+        }
+        len
+    }
 }
 
 /// Returns the number of bytes of the well-formed 2-byte sequences at the start.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub fn pairs_len(window: &[u8; STEP]) -> usize {
+    use core::arch::x86_64::{
+        _mm_and_si128, _mm_andnot_si128, _mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi16,
+        _mm_setzero_si128,
+    };
+
+    const fn pair(bytes: [u8; 2]) -> i16 {
+        i16::from_le_bytes(bytes)
+    }
+    // SAFETY: the window has the length of the vector. Its address need not be aligned.
+    let window = unsafe { _mm_loadu_si128(window.as_ptr().cast()) };
+    // SAFETY: the target has SSE2.
+    let pairs = unsafe {
+        let common = _mm_and_si128(window, _mm_set1_epi16(pair([0xE0, 0xC0])));
+        // One of these bits is set in every lead byte except `C0` and `C1`.
+        let value = _mm_and_si128(window, _mm_set1_epi16(pair([0x1E, 0])));
+        let is_overlong = _mm_cmpeq_epi16(value, _mm_setzero_si128());
+        let is_pair = _mm_cmpeq_epi16(common, _mm_set1_epi16(pair([0xC0, 0x80])));
+        _mm_movemask_epi8(_mm_andnot_si128(is_overlong, is_pair)) as u32
+    };
+    (!pairs).trailing_zeros() as usize
+}
+
+/// Returns the number of bytes of the well-formed 2-byte sequences at the start.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline(always)]
 pub const fn pairs_len(window: &[u8; STEP]) -> usize {
+    const fn every_pair(pair: [u8; 2]) -> u128 {
+        u128::MAX / 0xFFFF * u16::from_le_bytes(pair) as u128
+    }
     /// The bits that all of these sequences have in common.
     const MASK: u128 = every_pair([0xE0, 0xC0]);
     const PAIR: u128 = every_pair([0xC0, 0x80]);
@@ -45,10 +102,6 @@ pub const fn pairs_len(window: &[u8; STEP]) -> usize {
     let others = window & MASK ^ PAIR;
     let overlong = !((window & NOT_OVERLONG) + NOT_OVERLONG) & BIT_5;
     (others | overlong).trailing_zeros() as usize / 16 * 2
-}
-
-const fn every_pair(pair: [u8; 2]) -> u128 {
-    u128::MAX / 0xFFFF * u16::from_le_bytes(pair) as u128
 }
 
 /// Copies text of a quoted-printable body (RFC 2045 §6.7) up to the first byte that is not encoded as itself (rules 2 and

@@ -92,7 +92,12 @@ pub(super) fn decode(
 ) -> Result<(), Utf8Error> {
     let rest = &slice[start..];
     if let Some(escapes) = escapes {
-        return JsonPieces::new(decoder, escapes, rest, false).try_for_each(|piece| put(piece, edits));
+        let mut pieces = JsonPieces::new(decoder, escapes, rest, false);
+        return if edits.may_end() {
+            pieces.try_for_each(|piece| put(piece, edits))
+        } else {
+            pieces.decode_to(edits)
+        };
     }
     if !decoder.is_past_start() {
         return decode_rest(decoder, rest, edits);

@@ -1,7 +1,7 @@
 //! The main loop of a transcoder: decode an item, apply the policies, write the result.
 
-use utf8_codec::internal::{First, Policies};
-use utf8_codec::{BomPolicy, ErrorKind, Utf8Error};
+use utf8_codec::internal::{First, Policies, Run};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use super::bulk;
 use super::carry::{CarriedBytes, NO_SEAM, Replacement, Room};
@@ -88,13 +88,17 @@ impl Conversion {
     /// Converts bytes from the start of `rest` until it is empty or `room` is full. `last` is whether the stream ends
     /// after them.
     pub(super) fn run(&mut self, rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Status {
+        let mut run = None;
         loop {
             if !self.repair.write(&mut self.target, room) {
                 return Status::OutputFull;
             }
             let mut seam = NO_SEAM;
             let bytes = if self.carry.is_empty() && self.sniffing == Sniffing::Off && !self.is_after_high {
-                self.run_in_bulk(rest, room);
+                let text = self.run_in_bulk(rest, room);
+                if self.repair_in_bulk(text, rest, room, &mut run) {
+                    continue;
+                }
                 *rest
             } else {
                 self.carry.with(rest, &mut seam)
@@ -183,12 +187,12 @@ impl Conversion {
         Some(self.between(error))
     }
 
-    /// Runs the fast path, unless a BOM has to be checked.
+    /// Runs the fast path, unless a BOM has to be checked. Returns the number of bytes consumed.
     #[inline]
-    fn run_in_bulk(&mut self, rest: &mut &[u8], room: &mut Room<'_>) {
+    fn run_in_bulk(&mut self, rest: &mut &[u8], room: &mut Room<'_>) -> usize {
         let is_bom_text = self.policies.bom == BomPolicy::Keep || !self.policies.is_at_start();
         if !is_bom_text {
-            return;
+            return 0;
         }
         let (read, written) = match self.policies.subset {
             None => bulk::copy(&self.source, &self.target, rest, room.left()),
@@ -204,6 +208,73 @@ impl Conversion {
         *rest = &rest[read..];
         if read > 0 {
             self.policies.pass_start();
+        }
+        read
+    }
+
+    /// Repairs UTF-8 until several characters had no error. `text` is the number of bytes without an error before it. Returns
+    /// `false` if nothing was done: the target does not have all characters, there is too little room, or a policy applies that
+    /// [`step`](Self::step) applies.
+    #[inline]
+    fn repair_in_bulk(
+        &mut self,
+        text: usize,
+        rest: &mut &[u8],
+        room: &mut Room<'_>,
+        run: &mut Option<Run>,
+    ) -> bool {
+        let Some(expansion) = self.target.expansion() else { return false };
+        if self.source.encoding() != Encoding::Utf8
+            || self.policies.on_error == ErrorPolicy::Strict
+            || self.policies.is_at_start()
+            || self.is_after_high
+            || rest.is_empty()
+        {
+            return false;
+        }
+        self.fill_run(expansion, text, rest, room, run.get_or_insert(Run::EMPTY))
+    }
+
+    #[inline(never)]
+    fn fill_run(
+        &mut self,
+        expansion: usize,
+        text: usize,
+        rest: &mut &[u8],
+        room: &mut Room<'_>,
+        run: &mut Run,
+    ) -> bool {
+        run.follow(text);
+        let mut is_repaired = false;
+        while run.is_near_error() {
+            let taken = run.fill(&mut self.policies, self.offset, rest, room.left().len() / expansion);
+            if taken == 0 {
+                break;
+            }
+            self.offset = self.offset.wrapping_add(taken as u64);
+            *rest = &rest[taken..];
+            self.write_text(run.text(), room);
+            is_repaired = true;
+        }
+        is_repaired
+    }
+
+    /// Writes text for which there is enough room to a target that has all characters.
+    fn write_text(&self, text: &str, room: &mut Room<'_>) {
+        if self.target.writes_utf_8() {
+            room.push(text.as_bytes());
+            return;
+        }
+        let mut rest = text;
+        while let Some(character) = rest.chars().next() {
+            let (mut read, written) = bulk::copy(&self.source, &self.target, rest.as_bytes(), room.left());
+            room.advance(written);
+            if read == 0 {
+                let sequence = self.target.encode(character.into()).unwrap_or_default();
+                room.push(sequence.as_slice());
+                read = character.len_utf8();
+            }
+            rest = &rest[read..];
         }
     }
 

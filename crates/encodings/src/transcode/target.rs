@@ -57,6 +57,16 @@ impl Target {
         }
     }
 
+    /// Returns how many bytes a byte of UTF-8 becomes at most, if the encoding has all characters and no state.
+    pub(super) const fn expansion(&self) -> Option<usize> {
+        match self.encoding {
+            _ if self.writes_utf_8() => Some(1),
+            Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Cesu8 | Encoding::ModifiedUtf8 => Some(2),
+            Encoding::Utf32Le | Encoding::Utf32Be => Some(4),
+            _ => None,
+        }
+    }
+
     /// Whether the encoding can have a high surrogate without a low one, and joins it with a low surrogate after it.
     pub(super) const fn has_high_surrogates(&self) -> bool {
         match self.encoding {

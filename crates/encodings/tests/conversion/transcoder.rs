@@ -429,3 +429,46 @@ fn an_error_names_the_source_encoding() {
     let sniffing = Transcoder::new(Encoding::Utf8, Encoding::Utf8).with_sniffing(true);
     assert_eq!(message(sniffing, b"\xFF\xFEa"), "ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)");
 }
+
+/// Many errors are repaired together if there is enough room. Into a small buffer they are repaired one at a time.
+#[test]
+fn many_errors_are_repaired_the_same_in_every_room() {
+    let targets = [
+        Encoding::Utf8,
+        Encoding::Utf8Ucs4,
+        Encoding::Utf8b,
+        Encoding::Wtf8,
+        Encoding::Cesu8,
+        Encoding::ModifiedUtf8,
+        Encoding::Utf16Le,
+        Encoding::Utf16Be,
+        Encoding::Utf32Le,
+        Encoding::Utf32Be,
+        Encoding::Latin1,
+    ];
+    let mut rng = Rng::new(71);
+    let mut input = dirty(&mut rng, Encoding::Utf8, 2000);
+    input.extend([0xFF; 700]);
+    for len in [3, 20, 100, 500] {
+        input.extend("na\u{EF}ve \u{202E}\u{1F4A9}\0".repeat(len).bytes());
+        input.extend(dirty(&mut rng, Encoding::Utf8, 100));
+    }
+    for target in targets {
+        for policy in crate::support::policies() {
+            for subset in [None, Some(&Subset::NO_BIDI_CONTROLS)] {
+                let mut new = Transcoder::new(Encoding::Utf8, target).with_error_policy(policy);
+                if let Some(subset) = subset {
+                    new = new.with_subset(subset);
+                }
+                let expected = by_feed_into(new.clone(), &[&input], 6);
+                for (size, room) in
+                    [(input.len(), 20_000), (100, 8192), (1, 1000), (977, 200), (input.len(), 1031)]
+                {
+                    let chunks: Vec<_> = input.chunks(size).collect();
+                    let found = by_feed_into(new.clone(), &chunks, room);
+                    assert!(found == expected, "{target:?} {policy:?} {size} {room}");
+                }
+            }
+        }
+    }
+}

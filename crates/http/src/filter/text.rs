@@ -1,7 +1,7 @@
 //! Filter for text in UTF-8.
 
 use bytes::Bytes;
-use utf8_codec::internal::{Escapes, Joiner};
+use utf8_codec::internal::{Escapes, Frame, Joiner, Part, Run};
 use utf8_codec::json::JsonPieces;
 use utf8_codec::json::JsonStrings;
 use utf8_codec::{TextDecoder, TextPiece, Utf8Error};
@@ -19,6 +19,8 @@ pub(super) struct TextFilter {
     /// The number of bytes of the chunk that were decoded.
     taken: usize,
     joiner: Joiner,
+    /// Allocated after the first error that was repaired.
+    run: Option<Box<Run>>,
     /// The replacement of a character that was truncated by the end of the body.
     end: Bytes,
     /// The error after the text decoded so far.
@@ -33,6 +35,7 @@ impl TextFilter {
             chunk: Bytes::new(),
             taken: 0,
             joiner: Joiner::new(SHORT),
+            run: None,
             end: Bytes::new(),
             error: None,
         }
@@ -72,20 +75,29 @@ impl TextFilter {
             |escapes: &Option<Box<Escapes>>| escapes.as_ref().is_some_and(|escapes| escapes.is_waiting());
         while self.error.is_none() && (self.taken < self.chunk.len() || is_waiting(&self.escapes)) {
             let (before, rest) = (self.decoder.offset(), &self.chunk[self.taken..]);
-            let mut add = |piece: TextPiece<'_>| match piece {
-                TextPiece::Text(text) => {
-                    let start = text.as_ptr().addr() - self.chunk.as_ptr().addr();
-                    self.joiner.span(&self.chunk[..], start..start + text.len()).map(Ok)
-                }
-                TextPiece::Seam(text) | TextPiece::Repaired(text, _) => {
-                    self.joiner.copy(&self.chunk[..], text.as_bytes()).map(Ok)
-                }
-                TextPiece::IllFormed(error) => Some(Err(error)),
-            };
+            let (chunk, joiner, run) = (&self.chunk[..], &mut self.joiner, &mut self.run);
             let next = match &mut self.escapes {
-                // Not a piece at a time: the text after an escape would be validated again.
-                Some(escapes) => JsonPieces::new(&mut self.decoder, escapes, rest, false).find_map(add),
-                None => self.decoder.take_piece(rest).0.and_then(&mut add),
+                // Not a part at a time: the text after an escape would be validated again.
+                Some(escapes) => {
+                    let mut pieces = JsonPieces::new(&mut self.decoder, escapes, rest, false);
+                    loop {
+                        let part = match run {
+                            Some(run) => pieces.next_part(run),
+                            None => pieces.next().map(Part::Piece),
+                        };
+                        let Some(part) = part else { break None };
+                        if let Some(next) = add(chunk, joiner, run, part) {
+                            break Some(next);
+                        }
+                    }
+                }
+                None => {
+                    let part = match run {
+                        Some(run) => self.decoder.take_run(rest, run).0,
+                        None => self.decoder.take_piece(rest).0.map(Part::Piece),
+                    };
+                    part.and_then(|part| add(chunk, joiner, run, part))
+                }
             };
             self.taken += self.decoder.offset().wrapping_sub(before) as usize;
             match next {
@@ -104,6 +116,28 @@ impl TextFilter {
             return Some(Ok(core::mem::take(&mut self.end)));
         }
         self.error.take().map(|error| Err(error.into()))
+    }
+}
+
+/// Adds a part of the text to the output. Returns the frame before it, or its error.
+fn add(
+    chunk: &[u8],
+    joiner: &mut Joiner,
+    run: &mut Option<Box<Run>>,
+    part: Part<'_>,
+) -> Option<Result<Frame, Utf8Error>> {
+    match part {
+        Part::Piece(TextPiece::Text(text)) => {
+            let start = text.as_ptr().addr() - chunk.as_ptr().addr();
+            joiner.span(chunk, start..start + text.len()).map(Ok)
+        }
+        Part::Piece(TextPiece::Seam(text)) => joiner.copy(chunk, text.as_bytes()).map(Ok),
+        Part::Piece(TextPiece::Repaired(text, _)) => {
+            run.get_or_insert_with(|| Box::new(Run::after_error()));
+            joiner.copy(chunk, text.as_bytes()).map(Ok)
+        }
+        Part::Piece(TextPiece::IllFormed(error)) => Some(Err(error)),
+        Part::Run => joiner.copy(chunk, run.as_ref()?.text().as_bytes()).map(Ok),
     }
 }
 
