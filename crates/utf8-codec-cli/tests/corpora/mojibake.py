@@ -111,6 +111,19 @@ def fixed(program, files):
         return [Path(directory, str(number)).read_bytes().decode() for number in range(len(files))]
 
 
+def noticed(program, files):
+    """Returns the number of files that are reported."""
+    with tempfile.TemporaryDirectory(dir=FAST) as directory:
+        for number, text in enumerate(files):
+            Path(directory, str(number)).write_text(text, newline="")
+        return len({each["file"] for each in run(program, directory) if each["type"] == "error"})
+
+
+def cut(line):
+    """Returns the line up to its last character beyond ASCII, broken and without the last byte of it."""
+    return encode(line.rstrip("".join(map(chr, range(128)))), "cp1252", 1)[:-1]
+
+
 def encode(text, codec, times):
     # The bytes that the encoding does not define are control characters, as in browsers.
     table = [bytes([byte]).decode(codec, "replace").replace("\uFFFD", chr(byte)) for byte in range(256)]
@@ -159,6 +172,13 @@ def main():
     for name, codec in OTHERS.items():
         by_ftfy = sum(ftfy.fix_encoding(encode(line, codec, 1)) == line for line in sample)
         rows.append(f"| in these files, broken through {name} | {in_files(codec, 1)} | {percent(by_ftfy, len(sample))} |")
+    lost = {
+        "without the last byte": list(map(cut, sample)),
+        "with spaces in place of no-break spaces": [encode(line, "cp1252", 1).replace("\u00A0", " ") for line in sample],
+    }
+    lost |= {f"through {name}": [encode(line, codec, 1) for line in sample] for name, codec in OTHERS.items()}
+    for name, files in lost.items():
+        rows.append(f"| each alone, broken {name}: reported | {percent(noticed(program, files), len(sample))} | |")
     print(*rows, *wrong, sep="\n")
     if "--docs" in sys.argv:
         page = ROOT / "docs/checking.md"
