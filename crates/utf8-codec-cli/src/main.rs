@@ -46,6 +46,7 @@ mod unix_socket;
 mod unix_socket;
 mod upstream;
 mod walk;
+mod workers;
 
 use std::process::ExitCode;
 
