@@ -46,7 +46,6 @@ mod unix_socket;
 mod unix_socket;
 mod upstream;
 mod walk;
-mod workers;
 
 use std::process::ExitCode;
 

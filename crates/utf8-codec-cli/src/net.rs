@@ -14,9 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::address::Address;
 use crate::sockets;
-use crate::unix_socket::{
-    self, FileId, PassedSocket, PassedSockets, StdUnixStream, UnixListener, UnixStream,
-};
+use crate::unix_socket::{self, FileId, PassedSocket, PassedSockets, UnixListener, UnixStream};
 
 /// The pause between two questions whether a peer has left.
 const LEFT_INTERVAL: Duration = Duration::from_millis(100);
@@ -160,32 +158,7 @@ pub(super) enum Socket {
     Unix(UnixStream),
 }
 
-/// A connection that belongs to no runtime, on its way to another one.
-#[derive(Debug)]
-pub(super) enum DetachedSocket {
-    Tcp(std::net::TcpStream),
-    Unix(StdUnixStream),
-}
-
-impl DetachedSocket {
-    /// Attaches the connection to the runtime of this thread.
-    pub(super) fn attach(self) -> io::Result<Socket> {
-        match self {
-            Self::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
-            Self::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
-        }
-    }
-}
-
 impl Socket {
-    /// Detaches the connection from its runtime.
-    pub(super) fn detach(self) -> io::Result<DetachedSocket> {
-        match self {
-            Self::Tcp(stream) => stream.into_std().map(DetachedSocket::Tcp),
-            Self::Unix(stream) => stream.into_std().map(DetachedSocket::Unix),
-        }
-    }
-
     /// Returns the address of this end. The clients of a Unix socket have none.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {

@@ -33,7 +33,6 @@ use crate::server::{Capacity, Connection, ConnectionReports, Service, announce};
 use crate::signals::Signals;
 use crate::unix_socket::PassedSockets;
 use crate::upstream::Upstream;
-use crate::workers::Workers;
 
 /// Forward TCP connections to a server, but only well-formed UTF-8
 ///
@@ -147,9 +146,9 @@ fn positive(value: &str) -> Result<usize, &'static str> {
 
 impl Args {
     pub(super) fn run(self) -> CommandResult {
-        self.service.run(async |dropped, passed, workers| {
+        self.service.run(async |dropped, passed| {
             self.check()?;
-            self.serve(dropped, passed, workers).await
+            self.serve(dropped, passed).await
         })
     }
 
@@ -167,12 +166,7 @@ impl Args {
         Ok(())
     }
 
-    async fn serve(
-        &self,
-        dropped: DroppedLines,
-        mut passed: PassedSockets,
-        workers: Workers,
-    ) -> Result<(), Box<dyn Error>> {
+    async fn serve(&self, dropped: DroppedLines, mut passed: PassedSockets) -> Result<(), Box<dyn Error>> {
         let mut signals = Signals::new()?;
         let listener = self.service.listen(&self.listen, &mut passed).await?;
         let admin = match &self.admin {
@@ -194,8 +188,7 @@ impl Args {
             // A name server that does not respond can delay the start for a long time.
             () = signals.next() => return Ok(()),
         }
-        let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 }, workers);
-        let workers = capacity.workers.clone();
+        let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
         let replaces_escapes = self.json_strings == Some(EscapePolicy::Replace);
         let repairs = (self.policies.on_error() != ErrorPolicy::Strict || replaces_escapes)
             && self.mode == Mode::Enforce;
@@ -229,7 +222,7 @@ impl Args {
                 };
                 // The proxy is the only client of the embedded server, and it limits the connections.
                 let senders = self.send_proxy_protocol.map(|_| Sender::LOOPBACK).into_iter().collect();
-                let capacity = Capacity { connections: usize::MAX, from_one_source: 0, senders, workers };
+                let capacity = Capacity { connections: usize::MAX, from_one_source: 0, senders };
                 server.run(&self.service, embedded, capacity, pending).await;
             }
             pending::<()>().await

@@ -43,7 +43,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> CommandResult {
-        self.service.run(async |_, mut passed, workers| {
+        self.service.run(async |_, mut passed| {
             let mut signals = Signals::new()?;
             let listener = self.service.listen(&self.listen, &mut passed).await?;
             passed.all_taken()?;
@@ -51,7 +51,7 @@ impl Args {
             let (decoder, max_line) = (self.policies.decoder(), self.max_line);
             let idle_timeout = self.service.idle_timeout();
             let server = LineServer { decoder, max_line, idle_timeout, logs_connections: true };
-            let capacity = self.service.capacity(1, workers);
+            let capacity = self.service.capacity(1);
             server.run(&self.service, listener, capacity, async || signals.next().await).await;
             Ok(())
         })

