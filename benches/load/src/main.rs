@@ -58,21 +58,29 @@ const SCENARIOS: &[Scenario] = scenarios! {
 };
 
 const USAGE: &str = "\
-usage: load [--quick] [--minutes N] [--only NAME,...] [--program PATH]
+usage: load [--quick] [--minutes N] [--only NAME,...] [--program PATH] [--before PATH]
   --quick         small counts, and half a minute of flat memory
   --minutes N     duration of the memory test [default: 10]
   --only NAMES    only these scenarios; `compare` is one of them
-  --program PATH  the program to test; it is built if this is not given";
+  --program PATH  the program to test; it is built if this is not given
+  --before PATH   an earlier build, for `compare`";
 
 struct Args {
     quick: bool,
     steady: Duration,
     only: Vec<String>,
     program: Option<PathBuf>,
+    before: Option<PathBuf>,
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Option<Args> {
-    let mut parsed = Args { quick: false, steady: Duration::from_secs(600), only: Vec::new(), program: None };
+    let mut parsed = Args {
+        quick: false,
+        steady: Duration::from_secs(600),
+        only: Vec::new(),
+        program: None,
+        before: None,
+    };
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--quick" => {
@@ -84,6 +92,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Option<Args> {
             }
             "--only" => parsed.only = args.next()?.split(',').map(str::to_owned).collect(),
             "--program" => parsed.program = Some(args.next()?.into()),
+            "--before" => parsed.before = Some(args.next()?.into()),
             _ => return None,
         }
     }
@@ -123,6 +132,7 @@ fn main() -> ExitCode {
     fs::create_dir_all(&directory).expect("a directory");
     let run = Run {
         program,
+        before: args.before,
         directory: directory.clone(),
         quick: args.quick,
         steady: args.steady,

@@ -158,10 +158,19 @@ impl Proxy {
 
     /// Returns the proportional resident memory (PSS) in KiB.
     pub fn memory(&self) -> f64 {
+        self.kibibytes("smaps_rollup", "Pss:")
+    }
+
+    /// Returns the maximum resident memory so far in KiB.
+    pub fn peak_memory(&self) -> f64 {
+        self.kibibytes("status", "VmHWM:")
+    }
+
+    /// Returns the sum of a value in a file of `/proc` over the processes.
+    fn kibibytes(&self, file: &str, name: &str) -> f64 {
         let of = |pid: Pid| {
-            let path = format!("/proc/{}/smaps_rollup", pid.as_raw_nonzero());
-            let rollup = fs::read_to_string(path).ok()?;
-            let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+            let text = fs::read_to_string(format!("/proc/{}/{file}", pid.as_raw_nonzero())).ok()?;
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
             line.trim().strip_suffix(" kB")?.parse::<f64>().ok()
         };
         self.pids().into_iter().filter_map(of).sum()

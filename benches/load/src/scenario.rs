@@ -14,6 +14,8 @@ use crate::text::Text;
 #[derive(Debug)]
 pub struct Run {
     pub program: PathBuf,
+    /// An earlier build of it.
+    pub before: Option<PathBuf>,
     pub directory: PathBuf,
     pub quick: bool,
     /// The time for which memory is measured.

@@ -6,6 +6,7 @@
 //!                                               (several names are separated by a vertical bar)
 //! cargo run --release -- --runs 1               one run
 //! cargo run --release -- --rounds 51            more rounds in a run, for a machine with other load
+//! cargo run --release -- --itself               this crate against itself: a row is met if the ratio is at least 0.98
 //! cargo run --release -- --page ../../docs/performance.md
 //!                                               also replaces the tables in this page
 //! cargo run --release -- --chart chunks.svg     no rows; draws the throughput by the size of chunks
@@ -35,9 +36,14 @@ use measure::Effort;
 use table::Bench;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let (mut only, mut runs, mut rounds, mut chart, mut page) = (None, 3, 15, None, None);
+    let (mut only, mut runs, mut rounds, mut chart, mut page) = (None, 3, 9, None, None);
+    let mut itself = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
+        if argument == "--itself" {
+            itself = true;
+            continue;
+        }
         let value = arguments.next().ok_or_else(|| format!("{argument} wants a value"))?;
         match &*argument {
             "--only" => only = Some(value),
@@ -54,7 +60,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Ok(ExitCode::SUCCESS);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let bench = Bench::new(effort, only, runtime);
+    let bench = Bench::new(effort, only, itself, runtime);
     for _ in 0..runs {
         bench.validation();
         bench.text();

@@ -1,5 +1,7 @@
 //! The contenders run alternately in one process, so that other load on the machine affects all of them.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Returns the CPU time of this thread, which does not depend on other programs. Includes the time in the kernel.
@@ -15,12 +17,21 @@ fn now() -> Duration {
 pub struct Contender<'a> {
     pub name: &'static str,
     /// Does the work once. Returns a count that must be the same for all contenders.
-    run: Box<dyn FnMut() -> u64 + 'a>,
+    run: Rc<RefCell<dyn FnMut() -> u64 + 'a>>,
 }
 
 impl<'a> Contender<'a> {
     pub fn new(name: &'static str, run: impl FnMut() -> u64 + 'a) -> Self {
-        Self { name, run: Box::new(run) }
+        Self { name, run: Rc::new(RefCell::new(run)) }
+    }
+
+    /// Returns the same work under another name.
+    pub fn again(&self, name: &'static str) -> Self {
+        Self { name, run: Rc::clone(&self.run) }
+    }
+
+    fn run(&self) -> u64 {
+        (self.run.borrow_mut())()
     }
 }
 
@@ -28,7 +39,7 @@ impl<'a> Contender<'a> {
 #[derive(Clone, Copy)]
 pub struct Effort {
     pub rounds: usize,
-    /// For one contender in one round.
+    /// For a run of a contender, which are two in a round.
     pub turn: Duration,
 }
 
@@ -39,28 +50,33 @@ pub struct Race {
 }
 
 /// Runs the contenders alternately. Their counts must equal that of the first.
-pub fn race(mut contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
-    let expected = (contenders[0].run)();
+///
+/// In a round each contender runs twice, the second time in reverse order. What it gains or loses by its place, such as
+/// the caches and socket buffers that its predecessor leaves, is then the same for all. With a single run in a round the
+/// ratios have two values, by the order, and their median is one of them.
+pub fn race(contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
+    let expected = contenders[0].run();
     let mut repeats = Vec::new();
-    for contender in &mut contenders {
-        let found = (contender.run)();
+    for contender in &contenders {
+        let found = contender.run();
         assert_eq!(found, expected, "{} disagrees with {}", contender.name, "the first contender");
         let start = now();
-        (contender.run)();
+        contender.run();
         let once = (now() - start).max(Duration::from_nanos(20));
         repeats.push((effort.turn.as_nanos() / once.as_nanos()).max(1) as usize);
     }
     let mut nanos = vec![Vec::new(); contenders.len()];
-    for round in 0..effort.rounds {
-        for turn in 0..contenders.len() {
-            // Each round starts with another contender.
-            let i = (turn + round) % contenders.len();
+    let count = contenders.len();
+    for _ in 0..effort.rounds {
+        let mut round = vec![0.0; count];
+        for i in (0..count).chain((0..count).rev()) {
             let start = now();
             for _ in 0..repeats[i] {
-                std::hint::black_box((contenders[i].run)());
+                std::hint::black_box(contenders[i].run());
             }
-            nanos[i].push((now() - start).as_nanos() as f64 / repeats[i] as f64);
+            round[i] += (now() - start).as_nanos() as f64 / (2 * repeats[i]) as f64;
         }
+        nanos.iter_mut().zip(round).for_each(|(nanos, round)| nanos.push(round));
     }
     Race { names: contenders.iter().map(|contender| contender.name).collect(), nanos }
 }

@@ -64,13 +64,15 @@ impl Row {
 pub struct Bench {
     pub effort: Effort,
     pub only: Option<String>,
+    /// Whether the first contender of a row is compared with itself, to test the measurement.
+    pub itself: bool,
     pub runtime: Runtime,
     rows: RefCell<Vec<Row>>,
 }
 
 impl Bench {
-    pub fn new(effort: Effort, only: Option<String>, runtime: Runtime) -> Self {
-        Self { effort, only, runtime, rows: RefCell::default() }
+    pub fn new(effort: Effort, only: Option<String>, itself: bool, runtime: Runtime) -> Self {
+        Self { effort, only, itself, runtime, rows: RefCell::default() }
     }
 
     pub fn is_wanted(&self, scenario: &str) -> bool {
@@ -96,13 +98,20 @@ impl Bench {
         scenario: &'static str,
         input: &str,
         bytes: usize,
-        contenders: Vec<Contender<'_>>,
-        goal: Goal,
+        mut contenders: Vec<Contender<'_>>,
+        mut goal: Goal,
     ) {
+        if self.itself {
+            contenders = vec![contenders[0].again("ours"), contenders[0].again("itself")];
+            goal = self::goal(0.98);
+        }
         let race = race(contenders, effort);
         let (ours, peer) = (race.names[0], race.best(&race.names[1..]));
         let prefix = if race.names.len() > 2 { "fastest: " } else { "" };
-        let ratio = race.ratio(ours, peer).median;
+        let mut ratio = race.ratio(ours, peer).median;
+        if self.itself {
+            ratio = ratio.min(1.0 / ratio);
+        }
         self.add(
             scenario,
             input,

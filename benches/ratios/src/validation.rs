@@ -74,7 +74,7 @@ impl Bench {
                         .sum::<usize>() as u64
                 }),
             ];
-            let effort = Effort { rounds: 5, turn: Duration::ZERO };
+            let effort = Effort { rounds: 3, turn: Duration::ZERO };
             let goal = goal(0.9).because("fewer loads are in flight while a block is computed");
             self.row_with(effort, scenario, corpus.name(), data.len(), contenders, goal);
         }

@@ -1,10 +1,11 @@
-//! A pool of buffers for each thread.
+//! The pools of buffers: of small ones for each thread, of big ones for the process.
 //!
-//! A direction of a connection takes a buffer from the pool for a read, and returns the buffer when there is nothing to
+//! A direction of a connection takes a buffer from a pool for a read, and returns the buffer when there is nothing to
 //! read. An idle connection has no buffer.
 
 use core::cell::RefCell;
 use core::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Space before the bytes that are read. Pending bytes of a character are put there, so that one write sends both.
 pub(super) const HEADROOM: usize = 4;
@@ -14,7 +15,8 @@ pub(super) const HEADROOM: usize = 4;
 pub(super) enum Size {
     /// 16 KiB.
     Small,
-    /// 64 KiB, used after a read that filled a small buffer and contained few errors.
+    /// 256 KiB, used after a read that filled a small buffer and contained few errors. It takes as much as the kernel
+    /// has queued, so that the window of the sender does not close.
     Big,
 }
 
@@ -22,21 +24,63 @@ impl Size {
     pub(super) const fn bytes(self) -> usize {
         match self {
             Self::Small => 16 * 1024,
-            Self::Big => 64 * 1024,
+            Self::Big => 256 * 1024,
         }
     }
 
-    /// Returns the maximum number of free buffers in the pool of a thread: 512 KiB of each size.
-    const fn kept(self) -> usize {
-        512 * 1024 / self.bytes()
+    fn allocate(self) -> Box<[u8]> {
+        vec![0; HEADROOM + self.bytes()].into()
     }
 }
 
+/// The maximum number of free small buffers in the pool of a thread: 512 KiB.
+const KEPT_SMALL: usize = 32;
+
+/// The maximum number of big buffers that are in use in the process: 16 MiB. If all are, a read uses a small one.
+const MAX_BIG: usize = 64;
+
+/// The number of free big buffers that are kept when none is in use: 1 MiB.
+const KEPT_BIG: usize = 4;
+
 thread_local! {
-    static FREE: [RefCell<Vec<Box<[u8]>>>; 2] = const { [RefCell::new(Vec::new()), RefCell::new(Vec::new())] };
+    static SMALL: RefCell<Vec<Box<[u8]>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A buffer of [`HEADROOM`] bytes plus its size. It returns to the pool when it is dropped.
+static BIG: Mutex<BigBuffers> = Mutex::new(BigBuffers::new());
+
+fn big() -> MutexGuard<'static, BigBuffers> {
+    BIG.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The big buffers.
+struct BigBuffers {
+    free: Vec<Box<[u8]>>,
+    used: usize,
+}
+
+impl BigBuffers {
+    const fn new() -> Self {
+        Self { free: Vec::new(), used: 0 }
+    }
+
+    /// Returns a buffer if fewer than [`MAX_BIG`] are in use.
+    fn take(&mut self) -> Option<Box<[u8]>> {
+        if self.used == MAX_BIG {
+            return None;
+        }
+        self.used += 1;
+        Some(self.free.pop().unwrap_or_else(|| Size::Big.allocate()))
+    }
+
+    fn put_back(&mut self, bytes: Box<[u8]>) {
+        self.used -= 1;
+        self.free.push(bytes);
+        // Connections at full speed return their buffer before each wait. Fewer free buffers would be allocated each time.
+        self.free.truncate(self.used.max(KEPT_BIG));
+    }
+}
+
+/// A buffer of [`HEADROOM`] bytes plus its size. It returns to its pool when it is dropped.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Box<[u8]>,
@@ -44,23 +88,33 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
+    /// Takes a buffer of this size, or a small one if too many big ones are in use.
     pub(super) fn take(size: Size) -> Self {
-        let free = FREE.try_with(|free| free[size as usize].borrow_mut().pop());
-        let bytes = match free {
-            Ok(Some(bytes)) => bytes,
-            _ => vec![0; HEADROOM + size.bytes()].into(),
-        };
-        Self { bytes, size }
+        if size == Size::Big {
+            if let Some(bytes) = big().take() {
+                return Self { bytes, size };
+            }
+        }
+        let free = SMALL.try_with(|free| free.borrow_mut().pop());
+        let bytes = free.ok().flatten().unwrap_or_else(|| Size::Small.allocate());
+        Self { bytes, size: Size::Small }
+    }
+
+    pub(super) const fn size(&self) -> Size {
+        self.size
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
         let bytes = core::mem::take(&mut self.bytes);
+        if self.size == Size::Big {
+            return big().put_back(bytes);
+        }
         // If the thread is ending, its pool no longer exists, and the memory is freed.
-        let _ = FREE.try_with(|free| {
-            let mut free = free[self.size as usize].borrow_mut();
-            if free.len() < self.size.kept() {
+        let _ = SMALL.try_with(|free| {
+            let mut free = free.borrow_mut();
+            if free.len() < KEPT_SMALL {
                 free.push(bytes);
             }
         });
@@ -87,12 +141,28 @@ mod tests {
 
     #[test]
     fn a_returned_buffer_is_reused_and_the_pool_is_bounded() {
-        let mut taken: Vec<_> = (0..100).map(|_| Buffer::take(Size::Big)).collect();
-        assert!(taken.iter().all(|buffer| buffer.len() == HEADROOM + 64 * 1024));
+        let mut taken: Vec<_> = (0..100).map(|_| Buffer::take(Size::Small)).collect();
+        assert!(taken.iter().all(|buffer| buffer.len() == HEADROOM + 16 * 1024));
         taken.iter_mut().for_each(|buffer| buffer[0] = b'x');
         drop(taken);
-        FREE.with(|free| assert_eq!(free[Size::Big as usize].borrow().len(), 8));
-        assert_eq!(Buffer::take(Size::Big)[0], b'x', "a new buffer is zero");
-        assert_eq!(Buffer::take(Size::Small).len(), HEADROOM + 16 * 1024);
+        SMALL.with(|free| assert_eq!(free.borrow().len(), KEPT_SMALL));
+        assert_eq!(Buffer::take(Size::Small)[0], b'x', "a new buffer is zero");
+    }
+
+    #[test]
+    fn big_buffers_are_limited_and_the_free_ones_are_freed_with_the_use() {
+        let mut pool = BigBuffers::new();
+        let mut taken: Vec<_> = (0..MAX_BIG).filter_map(|_| pool.take()).collect();
+        assert_eq!(taken.len(), MAX_BIG);
+        assert!(taken.iter().all(|bytes| bytes.len() == HEADROOM + 256 * 1024));
+        assert!(pool.take().is_none());
+        pool.put_back(taken.swap_remove(0));
+        assert!(pool.take().is_some(), "one is free again");
+        pool.used -= 1;
+        while let Some(bytes) = taken.pop() {
+            pool.put_back(bytes);
+            assert!(pool.free.len() <= taken.len().max(KEPT_BIG), "{}", pool.free.len());
+        }
+        assert_eq!((pool.used, pool.free.len()), (0, KEPT_BIG));
     }
 }

@@ -11,7 +11,7 @@ use utf8_codec::LineEnding;
 use crate::buffer::{Buffer, HEADROOM, Size};
 use crate::edit::Edit;
 use crate::outcome::{RelayDirection, RelayEnd, RelayFlow, RelayObserver};
-use crate::stage::{Pending, Stage, StageError, end_of_lines};
+use crate::stage::{Pending, Stage, StageError, TEXT_PIECE, ends_line};
 
 /// The cost of repairing an ill-formed sequence, in bytes of well-formed text.
 const ERROR_COST: usize = 16;
@@ -261,7 +261,9 @@ impl Pump {
             return Poll::Pending;
         }
         if !self.rest.is_empty() {
-            self.take_chunk(observer);
+            if self.take_chunk(observer) {
+                self.size = Size::Small;
+            }
             return Poll::Ready(State::Write);
         }
         let read = match ready!(self.poll_into_buffer(cx, from)) {
@@ -274,11 +276,8 @@ impl Pump {
                 observer.read(self.direction, read);
                 self.ended = read == 0;
                 self.rest = 0..read;
-                let ill_formed = self.flow.ill_formed;
-                self.take_chunk(observer);
-                let dense =
-                    (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read - self.rest.len();
-                // If the size changes, the current buffer returns to the pool after the write.
+                let dense = self.take_chunk(observer);
+                // If the size changes, the current buffer returns to its pool after the write.
                 self.size = match self.size {
                     Size::Small if read == Size::Small.bytes() && !dense => Size::Big,
                     Size::Big if read < Size::Small.bytes() || dense => Size::Small,
@@ -300,11 +299,13 @@ impl Pump {
         }
     }
 
-    /// Filters the bytes that were read, up to the first piece with replies.
-    fn take_chunk(&mut self, observer: &mut impl RelayObserver) {
+    /// Filters the bytes that were read, up to a piece with replies, or until there are so many errors that other
+    /// connections should not wait for the rest. Returns whether the errors cost more than the bytes.
+    fn take_chunk(&mut self, observer: &mut impl RelayObserver) -> bool {
+        let (waiting, ill_formed) = (self.rest.len(), self.flow.ill_formed);
         let mut buffer = self.buffer.take();
         let bytes: &mut [u8] = buffer.as_deref_mut().unwrap_or_default();
-        loop {
+        let cost = loop {
             let result = self.take_piece(bytes, observer);
             if let Err(error) = result {
                 if !self.broken {
@@ -320,10 +321,12 @@ impl Pump {
                     });
                 }
             }
-            if self.rest.is_empty() || !self.replies.is_empty() {
-                break;
+            let cost = (self.flow.ill_formed - ill_formed) as usize * ERROR_COST;
+            if self.rest.is_empty() || !self.replies.is_empty() || cost >= TEXT_PIECE {
+                break cost;
             }
-        }
+        };
+        let dense = cost > waiting - self.rest.len();
         let holds_nothing = self.setup.report_only || self.stop.is_some();
         let held = if holds_nothing { 0 } else { self.setup.stage.held() };
         if held != self.held {
@@ -341,9 +344,10 @@ impl Pump {
         }
         let text = self.pending.bytes(bytes);
         if !text.is_empty() {
-            self.between_lines = end_of_lines(self.setup.ending, text) == Some(text.len());
+            self.between_lines = ends_line(self.setup.ending, text);
         }
         self.buffer = buffer;
+        dense
     }
 
     /// Filters the next piece of the bytes that were read.
@@ -352,7 +356,7 @@ impl Pump {
         let direction = *direction;
         let (head, slice) = bytes.split_at_mut((HEADROOM + rest.start).min(bytes.len()));
         let slice = &slice[..rest.len()];
-        let slice = if setup.report_only { slice } else { &slice[..setup.stage.piece_len(slice)] };
+        let slice = &slice[..setup.stage.piece_len(slice)];
         rest.start += slice.len();
         let result = setup.stage.take(slice, self.ended, |edit| match edit {
             Edit::Pass(_) | Edit::Insert(_) if setup.report_only => {}
@@ -397,9 +401,9 @@ impl Pump {
         }
         self.pending.clear();
         self.pending_replies = 0;
-        let has_size = |buffer: &Buffer| buffer.len() == HEADROOM + self.size.bytes();
-        if self.rest.is_empty() && !self.buffer.as_ref().is_some_and(has_size) {
+        if self.rest.is_empty() && self.buffer.as_ref().map(Buffer::size) != Some(self.size) {
             self.buffer = None;
+            self.pending.release();
         }
         Poll::Ready(State::Flush)
     }

@@ -27,9 +27,10 @@ const TURN: usize = 256 * 1024;
 /// - Bytes are forwarded as they arrive, in whole characters unless [`with_forward_policy`](Self::with_forward_policy) is
 ///   set, or in whole lines with [`with_line_filter`](Self::with_line_filter).
 /// - The end of one direction is forwarded as a half-close. The other direction continues.
-/// - Back-pressure is preserved: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads
-///   again after all of it is written. Repaired text is at most four times as long as the buffer. A connection that
-///   waits for bytes has no buffer.
+/// - Back-pressure is preserved: a direction has one buffer of 16 KiB, or of 256 KiB while a peer fills it, and reads
+///   again after all of it is written. At most 64 buffers of the process have 256 KiB. Repaired text is at most four
+///   times as long as 16 KiB, and in a large buffer at most 64 KiB longer than the buffer. A connection that waits for
+///   bytes has no buffer.
 /// - A rejected direction ([`ErrorPolicy::Strict`](utf8_codec::ErrorPolicy)) delivers all well-formed bytes before the
 ///   ill-formed sequence. The other direction then continues for at most [`with_linger`](Self::with_linger), so that pending
 ///   responses are delivered. After that the caller resets both sockets ([`RelayOutcome::reset`]), unless

@@ -27,6 +27,9 @@ pub(super) enum StageError {
     Line(RejectedLine),
 }
 
+/// The length of the pieces in which text is filtered. A direction yields after a piece with many errors.
+pub(super) const TEXT_PIECE: usize = 16 * 1024;
+
 /// The length of the pieces in which lines are filtered. It limits the replies to the lines of one piece.
 const PIECE: usize = 4 * 1024;
 
@@ -46,9 +49,19 @@ impl Stage {
         }
     }
 
-    /// Returns the length of the first piece of a slice: lines of [`PIECE`] bytes in total, or one longer line.
+    /// Returns the length of the first piece of a slice: text of [`TEXT_PIECE`] bytes, or a little less to end between
+    /// characters; lines of [`PIECE`] bytes in total, or one longer line.
     pub(super) fn piece_len(&self, slice: &[u8]) -> usize {
-        let Self::Lines(filter) = self else { return slice.len() };
+        let filter = match self {
+            Self::Untouched => return slice.len(),
+            Self::Text(_) if slice.len() <= TEXT_PIECE => return slice.len(),
+            Self::Text(_) => {
+                // A piece that ends inside a character would be copied.
+                let starts_character = |&at: &usize| slice[at] & 0xC0 != 0x80;
+                return (TEXT_PIECE - 3..=TEXT_PIECE).rev().find(starts_character).unwrap_or(TEXT_PIECE);
+            }
+            Self::Lines(filter) => filter,
+        };
         let Some(first) = slice.get(..PIECE) else { return slice.len() };
         let ending = filter.line_ending();
         let next = || ending.find(slice, PIECE).map(|(position, len)| position + len);
@@ -89,6 +102,13 @@ pub(super) fn end_of_lines(ending: LineEnding, text: &[u8]) -> Option<usize> {
     // An LF may follow the CR.
     let text = if ending == LineEnding::Any { text.strip_suffix(b"\r").unwrap_or(text) } else { text };
     ending.find_last(text)
+}
+
+/// Whether no byte after the text can belong to its last line or to the terminator of that line.
+pub(super) fn ends_line(ending: LineEnding, text: &[u8]) -> bool {
+    // No terminator is longer. A search in the whole text would find the end of an earlier line.
+    let last = &text[text.len().saturating_sub(2)..];
+    end_of_lines(ending, last) == Some(last.len())
 }
 
 /// The bytes to write: a part of the buffer if possible, otherwise a copy.
@@ -192,6 +212,35 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_piece_of_text_ends_between_characters() {
+        let text = Stage::Text(Filter::new());
+        for start in ["", "a", "ab"] {
+            let slice = [start, &"日".repeat(TEXT_PIECE)].concat();
+            let piece = text.piece_len(slice.as_bytes());
+            assert!(
+                slice.is_char_boundary(piece) && (TEXT_PIECE - 2..=TEXT_PIECE).contains(&piece),
+                "{piece}"
+            );
+        }
+        assert_eq!(text.piece_len(&[b'x'; TEXT_PIECE]), TEXT_PIECE);
+        assert_eq!(text.piece_len(&[0x80; 2 * TEXT_PIECE]), TEXT_PIECE);
+        assert_eq!(Stage::Untouched.piece_len(&[0x80; 2 * TEXT_PIECE]), 2 * TEXT_PIECE);
+    }
+
+    #[test]
+    fn the_last_two_bytes_decide_whether_a_line_has_ended() {
+        for &ending in LineEnding::ALL {
+            for n in 0..4_usize.pow(5) {
+                let text: Vec<u8> = (0..5).map(|at| b"\r\n\0a"[n >> (2 * at) & 3]).collect();
+                for len in 1..=5 {
+                    let expected = end_of_lines(ending, &text[..len]) == Some(len);
+                    assert_eq!(ends_line(ending, &text[..len]), expected, "{ending:?} {:?}", &text[..len]);
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_piece_has_lines_of_4_kib_or_one_longer_line() {

@@ -1,5 +1,6 @@
 //! `Relay` over duplex pipes and sockets.
 
+use core::cell::Cell;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -399,7 +400,16 @@ impl RelayObserver for Replying {
 }
 
 const SMALL: usize = 16 * 1024;
-const BIG: usize = 64 * 1024;
+const BIG: usize = 256 * 1024;
+
+/// Returns text with this number of ill-formed bytes, at equal distances.
+fn with_errors(len: usize, errors: usize) -> Vec<u8> {
+    let mut bytes = vec![b'x'; len];
+    for n in 0..errors {
+        bytes[n * len / errors] = 0xFF;
+    }
+    bytes
+}
 
 #[tokio::test]
 async fn a_buffer_is_big_while_the_peer_fills_it_with_few_errors() {
@@ -417,9 +427,7 @@ async fn a_buffer_is_big_while_the_peer_fills_it_with_few_errors() {
         (SMALL, SMALL / 16 + 1, SMALL),
         (SMALL, 1, BIG),
     ];
-    for (len, errors, _) in reads {
-        client.chunks.push([vec![0xFF; errors], vec![b'x'; len - errors]].concat());
-    }
+    client.chunks = reads.iter().map(|&(len, errors, _)| with_errors(len, errors)).collect();
     let _ = replace.run(&mut client, &mut Chunks::default(), |_, _| {}).await;
     assert_eq!(client.rooms[0], SMALL);
     assert_eq!(client.rooms[1..], reads.map(|(.., room)| room));
@@ -431,4 +439,24 @@ async fn a_buffer_is_big_while_the_peer_fills_it_with_few_errors() {
         .run(&mut client, &mut Chunks { chunks: vec![b"\n".to_vec()], rooms: Vec::new() }, Replying)
         .await;
     assert_eq!(client.rooms, [SMALL, SMALL]);
+}
+
+#[tokio::test]
+async fn one_poll_repairs_a_bounded_number_of_errors() {
+    let replace = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
+    let mut client = Chunks { chunks: vec![with_errors(SMALL, 0), vec![0xFF; BIG]], rooms: Vec::new() };
+    let (mut server, errors) = (Chunks::default(), Cell::new(0));
+    {
+        let report = |_, _| errors.set(errors.get() + 1);
+        let mut relayed = Box::pin(replace.run(&mut client, &mut server, report));
+        let mut context = Context::from_waker(core::task::Waker::noop());
+        let mut before = 0;
+        while relayed.as_mut().poll(&mut context).is_pending() {
+            // A piece of 16 KiB, and the errors before it that do not use up the work of the poll.
+            assert!(errors.get() - before <= 2 * SMALL, "{} errors", errors.get() - before);
+            before = errors.get();
+        }
+    }
+    assert_eq!(errors.get(), BIG);
+    assert_eq!(client.rooms, [SMALL, BIG, SMALL]);
 }
