@@ -177,44 +177,6 @@ impl Utf8Error {
     }
 }
 
-#[cfg(feature = "std")]
-impl Utf8Error {
-    /// Finds a `Utf8Error` in a chain of errors: the error itself, the error inside an [`io::Error`](std::io::Error),
-    /// or a [`source`](core::error::Error::source). Returns `None` if there is none.
-    ///
-    /// ```
-    /// use std::io;
-    /// use utf8_codec::{ErrorKind, Utf8Error, from_utf8};
-    ///
-    /// fn read(bytes: &[u8]) -> io::Result<&str> {
-    ///     Ok(from_utf8(bytes)?)
-    /// }
-    ///
-    /// let error = read(b"caf\xE9").unwrap_err();
-    /// assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-    /// assert_eq!(Utf8Error::find(&error), Some(Utf8Error::new(3, ErrorKind::Truncated, 1)));
-    /// ```
-    #[inline]
-    pub fn find(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
-        chain(error).find_map(|error| error.downcast_ref::<Self>().copied())
-    }
-}
-
-/// Iterates over an error and its sources. The `source` of an `io::Error` skips the error that it wraps, so the wrapped
-/// error is read with `get_ref`.
-#[cfg(feature = "std")]
-#[inline]
-pub fn chain<'e>(
-    error: &'e (dyn core::error::Error + 'static),
-) -> impl Iterator<Item = &'e (dyn core::error::Error + 'static)> {
-    core::iter::successors(Some(error), |error| {
-        match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        }
-    })
-}
-
 /// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the `Utf8Error`.
 /// [`Utf8Error::find`] returns the wrapped error.
 #[cfg(feature = "std")]

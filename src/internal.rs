@@ -6,7 +6,7 @@ pub use crate::budget::Budget;
 pub use crate::codec::ErrorOffset;
 pub use crate::error::ByteCount;
 #[cfg(feature = "std")]
-pub use crate::error::chain;
+pub use crate::find::chain;
 #[cfg(feature = "std")]
 pub use crate::io::parts as io;
 #[cfg(feature = "bytes")]

@@ -1,6 +1,7 @@
 //! Codec for batches of lines.
 
 use core::iter::FusedIterator;
+use std::io;
 
 use bytes::BytesMut;
 use bytestring::ByteString;
@@ -8,6 +9,7 @@ use kernels::{SplitAtByte, held, join_adjacent};
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
+use super::items::Items;
 use super::line_reader::LineReader;
 use super::lines::Utf8LinesCodec;
 use crate::line_ending::{LineEnding, MAX_TERMINATOR};
@@ -18,18 +20,18 @@ use crate::text::Counters;
 ///
 /// The bytes of a batch are validated in one call, and all of its lines share one reference count. For many short lines
 /// (logs, NDJSON, metrics) this saves most of the cost of a line. The limit, the terminators and the errors are the
-/// same as for [`Utf8LinesCodec`]. Errors are returned between batches, one for each rejected line.
+/// same as for [`Utf8LinesCodec`]. Errors are items between batches, one for each rejected line.
 ///
 /// The number of lines in a batch depends on how much was read. The lines themselves do not.
 ///
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::FramedRead;
-/// use utf8_codec::codec::{ErrorsAsItems, Utf8LinesCodec};
+/// use utf8_codec::codec::Utf8LinesCodec;
 ///
 /// # tokio_test::block_on(async {
 /// let socket = &b"one\ntwo\r\nth\xFFree\nfour\nfive"[..];
-/// let mut batches = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().into_batches()));
+/// let mut batches = FramedRead::new(socket, Utf8LinesCodec::new().into_batches());
 /// let (mut texts, mut errors) = (Vec::new(), 0);
 /// while let Some(batch) = batches.next().await {
 ///     match batch? {
@@ -39,7 +41,7 @@ use crate::text::Counters;
 /// }
 /// assert_eq!(texts, ["one", "two", "four", "five"]);
 /// assert_eq!(errors, 1);
-/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Debug)]
@@ -83,7 +85,7 @@ impl Utf8LineBatchesCodec {
     /// a few times as many bytes as it returns, regardless of the bytes after them.
     fn unchanged<'b>(&mut self, src: &'b [u8]) -> &'b str {
         let mut lines = "";
-        if !self.reader.text.is_past_start() {
+        if !self.reader.text.is_past_start() || self.reader.bom_in_each_line {
             return lines;
         }
         let mut window = FIRST_WINDOW;
@@ -155,43 +157,40 @@ fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
     lines.len()
 }
 
-impl Decoder for Utf8LineBatchesCodec {
+impl Items for Utf8LineBatchesCodec {
     type Item = Lines;
-    type Error = CodecError;
 
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
+    fn next_item(&mut self, src: &mut BytesMut) -> Option<Result<Lines, CodecError>> {
         if !self.reader.start_line(src) {
-            return Ok(None);
+            return None;
         }
         // Search forward from the end of the last search. A backward search would read the whole buffer for each line.
         let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
-            return self.reader.await_terminator(src).map(|()| None);
+            return self.reader.await_terminator(src).err().map(Err);
         };
         let text = held::take_front(src, |bytes| Some(self.unchanged(bytes))).unwrap_or_default();
         if text.is_empty() {
-            return Ok(self.reader.take(src, length, terminator)?.map(Lines::one));
+            return Some(self.reader.take(src, length, terminator).map(Lines::one));
         }
         trace!(offset = self.offset().wrapping_sub(text.len() as u64), length = text.len(), "decoding lines");
         let ending = self.reader.ending;
         self.reader.end_lines(text.as_bytes(), ending.count(text.as_bytes()));
-        Ok(Some(Lines { text, ending: Some(ending) }))
+        Some(Ok(Lines { text, ending: Some(ending) }))
     }
 
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
-        let decoded = self.decode(src);
-        self.reader.end_discarded(src);
-        match decoded? {
-            Some(lines) => Ok(Some(lines)),
-            None => Ok(self.reader.decode_eof(src)?.map(Lines::one)),
-        }
+    fn next_at_end(&mut self, src: &mut BytesMut) -> Option<Result<Lines, CodecError>> {
+        let lines = self.next_item(src);
+        lines.or_else(|| self.reader.decode_eof(src).map(|line| line.map(Lines::one)))
     }
 }
 
+impl_decoder!(Utf8LineBatchesCodec);
+
 impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
-    type Error = CodecError;
+    type Error = io::Error;
 
     /// Writes one line, same as [`Utf8LinesCodec`].
-    fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+    fn encode(&mut self, line: T, dst: &mut BytesMut) -> io::Result<()> {
         let line = line.as_ref().as_bytes();
         self.reader.encode(line, dst)
     }

@@ -104,7 +104,7 @@ impl<S: Stream<Item: Chunk>> Stream for TranscodeStream<S> {
         loop {
             if let Some(error) = this.error.take() {
                 *this.state = State::Done;
-                return Poll::Ready(Some(Err(Utf8StreamError::IllFormed(error))));
+                return Poll::Ready(Some(Err(Utf8StreamError::Text(error))));
             }
             if *this.state == State::Done {
                 return Poll::Ready(None);

@@ -56,13 +56,18 @@ fn text() -> Errors {
 }
 
 /// Returns every error of a codec.
-fn decoded<C: Decoder<Error: Error + 'static>>(mut codec: C, input: &[u8]) -> Errors {
+fn decoded<C, I, E>(mut codec: C, input: &[u8]) -> Errors
+where
+    C: Decoder<Item = Result<I, E>, Error: Error + 'static>,
+    E: Error + 'static,
+{
     let mut errors = Errors::new();
     let mut buffer = BytesMut::from(input);
     loop {
         match codec.decode_eof(&mut buffer) {
             Ok(None) => break,
-            Ok(Some(_)) => {}
+            Ok(Some(Ok(_))) => {}
+            Ok(Some(Err(error))) => errors.push(Box::new(error)),
             Err(error) => errors.push(Box::new(error)),
         }
     }
