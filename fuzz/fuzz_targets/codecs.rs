@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::codec::{Lines, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{LineBatch, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding};
 use utf8_codec_encodings::codec::TranscodeCodec;
 use utf8_codec_encodings::{Encoding, Transcoder};
@@ -59,7 +59,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(items(&mut lines(), &chunks), items(&mut lines(), &[input.bytes]));
 });
 
-fn texts(batch: &Lines) -> Vec<String> {
+fn texts(batch: &LineBatch) -> Vec<String> {
     batch.iter().map(|line| String::from(&line[..])).collect()
 }
 

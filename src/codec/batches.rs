@@ -158,9 +158,9 @@ fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
 }
 
 impl Items for Utf8LineBatchesCodec {
-    type Item = Lines;
+    type Item = LineBatch;
 
-    fn next_item(&mut self, src: &mut BytesMut) -> Option<Result<Lines, CodecError>> {
+    fn next_item(&mut self, src: &mut BytesMut) -> Option<Result<LineBatch, CodecError>> {
         if !self.reader.start_line(src) {
             return None;
         }
@@ -170,17 +170,17 @@ impl Items for Utf8LineBatchesCodec {
         };
         let text = held::take_front(src, |bytes| Some(self.unchanged(bytes))).unwrap_or_default();
         if text.is_empty() {
-            return Some(self.reader.take(src, length, terminator).map(Lines::one));
+            return Some(self.reader.take(src, length, terminator).map(LineBatch::one));
         }
         trace!(offset = self.offset().wrapping_sub(text.len() as u64), length = text.len(), "decoding lines");
         let ending = self.reader.ending;
         self.reader.end_lines(text.as_bytes(), ending.count(text.as_bytes()));
-        Some(Ok(Lines { text, ending: Some(ending) }))
+        Some(Ok(LineBatch { text, ending: Some(ending) }))
     }
 
-    fn next_at_end(&mut self, src: &mut BytesMut) -> Option<Result<Lines, CodecError>> {
+    fn next_at_end(&mut self, src: &mut BytesMut) -> Option<Result<LineBatch, CodecError>> {
         let lines = self.next_item(src);
-        lines.or_else(|| self.reader.decode_eof(src).map(|line| line.map(Lines::one)))
+        lines.or_else(|| self.reader.decode_eof(src).map(|line| line.map(LineBatch::one)))
     }
 }
 
@@ -198,20 +198,20 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
 
 /// One or more lines in one piece of memory: an item of [`Utf8LineBatchesCodec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineBatch {
     text: ByteString,
     /// The terminator of each line. If `None`, the text is one line without its terminator.
     ending: Option<LineEnding>,
 }
 
-impl Lines {
+impl LineBatch {
     const fn one(line: ByteString) -> Self {
         Self { text: line, ending: None }
     }
 
     /// Returns the lines without their terminators.
-    pub fn iter(&self) -> LinesIter<'_> {
-        LinesIter::new(&self.text, self.ending)
+    pub fn iter(&self) -> LineBatchIter<'_> {
+        LineBatchIter::new(&self.text, self.ending)
     }
 
     /// Returns the lines with their terminators. An item of one line has no terminator if the line was repaired, if a
@@ -221,35 +221,35 @@ impl Lines {
     }
 }
 
-impl<'l> IntoIterator for &'l Lines {
+impl<'l> IntoIterator for &'l LineBatch {
     type Item = &'l str;
-    type IntoIter = LinesIter<'l>;
+    type IntoIter = LineBatchIter<'l>;
 
-    fn into_iter(self) -> LinesIter<'l> {
+    fn into_iter(self) -> LineBatchIter<'l> {
         self.iter()
     }
 }
 
-impl IntoIterator for Lines {
+impl IntoIterator for LineBatch {
     type Item = ByteString;
-    type IntoIter = LinesIntoIter;
+    type IntoIter = LineBatchIntoIter;
 
     /// Each line is a slice of the memory of the item, so that memory is freed when the last line is dropped.
-    fn into_iter(self) -> LinesIntoIter {
-        LinesIntoIter { text: self.text, start: 0, ending: self.ending }
+    fn into_iter(self) -> LineBatchIntoIter {
+        LineBatchIntoIter { text: self.text, start: 0, ending: self.ending }
     }
 }
 
-/// The lines of [`Lines`], each of which owns its text.
+/// The lines of [`LineBatch`], each of which owns its text.
 #[derive(Clone, Debug)]
-pub struct LinesIntoIter {
+pub struct LineBatchIntoIter {
     text: ByteString,
     /// The position of the next line.
     start: usize,
     ending: Option<LineEnding>,
 }
 
-impl Iterator for LinesIntoIter {
+impl Iterator for LineBatchIntoIter {
     type Item = ByteString;
 
     fn next(&mut self) -> Option<ByteString> {
@@ -265,11 +265,11 @@ impl Iterator for LinesIntoIter {
     }
 }
 
-impl FusedIterator for LinesIntoIter {}
+impl FusedIterator for LineBatchIntoIter {}
 
-/// The lines of [`Lines`].
+/// The lines of [`LineBatch`].
 #[derive(Clone, Debug)]
-pub struct LinesIter<'l>(Parts<'l>);
+pub struct LineBatchIter<'l>(Parts<'l>);
 
 /// The rest of the lines, by their terminator.
 #[derive(Clone, Debug)]
@@ -286,7 +286,7 @@ enum Parts<'l> {
     One(Option<&'l str>),
 }
 
-impl<'l> LinesIter<'l> {
+impl<'l> LineBatchIter<'l> {
     fn new(text: &'l str, ending: Option<LineEnding>) -> Self {
         Self(match ending {
             Some(LineEnding::LfOrCrLf) => Parts::Lf(SplitAtByte::new(text, b'\n')),
@@ -300,7 +300,7 @@ impl<'l> LinesIter<'l> {
     }
 }
 
-impl<'l> Iterator for LinesIter<'l> {
+impl<'l> Iterator for LineBatchIter<'l> {
     type Item = &'l str;
 
     #[inline]
@@ -346,4 +346,4 @@ fn next_of_any<'l>(text: &mut &'l str) -> Option<&'l str> {
     Some(line)
 }
 
-impl FusedIterator for LinesIter<'_> {}
+impl FusedIterator for LineBatchIter<'_> {}

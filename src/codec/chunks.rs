@@ -7,7 +7,7 @@ use bytestring::ByteString;
 use kernels::held;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::error::CodecError;
+use super::error::{CodecError, ill_formed};
 use super::items::Items;
 use crate::text::{Counters, TextDecoder};
 
@@ -95,7 +95,7 @@ impl Utf8Codec {
         let start = self.text.valid_up_to();
         self.text.seek(start);
         let mut out = String::new();
-        let ill_formed = if self.text.is_strict() {
+        let error = if self.text.is_strict() {
             // Only the first piece, because the second one may be an error. It is returned, counted and logged by the
             // next call.
             let (piece, _) = self.text.take_piece(src);
@@ -105,11 +105,11 @@ impl Utf8Codec {
             self.text.feed_into(src, &mut out).err()
         };
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
-        match ill_formed {
+        match error {
             Some(error) => {
                 // A BOM that the policy removed before the sequence is not part of `rejected`.
                 let before = taken.len().saturating_sub(usize::from(error.len));
-                Some(Err(CodecError::ill_formed(error, taken.split_off(before).freeze(), None)))
+                Some(Err(ill_formed(error, taken.split_off(before).freeze(), None)))
             }
             None => (!out.is_empty()).then(|| Ok(out.into())),
         }
@@ -137,7 +137,7 @@ impl Items for Utf8Codec {
         match end.text() {
             Ok("") => None,
             Ok(repaired) => Some(Ok(repaired.into())),
-            Err(error) => Some(Err(CodecError::ill_formed(error, rejected, None))),
+            Err(error) => Some(Err(ill_formed(error, rejected, None))),
         }
     }
 }

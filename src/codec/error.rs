@@ -84,11 +84,9 @@ pub struct LineStart {
     pub offset: u64,
 }
 
-impl LineStart {
-    #[doc(hidden)]
-    pub const fn new(number: u64, offset: u64) -> Self {
-        Self { number, offset }
-    }
+/// Creates the start of a line.
+pub const fn line_start(number: u64, offset: u64) -> LineStart {
+    LineStart { number, offset }
 }
 
 impl fmt::Debug for RejectedText {
@@ -122,23 +120,22 @@ impl CodecError {
     }
 }
 
+/// Returns the error of text that was removed from a stream.
+pub fn ill_formed<E>(error: E, bytes: Bytes, line: Option<LineStart>) -> CodecError<E> {
+    CodecError::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
+}
+
+/// Returns the error of a line. `line` is its first bytes, at least one more than the limit.
+#[cold]
+pub fn line_too_long<E>(start: LineStart, limit: usize, line: &[u8]) -> CodecError<E> {
+    debug!(offset = start.offset, limit, "line too long");
+    // A text ends with a whole character.
+    let kept = floor_boundary(line, limit.min(RejectedText::MAX_START));
+    let bytes = Bytes::copy_from_slice(&line[..kept]);
+    CodecError::LineTooLong { limit, rejected: Box::new(RejectedText { bytes, line: Some(start) }) }
+}
+
 impl<E> CodecError<E> {
-    #[doc(hidden)]
-    pub fn ill_formed(error: E, bytes: Bytes, line: Option<LineStart>) -> Self {
-        Self::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
-    }
-
-    /// `line` is the first bytes of the line, at least one more than the limit.
-    #[doc(hidden)]
-    #[cold]
-    pub fn line_too_long(start: LineStart, limit: usize, line: &[u8]) -> Self {
-        debug!(offset = start.offset, limit, "line too long");
-        // A text ends with a whole character.
-        let kept = floor_boundary(line, limit.min(RejectedText::MAX_START));
-        let bytes = Bytes::copy_from_slice(&line[..kept]);
-        Self::LineTooLong { limit, rejected: Box::new(RejectedText { bytes, line: Some(start) }) }
-    }
-
     /// Returns the line of the error, if a codec for lines or events returned it. For an event that is too long it is
     /// the first line.
     pub const fn line(&self) -> Option<LineStart> {

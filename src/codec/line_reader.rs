@@ -9,7 +9,7 @@ use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
 use kernels::held;
 
-use super::error::{CodecError, LineStart};
+use super::error::{CodecError, LineStart, ill_formed, line_too_long};
 use super::frame::{Json, Policed, decode_strict_frame, unchanged};
 use crate::error::Utf8Error;
 use crate::line_ending::LineEnding;
@@ -143,7 +143,7 @@ impl LineReader {
             // Without policies nothing is pending: an unfinished sequence is in the buffer.
             let end = self.policed.and_then(|functions| (functions.finish)(&mut self.text))?;
             let error = end.text().err()?;
-            return Some(Err(CodecError::ill_formed(error, src.split().freeze(), line)));
+            return Some(Err(ill_formed(error, src.split().freeze(), line)));
         }
         Some(self.take(src, src.len(), 0))
     }
@@ -285,7 +285,7 @@ impl LineReader {
         let line = LineStart { number: self.lines, offset: self.text.offset() };
         self.searched = 0;
         if length > self.max_length {
-            let error = CodecError::line_too_long(line, self.max_length, src);
+            let error = line_too_long(line, self.max_length, src);
             self.discard(src, length + terminator);
             return Err(error);
         }
@@ -297,10 +297,10 @@ impl LineReader {
         };
         match decoded {
             Ok(text) if text.len() > self.max_text_length => {
-                Err(CodecError::line_too_long(line, self.max_text_length, text.as_bytes()))
+                Err(line_too_long(line, self.max_text_length, text.as_bytes()))
             }
             Ok(text) => Ok(text),
-            Err((error, rejected)) => Err(CodecError::ill_formed(error, rejected, Some(line))),
+            Err((error, rejected)) => Err(ill_formed(error, rejected, Some(line))),
         }
     }
 
@@ -318,7 +318,7 @@ impl LineReader {
     pub(super) fn await_terminator(&mut self, src: &mut BytesMut) -> Result<(), CodecError> {
         let length = src.len() - self.ending.may_start(src);
         if length > self.max_length {
-            let error = CodecError::line_too_long(self.line(), self.max_length, src);
+            let error = line_too_long(self.line(), self.max_length, src);
             self.discard(src, length);
             self.state = LineState::Discard;
             return Err(error);

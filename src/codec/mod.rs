@@ -80,7 +80,7 @@ pub(crate) mod items;
 
 mod batches;
 mod chunks;
-mod error;
+pub(crate) mod error;
 mod fail_fast;
 mod frame;
 mod frames;
@@ -89,10 +89,8 @@ mod line_reader;
 mod lines;
 pub mod sse;
 
-pub use batches::{Lines, LinesIntoIter, LinesIter, Utf8LineBatchesCodec};
+pub use batches::{LineBatch, LineBatchIntoIter, LineBatchIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
-#[doc(hidden)]
-pub use error::ErrorOffset;
 pub use error::{CodecError, LineStart, RejectedText};
 pub use fail_fast::FailFast;
 pub use frames::{Utf8FramesCodec, Utf8FramesError};

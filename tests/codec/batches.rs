@@ -39,7 +39,7 @@ fn by_lines_codec(mut codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Outcome {
 
 fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, usize) {
     let (mut buffer, mut out, mut batches) = (BytesMut::new(), Vec::new(), 0);
-    let mut take = |batch: Result<utf8_codec::codec::Lines, CodecError>| match batch {
+    let mut take = |batch: Result<utf8_codec::codec::LineBatch, CodecError>| match batch {
         Ok(lines) => {
             batches += 1;
             let texts: Vec<_> = lines.iter().collect();

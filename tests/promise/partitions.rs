@@ -7,7 +7,7 @@ use core::fmt::Debug;
 use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{CodecError, Lines, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, LineBatch, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{
     Ascii, BomPolicy, Counters, ErrorPolicy, LineEnding, Subset, TextDecoder, TextPiece, Utf8Error,
 };
@@ -254,7 +254,7 @@ fn a_changed_buffer_or_decoder_never_gives_invalid_text() {
                 Utf8LinesCodec::with_decoder(decoder.clone()).with_line_ending(ending).with_max_length(limit);
             abuse(&mut rng, Utf8Codec::with_decoder(decoder), |text| text);
             abuse(&mut rng, lines.clone(), |line| line);
-            abuse(&mut rng, lines.into_batches(), |lines: Lines| {
+            abuse(&mut rng, lines.into_batches(), |lines: LineBatch| {
                 assert!(lines.iter().count() > 0);
                 lines.as_text().clone()
             });

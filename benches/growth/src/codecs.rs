@@ -8,7 +8,7 @@ use futures::{StreamExt, stream};
 use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
 use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
-use utf8_codec::codec::{CodecError, Lines, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, LineBatch, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::SseStream;
 use utf8_codec::{Ascii, ErrorPolicy, LineEnding, TextDecoder};
 use utf8_codec_encodings::Encoding;
@@ -35,7 +35,7 @@ fn drive<C: Decoder>(mut codec: C, bytes: &[u8], chunk: usize, mut each: impl Fn
     while take(codec.decode_eof(&mut buffer)) {}
 }
 
-fn lines_of(lines: Result<Lines, CodecError>) {
+fn lines_of(lines: Result<LineBatch, CodecError>) {
     for line in lines.iter().flatten() {
         black_box(line);
     }

@@ -6,6 +6,7 @@ use bytes::{BufMut, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::{CodecError, LineStart};
+use utf8_codec::internal::{ill_formed, line_start, line_too_long};
 use utf8_codec::{Counters, LineEnding};
 
 use super::text::TranscodeCodec;
@@ -136,7 +137,7 @@ impl TranscodeLinesCodec {
     }
 
     fn line(&self) -> LineStart {
-        LineStart::new(self.lines.wrapping_add(1), self.offset())
+        line_start(self.lines.wrapping_add(1), self.offset())
     }
 
     fn next(
@@ -166,7 +167,7 @@ impl TranscodeLinesCodec {
         }
         let length = units.searched(self.ending, src);
         if length > self.max_length {
-            let error = CodecError::line_too_long(self.line(), self.max_length, src);
+            let error = line_too_long(self.line(), self.max_length, src);
             self.skip(src, length, 0);
             self.state = LineState::Discard;
             return Some(Err(error));
@@ -186,7 +187,7 @@ impl TranscodeLinesCodec {
     ) -> Result<ByteString, CodecError<TranscodeError>> {
         let line = self.line();
         if length > self.max_length {
-            let error = CodecError::line_too_long(line, self.max_length, src);
+            let error = line_too_long(line, self.max_length, src);
             self.end_line(units, &src[..length + terminator]);
             self.skip(src, length, terminator);
             if last {
@@ -208,10 +209,10 @@ impl TranscodeLinesCodec {
         let rejected = src.split_to(length + terminator).freeze();
         match result {
             Ok(()) if text.len() > self.max_text_length => {
-                Err(CodecError::line_too_long(line, self.max_text_length, text.as_bytes()))
+                Err(line_too_long(line, self.max_text_length, text.as_bytes()))
             }
             Ok(()) => Ok(text.into()),
-            Err(error) => Err(CodecError::ill_formed(error, rejected.slice(..length), Some(line))),
+            Err(error) => Err(ill_formed(error, rejected.slice(..length), Some(line))),
         }
     }
 
@@ -302,7 +303,7 @@ impl Decoder for TranscodeLinesCodec {
         if src.is_empty() {
             let line = Some(self.line());
             let end = finish(&mut self.codec.reading, &mut String::new());
-            return Ok(end.err().map(|error| Err(CodecError::ill_formed(error, src.split().freeze(), line))));
+            return Ok(end.err().map(|error| Err(ill_formed(error, src.split().freeze(), line))));
         }
         Ok(Some(self.take(units, src, src.len(), 0, true)))
     }

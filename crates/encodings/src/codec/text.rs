@@ -6,10 +6,11 @@ use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::CodecError;
+use utf8_codec::internal::ill_formed;
 use utf8_codec::{Counters, ErrorPolicy};
 
 use crate::error::TranscodeError;
-use crate::{Encoding, Status, Transcoder, UnmappablePolicy};
+use crate::{Encoding, TranscodeStatus, Transcoder, UnmappablePolicy};
 
 /// A codec for a peer that uses another encoding. An item is the text of one read, converted to UTF-8. Text that is
 /// written is converted to the encoding of the peer. [`into_lines`](Self::into_lines) converts this codec into a codec
@@ -110,9 +111,9 @@ impl TranscodeCodec {
             let progress = writing.feed_into_slice(&text.as_bytes()[read..], &mut out);
             read += progress.read;
             match progress.status {
-                Status::InputEmpty => return None,
-                Status::OutputFull => {}
-                Status::IllFormed(error) => return Some(error.offset as usize),
+                TranscodeStatus::InputEmpty => return None,
+                TranscodeStatus::OutputFull => {}
+                TranscodeStatus::IllFormed(error) => return Some(error.offset as usize),
             }
         }
     }
@@ -135,7 +136,7 @@ impl TranscodeCodec {
         self.reading = reading;
         if let Err(error) = result {
             let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
-            let error = CodecError::ill_formed(error, rejected, None);
+            let error = ill_formed(error, rejected, None);
             if text.is_empty() {
                 return Some(Err(error));
             }
@@ -165,7 +166,7 @@ impl TranscodeCodec {
             dst.truncate(written + progress.written);
             read += progress.read;
             match progress.status {
-                Status::InputEmpty => {
+                TranscodeStatus::InputEmpty => {
                     if ends {
                         let mut end = [0; Transcoder::MIN_OUTPUT];
                         let progress = writing.finish_into_slice(&mut end);
@@ -173,12 +174,12 @@ impl TranscodeCodec {
                     }
                     return Ok(writing);
                 }
-                Status::OutputFull => {}
-                Status::IllFormed(error) => {
+                TranscodeStatus::OutputFull => {}
+                TranscodeStatus::IllFormed(error) => {
                     dst.truncate(start);
                     let at = error.offset as usize;
                     let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
-                    return Err(CodecError::ill_formed(error, rejected, None));
+                    return Err(ill_formed(error, rejected, None));
                 }
             }
         }

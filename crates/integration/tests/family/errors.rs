@@ -9,6 +9,7 @@ use std::io;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 use utf8_codec::codec::{CodecError, Utf8FramesError};
+use utf8_codec::internal::ill_formed;
 use utf8_codec::stream::{Utf8StreamError, Utf8StreamExt};
 use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
 use utf8_codec_http::{MessageKind, MultipartError, Reason, Rejection, Utf8BodyError};
@@ -17,7 +18,7 @@ use utf8_codec_mail::{BodyDecoder, TransferEncoding};
 const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
 
 fn ill_formed_line(bytes: Bytes) -> CodecError {
-    CodecError::ill_formed(ERROR, bytes, None)
+    ill_formed(ERROR, bytes, None)
 }
 
 #[test]

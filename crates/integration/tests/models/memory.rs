@@ -7,7 +7,7 @@ use std::io;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LineBatchesCodec, Utf8LinesCodec};
 use utf8_codec::{ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Decoder};
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 use utf8_codec_proxy::{Edit, Filter, Verdict};
 
 models! {
@@ -380,9 +380,9 @@ impl Adapter for Transcoded {
             out.extend_from_slice(&buffer[..progress.written]);
             rest = &rest[progress.read..];
             match progress.status {
-                Status::InputEmpty => break,
-                Status::OutputFull => assert!(progress.written > 0),
-                Status::IllFormed(error) => outcome.errors.push((error.offset, error.len)),
+                TranscodeStatus::InputEmpty => break,
+                TranscodeStatus::OutputFull => assert!(progress.written > 0),
+                TranscodeStatus::IllFormed(error) => outcome.errors.push((error.offset, error.len)),
             }
         }
         assert!(rest.is_empty());
