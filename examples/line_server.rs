@@ -7,11 +7,11 @@ use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::codec::Framed;
-use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
+use utf8_codec::codec::Utf8LinesCodec;
 
 /// Responds to every line of a connection, including ill-formed ones.
-async fn converse(socket: TcpStream) -> Result<(), CodecError> {
-    let mut lines = Framed::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().with_max_length(1024)));
+async fn converse(socket: TcpStream) -> std::io::Result<()> {
+    let mut lines = Framed::new(socket, Utf8LinesCodec::new().with_max_length(1024));
     while let Some(line) = lines.next().await {
         let answer = match line? {
             Ok(line) => format!("{} characters", line.chars().count()),

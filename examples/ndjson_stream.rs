@@ -5,7 +5,7 @@ use futures::StreamExt;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio_util::codec::FramedRead;
-use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, Utf8LinesCodec};
 use utf8_codec::{BomPolicy, TextDecoder};
 
 /// The results of a session.
@@ -35,10 +35,10 @@ impl Session {
     }
 }
 
-async fn read(socket: impl tokio::io::AsyncRead + Unpin) -> Result<Session, CodecError> {
+async fn read(socket: impl tokio::io::AsyncRead + Unpin) -> std::io::Result<Session> {
     let text = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
     let lines = Utf8LinesCodec::with_decoder(text).with_max_length(1_000).into_batches();
-    let mut batches = FramedRead::new(socket, ErrorsAsItems::new(lines));
+    let mut batches = FramedRead::new(socket, lines);
     let mut session = Session::default();
     while let Some(batch) = batches.next().await {
         // Only an error of the socket ends the session.

@@ -28,9 +28,9 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 use tokio_util::codec::Encoder;
+use utf8_codec::codec::SseCodec;
 use utf8_codec::codec::sse::{Comment, Event};
-use utf8_codec::codec::{CodecError, SseCodec};
-use utf8_codec::stream::{SseStream, SseStreamError};
+use utf8_codec::stream::{SseStream, Utf8StreamError};
 
 const TOKENS: [&str; 6] =
     ["na\u{EF}ve", " \u{1F980}", "\nStra\u{DF}e", " \u{65E5}\u{672C}", "\u{2028}", " end"];
@@ -73,7 +73,7 @@ async fn tokens(headers: HeaderMap) -> Result<Response<Body>, StatusCode> {
 }
 
 /// Returns the encoding of the events after the event `last`.
-fn written(last: usize) -> Result<Bytes, CodecError> {
+fn written(last: usize) -> std::io::Result<Bytes> {
     let (mut codec, mut bytes) = (SseCodec::new(), BytesMut::new());
     codec.encode(Comment("connected"), &mut bytes)?;
     for (id, token) in TOKENS.iter().enumerate().skip(last).take(EVENTS) {
@@ -112,8 +112,8 @@ async fn demonstrate(url: &str) -> Result<(), Box<dyn Error>> {
             match event {
                 Ok(event) if event.event == "token" => answer.push_str(&event.data),
                 Ok(event) => println!("an event of type {}", event.event),
-                Err(SseStreamError::Event(error)) => eprintln!("an event was discarded: {error}"),
-                Err(SseStreamError::Inner(error)) => return Err(error.into()),
+                Err(Utf8StreamError::Text(error)) => eprintln!("an event was discarded: {error}"),
+                Err(Utf8StreamError::Inner(error)) => return Err(error.into()),
             }
         }
         (_, codec, _) = events.into_parts();

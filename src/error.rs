@@ -144,8 +144,17 @@ pub struct Utf8Error {
     /// rejected ([`ErrorKind::OutsideSubset`], [`ErrorKind::Unmappable`]), and for encodings other than UTF-8. For escapes
     /// of JSON it is the length of the escapes, up to 12.
     pub len: u8,
-    /// Whether the sequence is an escape of JSON.
-    is_escaped: bool,
+    form: Form,
+}
+
+/// How the sequence represents a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Form {
+    Utf8,
+    /// In another encoding.
+    Encoding,
+    /// As an escape of JSON.
+    Escape,
 }
 
 const _: () = assert!(size_of::<Utf8Error>() <= 16);
@@ -154,13 +163,13 @@ impl Utf8Error {
     /// Creates an error at an absolute offset.
     #[inline]
     pub const fn new(offset: u64, kind: ErrorKind, len: u8) -> Self {
-        Self { offset, kind, len, is_escaped: false }
+        Self { offset, kind, len, form: Form::Utf8 }
     }
 
     /// Creates an error of an escape in [JSON](crate::json).
     #[inline]
     pub const fn escaped(offset: u64, kind: ErrorKind, len: u8) -> Self {
-        Self { offset, kind, len, is_escaped: true }
+        Self { offset, kind, len, form: Form::Escape }
     }
 
     /// Returns the error with another offset, for text inside another format.
@@ -173,46 +182,14 @@ impl Utf8Error {
     /// that of its backslash.
     #[inline]
     pub const fn is_escaped(&self) -> bool {
-        self.is_escaped
+        matches!(self.form, Form::Escape)
     }
 }
 
-#[cfg(feature = "std")]
-impl Utf8Error {
-    /// Finds a `Utf8Error` in a chain of errors: the error itself, the error inside an [`io::Error`](std::io::Error),
-    /// or a [`source`](core::error::Error::source). Returns `None` if there is none.
-    ///
-    /// ```
-    /// use std::io;
-    /// use utf8_codec::{ErrorKind, Utf8Error, from_utf8};
-    ///
-    /// fn read(bytes: &[u8]) -> io::Result<&str> {
-    ///     Ok(from_utf8(bytes)?)
-    /// }
-    ///
-    /// let error = read(b"caf\xE9").unwrap_err();
-    /// assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-    /// assert_eq!(Utf8Error::find(&error), Some(Utf8Error::new(3, ErrorKind::Truncated, 1)));
-    /// ```
-    #[inline]
-    pub fn find(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
-        chain(error).find_map(|error| error.downcast_ref::<Self>().copied())
-    }
-}
-
-/// Iterates over an error and its sources. The `source` of an `io::Error` skips the error that it wraps, so the wrapped
-/// error is read with `get_ref`.
-#[cfg(feature = "std")]
+/// Creates an error of a sequence in another encoding, which is displayed as such.
 #[inline]
-pub fn chain<'e>(
-    error: &'e (dyn core::error::Error + 'static),
-) -> impl Iterator<Item = &'e (dyn core::error::Error + 'static)> {
-    core::iter::successors(Some(error), |error| {
-        match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => error.source(),
-        }
-    })
+pub const fn in_encoding(offset: u64, kind: ErrorKind, len: u8) -> Utf8Error {
+    Utf8Error { offset, kind, len, form: Form::Encoding }
 }
 
 /// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the `Utf8Error`.
@@ -239,7 +216,8 @@ impl fmt::Display for ByteCount {
 impl fmt::Display for Utf8Error {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { offset, kind, len, is_escaped } = *self;
+        let Self { offset, kind, len, form } = *self;
+        let is_escaped = self.is_escaped();
         let len = ByteCount(len.into());
         match kind {
             ErrorKind::OutsideSubset if is_escaped => write!(f, "escape of a character outside the subset")?,
@@ -247,6 +225,7 @@ impl fmt::Display for Utf8Error {
             ErrorKind::OutsideSubset => write!(f, "character outside the subset")?,
             ErrorKind::MissingBom => write!(f, "no BOM")?,
             ErrorKind::UnexpectedBom => write!(f, "BOM")?,
+            _ if matches!(form, Form::Encoding) => write!(f, "ill-formed text")?,
             _ => write!(f, "ill-formed UTF-8")?,
         }
         write!(f, " at byte {offset} ({kind}, {len})")

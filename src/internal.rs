@@ -3,12 +3,10 @@
 
 pub use crate::budget::Budget;
 #[cfg(feature = "codec")]
-pub use crate::codec::ErrorOffset;
-pub use crate::error::ByteCount;
+pub use crate::codec::error::{ErrorOffset, ill_formed, line_start, line_too_long};
+pub use crate::error::{ByteCount, in_encoding};
 #[cfg(feature = "std")]
-pub use crate::error::chain;
-#[cfg(feature = "std")]
-pub use crate::io::parts as io;
+pub use crate::find::chain;
 #[cfg(feature = "bytes")]
 pub use crate::joiner::{Chunk, Frame, Joiner};
 pub use crate::json::Escapes;
@@ -17,3 +15,17 @@ pub use crate::text::{Part, Run};
 #[cfg(feature = "alloc")]
 pub use crate::text::{Sink, put, put_run};
 pub use crate::validator::validate_masked;
+
+/// What the readers and writers of the other encodings use.
+#[cfg(feature = "std")]
+pub mod io {
+    pub use crate::io::blocking::{fill_blocking, ready, uninterrupted};
+    #[cfg(feature = "futures-io")]
+    pub use crate::io::futures::poll_read_futures;
+    #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
+    pub use crate::io::pinned::poll_ready;
+    pub use crate::io::reader::{Input, ReadState};
+    #[cfg(feature = "tokio-io")]
+    pub use crate::io::tokio::poll_read_tokio;
+    pub use crate::io::writer::{State, drain};
+}

@@ -69,12 +69,16 @@ pub mod boundary;
 
 #[allow(missing_docs, reason = "internal")]
 mod budget;
+#[cfg(any(feature = "codec", feature = "stream"))]
+mod chunk;
 #[cfg(feature = "stream")]
 mod chunks;
 #[cfg(feature = "codec")]
 pub mod codec;
 mod decoder;
 mod error;
+#[cfg(feature = "std")]
+mod find;
 #[doc(hidden)]
 pub mod internal;
 #[cfg(feature = "std")]

@@ -46,9 +46,9 @@ impl ValidateManyError {
 
     /// Returns the error in the string. Returns `None` if the offsets are invalid.
     #[inline]
-    pub const fn utf8_error(&self) -> Option<&Utf8Error> {
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
-            Self::IllFormed { error, .. } => Some(error),
+            Self::IllFormed { error, .. } => Some(*error),
             Self::OutOfRange { .. } => None,
         }
     }
@@ -66,15 +66,7 @@ impl fmt::Display for ValidateManyError {
     }
 }
 
-impl Error for ValidateManyError {
-    #[inline]
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::IllFormed { error, .. } => Some(error),
-            Self::OutOfRange { .. } => None,
-        }
-    }
-}
+impl Error for ValidateManyError {}
 
 /// Validates strings that are stored in one buffer. String `i` is `bytes[offsets[i]..offsets[i + 1]]`, as in the `Utf8`
 /// and `LargeUtf8` arrays of Arrow and in dictionaries of column formats. `n + 1` offsets define `n` strings; 0 or 1

@@ -57,22 +57,17 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 
-pub use self::chunk::Chunk;
+#[cfg(feature = "codec")]
+pub use self::codec::{CodecStream, SseStream, Utf8LinesStream};
 pub use self::error::Utf8StreamError;
-#[cfg(feature = "codec")]
-pub use self::lines::Utf8LinesStream;
-#[cfg(feature = "codec")]
-pub use self::sse::{SseStream, SseStreamError};
 use crate::budget::Budget;
+pub use crate::chunk::Chunk;
 use crate::chunks::TextChunks;
 use crate::text::TextDecoder;
 
-mod chunk;
+#[cfg(feature = "codec")]
+mod codec;
 mod error;
-#[cfg(feature = "codec")]
-mod lines;
-#[cfg(feature = "codec")]
-mod sse;
 
 pin_project! {
     /// A [`Stream`] of text, decoded from a stream of byte chunks.
@@ -104,7 +99,7 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Returns [`Utf8StreamError::IllFormed`] for the first error that the policy of the decoder does not repair. By default
+    /// Returns [`Utf8StreamError::Text`] for the first error that the policy of the decoder does not repair. By default
     /// that is the first ill-formed sequence, or the end of the stream inside a character. All text before the error is
     /// returned first. After the error the stream yields `None`, and the inner stream is not polled again.
     ///
@@ -223,7 +218,7 @@ where
                     if text.is_err() {
                         *this.state = State::Done;
                     }
-                    return Poll::Ready(Some(text.map_err(Utf8StreamError::IllFormed)));
+                    return Poll::Ready(Some(text.map_err(Utf8StreamError::Text)));
                 }
                 // Under `ErrorPolicy::Skip` an unlimited amount of input may have no text.
                 ready!(budget.spend(before - this.chunks.rest(), cx));
@@ -244,7 +239,7 @@ where
                     let failed = *this.state == State::Failed;
                     *this.state = State::Done;
                     let end = this.chunks.finish().filter(|end| end.is_ok() || !failed);
-                    return Poll::Ready(end.map(|end| end.map_err(Utf8StreamError::IllFormed)));
+                    return Poll::Ready(end.map(|end| end.map_err(Utf8StreamError::Text)));
                 }
             }
         }

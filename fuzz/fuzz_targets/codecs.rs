@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::codec::{Lines, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{LineBatch, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, LineEnding};
-use utf8_codec_encodings::Encoding;
 use utf8_codec_encodings::codec::TranscodeCodec;
+use utf8_codec_encodings::{Encoding, Transcoder};
 use utf8_codec_fuzz::{Input, decode, items};
 
 const ENDINGS: [LineEnding; 5] =
@@ -43,9 +43,9 @@ fuzz_target!(|data: &[u8]| {
     let policies: Vec<ErrorPolicy> = test_support::policies().into();
     let bom = input.pick(1, &[BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject]);
     let transcoded = || {
-        let codec =
-            TranscodeCodec::new(encoding).with_error_policy(input.pick(0, &policies)).with_bom_policy(bom);
-        codec.with_sniffing(input.pick(2, &[false, true]))
+        let reading = Transcoder::new(encoding, Encoding::Utf8).with_error_policy(input.pick(0, &policies));
+        let reading = reading.with_bom_policy(bom).with_sniffing(input.pick(2, &[false, true]));
+        TranscodeCodec::with_transcoders(reading, Transcoder::new(Encoding::Utf8, encoding))
     };
     let whole = items(&mut transcoded(), &[input.bytes]);
     let cut = items(&mut transcoded(), &chunks);
@@ -59,7 +59,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(items(&mut lines(), &chunks), items(&mut lines(), &[input.bytes]));
 });
 
-fn texts(batch: &Lines) -> Vec<String> {
+fn texts(batch: &LineBatch) -> Vec<String> {
     batch.iter().map(|line| String::from(&line[..])).collect()
 }
 

@@ -5,10 +5,11 @@
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::{Decoder, Encoder};
+use utf8_codec::codec::Utf8FramesCodec;
 use utf8_codec::codec::framing::{
-    BlockingFrames, ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec, SyslogText, SyslogValidator,
+    BlockingFrames, ContentLengthCodec, CriCodec, FramingError, JsonSequenceCodec, OctetCountingCodec, SyslogText,
+    SyslogValidator,
 };
-use utf8_codec::codec::{ErrorsAsItems, Recoverable, Utf8FramesCodec};
 use utf8_codec_fuzz::{Input, items, shown};
 
 fuzz_target!(|data: &[u8]| {
@@ -32,13 +33,10 @@ type Kept = fn(&[u8]) -> &[u8];
 const AS_IS: Kept = |frame| frame;
 
 fn check_log(input: Input<'_>, new: impl Fn() -> CriCodec) {
-    let lines = |chunks: &[&[u8]]| -> Vec<Result<_, String>> {
-        let items = items(&mut ErrorsAsItems::new(new()), chunks);
-        items.into_iter().map(|item| item?.map_err(shown)).collect()
-    };
+    let lines = |chunks: &[&[u8]]| items(&mut new(), chunks);
     let (expected, chunks) = (lines(&[input.bytes]), input.chunks());
     assert_eq!(lines(&chunks), expected);
-    let blocking = BlockingFrames::new(input.bytes, new()).map(|line| line.map_err(shown));
+    let blocking = BlockingFrames::new(input.bytes, new()).map(|line| line.expect("no I/O").map_err(shown));
     assert_eq!(blocking.collect::<Vec<_>>(), expected);
 
     let texts = |chunks: &[&[u8]]| items(&mut Utf8FramesCodec::with_decoder(new(), input.decoder()), chunks);
@@ -67,14 +65,11 @@ fn check_syslog(message: &[u8]) {
 
 fn check<C>(input: Input<'_>, kept: Kept, new: impl Fn() -> C)
 where
-    C: Decoder<Item: Into<Bytes> + PartialEq + core::fmt::Debug, Error: Recoverable + core::fmt::Debug>,
+    C: Decoder<Item = Result<Bytes, FramingError>, Error: core::fmt::Debug>,
     C: Encoder<Bytes, Error: core::fmt::Debug>,
 {
     let chunks = input.chunks();
-    let frames = |chunks: &[&[u8]]| -> Vec<Result<C::Item, String>> {
-        let items = items(&mut ErrorsAsItems::new(new()), chunks);
-        items.into_iter().map(|item| item?.map_err(shown)).collect()
-    };
+    let frames = |chunks: &[&[u8]]| items(&mut new(), chunks);
     assert_eq!(frames(&chunks), frames(&[input.bytes]));
 
     let texts = |chunks: &[&[u8]]| items(&mut Utf8FramesCodec::with_decoder(new(), input.decoder()), chunks);
@@ -84,7 +79,6 @@ where
     if new().encode(Bytes::copy_from_slice(input.bytes), &mut wire).is_ok() {
         let frames = items(&mut new(), &[&wire]);
         if let [Ok(frame)] = <[_; 1]>::try_from(frames).unwrap_or_else(|_| [Err(String::new())]) {
-            let frame: Bytes = frame.into();
             assert_eq!(kept(&frame), kept(input.bytes));
         }
     }

@@ -56,7 +56,10 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Decodes while the caller changes the buffer between the calls.
-fn abuse<C: Decoder>(input: Input<'_>, mut codec: C, check: impl Fn(C::Item)) {
+fn abuse<C, T, E>(input: Input<'_>, mut codec: C, check: impl Fn(T))
+where
+    C: Decoder<Item = Result<T, E>>,
+{
     let mut buffer = BytesMut::new();
     for (step, chunk) in input.chunks().into_iter().enumerate() {
         let operation = chunk.first().map_or(0, |&byte| usize::from(byte)) + step;
@@ -71,7 +74,7 @@ fn abuse<C: Decoder>(input: Input<'_>, mut codec: C, check: impl Fn(C::Item)) {
         }
         let decoded =
             if operation % 5 == 0 { codec.decode_eof(&mut buffer) } else { codec.decode(&mut buffer) };
-        if let Ok(Some(item)) = decoded {
+        if let Ok(Some(Ok(item))) = decoded {
             check(item);
         }
     }

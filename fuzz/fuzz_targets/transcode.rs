@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use test_support::encodings::{self, OWN, Open, PAGES, SHIFTED};
 use utf8_codec::{ErrorKind, ErrorPolicy};
-use utf8_codec_encodings::{Encoding, Status, TranscodeError, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, TranscodeError, Transcoder};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
@@ -61,9 +61,9 @@ fn run(transcoder: &Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Erro
             out.extend_from_slice(&buffer[..progress.written]);
             rest = &rest[progress.read..];
             match progress.status {
-                Status::InputEmpty => break,
-                Status::OutputFull => assert!(progress.written > 0, "no progress"),
-                Status::IllFormed(error) => note(error),
+                TranscodeStatus::InputEmpty => break,
+                TranscodeStatus::OutputFull => assert!(progress.written > 0, "no progress"),
+                TranscodeStatus::IllFormed(error) => note(error),
             }
         }
         assert!(rest.is_empty());

@@ -128,21 +128,24 @@ pub fn shown(error: impl core::fmt::Debug) -> String {
     shown
 }
 
-/// Returns all items of a codec.
-pub fn items<C: Decoder<Error: core::fmt::Debug>>(
-    codec: &mut C,
-    chunks: &[&[u8]],
-) -> Vec<Result<C::Item, String>> {
+/// Returns all items of a codec. An error that ends the stream is the last one.
+pub fn items<C, T, E>(codec: &mut C, chunks: &[&[u8]]) -> Vec<Result<T, String>>
+where
+    C: Decoder<Item = Result<T, E>, Error: core::fmt::Debug>,
+    E: core::fmt::Debug,
+{
     let (mut items, mut buffer) = (Vec::new(), BytesMut::new());
+    let mut take = |decoded: Result<Option<C::Item>, C::Error>| {
+        let item = decoded.transpose();
+        let is_some = item.is_some();
+        items.extend(item.map(|item| item.map_err(shown).and_then(|item| item.map_err(shown))));
+        is_some
+    };
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
-        while let Some(item) = codec.decode(&mut buffer).transpose() {
-            items.push(item.map_err(shown));
-        }
+        while take(codec.decode(&mut buffer)) {}
     }
-    while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
-        items.push(item.map_err(shown));
-    }
+    while take(codec.decode_eof(&mut buffer)) {}
     assert!(buffer.is_empty(), "every byte was returned or reported");
     items
 }

@@ -1,6 +1,7 @@
 //! Codec for batches of lines.
 
 use core::iter::FusedIterator;
+use std::io;
 
 use bytes::BytesMut;
 use bytestring::ByteString;
@@ -8,6 +9,7 @@ use kernels::{SplitAtByte, held, join_adjacent};
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
+use super::items::Items;
 use super::line_reader::LineReader;
 use super::lines::Utf8LinesCodec;
 use crate::line_ending::{LineEnding, MAX_TERMINATOR};
@@ -18,18 +20,18 @@ use crate::text::Counters;
 ///
 /// The bytes of a batch are validated in one call, and all of its lines share one reference count. For many short lines
 /// (logs, NDJSON, metrics) this saves most of the cost of a line. The limit, the terminators and the errors are the
-/// same as for [`Utf8LinesCodec`]. Errors are returned between batches, one for each rejected line.
+/// same as for [`Utf8LinesCodec`]. Errors are items between batches, one for each rejected line.
 ///
 /// The number of lines in a batch depends on how much was read. The lines themselves do not.
 ///
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::FramedRead;
-/// use utf8_codec::codec::{ErrorsAsItems, Utf8LinesCodec};
+/// use utf8_codec::codec::Utf8LinesCodec;
 ///
 /// # tokio_test::block_on(async {
 /// let socket = &b"one\ntwo\r\nth\xFFree\nfour\nfive"[..];
-/// let mut batches = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().into_batches()));
+/// let mut batches = FramedRead::new(socket, Utf8LinesCodec::new().into_batches());
 /// let (mut texts, mut errors) = (Vec::new(), 0);
 /// while let Some(batch) = batches.next().await {
 ///     match batch? {
@@ -39,7 +41,7 @@ use crate::text::Counters;
 /// }
 /// assert_eq!(texts, ["one", "two", "four", "five"]);
 /// assert_eq!(errors, 1);
-/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Debug)]
@@ -83,7 +85,7 @@ impl Utf8LineBatchesCodec {
     /// a few times as many bytes as it returns, regardless of the bytes after them.
     fn unchanged<'b>(&mut self, src: &'b [u8]) -> &'b str {
         let mut lines = "";
-        if !self.reader.text.is_past_start() {
+        if !self.reader.text.is_past_start() || self.reader.bom_in_each_line {
             return lines;
         }
         let mut window = FIRST_WINDOW;
@@ -155,43 +157,40 @@ fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
     lines.len()
 }
 
-impl Decoder for Utf8LineBatchesCodec {
-    type Item = Lines;
-    type Error = CodecError;
+impl Items for Utf8LineBatchesCodec {
+    type Item = LineBatch;
 
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
+    fn next_item(&mut self, src: &mut BytesMut) -> Option<Result<LineBatch, CodecError>> {
         if !self.reader.start_line(src) {
-            return Ok(None);
+            return None;
         }
         // Search forward from the end of the last search. A backward search would read the whole buffer for each line.
         let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
-            return self.reader.await_terminator(src).map(|()| None);
+            return self.reader.await_terminator(src).err().map(Err);
         };
         let text = held::take_front(src, |bytes| Some(self.unchanged(bytes))).unwrap_or_default();
         if text.is_empty() {
-            return Ok(self.reader.take(src, length, terminator)?.map(Lines::one));
+            return Some(self.reader.take(src, length, terminator).map(LineBatch::one));
         }
         trace!(offset = self.offset().wrapping_sub(text.len() as u64), length = text.len(), "decoding lines");
         let ending = self.reader.ending;
         self.reader.end_lines(text.as_bytes(), ending.count(text.as_bytes()));
-        Ok(Some(Lines { text, ending: Some(ending) }))
+        Some(Ok(LineBatch { text, ending: Some(ending) }))
     }
 
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
-        let decoded = self.decode(src);
-        self.reader.end_discarded(src);
-        match decoded? {
-            Some(lines) => Ok(Some(lines)),
-            None => Ok(self.reader.decode_eof(src)?.map(Lines::one)),
-        }
+    fn next_at_end(&mut self, src: &mut BytesMut) -> Option<Result<LineBatch, CodecError>> {
+        let lines = self.next_item(src);
+        lines.or_else(|| self.reader.decode_eof(src).map(|line| line.map(LineBatch::one)))
     }
 }
 
+impl_decoder!(Utf8LineBatchesCodec);
+
 impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
-    type Error = CodecError;
+    type Error = io::Error;
 
     /// Writes one line, same as [`Utf8LinesCodec`].
-    fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+    fn encode(&mut self, line: T, dst: &mut BytesMut) -> io::Result<()> {
         let line = line.as_ref().as_bytes();
         self.reader.encode(line, dst)
     }
@@ -199,20 +198,20 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
 
 /// One or more lines in one piece of memory: an item of [`Utf8LineBatchesCodec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineBatch {
     text: ByteString,
     /// The terminator of each line. If `None`, the text is one line without its terminator.
     ending: Option<LineEnding>,
 }
 
-impl Lines {
+impl LineBatch {
     const fn one(line: ByteString) -> Self {
         Self { text: line, ending: None }
     }
 
     /// Returns the lines without their terminators.
-    pub fn iter(&self) -> LinesIter<'_> {
-        LinesIter::new(&self.text, self.ending)
+    pub fn iter(&self) -> LineBatchIter<'_> {
+        LineBatchIter::new(&self.text, self.ending)
     }
 
     /// Returns the lines with their terminators. An item of one line has no terminator if the line was repaired, if a
@@ -222,35 +221,35 @@ impl Lines {
     }
 }
 
-impl<'l> IntoIterator for &'l Lines {
+impl<'l> IntoIterator for &'l LineBatch {
     type Item = &'l str;
-    type IntoIter = LinesIter<'l>;
+    type IntoIter = LineBatchIter<'l>;
 
-    fn into_iter(self) -> LinesIter<'l> {
+    fn into_iter(self) -> LineBatchIter<'l> {
         self.iter()
     }
 }
 
-impl IntoIterator for Lines {
+impl IntoIterator for LineBatch {
     type Item = ByteString;
-    type IntoIter = LinesIntoIter;
+    type IntoIter = LineBatchIntoIter;
 
     /// Each line is a slice of the memory of the item, so that memory is freed when the last line is dropped.
-    fn into_iter(self) -> LinesIntoIter {
-        LinesIntoIter { text: self.text, start: 0, ending: self.ending }
+    fn into_iter(self) -> LineBatchIntoIter {
+        LineBatchIntoIter { text: self.text, start: 0, ending: self.ending }
     }
 }
 
-/// The lines of [`Lines`], each of which owns its text.
+/// The lines of [`LineBatch`], each of which owns its text.
 #[derive(Clone, Debug)]
-pub struct LinesIntoIter {
+pub struct LineBatchIntoIter {
     text: ByteString,
     /// The position of the next line.
     start: usize,
     ending: Option<LineEnding>,
 }
 
-impl Iterator for LinesIntoIter {
+impl Iterator for LineBatchIntoIter {
     type Item = ByteString;
 
     fn next(&mut self) -> Option<ByteString> {
@@ -266,11 +265,11 @@ impl Iterator for LinesIntoIter {
     }
 }
 
-impl FusedIterator for LinesIntoIter {}
+impl FusedIterator for LineBatchIntoIter {}
 
-/// The lines of [`Lines`].
+/// The lines of [`LineBatch`].
 #[derive(Clone, Debug)]
-pub struct LinesIter<'l>(Parts<'l>);
+pub struct LineBatchIter<'l>(Parts<'l>);
 
 /// The rest of the lines, by their terminator.
 #[derive(Clone, Debug)]
@@ -287,7 +286,7 @@ enum Parts<'l> {
     One(Option<&'l str>),
 }
 
-impl<'l> LinesIter<'l> {
+impl<'l> LineBatchIter<'l> {
     fn new(text: &'l str, ending: Option<LineEnding>) -> Self {
         Self(match ending {
             Some(LineEnding::LfOrCrLf) => Parts::Lf(SplitAtByte::new(text, b'\n')),
@@ -301,7 +300,7 @@ impl<'l> LinesIter<'l> {
     }
 }
 
-impl<'l> Iterator for LinesIter<'l> {
+impl<'l> Iterator for LineBatchIter<'l> {
     type Item = &'l str;
 
     #[inline]
@@ -347,4 +346,4 @@ fn next_of_any<'l>(text: &mut &'l str) -> Option<&'l str> {
     Some(line)
 }
 
-impl FusedIterator for LinesIter<'_> {}
+impl FusedIterator for LineBatchIter<'_> {}

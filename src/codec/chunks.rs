@@ -1,11 +1,14 @@
 //! Codec for text without frames.
 
+use std::io;
+
 use bytes::BytesMut;
 use bytestring::ByteString;
 use kernels::held;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::error::CodecError;
+use super::error::{CodecError, ill_formed};
+use super::items::Items;
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for text without frames. An item is the text of one read, in whole characters.
@@ -16,11 +19,10 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Errors
 ///
-/// Returns [`CodecError::IllFormed`] for each ill-formed sequence that the policy does not repair, after the text
+/// An item is [`CodecError::IllFormed`] for each ill-formed sequence that the policy does not repair, after the text
 /// before it. `rejected` contains the sequence. If the stream ends inside a sequence, the error is
 /// [`Truncated`](crate::ErrorKind::Truncated), reported once. If the source resumes after its end, decoding continues,
-/// and the offsets are not reset. `FramedRead` ends after an `Err` (and resumes if it is polled again): wrap the codec
-/// in [`ErrorsAsItems`](crate::codec::ErrorsAsItems) to continue after errors.
+/// and the offsets are not reset. Wrap the codec in [`FailFast`](crate::codec::FailFast) to end at the first error.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -30,10 +32,10 @@ use crate::text::{Counters, TextDecoder};
 /// # tokio_test::block_on(async {
 /// let socket = tokio_test::io::Builder::new().read(b"caf\xC3").read(b"\xA9").build();
 /// let mut text = FramedRead::new(socket, Utf8Codec::new());
-/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("caf"));
-/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("é"));
+/// assert_eq!(text.next().await.unwrap()??, "caf");
+/// assert_eq!(text.next().await.unwrap()??, "é");
 /// assert!(text.next().await.is_none());
-/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -89,11 +91,11 @@ impl Utf8Codec {
 
     /// Decodes `src` into a new string with the policies. Stops before an error if there is text before it.
     #[inline]
-    fn decode_with_policies(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+    fn decode_with_policies(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         let start = self.text.valid_up_to();
         self.text.seek(start);
         let mut out = String::new();
-        let ill_formed = if self.text.is_strict() {
+        let error = if self.text.is_strict() {
             // Only the first piece, because the second one may be an error. It is returned, counted and logged by the
             // next call.
             let (piece, _) = self.text.take_piece(src);
@@ -103,49 +105,49 @@ impl Utf8Codec {
             self.text.feed_into(src, &mut out).err()
         };
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
-        match ill_formed {
+        match error {
             Some(error) => {
                 // A BOM that the policy removed before the sequence is not part of `rejected`.
                 let before = taken.len().saturating_sub(usize::from(error.len));
-                Err(CodecError::ill_formed(error, taken.split_off(before).freeze(), None))
+                Some(Err(ill_formed(error, taken.split_off(before).freeze(), None)))
             }
-            None => Ok((!out.is_empty()).then(|| out.into())),
+            None => (!out.is_empty()).then(|| Ok(out.into())),
         }
     }
 }
 
-impl Decoder for Utf8Codec {
+impl Items for Utf8Codec {
     type Item = ByteString;
-    type Error = CodecError;
 
     #[inline]
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+    fn next_item(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         trace!(offset = self.offset(), buffered = src.len(), "decoding text");
         match held::take_front(src, |bytes| self.unchanged(bytes)) {
-            Some(text) => Ok((!text.is_empty()).then_some(text)),
+            Some(text) => (!text.is_empty()).then_some(Ok(text)),
             None => self.decode_with_policies(src),
         }
     }
 
-    #[inline]
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        if let Some(text) = self.decode(src)? {
-            return Ok(Some(text));
+    fn next_at_end(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
+        if let Some(text) = self.next_item(src) {
+            return Some(text);
         }
-        let Some(end) = self.text.finish() else { return Ok(None) };
+        let end = self.text.finish()?;
         let rejected = src.split().freeze();
         match end.text() {
-            Ok("") => Ok(None),
-            Ok(repaired) => Ok(Some(repaired.into())),
-            Err(error) => Err(CodecError::ill_formed(error, rejected, None)),
+            Ok("") => None,
+            Ok(repaired) => Some(Ok(repaired.into())),
+            Err(error) => Some(Err(ill_formed(error, rejected, None))),
         }
     }
 }
 
-impl<T: AsRef<str>> Encoder<T> for Utf8Codec {
-    type Error = CodecError;
+impl_decoder!(Utf8Codec);
 
-    fn encode(&mut self, text: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+impl<T: AsRef<str>> Encoder<T> for Utf8Codec {
+    type Error = io::Error;
+
+    fn encode(&mut self, text: T, dst: &mut BytesMut) -> io::Result<()> {
         dst.extend_from_slice(text.as_ref().as_bytes());
         Ok(())
     }

@@ -6,12 +6,13 @@ use std::io;
 use bytes::Bytes;
 use bytestring::ByteString;
 
+use crate::boundary::floor_boundary;
 use crate::error::{ByteCount, Utf8Error};
 
 /// An error of a codec. The codec has consumed the reported bytes, and the next call continues after them.
 ///
 /// Neither `Display` nor `Debug` shows payload bytes; they are in [`RejectedText`].
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodecError<E = Utf8Error> {
     /// Ill-formed text.
@@ -24,11 +25,12 @@ pub enum CodecError<E = Utf8Error> {
     },
     /// A line with more bytes than the limit. It is reported once; its bytes are discarded.
     LineTooLong {
-        /// The line.
-        line: LineStart,
         /// The limit in bytes, without the terminator: `with_max_length`, or `with_max_text_length` if only the text is
         /// longer.
         limit: usize,
+        /// A copy of the start of the line, or of its text if only the text is longer: at most
+        /// [`RejectedText::MAX_START`] bytes, and never more than the limit.
+        rejected: Box<RejectedText>,
     },
     /// A server-sent event with more bytes than the limit. It is reported once; its bytes are discarded.
     EventTooLong {
@@ -51,21 +53,25 @@ pub enum CodecError<E = Utf8Error> {
         /// The position in the text, in bytes.
         position: usize,
     },
-    /// The transport failed.
-    Io(io::Error),
 }
 
-const _: () = assert!(size_of::<Result<Option<ByteString>, CodecError>>() <= 40);
+const _: () = assert!(size_of::<io::Result<Option<Result<ByteString, CodecError>>>>() <= 40);
 
-/// The text that a codec removed from the stream because it is ill-formed.
+/// The text that a codec removed from the stream because it is ill-formed or too long.
 ///
 /// `Debug` shows the number of bytes, not the bytes.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RejectedText {
-    /// The ill-formed sequence, or the whole line without its terminator.
+    /// The ill-formed sequence, the whole line without its terminator, or the start of a line that is too long.
     pub bytes: Bytes,
     /// The line that was rejected, from a codec for lines.
     pub line: Option<LineStart>,
+}
+
+impl RejectedText {
+    /// The number of bytes that are kept of a line that is too long: 1 KiB.
+    pub const MAX_START: usize = 1024;
 }
 
 /// The start of a line.
@@ -78,11 +84,9 @@ pub struct LineStart {
     pub offset: u64,
 }
 
-impl LineStart {
-    #[doc(hidden)]
-    pub const fn new(number: u64, offset: u64) -> Self {
-        Self { number, offset }
-    }
+/// Creates the start of a line.
+pub const fn line_start(number: u64, offset: u64) -> LineStart {
+    LineStart { number, offset }
 }
 
 impl fmt::Debug for RejectedText {
@@ -116,18 +120,28 @@ impl CodecError {
     }
 }
 
-impl<E> CodecError<E> {
-    #[doc(hidden)]
-    pub fn ill_formed(error: E, bytes: Bytes, line: Option<LineStart>) -> Self {
-        Self::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
-    }
+/// Returns the error of text that was removed from a stream.
+pub fn ill_formed<E>(error: E, bytes: Bytes, line: Option<LineStart>) -> CodecError<E> {
+    CodecError::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
+}
 
+/// Returns the error of a line. `line` is its first bytes, at least one more than the limit.
+#[cold]
+pub fn line_too_long<E>(start: LineStart, limit: usize, line: &[u8]) -> CodecError<E> {
+    debug!(offset = start.offset, limit, "line too long");
+    // A text ends with a whole character.
+    let kept = floor_boundary(line, limit.min(RejectedText::MAX_START));
+    let bytes = Bytes::copy_from_slice(&line[..kept]);
+    CodecError::LineTooLong { limit, rejected: Box::new(RejectedText { bytes, line: Some(start) }) }
+}
+
+impl<E> CodecError<E> {
     /// Returns the line of the error, if a codec for lines or events returned it. For an event that is too long it is
     /// the first line.
     pub const fn line(&self) -> Option<LineStart> {
         match self {
-            Self::IllFormed { rejected, .. } => rejected.line,
-            Self::LineTooLong { line, .. } | Self::EventTooLong { event: line, .. } => Some(*line),
+            Self::IllFormed { rejected, .. } | Self::LineTooLong { rejected, .. } => rejected.line,
+            Self::EventTooLong { event, .. } => Some(*event),
             _ => None,
         }
     }
@@ -149,13 +163,18 @@ impl<E> CodecError<E> {
 
 impl<E: fmt::Display + ErrorOffset> fmt::Display for CodecError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(line), Some(column)) = (self.line(), self.column()) {
-            write!(f, "line {}, column {column}: ", line.number)?;
-        }
         match self {
-            Self::IllFormed { error, .. } => error.fmt(f),
-            Self::LineTooLong { line: LineStart { number, offset }, limit } => {
-                write!(f, "line {number} at byte {offset} is longer than {}", ByteCount(*limit))
+            Self::IllFormed { error, .. } => {
+                if let (Some(line), Some(column)) = (self.line(), self.column()) {
+                    write!(f, "line {}, column {column}: ", line.number)?;
+                }
+                error.fmt(f)
+            }
+            Self::LineTooLong { limit, rejected } => {
+                if let Some(LineStart { number, offset }) = rejected.line {
+                    write!(f, "line {number} at byte {offset} ")?;
+                }
+                write!(f, "is longer than {}", ByteCount(*limit))
             }
             Self::EventTooLong { event: LineStart { number, offset }, limit } => {
                 write!(
@@ -170,7 +189,6 @@ impl<E: fmt::Display + ErrorOffset> fmt::Display for CodecError<E> {
             Self::EmbeddedTerminator { position } => {
                 write!(f, "line terminator inside the text at byte {position}")
             }
-            Self::Io(error) => error.fmt(f),
         }
     }
 }
@@ -178,38 +196,23 @@ impl<E: fmt::Display + ErrorOffset> fmt::Display for CodecError<E> {
 impl<E: core::error::Error + ErrorOffset + 'static> core::error::Error for CodecError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::IllFormed { error, .. } => Some(error),
-            Self::Io(error) => Some(error),
+            // The message is that of `error`, too.
+            Self::IllFormed { error, .. } => error.source(),
             _ => None,
         }
     }
 }
 
-impl<E> From<io::Error> for CodecError<E> {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// Converts into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the error, for readers such as
-/// `StreamReader` over a stream of decoded items. An error of the transport is returned unchanged.
+/// Creates an error that wraps the `CodecError`. Its kind is [`InvalidInput`](io::ErrorKind::InvalidInput) for an item
+/// that cannot be written, and [`InvalidData`](io::ErrorKind::InvalidData) for ill-formed text.
 impl<E: core::error::Error + ErrorOffset + Send + Sync + 'static> From<CodecError<E>> for io::Error {
     fn from(error: CodecError<E>) -> Self {
-        match error {
-            CodecError::Io(error) => error,
-            error => Self::new(io::ErrorKind::InvalidData, error),
-        }
-    }
-}
-
-/// An error after which a codec may be able to continue. [`ErrorsAsItems`](crate::codec::ErrorsAsItems) requires it.
-pub trait Recoverable {
-    /// Whether the codec has consumed the reported bytes and can decode the next item.
-    fn is_recoverable(&self) -> bool;
-}
-
-impl<E> Recoverable for CodecError<E> {
-    fn is_recoverable(&self) -> bool {
-        !matches!(self, Self::Io(_))
+        let kind = match error {
+            CodecError::InvalidField { .. } | CodecError::EmbeddedTerminator { .. } => {
+                io::ErrorKind::InvalidInput
+            }
+            _ => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
     }
 }

@@ -1,14 +1,15 @@
 //! Text in the frames of any byte codec.
 
+use core::convert::Infallible;
 use core::fmt;
 use std::io;
 
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
-use tokio_util::codec::{AnyDelimiterCodecError, Decoder, Encoder};
+use tokio_util::codec::{Decoder, Encoder};
 
-use super::error::Recoverable;
 use super::frame::decode_frame;
+use crate::chunk::Chunk;
 use crate::error::{ByteCount, Utf8Error};
 use crate::text::{Counters, TextDecoder};
 
@@ -28,25 +29,25 @@ use crate::text::{Counters, TextDecoder};
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
-/// use utf8_codec::codec::{ErrorsAsItems, Utf8FramesCodec};
+/// use utf8_codec::codec::Utf8FramesCodec;
 ///
 /// # tokio_test::block_on(async {
 /// let socket = &b"\0\0\0\x05na\xC3\xAFv\0\0\0\x02v\xC3\0\0\0\x03end"[..];
-/// let codec = ErrorsAsItems::new(Utf8FramesCodec::new(LengthDelimitedCodec::new()));
-/// let mut frames = FramedRead::new(socket, codec);
+/// let mut frames = FramedRead::new(socket, Utf8FramesCodec::new(LengthDelimitedCodec::new()));
 ///
 /// assert_eq!(frames.next().await.unwrap()?.unwrap(), "naïv");
 /// let error = frames.next().await.unwrap()?.unwrap_err();
 /// assert_eq!(error.to_string(), "frame 1: ill-formed UTF-8 at byte 1 (Truncated, 1 byte)");
 /// assert_eq!(frames.next().await.unwrap()?.unwrap(), "end");
-/// # Ok::<(), utf8_codec::codec::Utf8FramesError<std::io::Error>>(())
+/// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
 ///
 /// # Errors
 ///
-/// Returns [`Utf8FramesError::IllFormed`] for an ill-formed frame, which is consumed, and [`Utf8FramesError::Inner`]
-/// for an error of the byte codec. Offsets count from the start of the frame.
+/// An item is [`Utf8FramesError::IllFormed`] for an ill-formed frame, which is consumed. Offsets count from the start of
+/// the frame. The byte codec's items may be frames or, as those of [`framing`](crate::codec::framing), a `Result`, whose
+/// error is an item, too ([`Utf8FramesError::Inner`]). An `Err` of the byte codec itself ends the stream.
 ///
 /// # Limits
 ///
@@ -78,10 +79,11 @@ impl<C> Utf8FramesCodec<C> {
     }
 }
 
-impl<C: Decoder<Item: Into<Bytes>>> Utf8FramesCodec<C> {
-    fn read(&mut self, frame: C::Item) -> Result<ByteString, Utf8FramesError<C::Error>> {
+impl<C> Utf8FramesCodec<C> {
+    fn read<F: Chunk>(&mut self, frame: F) -> Result<ByteString, Utf8FramesError<F::Error>> {
+        let frame = frame.into_chunk().map_err(Utf8FramesError::Inner)?;
         let mut text = self.text.clone();
-        let decoded = decode_frame(&mut text, frame.into(), 0);
+        let decoded = decode_frame(&mut text, frame, 0);
         self.counters += text.counters();
         let frame = self.frame;
         self.frame += 1;
@@ -89,18 +91,18 @@ impl<C: Decoder<Item: Into<Bytes>>> Utf8FramesCodec<C> {
     }
 }
 
-impl<C: Decoder<Item: Into<Bytes>>> Decoder for Utf8FramesCodec<C> {
-    type Item = ByteString;
-    type Error = Utf8FramesError<C::Error>;
+impl<C: Decoder<Item: Chunk>> Decoder for Utf8FramesCodec<C> {
+    type Item = Result<ByteString, Utf8FramesError<<C::Item as Chunk>::Error>>;
+    type Error = C::Error;
 
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, Self::Error> {
-        let frame = self.codec.decode(src).map_err(Utf8FramesError::Inner)?;
-        frame.map(|frame| self.read(frame)).transpose()
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, C::Error> {
+        let frame = self.codec.decode(src)?;
+        Ok(frame.map(|frame| self.read(frame)))
     }
 
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, Self::Error> {
-        let frame = self.codec.decode_eof(src).map_err(Utf8FramesError::Inner)?;
-        frame.map(|frame| self.read(frame)).transpose()
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, C::Error> {
+        let frame = self.codec.decode_eof(src)?;
+        Ok(frame.map(|frame| self.read(frame)))
     }
 }
 
@@ -112,11 +114,11 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
     }
 }
 
-/// An error of a codec for text in frames, over a byte codec that fails with `E`.
+/// An error of a codec for text in frames, over a byte codec whose items may be an `E`.
 ///
 /// Neither `Display` nor `Debug` shows payload bytes; they are in `rejected`. An inner error is displayed as `E`.
 #[non_exhaustive]
-pub enum Utf8FramesError<E> {
+pub enum Utf8FramesError<E = Infallible> {
     /// The frame is ill-formed.
     IllFormed {
         /// The number of the frame, counted from 0.
@@ -126,7 +128,7 @@ pub enum Utf8FramesError<E> {
         /// The payload of the frame.
         rejected: Bytes,
     },
-    /// The byte codec failed.
+    /// The byte codec rejected a frame.
     Inner(E),
 }
 
@@ -166,55 +168,15 @@ impl<E: fmt::Debug> fmt::Debug for Utf8FramesError<E> {
 impl<E: core::error::Error + 'static> core::error::Error for Utf8FramesError<E> {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
-            Self::IllFormed { error, .. } => Some(error),
-            Self::Inner(error) => Some(error),
+            Self::IllFormed { error, .. } => error.source(),
+            Self::Inner(error) => error.source(),
         }
     }
 }
 
-impl<E: From<io::Error>> From<io::Error> for Utf8FramesError<E> {
-    fn from(error: io::Error) -> Self {
-        Self::Inner(error.into())
-    }
-}
-
-/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the [`Utf8FramesError`], or converts the
-/// error of the byte codec.
-impl<E> From<Utf8FramesError<E>> for io::Error
-where
-    E: Into<Self> + fmt::Display + 'static,
-{
+/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the [`Utf8FramesError`].
+impl<E: core::error::Error + Send + Sync + 'static> From<Utf8FramesError<E>> for io::Error {
     fn from(error: Utf8FramesError<E>) -> Self {
-        match error {
-            Utf8FramesError::Inner(error) => error.into(),
-            Utf8FramesError::IllFormed { frame, error, rejected } => {
-                let error: Utf8FramesError<core::convert::Infallible> =
-                    Utf8FramesError::IllFormed { frame, error, rejected };
-                Self::new(io::ErrorKind::InvalidData, error)
-            }
-        }
-    }
-}
-
-impl<E: Recoverable> Recoverable for Utf8FramesError<E> {
-    fn is_recoverable(&self) -> bool {
-        match self {
-            Self::IllFormed { .. } => true,
-            Self::Inner(error) => error.is_recoverable(),
-        }
-    }
-}
-
-impl Recoverable for AnyDelimiterCodecError {
-    /// A frame that is too long is reported once and discarded.
-    fn is_recoverable(&self) -> bool {
-        matches!(self, Self::MaxChunkLengthExceeded)
-    }
-}
-
-impl Recoverable for io::Error {
-    /// Returns `false`, because `LengthDelimitedCodec` also returns an `io::Error` if it cannot find the next frame.
-    fn is_recoverable(&self) -> bool {
-        false
+        Self::new(io::ErrorKind::InvalidData, error)
     }
 }

@@ -3,12 +3,15 @@
 //! Functions that run for each line are `inline(always)`, and so are the functions that they call. At `opt-level = 0`
 //! nothing else is inlined, and the calls would take a tenth of the time.
 
+use std::io;
+
 use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
 use kernels::held;
 
-use super::error::{CodecError, LineStart};
+use super::error::{CodecError, LineStart, ill_formed, line_too_long};
 use super::frame::{Json, Policed, decode_strict_frame, unchanged};
+use crate::error::Utf8Error;
 use crate::line_ending::LineEnding;
 use crate::text::TextDecoder;
 
@@ -26,6 +29,8 @@ pub(super) struct LineReader {
     /// Not set if the decoder has no policies.
     policed: Option<&'static Policed>,
     pub(super) ending: LineEnding,
+    /// Whether the BOM policy applies to each line.
+    pub(super) bom_in_each_line: bool,
     pub(super) max_length: usize,
     /// The limit of the text of a line. A policy may make it longer than the line.
     pub(super) max_text_length: usize,
@@ -61,6 +66,7 @@ impl LineReader {
             json: None,
             policed: Some(&Policed::FUNCTIONS),
             ending: LineEnding::LfOrCrLf,
+            bom_in_each_line: false,
             max_length: DEFAULT_MAX_LENGTH,
             max_text_length: usize::MAX,
             searched: 0,
@@ -79,13 +85,15 @@ impl LineReader {
     /// The line is cut off here, in code that is inlined into the stream. Each adapter that moves a result that a function has
     /// just written waits for its stores: a wide load cannot be forwarded from several narrow ones.
     #[inline]
-    pub(super) fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+    pub(super) fn decode(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         if !self.start_line(src) {
-            return Ok(None);
+            return None;
         }
         let ending = self.ending;
-        let line = held::take_line(src, 0, |line| ending.len_at_end_of(line), |src| self.next(src));
-        if line.is_some() { Ok(line) } else { self.decode_changed(src) }
+        match held::take_line(src, 0, |line| ending.len_at_end_of(line), |src| self.next(src)) {
+            Some(line) => Some(Ok(line)),
+            None => self.decode_changed(src),
+        }
     }
 
     /// Finds, validates and ends the next line. Returns it with its terminator if it can be returned unchanged. Otherwise
@@ -105,41 +113,39 @@ impl LineReader {
 
     /// [`decode`](Self::decode), if the buffer does not start with a line that can be returned unchanged.
     #[cold]
-    fn decode_changed(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+    fn decode_changed(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         match self.ending.find(src, self.searched) {
-            None => self.await_terminator(src).map(|()| None),
-            Some((length, terminator)) => self.cut_changed(src, length, terminator).map(Some),
+            None => self.await_terminator(src).err().map(Err),
+            Some((length, terminator)) => Some(self.cut_changed(src, length, terminator)),
         }
     }
 
     /// Writes a line and its terminator.
     #[inline(always)]
-    pub(super) fn encode(&self, line: &[u8], dst: &mut BytesMut) -> Result<(), CodecError> {
+    pub(super) fn encode(&self, line: &[u8], dst: &mut BytesMut) -> io::Result<()> {
         if self.ending.write_short(line, dst) { Ok(()) } else { self.encode_any(line, dst) }
     }
 
     #[inline(never)]
-    fn encode_any(&self, line: &[u8], dst: &mut BytesMut) -> Result<(), CodecError> {
-        self.ending.write(line, dst).map_err(|position| CodecError::EmbeddedTerminator { position })
+    fn encode_any(&self, line: &[u8], dst: &mut BytesMut) -> io::Result<()> {
+        let written = self.ending.write(line, dst);
+        written.map_err(|position| CodecError::<Utf8Error>::EmbeddedTerminator { position }.into())
     }
 
     /// Returns the next line of a stream that has ended.
-    pub(super) fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        let decoded = self.decode(src);
-        self.end_discarded(src);
-        if let Some(line) = decoded? {
-            return Ok(Some(line));
+    pub(super) fn decode_eof(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
+        if let Some(line) = self.decode(src) {
+            return Some(line);
         }
+        self.end_discarded(src);
         if src.is_empty() {
             let line = Some(self.line());
             // Without policies nothing is pending: an unfinished sequence is in the buffer.
-            let end = self.policed.and_then(|functions| (functions.finish)(&mut self.text));
-            return match end.map(|end| end.text().map(drop)) {
-                Some(Err(error)) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
-                _ => Ok(None),
-            };
+            let end = self.policed.and_then(|functions| (functions.finish)(&mut self.text))?;
+            let error = end.text().err()?;
+            return Some(Err(ill_formed(error, src.split().freeze(), line)));
         }
-        self.take(src, src.len(), 0)
+        Some(self.take(src, src.len(), 0))
     }
 
     /// Discards the rest of an earlier line. Returns `false` if the end of that line is not in `src`.
@@ -168,8 +174,7 @@ impl LineReader {
         true
     }
 
-    /// Ends a line that is being discarded at the end of the stream. Called even if its error is returned only now,
-    /// because `FramedRead` does not call `decode_eof` again after an error.
+    /// Ends a line that is being discarded at the end of the stream.
     pub(super) fn end_discarded(&mut self, src: &mut BytesMut) {
         if self.state == LineState::Discard {
             self.end_lines(src, 1);
@@ -183,12 +188,12 @@ impl LineReader {
         src: &mut BytesMut,
         length: usize,
         terminator: usize,
-    ) -> Result<Option<ByteString>, CodecError> {
+    ) -> Result<ByteString, CodecError> {
         let line =
             held::take_line(src, 0, |_| terminator, |src| self.end_line(&src[..length + terminator], length));
         match line {
-            None => self.cut_changed(src, length, terminator).map(Some),
-            line => Ok(line),
+            Some(line) => Ok(line),
+            None => self.cut_changed(src, length, terminator),
         }
     }
 
@@ -251,6 +256,9 @@ impl LineReader {
         if length > self.max_unchanged_length() {
             return None;
         }
+        if self.bom_in_each_line {
+            self.text.restart_line(line);
+        }
         let text = unchanged(&mut self.text, line)?;
         (self.json.is_none() || self.has_only_accepted_escapes(line, length)).then_some(text)
     }
@@ -277,8 +285,9 @@ impl LineReader {
         let line = LineStart { number: self.lines, offset: self.text.offset() };
         self.searched = 0;
         if length > self.max_length {
+            let error = line_too_long(line, self.max_length, src);
             self.discard(src, length + terminator);
-            return Err(Self::too_long(line, self.max_length));
+            return Err(error);
         }
         let frame = src.split_to(length + terminator).freeze();
         let decoded = match (self.json, self.policed) {
@@ -287,9 +296,11 @@ impl LineReader {
             (None, None) => decode_strict_frame(&mut self.text, frame, terminator),
         };
         match decoded {
-            Ok(text) if text.len() > self.max_text_length => Err(Self::too_long(line, self.max_text_length)),
+            Ok(text) if text.len() > self.max_text_length => {
+                Err(line_too_long(line, self.max_text_length, text.as_bytes()))
+            }
             Ok(text) => Ok(text),
-            Err((error, rejected)) => Err(CodecError::ill_formed(error, rejected, Some(line))),
+            Err((error, rejected)) => Err(ill_formed(error, rejected, Some(line))),
         }
     }
 
@@ -307,18 +318,13 @@ impl LineReader {
     pub(super) fn await_terminator(&mut self, src: &mut BytesMut) -> Result<(), CodecError> {
         let length = src.len() - self.ending.may_start(src);
         if length > self.max_length {
-            let error = Self::too_long(self.line(), self.max_length);
+            let error = line_too_long(self.line(), self.max_length, src);
             self.discard(src, length);
             self.state = LineState::Discard;
             return Err(error);
         }
         self.searched = length;
         Ok(())
-    }
-
-    fn too_long(line: LineStart, limit: usize) -> CodecError {
-        debug!(offset = line.offset, limit, "line too long");
-        CodecError::LineTooLong { line, limit }
     }
 
     fn discard(&mut self, src: &mut BytesMut, bytes: usize) {

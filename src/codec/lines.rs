@@ -1,11 +1,14 @@
 //! Codec for lines of text.
 
+use std::io;
+
 use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
 use super::frame::Json;
+use super::items::Items;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
 use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
@@ -13,6 +16,9 @@ use crate::text::{Counters, TextDecoder};
 
 /// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer, or a copy
 /// if a part of it was repaired, if the BOM policy may apply to it, or if a [subset](TextDecoder::with_subset) is adopted.
+///
+/// A slice keeps the read buffer alive, and `String::from(line)` is a copy that does not. A line of 4 KiB takes 480 ns as a
+/// slice and 580 ns as a `String`, and one of 80 bytes 42 ns and 67 ns (`LinesCodec`: 660 ns and 56 ns).
 ///
 /// # Limits
 ///
@@ -26,12 +32,12 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Errors
 ///
-/// Returns [`CodecError::LineTooLong`] for a line that is longer than a limit. Returns [`CodecError::IllFormed`] for
-/// an ill-formed line, if the policy does not repair it. This error is returned after the terminator has arrived. It
-/// contains the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then
-/// positioned after the line. `FramedRead` ends after an `Err`: wrap the codec in
-/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of a stream needs no terminator. If it ends inside a
-/// sequence, the kind of the error is [`Truncated`](crate::ErrorKind::Truncated).
+/// An item is [`CodecError::LineTooLong`] for a line that is longer than a limit, and [`CodecError::IllFormed`] for an
+/// ill-formed line, if the policy does not repair it. The latter is returned after the terminator has arrived. It contains
+/// the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then positioned
+/// after the line, and `FramedRead` continues with the next one: wrap the codec in [`FailFast`](crate::codec::FailFast) to
+/// end at the first error. The last line of a stream needs no terminator. If it ends inside a sequence, the kind of the
+/// error is [`Truncated`](crate::ErrorKind::Truncated).
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -40,18 +46,18 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// let mut codec = Utf8LinesCodec::new();
 /// let mut buffer = BytesMut::from("gr\u{FC}n\r\nro");
-/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("grün"));
-/// assert_eq!(codec.decode(&mut buffer)?, None);
+/// assert_eq!(codec.decode(&mut buffer)?.transpose()?.as_deref(), Some("grün"));
+/// assert!(codec.decode(&mut buffer)?.is_none());
 ///
 /// codec.encode("blau", &mut buffer)?;
 /// assert_eq!(&buffer[..], b"roblau\n");
 /// assert!(codec.encode("two\nlines", &mut buffer).is_err());
 ///
 /// buffer.extend_from_slice(b"d\xFF\n");
-/// codec.decode(&mut buffer)?;
-/// let error = codec.decode(&mut buffer).unwrap_err();
+/// codec.decode(&mut buffer)?.transpose()?;
+/// let error = codec.decode(&mut buffer)?.unwrap().unwrap_err();
 /// assert_eq!(error.to_string(), "line 3, column 2: ill-formed UTF-8 at byte 15 (InvalidLead, 1 byte)");
-/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// # std::io::Result::Ok(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Utf8LinesCodec {
@@ -85,9 +91,9 @@ impl Utf8LinesCodec {
     /// # use tokio_util::codec::Decoder;
     ///
     /// let message = format!("{{\"result\":\"{}\"}}\n", "日".repeat(33_000));
-    /// let line = Utf8LinesCodec::ndjson().decode(&mut BytesMut::from(&*message))?;
+    /// let line = Utf8LinesCodec::ndjson().decode(&mut BytesMut::from(&*message))?.transpose()?;
     /// assert_eq!(line.as_deref(), Some(message.trim_end()));
-    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// # std::io::Result::Ok(())
     /// ```
     pub const fn ndjson() -> Self {
         Self::new().with_max_length(NDJSON_MAX_LENGTH)
@@ -111,8 +117,9 @@ impl Utf8LinesCodec {
     /// let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     /// let mut codec = Utf8LinesCodec::with_decoder(replace).with_max_length(5).with_max_text_length(5);
     /// let mut buffer = BytesMut::from(&b"gr\xFCn\n\xFF\xFF\n"[..]);
-    /// assert!(matches!(codec.decode(&mut buffer), Err(CodecError::LineTooLong { limit: 5, .. })));
-    /// assert!(matches!(codec.decode(&mut buffer), Err(CodecError::LineTooLong { limit: 5, .. })));
+    /// assert!(matches!(codec.decode(&mut buffer)?, Some(Err(CodecError::LineTooLong { limit: 5, .. }))));
+    /// assert!(matches!(codec.decode(&mut buffer)?, Some(Err(CodecError::LineTooLong { limit: 5, .. }))));
+    /// # std::io::Result::Ok(())
     /// ```
     #[must_use]
     pub const fn with_max_text_length(mut self, bytes: usize) -> Self {
@@ -131,10 +138,10 @@ impl Utf8LinesCodec {
     ///
     /// let mut codec = Utf8LinesCodec::ndjson().with_json_strings(JsonStrings::new());
     /// let mut buffer = BytesMut::from("{\"a\":\"\\uD83D\\uDE00\"}\n{\"a\":\"\\uD83D\"}\n");
-    /// assert!(codec.decode(&mut buffer)?.is_some());
-    /// let error = codec.decode(&mut buffer).unwrap_err();
+    /// assert!(codec.decode(&mut buffer)?.unwrap().is_ok());
+    /// let error = codec.decode(&mut buffer)?.unwrap().unwrap_err();
     /// assert_eq!(error.to_string(), "line 2, column 7: ill-formed escape at byte 27 (UnpairedSurrogate, 6 bytes)");
-    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// # std::io::Result::Ok(())
     /// ```
     #[must_use]
     pub const fn with_json_strings(mut self, strings: JsonStrings) -> Self {
@@ -149,6 +156,28 @@ impl Utf8LinesCodec {
         self
     }
 
+    /// Applies the [`BomPolicy`](crate::BomPolicy) of the decoder to each line, and not only to the first one. Some programs
+    /// write a BOM before each record.
+    ///
+    /// ```
+    /// use utf8_codec::codec::Utf8LinesCodec;
+    /// use utf8_codec::{BomPolicy, TextDecoder};
+    /// # use bytes::BytesMut;
+    /// # use tokio_util::codec::Decoder;
+    ///
+    /// let strip = TextDecoder::new().with_bom_policy(BomPolicy::Strip);
+    /// let mut codec = Utf8LinesCodec::with_decoder(strip).with_bom_in_each_line(true);
+    /// let mut buffer = BytesMut::from("\u{FEFF}{}\n\u{FEFF}[]\n");
+    /// assert_eq!(codec.decode(&mut buffer)?.unwrap()?, "{}");
+    /// assert_eq!(codec.decode(&mut buffer)?.unwrap()?, "[]");
+    /// # std::io::Result::Ok(())
+    /// ```
+    #[must_use]
+    pub const fn with_bom_in_each_line(mut self, apply: bool) -> Self {
+        self.reader.bom_in_each_line = apply;
+        self
+    }
+
     /// Returns the absolute offset, in bytes, up to which the stream was returned, reported or discarded.
     pub const fn offset(&self) -> u64 {
         self.reader.text.offset()
@@ -160,30 +189,31 @@ impl Utf8LinesCodec {
     }
 }
 
-impl Decoder for Utf8LinesCodec {
+impl Items for Utf8LinesCodec {
     type Item = ByteString;
-    type Error = CodecError;
 
     #[inline]
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+    fn next_item(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         self.reader.decode(src)
     }
 
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+    fn next_at_end(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         self.reader.decode_eof(src)
     }
 }
 
+impl_decoder!(Utf8LinesCodec);
+
 impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
-    type Error = CodecError;
+    type Error = io::Error;
 
     /// Writes a line and its terminator.
     ///
     /// # Errors
     ///
-    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, or not all of the line
-    /// because it ends with CR. Nothing is written then. Under [`LineEnding::Lf`] a CR is part of the line.
-    fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+    /// Returns [`CodecError::EmbeddedTerminator`], in an `io::Error`, if a peer would read more than one line, or not all
+    /// of the line because it ends with CR. Nothing is written then. Under [`LineEnding::Lf`] a CR is part of the line.
+    fn encode(&mut self, line: T, dst: &mut BytesMut) -> io::Result<()> {
         self.reader.encode(line.as_ref().as_bytes(), dst)
     }
 }

@@ -11,18 +11,20 @@
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
 //! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, JSON sequences, logs of containers | a frame |
 //! | [`SseCodec`] | a server-sent event (see [`sse`]) | an event |
+//! | [`SseFramesCodec`](sse::SseFramesCodec) | an event or a comment, with its bytes | - |
 //! | `TranscodeCodec`, `TranscodeLinesCodec` of `utf8-codec-encodings` | text or a line that was converted to UTF-8 | the other encoding |
 //!
-//! [`ErrorsAsItems`] wraps any of these codecs. Without it `FramedRead` ends at the first error.
+//! An error is an item, too, so that one ill-formed line does not end the session: an item is a `Result`, and the `Err` of
+//! the stream is an `io::Error` of the transport. [`FailFast`] wraps any of these codecs and ends at the first error.
 //!
 //! ```
 //! use futures::{SinkExt, StreamExt};
 //! use tokio_util::codec::Framed;
-//! use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
+//! use utf8_codec::codec::Utf8LinesCodec;
 //!
-//! async fn serve(socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> Result<(), CodecError> {
+//! async fn serve(socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> std::io::Result<()> {
 //!     let codec = Utf8LinesCodec::new().with_max_length(1024);
-//!     let mut lines = Framed::new(socket, ErrorsAsItems::new(codec));
+//!     let mut lines = Framed::new(socket, codec);
 //!     while let Some(line) = lines.next().await {
 //!         let reply = match line? {
 //!             Ok(line) => format!("{} characters", line.chars().count()),
@@ -46,8 +48,7 @@
 //!
 //! # End of the stream
 //!
-//! `decode_eof` returns what is left, one item or error for each call, and then `Ok(None)`. `FramedRead` does not call
-//! it again after an error unless it is polled again. If the source resumes after its end, decoding continues where it
+//! `decode_eof` returns what is left, one item for each call, and then `Ok(None)`. If the source resumes after its end, decoding continues where it
 //! stopped, and the offsets are not reset: an item that the end cut off is not continued, and what was discarded after
 //! an error has ended.
 //!
@@ -74,10 +75,13 @@
 // so nothing is copied. `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer
 // to each call of `decode`, so every call validates the bytes that it returns.
 
+#[macro_use]
+pub(crate) mod items;
+
 mod batches;
 mod chunks;
-mod error;
-mod errors_as_items;
+pub(crate) mod error;
+mod fail_fast;
 mod frame;
 mod frames;
 pub mod framing;
@@ -85,12 +89,10 @@ mod line_reader;
 mod lines;
 pub mod sse;
 
-pub use batches::{Lines, LinesIntoIter, LinesIter, Utf8LineBatchesCodec};
+pub use batches::{LineBatch, LineBatchIntoIter, LineBatchIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
-#[doc(hidden)]
-pub use error::ErrorOffset;
-pub use error::{CodecError, LineStart, Recoverable, RejectedText};
-pub use errors_as_items::ErrorsAsItems;
+pub use error::{CodecError, LineStart, RejectedText};
+pub use fail_fast::FailFast;
 pub use frames::{Utf8FramesCodec, Utf8FramesError};
 pub use lines::Utf8LinesCodec;
 pub use sse::codec::SseCodec;

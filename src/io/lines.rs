@@ -5,6 +5,7 @@ use core::iter::FusedIterator;
 use std::io::{self, BufRead, Read};
 
 use super::reader::{Utf8Reader, not_text};
+use crate::boundary::floor_boundary;
 use crate::error::{ByteCount, Utf8Error};
 use crate::from_utf8;
 use crate::policy::Counters;
@@ -77,9 +78,12 @@ impl<R> BoundedLines<R> {
 impl<R> BoundedLines<R> {
     #[cold]
     fn too_long(&mut self) -> io::Error {
-        self.line.clear();
+        let mut start = core::mem::take(&mut self.line);
+        start.truncate(floor_boundary(&start, self.max.min(LineTooLong::MAX_START)));
+        start.shrink_to_fit();
         self.lines = self.lines.wrapping_add(1);
-        LineTooLong { number: self.lines, limit: self.max }.into()
+        let start = String::from_utf8(start).unwrap_or_default();
+        LineTooLong { number: self.lines, limit: self.max, start }.into()
     }
 }
 
@@ -139,14 +143,32 @@ impl<R: BufRead> FusedIterator for BoundedLines<R> {}
 
 /// A line of [`BoundedLines`] with more bytes than the limit.
 ///
-/// It is inside an `io::Error`: `error.get_ref().and_then(|inner| inner.downcast_ref::<LineTooLong>())`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// It is inside an `io::Error`: `error.get_ref().and_then(|inner| inner.downcast_ref::<LineTooLong>())`. Neither `Display`
+/// nor `Debug` shows the text.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LineTooLong {
     /// The number of the line, counted from 1.
     pub number: u64,
     /// The limit in bytes, without the terminator.
     pub limit: usize,
+    /// The start of the line: at most [`MAX_START`](Self::MAX_START) bytes, and never more than the limit.
+    pub start: String,
+}
+
+impl LineTooLong {
+    /// The number of bytes that are kept of a line that is too long: 1 KiB.
+    pub const MAX_START: usize = 1024;
+}
+
+impl fmt::Debug for LineTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineTooLong")
+            .field("number", &self.number)
+            .field("limit", &self.limit)
+            .field("start", &format_args!("{}", ByteCount(self.start.len())))
+            .finish()
+    }
 }
 
 impl fmt::Display for LineTooLong {

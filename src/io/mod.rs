@@ -75,16 +75,16 @@
 
 // `reader` and `writer` contain the state and the logic; `blocking`, `tokio` and `futures` implement the
 // traits.
-mod blocking;
+pub(crate) mod blocking;
 #[cfg(feature = "futures-io")]
-mod futures;
+pub(crate) mod futures;
 mod lines;
 #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
-mod pinned;
-mod reader;
+pub(crate) mod pinned;
+pub(crate) mod reader;
 #[cfg(feature = "tokio-io")]
-mod tokio;
-mod writer;
+pub(crate) mod tokio;
+pub(crate) mod writer;
 
 #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
 use pin_project_lite::pin_project;
@@ -131,18 +131,4 @@ impl Short {
     fn take(&mut self, bytes: usize) {
         self.taken += bytes.min(self.left().len());
     }
-}
-
-/// What the readers and writers of the other encodings use.
-#[doc(hidden)]
-pub mod parts {
-    pub use super::blocking::{fill_blocking, ready, uninterrupted};
-    #[cfg(feature = "futures-io")]
-    pub use super::futures::poll_read_futures;
-    #[cfg(any(feature = "futures-io", feature = "tokio-io"))]
-    pub use super::pinned::poll_ready;
-    pub use super::reader::{Input, ReadState};
-    #[cfg(feature = "tokio-io")]
-    pub use super::tokio::poll_read_tokio;
-    pub use super::writer::{State, drain};
 }

@@ -7,6 +7,7 @@ use core::error::Error;
 use core::fmt;
 
 use super::{STRINGS, ValidateManyError, groups, index, valid_text};
+use crate::error::Utf8Error;
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 
@@ -23,6 +24,17 @@ pub enum RepairManyError {
     },
 }
 
+impl RepairManyError {
+    /// Returns the error in the string, if one is ill-formed.
+    #[inline]
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
+        match self {
+            Self::Invalid(error) => error.utf8_error(),
+            Self::TooLong { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for RepairManyError {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,15 +47,7 @@ impl fmt::Display for RepairManyError {
     }
 }
 
-impl Error for RepairManyError {
-    #[inline]
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Invalid(error) => error.source(),
-            Self::TooLong { .. } => None,
-        }
-    }
-}
+impl Error for RepairManyError {}
 
 impl From<ValidateManyError> for RepairManyError {
     #[inline]

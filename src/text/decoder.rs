@@ -261,6 +261,16 @@ impl TextDecoder {
         self.policies.is_at_start()
     }
 
+    /// Applies the BOM policy to `line`, which follows, as to the start of a stream. Without a BOM it need not be applied,
+    /// unless one is required.
+    #[cfg(feature = "codec")]
+    #[cold]
+    pub(crate) fn restart_line(&mut self, line: &[u8]) {
+        if line.starts_with(b"\xEF\xBB\xBF") || matches!(self.policies.bom, BomPolicy::Require) {
+            self.policies.restart();
+        }
+    }
+
     /// Counts an error in the text that this decoder returned.
     #[inline]
     pub(crate) fn count(&mut self, error: Utf8Error) {

@@ -219,12 +219,7 @@ impl fmt::Display for DecodeError {
     }
 }
 
-impl core::error::Error for DecodeError {
-    #[inline]
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        Some(&self.error)
-    }
-}
+impl core::error::Error for DecodeError {}
 
 impl From<DecodeError> for Utf8Error {
     #[inline]

@@ -1,5 +1,7 @@
 //! `Utf8LineBatchesCodec` returns the same lines and errors as `Utf8LinesCodec` for every partition.
 
+use core::fmt::Debug;
+
 use bytes::BytesMut;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::{CodecError, Utf8LineBatchesCodec, Utf8LinesCodec};
@@ -12,7 +14,9 @@ type Outcome = Vec<Result<String, (String, Vec<u8>)>>;
 
 fn facts(error: CodecError) -> (String, Vec<u8>) {
     let rejected = match &error {
-        CodecError::IllFormed { rejected, .. } => rejected.bytes.to_vec(),
+        CodecError::IllFormed { rejected, .. } | CodecError::LineTooLong { rejected, .. } => {
+            rejected.bytes.to_vec()
+        }
         _ => Vec::new(),
     };
     (error.to_string(), rejected)
@@ -22,11 +26,11 @@ fn by_lines_codec(mut codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Outcome {
     let (mut buffer, mut out) = (BytesMut::new(), Vec::new());
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
-        while let Some(line) = codec.decode(&mut buffer).transpose() {
+        while let Some(line) = codec.decode(&mut buffer).unwrap() {
             out.push(line.map(String::from).map_err(facts));
         }
     }
-    while let Some(line) = codec.decode_eof(&mut buffer).transpose() {
+    while let Some(line) = codec.decode_eof(&mut buffer).unwrap() {
         out.push(line.map(String::from).map_err(facts));
     }
     assert!(buffer.is_empty());
@@ -35,7 +39,7 @@ fn by_lines_codec(mut codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Outcome {
 
 fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, usize) {
     let (mut buffer, mut out, mut batches) = (BytesMut::new(), Vec::new(), 0);
-    let mut take = |batch: Result<utf8_codec::codec::Lines, CodecError>| match batch {
+    let mut take = |batch: Result<utf8_codec::codec::LineBatch, CodecError>| match batch {
         Ok(lines) => {
             batches += 1;
             let texts: Vec<_> = lines.iter().collect();
@@ -54,11 +58,11 @@ fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, us
     };
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
-        while let Some(batch) = codec.decode(&mut buffer).transpose() {
+        while let Some(batch) = codec.decode(&mut buffer).unwrap() {
             take(batch);
         }
     }
-    while let Some(batch) = codec.decode_eof(&mut buffer).transpose() {
+    while let Some(batch) = codec.decode_eof(&mut buffer).unwrap() {
         take(batch);
     }
     assert!(buffer.is_empty());
@@ -143,7 +147,7 @@ fn a_batch_is_one_slice_of_the_read_buffer() {
     let mut buffer = BytesMut::from("eins\nzw\u{F6}lf\r\n\nrest");
     let place = buffer.as_ptr();
     let mut codec = Utf8LinesCodec::new().into_batches();
-    let lines = codec.decode(&mut buffer).unwrap().unwrap();
+    let lines = codec.decode(&mut buffer).unwrap().unwrap().unwrap();
     assert_eq!(lines.as_text(), "eins\nzw\u{F6}lf\r\n\n");
     assert_eq!(lines.as_text().as_ptr(), place);
     assert_eq!(lines.iter().collect::<Vec<_>>(), ["eins", "zw\u{F6}lf", ""]);
@@ -171,7 +175,7 @@ fn ascii_delimiters_end_lines() {
     let mut buffer = BytesMut::new();
     codec.encode("two\nlines", &mut buffer).unwrap();
     assert_eq!(&buffer[..], b"two\nlines\0");
-    let error = codec.encode("two\0texts", &mut buffer).unwrap_err();
+    let error: CodecError = codec.encode("two\0texts", &mut buffer).unwrap_err().downcast().unwrap();
     assert!(matches!(error, CodecError::EmbeddedTerminator { position: 3 }), "{error}");
     assert_eq!(buffer.len(), 10, "nothing was written");
 }
@@ -200,18 +204,21 @@ fn ill_formed_lines_in_a_large_buffer_equal_single_lines() {
 /// A file that grows: the stream ends, and resumes after that.
 #[test]
 fn a_line_that_is_too_long_ends_with_the_stream() {
-    fn check<C: Decoder<Error = CodecError>>(mut codec: C, first: impl Fn(C::Item) -> String) {
+    fn check<C, I>(mut codec: C, first: impl Fn(I) -> String)
+    where
+        C: Decoder<Item = Result<I, CodecError>, Error: Debug>,
+    {
         let mut buffer = BytesMut::new();
         let expected = [("long", 1, 0), ("again", 2, 4)];
         for (text, number, offset) in expected {
             buffer.extend_from_slice(text.as_bytes());
-            let error = codec.decode_eof(&mut buffer).map(drop).unwrap_err();
+            let error = codec.decode_eof(&mut buffer).unwrap().unwrap().map(drop).unwrap_err();
             assert_eq!(error.to_string(), format!("line {number} at byte {offset} is longer than 3 bytes"));
+            assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
         }
-        // `FramedRead` does not call `decode_eof` again after an error.
         buffer.extend_from_slice(b"b\n\xFF\n");
-        assert_eq!(codec.decode(&mut buffer).unwrap().map(&first).as_deref(), Some("b"));
-        let error = codec.decode(&mut buffer).map(drop).unwrap_err();
+        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().map(&first).unwrap(), "b");
+        let error = codec.decode(&mut buffer).unwrap().unwrap().map(drop).unwrap_err();
         assert!(error.to_string().starts_with("line 4, column 1: ill-formed UTF-8 at byte 11"), "{error}");
     }
     let codec = Utf8LinesCodec::new().with_max_length(3);

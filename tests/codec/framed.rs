@@ -3,8 +3,8 @@
 use futures::{SinkExt, StreamExt};
 use tokio_test::io::Builder;
 use tokio_util::codec::{Framed, FramedRead};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{BomPolicy, ErrorKind, LineEnding, TextDecoder};
+use utf8_codec::codec::{FailFast, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{BomPolicy, ErrorKind, LineEnding, TextDecoder, Utf8Error};
 
 use crate::support::some_partitions;
 use crate::text::{Item, expected_lines, item, run};
@@ -13,7 +13,7 @@ use crate::text::{Item, expected_lines, item, run};
 async fn an_ill_formed_line_does_not_end_the_session() {
     let input = b"good 1\nb\xFFd\ngood 2\nbad again \xED\xA0\x80\nlast";
     let io = input.chunks(1).fold(&mut Builder::new(), |io, byte| io.read(byte)).build();
-    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
+    let mut lines = FramedRead::new(io, Utf8LinesCodec::new());
     let mut items = Vec::new();
     while let Some(line) = lines.next().await {
         items.push(item(line.expect("no error of the transport")));
@@ -23,13 +23,11 @@ async fn an_ill_formed_line_does_not_end_the_session() {
 }
 
 #[tokio::test]
-async fn framed_read_ends_at_an_error_and_resumes_after_it() {
-    let mut lines = FramedRead::new(&b"good 1\nb\xFFd\ngood 2\n"[..], Utf8LinesCodec::new());
+async fn a_codec_that_fails_fast_ends_the_stream() {
+    let mut lines = FramedRead::new(&b"good 1\nb\xFFd\ngood 2\n"[..], FailFast::new(Utf8LinesCodec::new()));
     assert_eq!(lines.next().await.unwrap().unwrap(), "good 1");
-    let error = lines.next().await.unwrap().unwrap_err().utf8_error().unwrap();
+    let error = Utf8Error::find(&lines.next().await.unwrap().unwrap_err()).unwrap();
     assert_eq!((error.offset, error.kind, error.len), (8, ErrorKind::InvalidLead, 1));
-    assert!(lines.next().await.is_none());
-    assert_eq!(lines.next().await.unwrap().unwrap(), "good 2");
     assert!(lines.next().await.is_none());
 }
 
@@ -37,8 +35,9 @@ async fn framed_read_ends_at_an_error_and_resumes_after_it() {
 async fn an_error_of_the_transport_is_returned_and_no_bytes_are_lost() {
     let broken = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "reset");
     let io = Builder::new().read(b"a\xC3").read_error(broken).read(b"\xA9\n").build();
-    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
-    assert!(matches!(lines.next().await, Some(Err(CodecError::Io(_)))));
+    let mut lines = FramedRead::new(io, Utf8LinesCodec::new());
+    let error = lines.next().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     assert!(lines.next().await.is_none());
     assert_eq!(lines.next().await.unwrap().unwrap().unwrap(), "aé");
 }
@@ -98,7 +97,7 @@ async fn the_bom_policy_applies_to_a_bom_in_chunks_of_one_byte() {
 async fn framed_writes_lines_and_into_parts_returns_undecoded_bytes() {
     let io = Builder::new().read("ja\nbin\u{E4}r".as_bytes()).write(b"ok\n").build();
     let mut framed = Framed::new(io, Utf8LinesCodec::new());
-    assert_eq!(framed.next().await.unwrap().unwrap(), "ja");
+    assert_eq!(framed.next().await.unwrap().unwrap().unwrap(), "ja");
     framed.send("ok").await.unwrap();
     assert_eq!(&framed.into_parts().read_buf[..], "bin\u{E4}r".as_bytes());
 }

@@ -1,10 +1,12 @@
 //! JSON in lines, in sequences and in events: the escapes in its strings are checked.
 
+use core::fmt::Debug;
+
 use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::framing::JsonSequenceCodec;
-use utf8_codec::codec::{CodecError, ErrorsAsItems, SseCodec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, SseCodec, Utf8LinesCodec};
 use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
@@ -15,14 +17,12 @@ const STRINGS: JsonStrings = JsonStrings::new().with_subset(&Subset::NO_NUL);
 
 type Item = Result<String, Error>;
 
-fn read<C: Decoder<Error = CodecError>>(
-    codec: C,
-    chunks: &[&[u8]],
-    lines: impl Fn(C::Item) -> Vec<ByteString>,
-) -> Vec<Item> {
-    let mut codec = ErrorsAsItems::new(codec);
+fn read<C, I>(mut codec: C, chunks: &[&[u8]], lines: impl Fn(I) -> Vec<ByteString>) -> Vec<Item>
+where
+    C: Decoder<Item = Result<I, CodecError>, Error: Debug>,
+{
     let (mut buffer, mut items) = (BytesMut::new(), Vec::new());
-    let mut take = |item: Result<_, CodecError>| match item {
+    let mut take = |item: Result<I, CodecError>| match item {
         Ok(item) => items.extend(lines(item).into_iter().map(|line| Ok(String::from(line)))),
         Err(error) => items.push(Err(json::error(error.utf8_error().expect("ill-formed")))),
     };
@@ -86,7 +86,7 @@ fn a_line_of_json_without_errors_is_a_slice_of_the_buffer() {
     let mut codec = Utf8LinesCodec::ndjson().with_json_strings(STRINGS);
     let mut buffer = BytesMut::from("[\"\\uD83D\\uDE00\", \"\\\\u\"]\r\n");
     let start = buffer.as_ptr();
-    let line = codec.decode(&mut buffer).expect("well-formed").expect("a line");
+    let line = codec.decode(&mut buffer).unwrap().expect("a line").expect("well-formed");
     assert_eq!((&*line, line.as_ptr()), (r#"["\uD83D\uDE00", "\\u"]"#, start));
     assert_eq!(codec.offset(), 25);
 }
@@ -106,10 +106,26 @@ fn a_sequence_of_json_has_the_errors_of_each_text() {
         for chunk in chunks {
             buffer.extend_from_slice(chunk);
             while let Some(text) = codec.decode(&mut buffer).expect("a sequence") {
-                errors.push(error_in(core::str::from_utf8(&text).expect("text")).map(|error| error.0));
+                errors
+                    .push(error_in(core::str::from_utf8(&text.unwrap()).expect("text")).map(|error| error.0));
             }
         }
         assert_eq!(errors, [None, Some(2), Some(2)]);
+    });
+}
+
+#[test]
+fn the_escapes_in_the_data_of_events_are_checked() {
+    let input = b": \"\\uD83D\"\ndata: {\"a\":\"\\uD83D\\uDE00\"}\n\n\xEF\xBB\xBFdata: [\ndata: \"\\uDE00\"]\nid: 1\n\ndata:\"\\u0000\"\n\n";
+    let events = |text: TextDecoder, strings, chunks: &[&[u8]]| {
+        read(SseCodec::with_decoder(text).with_json_strings(strings), chunks, |event| vec![event.data])
+    };
+    some_partitions(input, 100, |chunks| {
+        let found = events(TextDecoder::new(), STRINGS, chunks);
+        let errors: Vec<_> = found.iter().map(|item| item.as_ref().map_err(|error| error.0)).collect();
+        assert_eq!(errors, [Ok(&"{\"a\":\"\\uD83D\\uDE00\"}".to_owned()), Err(57), Err(79)]);
+        let replaced = events(TextDecoder::new(), STRINGS.with_escape_policy(EscapePolicy::Replace), chunks);
+        assert_eq!(replaced[1..], [Ok("\"\\uFFFD\"]".to_owned()), Ok("\"\\uFFFD\"".to_owned())]);
     });
 }
 
@@ -121,7 +137,7 @@ fn the_data_of_an_event_has_the_errors_of_its_text() {
         for chunk in chunks {
             buffer.extend_from_slice(chunk);
             while let Some(event) = codec.decode(&mut buffer).expect("an event") {
-                errors.push(error_in(&event.data).map(|error| error.0));
+                errors.push(error_in(&event.unwrap().data).map(|error| error.0));
             }
         }
         assert_eq!(errors, [None, Some(7)]);

@@ -10,6 +10,7 @@ mod json;
 mod line_encoder;
 mod reports;
 mod sse;
+mod sse_frames;
 mod sse_limits;
 mod sse_model;
 mod syslog;

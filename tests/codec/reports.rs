@@ -29,9 +29,18 @@ impl Item for Event {
 }
 
 /// Returns the items of a codec before the end of the stream, and all of them. An error is its text between `!` and `!`.
-fn decode<C: Decoder<Item: Item, Error: Display>>(mut codec: C, chunks: &[&[u8]]) -> (String, String) {
+fn decode<C, I, E>(mut codec: C, chunks: &[&[u8]]) -> (String, String)
+where
+    C: Decoder<Item = Result<I, E>, Error: Display>,
+    I: Item,
+    E: Display,
+{
     let (mut items, mut buffer) = (String::new(), BytesMut::new());
-    let shown = |item: Result<C::Item, C::Error>| item.map_or_else(|e| format!("!{e}!"), |item| item.shown());
+    let shown = |item: Result<C::Item, C::Error>| match item {
+        Ok(Ok(item)) => item.shown(),
+        Ok(Err(error)) => format!("!{error}!"),
+        Err(error) => format!("!{error}!"),
+    };
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
         while let Some(item) = codec.decode(&mut buffer).transpose() {
@@ -49,7 +58,12 @@ fn decode<C: Decoder<Item: Item, Error: Display>>(mut codec: C, chunks: &[&[u8]]
 /// those that its end completes.
 type Case<'c> = (&'c str, &'c [u8], &'c str);
 
-fn check<C: Decoder<Item: Item, Error: Display>>(codec: impl Fn() -> C, cases: &[Case<'_>]) {
+fn check<C, I, E>(codec: impl Fn() -> C, cases: &[Case<'_>])
+where
+    C: Decoder<Item = Result<I, E>, Error: Display>,
+    I: Item,
+    E: Display,
+{
     for (name, stream, expected) in cases {
         let (before_end, at_end) = expected.split_once('|').unwrap_or((expected, ""));
         some_partitions(stream, 20, |chunks| {

@@ -17,11 +17,11 @@ pub fn decode(codec: &mut SseCodec, chunks: &[&[u8]]) -> Items {
     let item = |item: Result<Event, CodecError>| item.map_err(|error| error.to_string());
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
-        while let Some(found) = codec.decode(&mut buffer).transpose() {
+        while let Some(found) = codec.decode(&mut buffer).unwrap() {
             items.push(item(found));
         }
     }
-    while let Some(found) = codec.decode_eof(&mut buffer).transpose() {
+    while let Some(found) = codec.decode_eof(&mut buffer).unwrap() {
         items.push(item(found));
     }
     assert!(buffer.is_empty());

@@ -1,9 +1,11 @@
 //! The codecs of tokio-util, with buffers, scripted transports and `Framed`.
 
+use core::fmt::Debug;
+
 use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder};
 
 use crate::support::{Rng, every_partition, oracle, some_partitions};
@@ -25,25 +27,25 @@ pub(crate) fn item(decoded: Result<ByteString, CodecError>) -> Item {
             len: error.len,
             rejected: rejected.bytes.to_vec(),
         },
-        Err(CodecError::LineTooLong { line, .. }) => Item::TooLong { offset: line.offset },
+        Err(error @ CodecError::LineTooLong { .. }) => Item::TooLong { offset: error.line().unwrap().offset },
         Err(error) => panic!("{error:?}"),
     }
 }
 
 /// Runs a codec as `FramedRead` does: one read per chunk, `decode` until it returns `None`, then `decode_eof` until it
 /// returns `None`.
-pub(crate) fn run<C: Decoder<Item = ByteString, Error = CodecError>>(
+pub(crate) fn run<C: Decoder<Item = Result<ByteString, CodecError>, Error: Debug>>(
     mut codec: C,
     chunks: &[&[u8]],
 ) -> Vec<Item> {
     let (mut items, mut buffer) = (Vec::new(), BytesMut::new());
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
-        while let Some(decoded) = codec.decode(&mut buffer).transpose() {
+        while let Some(decoded) = codec.decode(&mut buffer).unwrap() {
             items.push(item(decoded));
         }
     }
-    while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
+    while let Some(decoded) = codec.decode_eof(&mut buffer).unwrap() {
         items.push(item(decoded));
     }
     assert!(buffer.is_empty(), "every byte was returned or reported");
@@ -130,14 +132,14 @@ fn a_truncated_character_is_never_returned_as_text() {
     let (mut codec, mut buffer) = (Utf8Codec::new(), BytesMut::new());
     for _ in 0..20 {
         buffer.extend_from_slice(b"good");
-        assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("good"));
+        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "good");
     }
     buffer.extend_from_slice(b"\xC3");
-    assert_eq!(codec.decode(&mut buffer).unwrap(), None);
+    assert!(codec.decode(&mut buffer).unwrap().is_none());
     buffer.extend_from_slice(b"good");
-    let error = codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap();
+    let error = codec.decode(&mut buffer).unwrap().unwrap().unwrap_err().utf8_error().unwrap();
     assert_eq!((error.offset, error.kind, error.len), (80, ErrorKind::MissingContinuation, 1));
-    assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("good"));
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "good");
 }
 
 /// As in `str::lines`.
@@ -284,9 +286,9 @@ fn a_line_is_repaired_independently_of_other_lines() {
 fn an_item_is_a_slice_of_the_read_buffer() {
     let mut buffer = BytesMut::from("första\nandra\n");
     let range = buffer.as_ref().as_ptr_range();
-    let line = Utf8LinesCodec::new().decode(&mut buffer).unwrap().unwrap();
+    let line = Utf8LinesCodec::new().decode(&mut buffer).unwrap().unwrap().unwrap();
     assert!(range.contains(&line.as_ptr()));
-    let text = Utf8Codec::new().decode(&mut buffer).unwrap().unwrap();
+    let text = Utf8Codec::new().decode(&mut buffer).unwrap().unwrap().unwrap();
     assert!(range.contains(&text.as_ptr()));
     assert_eq!((&*line, &*text), ("första", "andra\n"));
 }
@@ -300,13 +302,13 @@ fn a_repaired_read_is_one_item() {
 
 #[test]
 fn a_line_that_never_ends_is_one_error_in_constant_memory() {
-    let mut codec = ErrorsAsItems::new(Utf8LinesCodec::new().with_max_length(1_000));
+    let mut codec = Utf8LinesCodec::new().with_max_length(1_000);
     let (mut buffer, mut errors) = (BytesMut::with_capacity(8 * 1024), 0);
     for _ in 0..10_000 {
         buffer.extend_from_slice(&[b'x'; 700]);
         while let Some(decoded) = codec.decode(&mut buffer).unwrap() {
             assert!(
-                matches!(decoded, Err(CodecError::LineTooLong { line, limit: 1_000, .. }) if line.offset == 0)
+                matches!(&decoded, Err(CodecError::LineTooLong { limit: 1_000, rejected }) if rejected.bytes == [b'x'; 1_000][..])
             );
             errors += 1;
         }
@@ -315,14 +317,14 @@ fn a_line_that_never_ends_is_one_error_in_constant_memory() {
     buffer.extend_from_slice("\nnästa\n".as_bytes());
     assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "nästa");
     assert_eq!(errors, 1);
-    assert_eq!(codec.get_ref().offset(), 7_000_000 + "\nnästa\n".len() as u64);
+    assert_eq!(codec.offset(), 7_000_000 + "\nnästa\n".len() as u64);
 }
 
 #[test]
 fn a_line_has_at_most_64_kib_by_default() {
     for (len, is_text) in [(65_536, true), (65_537, false)] {
         let mut buffer = BytesMut::from(format!("{}\n", "a".repeat(len)).as_str());
-        assert_eq!(Utf8LinesCodec::new().decode(&mut buffer).is_ok(), is_text, "{len}");
+        assert_eq!(Utf8LinesCodec::new().decode(&mut buffer).unwrap().unwrap().is_ok(), is_text, "{len}");
     }
 }
 
@@ -331,7 +333,7 @@ fn the_limit_counts_the_line_and_not_its_terminator() {
     for terminator in ["\n", "\r\n"] {
         let mut codec = Utf8LinesCodec::new().with_max_length(5);
         let mut buffer = BytesMut::from(format!("abcde{terminator}").as_str());
-        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "abcde");
+        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "abcde");
     }
 }
 
@@ -348,14 +350,14 @@ fn an_ill_formed_line_of_the_maximum_length_is_not_too_long() {
 fn decoding_continues_when_a_stream_resumes_after_its_end() {
     let mut codec = Utf8Codec::new();
     let mut buffer = BytesMut::from(&b"a\xE2\x82"[..]);
-    assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "a");
-    let error = codec.decode_eof(&mut buffer).unwrap_err();
+    assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap().unwrap(), "a");
+    let error = codec.decode_eof(&mut buffer).unwrap().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 1 (Truncated, 2 bytes)");
     assert_eq!(codec.offset(), 3);
     assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
     buffer.extend_from_slice(b"b\xFF");
-    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "b");
-    assert_eq!(codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap().offset, 4);
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "b");
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap_err().utf8_error().unwrap().offset, 4);
 }
 
 #[test]
@@ -364,7 +366,7 @@ fn items_are_well_formed_even_if_the_caller_swaps_the_buffer() {
     let mut codec = Utf8Codec::new();
     assert!(codec.decode(&mut BytesMut::from(&b"\xE2\x82"[..])).unwrap().is_none());
     let mut other = BytesMut::from(&b"\xFF\xFF\xAC"[..]);
-    while let Some(decoded) = codec.decode(&mut other).transpose() {
+    while let Some(decoded) = codec.decode(&mut other).unwrap() {
         assert!(decoded.is_err());
     }
     assert!(codec.decode(&mut BytesMut::new()).unwrap().is_none());
@@ -372,17 +374,17 @@ fn items_are_well_formed_even_if_the_caller_swaps_the_buffer() {
     let mut fed = TextDecoder::new();
     assert_eq!(fed.feed(b"\xE2").count(), 0);
     for mut bytes in [&b"\x82\xAC\n"[..], b"\xE2\x82\xAC\n"].map(BytesMut::from) {
-        let lines = Utf8LinesCodec::with_decoder(fed.clone()).decode(&mut bytes.clone());
-        assert_eq!(lines.is_ok(), bytes[0] == 0xE2);
-        if let Ok(Some(text)) = Utf8Codec::with_decoder(fed.clone()).decode(&mut bytes) {
+        let lines = Utf8LinesCodec::with_decoder(fed.clone()).decode(&mut bytes.clone()).unwrap();
+        assert_eq!(lines.unwrap().is_ok(), bytes[0] == 0xE2);
+        if let Some(Ok(text)) = Utf8Codec::with_decoder(fed.clone()).decode(&mut bytes).unwrap() {
             assert!(core::str::from_utf8(text.as_bytes()).is_ok());
         }
     }
 
     let mut lines = Utf8LinesCodec::new();
     assert!(lines.decode(&mut BytesMut::from("a long line without an end")).unwrap().is_none());
-    assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
-    assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
+    assert!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap().is_none());
+    assert!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap().is_none());
 }
 
 #[test]
@@ -434,20 +436,20 @@ fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
     }
     let mut buffer = BytesMut::from(&b"ok\nb\xFFd\nfar too long a line"[..]);
     let mut codec = Utf8LinesCodec::new().with_max_length(10);
-    codec.decode(&mut buffer).unwrap();
+    codec.decode(&mut buffer).unwrap().unwrap().unwrap();
     let shown = |error: CodecError| error.to_string();
     assert_eq!(
-        codec.decode(&mut buffer).map_err(shown).unwrap_err(),
+        codec.decode(&mut buffer).unwrap().unwrap().map_err(shown).unwrap_err(),
         "line 2, column 2: ill-formed UTF-8 at byte 4 (InvalidLead, 1 byte)"
     );
     assert_eq!(
-        codec.decode(&mut buffer).map_err(shown).unwrap_err(),
+        codec.decode(&mut buffer).unwrap().unwrap().map_err(shown).unwrap_err(),
         "line 3 at byte 7 is longer than 10 bytes"
     );
 }
 
 /// Decodes the bytes and returns `of` of each error.
-fn errors<C: Decoder<Error = CodecError>, T>(
+fn errors<C: Decoder<Item = Result<I, CodecError>, Error: Debug>, I, T>(
     mut codec: C,
     chunks: &[&[u8]],
     of: impl Fn(CodecError) -> T,
@@ -455,11 +457,11 @@ fn errors<C: Decoder<Error = CodecError>, T>(
     let (mut errors, mut buffer) = (Vec::new(), BytesMut::new());
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
-        while let Some(item) = codec.decode(&mut buffer).transpose() {
+        while let Some(item) = codec.decode(&mut buffer).unwrap() {
             errors.extend(item.err().map(&of));
         }
     }
-    while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
+    while let Some(item) = codec.decode_eof(&mut buffer).unwrap() {
         errors.extend(item.err().map(&of));
     }
     errors
@@ -468,8 +470,70 @@ fn errors<C: Decoder<Error = CodecError>, T>(
 #[test]
 fn errors_do_not_contain_payload() {
     let mut buffer = BytesMut::from(&b"secret\xFF\n"[..]);
-    let error = Utf8LinesCodec::new().decode(&mut buffer).unwrap_err();
+    let error = Utf8LinesCodec::new().decode(&mut buffer).unwrap().unwrap().unwrap_err();
     for shown in [error.to_string(), format!("{error:?}")] {
         assert!(!shown.contains("secret") && !shown.contains("115, 101") && shown.contains('6'), "{shown}");
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_comes_with_its_start() {
+    let long = format!("ab\u{1F980}\u{E9}{}", "c".repeat(2_000));
+    for (limit, start) in [(0, ""), (1, "a"), (5, "ab"), (6, "ab\u{1F980}"), (1_500, &long[..1024])] {
+        for input in [format!("{long}\r\nnext"), format!("{long}\n"), long.clone()] {
+            some_partitions(input.as_bytes(), 10, |chunks| {
+                let codec = Utf8LinesCodec::new().with_max_length(limit);
+                let starts = errors(codec.clone(), chunks, |error| match error {
+                    CodecError::LineTooLong { rejected, .. } => rejected.bytes,
+                    other => panic!("{other:?}"),
+                });
+                assert_eq!(starts[0], start, "{limit}");
+                let shown = errors(codec.into_batches(), chunks, |error| format!("{error} {error:?}"));
+                assert!(limit == 0 || !shown[0].contains("ab"), "{shown:?}");
+            });
+        }
+    }
+    // A limit of the text applies to what a policy made of the line.
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let codec = Utf8LinesCodec::with_decoder(replace).with_max_text_length(4);
+    let start = |error| match error {
+        CodecError::LineTooLong { rejected, .. } => rejected.bytes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(errors(codec, &[b"a\xFF\xFF\n"], start), ["a\u{FFFD}"]);
+}
+
+#[test]
+fn the_bom_policy_applies_to_each_line_if_set() {
+    let input = b"\xEF\xBB\xBFa\nb\n\n\xEF\xBB\xBF\n\xEF\xBB\xBF\xEF\xBB\xBFc\xFF\n\xEF\xBB\xBFd";
+    for (bom, expected) in [
+        (BomPolicy::Keep, ["\u{FEFF}a", "b", "", "\u{FEFF}", "\u{FEFF}\u{FEFF}c\u{FFFD}", "\u{FEFF}d"]),
+        (BomPolicy::Strip, ["a", "b", "", "", "\u{FEFF}c\u{FFFD}", "d"]),
+        (BomPolicy::Require, ["a", "!", "!", "", "\u{FEFF}c\u{FFFD}", "d"]),
+        (BomPolicy::Reject, ["!", "b", "", "!", "!", "!"]),
+    ] {
+        let text = TextDecoder::new().with_error_policy(ErrorPolicy::Replace).with_bom_policy(bom);
+        let codec = Utf8LinesCodec::with_decoder(text).with_bom_in_each_line(true);
+        let mut starts = Vec::new();
+        let mut at = 0;
+        for line in input.split_inclusive(|&byte| byte == b'\n') {
+            starts.push(at);
+            at += line.len() as u64;
+        }
+        some_partitions(input, 100, |chunks| {
+            let found = run(codec.clone(), chunks);
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            for (item, (expected, start)) in found.into_iter().zip(expected.iter().zip(&starts)) {
+                match item {
+                    Item::Text(text) => assert_eq!(text, *expected, "{bom:?}"),
+                    Item::IllFormed { offset, len, .. } => {
+                        assert!(expected.starts_with('!'), "{expected:?} {bom:?}");
+                        assert_eq!(offset, *start);
+                        assert_eq!(len, if bom == BomPolicy::Reject { 3 } else { 0 });
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        });
     }
 }

@@ -285,11 +285,27 @@ fn collect<R: BufRead>(lines: BoundedLines<R>, max: usize) -> Lines {
                 assert_eq!(error.kind(), ErrorKind::InvalidData);
                 let too_long: &LineTooLong = error.get_ref().unwrap().downcast_ref().unwrap();
                 assert_eq!(too_long.limit, max);
+                assert!(too_long.start.len() <= max && !format!("{too_long:?}").contains("start: \""));
                 found.push(Err(too_long.number));
             }
         }
     }
     found
+}
+
+#[test]
+fn a_line_above_the_limit_comes_with_its_start() {
+    let line = format!("ab\u{1F980}{}", "c".repeat(2_000));
+    for (max, start) in [(0, ""), (1, "a"), (5, "ab"), (6, "ab\u{1F980}"), (1_500, &line[..1024])] {
+        let inner = || HostileReader::new(steps(&line.as_bytes().chunks(7).collect::<Vec<_>>()));
+        for reader in [Utf8Reader::new(inner()), Utf8Reader::new(inner().at_most(1))] {
+            let error = reader
+                .into_bounded_lines(max)
+                .find_map(|line| line.err().filter(|error| error.kind() == ErrorKind::InvalidData));
+            let error: LineTooLong = error.expect("too long").downcast().unwrap();
+            assert_eq!(error.start, start, "{max}");
+        }
+    }
 }
 
 #[test]

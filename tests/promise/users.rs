@@ -10,7 +10,7 @@ use futures::executor::block_on;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{FailFast, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::io::Utf8Reader;
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::validator::Utf8Validator;
@@ -47,7 +47,7 @@ async fn lines_after_an_ill_formed_line_are_returned() {
     }
     assert_eq!(seen, ["good 1"]);
 
-    let mut lines = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new()));
+    let mut lines = FramedRead::new(socket, Utf8LinesCodec::new());
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     while let Some(line) = lines.next().await {
         match line.unwrap() {
@@ -64,14 +64,14 @@ async fn lines_after_an_ill_formed_line_are_returned() {
 fn the_codec_is_used_again_after_an_error_at_the_end() {
     let mut codec = Utf8LinesCodec::new();
     let mut buffer = BytesMut::from(&b"12345678\xE2\x82"[..]);
-    assert_eq!(codec.decode(&mut buffer).unwrap(), None);
-    let error = codec.decode_eof(&mut buffer).unwrap_err().utf8_error().unwrap();
+    assert!(codec.decode(&mut buffer).unwrap().is_none());
+    let error = codec.decode_eof(&mut buffer).unwrap().unwrap().unwrap_err().utf8_error().unwrap();
     assert_eq!(error, Utf8Error::new(8, ErrorKind::Truncated, 2));
-    assert_eq!(codec.decode_eof(&mut buffer).unwrap(), None);
+    assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
 
     buffer.extend_from_slice(b"next\nb\xFF\n");
-    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "next");
-    let error = codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap();
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "next");
+    let error = codec.decode(&mut buffer).unwrap().unwrap().unwrap_err().utf8_error().unwrap();
     assert_eq!(error.offset, 16, "offsets continue");
 }
 
@@ -92,8 +92,8 @@ async fn a_stream_that_ends_inside_a_character_is_an_error() {
     assert_eq!(error.to_string(), "bytes remaining on stream");
 
     let mut text = FramedRead::new(cut, Utf8Codec::new());
-    assert_eq!(text.next().await.unwrap().unwrap(), "caf");
-    let error = text.next().await.unwrap().unwrap_err();
+    assert_eq!(text.next().await.unwrap().unwrap().unwrap(), "caf");
+    let error = text.next().await.unwrap().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 3 (Truncated, 1 byte)");
     for _ in 0..3 {
         assert!(text.next().await.is_none(), "reported once");
@@ -142,7 +142,7 @@ async fn a_read_that_a_timeout_drops_loses_no_bytes() {
     let mut dropped = 0;
     let line = loop {
         match tokio::time::timeout(Duration::from_millis(1), lines.next()).await {
-            Ok(line) => break line.unwrap().unwrap(),
+            Ok(line) => break line.unwrap().unwrap().unwrap(),
             Err(_) => dropped += 1,
         }
     };
@@ -161,7 +161,7 @@ async fn one_ill_formed_byte_does_not_end_a_session() {
     assert!(lines.next_line().await.is_ok());
     assert!(lines.next_line().await.is_err(), "`next_line()?` ends the session");
 
-    let mut requests = FramedRead::new(session, ErrorsAsItems::new(Utf8LinesCodec::new()));
+    let mut requests = FramedRead::new(session, Utf8LinesCodec::new());
     let mut replies = Vec::new();
     while let Some(request) = requests.next().await {
         replies.push(match request.unwrap() {
@@ -196,7 +196,7 @@ fn a_terminator_split_across_chunks_ends_one_line() {
     for size in 1..=bytes.len() {
         let chunks: Vec<_> = bytes.chunks(size).collect();
         let codec = Utf8LinesCodec::new().with_line_ending(LineEnding::Any);
-        let lines = FramedRead::new(HostileReader::new(steps(&chunks)), codec);
+        let lines = FramedRead::new(HostileReader::new(steps(&chunks)), FailFast::new(codec));
         let lines: Vec<_> = block_on(lines.try_collect()).unwrap();
         assert_eq!(lines, expected, "chunks of {size}");
     }
@@ -205,7 +205,7 @@ fn a_terminator_split_across_chunks_ends_one_line() {
     LinesCodec::new().encode("two\nlines", &mut out).unwrap();
     assert_eq!(&out[..], b"two\nlines\n", "an injected line");
     let rejected = Utf8LinesCodec::new().encode("two\nlines", &mut out).unwrap_err();
-    assert!(matches!(rejected, CodecError::EmbeddedTerminator { position: 3 }));
+    assert_eq!(rejected.to_string(), "line terminator inside the text at byte 3");
 
     let mut text = String::new();
     block_on(Utf8Reader::new(bytes).read_to_string(&mut text)).unwrap();
@@ -239,7 +239,7 @@ async fn the_whole_output_of_a_child_is_read() {
     let mut child = child.expect("sh starts");
     let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     let codec = Utf8LinesCodec::with_decoder(replace).with_line_ending(LineEnding::Any);
-    let output = FramedRead::new(child.stdout.take().unwrap(), codec);
+    let output = FramedRead::new(child.stdout.take().unwrap(), FailFast::new(codec));
     let lines: Vec<_> = output.try_collect().await.unwrap();
     assert_eq!(lines, ["start", "\u{FFFD}\u{FFFD}", "progress 10%", "progress 100%", "done"]);
     assert!(child.wait().await.unwrap().success(), "the child wrote everything");

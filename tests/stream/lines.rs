@@ -15,7 +15,7 @@ type Lines = Vec<Result<String, String>>;
 fn by_codec(mut codec: Utf8LinesCodec, input: &[u8]) -> Lines {
     let mut buffer = BytesMut::from(input);
     let mut lines = Lines::new();
-    while let Some(line) = codec.decode_eof(&mut buffer).transpose() {
+    while let Some(line) = codec.decode_eof(&mut buffer).unwrap() {
         lines.push(line.map(Into::into).map_err(|error: CodecError| error.to_string()));
     }
     lines

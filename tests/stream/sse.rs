@@ -10,7 +10,7 @@ use futures::{FutureExt, StreamExt};
 use utf8_codec::TextDecoder;
 use utf8_codec::codec::SseCodec;
 use utf8_codec::codec::sse::Event;
-use utf8_codec::stream::{SseStream, SseStreamError};
+use utf8_codec::stream::{SseStream, Utf8StreamError};
 
 use crate::sse_model::{Items, decode, random_stream};
 use crate::support::{Rng, some_partitions};
@@ -53,7 +53,7 @@ fn reading_continues_after_an_error_of_the_inner_stream() {
     ]);
     let mut events = SseStream::new(inner);
     let error = events.next().now_or_never().unwrap().unwrap().unwrap_err();
-    assert!(matches!(&error, SseStreamError::Inner(_)), "{error:?}");
+    assert!(matches!(&error, Utf8StreamError::Inner(_)), "{error:?}");
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::TimedOut);
     assert_eq!(events.next().now_or_never().unwrap().unwrap().unwrap().data, "ab");
     assert!(events.next().now_or_never().unwrap().is_none());

@@ -8,7 +8,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
 use utf8_codec_encodings::detect::{
     BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
 };
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 use utf8_codec_media::content_type::ContentType;
 
 use crate::inputs::*;
@@ -179,7 +179,7 @@ fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
         loop {
             let progress = bounded.feed_into_slice(chunk, &mut room);
             chunk = &chunk[progress.read..];
-            if progress.status == Status::InputEmpty {
+            if progress.status == TranscodeStatus::InputEmpty {
                 break;
             }
         }

@@ -76,6 +76,11 @@ async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
     }
 }
 
+/// Returns an item that has no error.
+fn good<T, E: core::fmt::Debug>(item: Result<T, E>) -> T {
+    item.expect("the text is good")
+}
+
 /// Encodes all lines into the buffer, which has enough capacity for them.
 fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
     mut codec: E,
@@ -109,7 +114,7 @@ impl Bench {
             if self.is_wanted(scenario) {
                 let contenders = vec![
                     Contender::new("ours", move || {
-                        runtime.block_on(frames(reader(data, Utf8Codec::new()), |text| text.len()))
+                        runtime.block_on(frames(reader(data, Utf8Codec::new()), |text| good(text).len()))
                     }),
                     Contender::new("a codec over simdutf8", move || {
                         runtime.block_on(frames(reader(data, WholeTexts), |text| text.len()))
@@ -126,7 +131,7 @@ impl Bench {
             let scenario = "lines, one item each";
             if self.is_wanted(scenario) {
                 let ours = Contender::new("ours", move || {
-                    runtime.block_on(frames(reader(data, Utf8LinesCodec::new()), |line| line.len()))
+                    runtime.block_on(frames(reader(data, Utf8LinesCodec::new()), |line| good(line).len()))
                 });
                 let goal =
                     goal(1.2).because("two changes of the reference count of the read buffer for each line");
@@ -138,7 +143,7 @@ impl Bench {
                     Contender::new("ours", move || {
                         let codec = Utf8LinesCodec::new().into_batches();
                         let len = |line: &str| black_box(line).len();
-                        runtime.block_on(frames(reader(data, codec), |lines| lines.iter().map(len).sum()))
+                        runtime.block_on(frames(reader(data, codec), |lines| good(lines).iter().map(len).sum()))
                     }),
                     Contender::new("hand-written, memchr and simdutf8", move || {
                         runtime.block_on(lines_by_hand(data))
@@ -195,7 +200,7 @@ impl Bench {
                 Contender::new("ours", move || {
                     runtime.block_on(async {
                         let lines = FramedRead::new(connect().await, Utf8LinesCodec::new());
-                        frames(lines, |line| line.len()).await
+                        frames(lines, |line| good(line).len()).await
                     })
                 }),
                 Contender::new("tokio-util (LinesCodec)", move || {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use encoding_rs::{DecoderResult, EUC_KR, GBK, SHIFT_JIS, WINDOWS_1251};
 use utf8_codec::ErrorPolicy;
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 
 use crate::corpora::{Corpus, TEXTS};
 use crate::measure::Contender;
@@ -51,7 +51,7 @@ fn ours(transcoder: Transcoder, input: &[u8]) -> Contender<'_> {
     let mut output = vec![0; 4 * LEN + 64];
     Contender::new("ours", move || {
         let progress = transcoder.clone().feed_into_slice(black_box(input), &mut output);
-        assert_eq!(progress.status, Status::InputEmpty);
+        assert_eq!(progress.status, TranscodeStatus::InputEmpty);
         black_box(&output);
         progress.written as u64
     })
@@ -135,7 +135,7 @@ impl Bench {
                     let mut transcoder = Transcoder::new(encoding, Encoding::Utf8);
                     let written = black_box(input).chunks(CHUNK).map(|chunk| {
                         let progress = transcoder.feed_into_slice(chunk, &mut output);
-                        assert_eq!(progress.status, Status::InputEmpty);
+                        assert_eq!(progress.status, TranscodeStatus::InputEmpty);
                         black_box(&output);
                         progress.written as u64
                     });

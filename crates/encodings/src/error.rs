@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use utf8_codec::internal::ByteCount;
+use utf8_codec::internal::{ByteCount, in_encoding};
 use utf8_codec::{ErrorKind, Utf8Error};
 
 use crate::encoding::Encoding;
@@ -20,20 +20,23 @@ pub struct TranscodeError {
     /// The number of bytes of the sequence in the input, up to 8. It is 0 for [`ErrorKind::MissingBom`].
     pub len: u8,
     /// The encoding of the input.
-    pub source: Encoding,
+    pub source_encoding: Encoding,
     /// The encoding of the output.
-    pub target: Encoding,
+    pub target_encoding: Encoding,
 }
 
 impl TranscodeError {
     /// Adds the encodings of a conversion to an error.
-    pub const fn new(error: Utf8Error, source: Encoding, target: Encoding) -> Self {
-        Self { offset: error.offset, kind: error.kind, len: error.len, source, target }
+    pub const fn new(error: Utf8Error, source_encoding: Encoding, target_encoding: Encoding) -> Self {
+        Self { offset: error.offset, kind: error.kind, len: error.len, source_encoding, target_encoding }
     }
 
-    /// Returns the offset, the kind and the length.
+    /// Returns the offset, the kind and the length. `Display` of the result does not name the encoding.
     pub const fn utf8_error(&self) -> Utf8Error {
-        Utf8Error::new(self.offset, self.kind, self.len)
+        match self.source_encoding {
+            Encoding::Utf8 => Utf8Error::new(self.offset, self.kind, self.len),
+            _ => in_encoding(self.offset, self.kind, self.len),
+        }
     }
 
     /// Finds a `TranscodeError` in a chain of errors: the error itself, the error inside an
@@ -47,8 +50,8 @@ impl TranscodeError {
 impl fmt::Display for TranscodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, kind, .. } = *self;
-        let source = self.source.title();
-        let target = self.target.title();
+        let source = self.source_encoding.title();
+        let target = self.target_encoding.title();
         let len = ByteCount(self.len.into());
         match kind {
             // The error of `Output` for `String`. It is not about a character.

@@ -9,7 +9,7 @@ use utf8_codec::internal::io::{Input, ReadState};
 use utf8_codec::io::BoundedLines;
 
 use crate::error::TranscodeError;
-use crate::{Encoding, Status, Transcoder};
+use crate::{Encoding, TranscodeStatus, Transcoder};
 
 pin_project! {
     /// A reader that converts the bytes of another reader from one encoding to another.
@@ -70,8 +70,17 @@ impl<R> TranscodeReader<R> {
         inner: R,
         "inner reader",
         "Bytes that are read from it directly are missing in the text.",
-        "Bytes that were read from it but not returned are lost."
+        "Bytes that were read from it but not returned are lost: see [`into_parts`](Self::into_parts)."
     );
+
+    /// Returns the inner reader, the transcoder, the text that was not returned, and the bytes that were read and not
+    /// converted. The transcoder has none of these bytes: its next byte is the first of them.
+    pub fn into_parts(self) -> (R, Transcoder, Vec<u8>, Vec<u8>) {
+        let Converting { mut transcoder, input, output, .. } = self.text;
+        let rest = [transcoder.pending(), input.as_slice()].concat();
+        transcoder.give_back();
+        (self.inner, transcoder, output.as_slice().to_vec(), rest)
+    }
 
     /// Converts this reader into an iterator over the lines of its text, which must be UTF-8. `max` is the maximum number
     /// of bytes of a line as UTF-8, without its LF or CRLF.
@@ -129,11 +138,11 @@ impl ReadState for Converting {
             };
             self.input.from += progress.read;
             self.output.to += progress.written;
-            self.is_full = progress.status == Status::OutputFull;
+            self.is_full = progress.status == TranscodeStatus::OutputFull;
             match progress.status {
-                Status::InputEmpty if self.state == State::Ended => self.state = State::Done,
-                Status::InputEmpty | Status::OutputFull => {}
-                Status::IllFormed(error) => self.state = State::Failed(error),
+                TranscodeStatus::InputEmpty if self.state == State::Ended => self.state = State::Done,
+                TranscodeStatus::InputEmpty | TranscodeStatus::OutputFull => {}
+                TranscodeStatus::IllFormed(error) => self.state = State::Failed(error),
             }
         }
         Ok(true)
@@ -249,7 +258,7 @@ impl ConvertingOutput {
         self.state.check_open()?;
         let progress = self.transcoder.feed_into_slice(bytes, self.output.space());
         self.output.to += progress.written;
-        if let Status::IllFormed(error) = progress.status {
+        if let TranscodeStatus::IllFormed(error) = progress.status {
             self.state = parts::State::Failing(error);
             ready!(self.drain(&mut inner))?;
             self.state = parts::State::Failed(error);
@@ -286,8 +295,8 @@ impl ConvertingOutput {
                 let progress = transcoder.finish_into_slice(output.space());
                 output.to += progress.written;
                 match progress.status {
-                    Status::IllFormed(error) => first = first.or(Some(error)),
-                    Status::InputEmpty | Status::OutputFull => return first,
+                    TranscodeStatus::IllFormed(error) => first = first.or(Some(error)),
+                    TranscodeStatus::InputEmpty | TranscodeStatus::OutputFull => return first,
                 }
             }
         })

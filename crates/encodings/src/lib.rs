@@ -18,4 +18,5 @@ mod transcode;
 
 pub use encoding::{Encoding, UnknownEncoding, is_label};
 pub use error::TranscodeError;
-pub use transcode::{Output, Progress, Status, Switches, Transcoder, UnmappablePolicy};
+pub use transcode::{Output, Switches, Transcoder, UnmappablePolicy};
+pub use transcode::{Progress as TranscodeProgress, Status as TranscodeStatus};

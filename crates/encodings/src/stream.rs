@@ -91,8 +91,31 @@ impl<S> TranscodeStream<S> {
         inner: S,
         "inner stream",
         "A chunk that is taken from it directly is missing in the text.",
-        "The rest of the current chunk is lost."
+        "The rest of the current chunk is lost: see [`into_parts`](Self::into_parts)."
     );
+
+    /// Returns the inner stream, the transcoder, and the bytes that were read and not returned as text, for a protocol that
+    /// switches to binary data: those of an unfinished sequence, and the rest of the current chunk. The transcoder has none of
+    /// them: its next byte is the first of the returned ones.
+    ///
+    /// ```
+    /// use futures::{StreamExt, stream};
+    /// use utf8_codec_encodings::stream::TranscodeStreamExt;
+    /// use utf8_codec_encodings::Encoding;
+    ///
+    /// # futures::executor::block_on(async {
+    /// let mut text = stream::iter([&b"\0n\xD8"[..]]).transcode(Encoding::Utf16Be);
+    /// assert_eq!(text.next().await.unwrap().unwrap(), "n");
+    /// let (_, transcoder, rest) = text.into_parts();
+    /// assert_eq!((&rest[..], transcoder.offset()), (&b"\xD8"[..], 2));
+    /// # });
+    /// ```
+    pub fn into_parts(self) -> (S, Transcoder, Bytes) {
+        let Self { inner, mut transcoder, chunk, .. } = self;
+        let rest = [transcoder.pending(), &chunk].concat();
+        transcoder.give_back();
+        (inner, transcoder, if rest.len() == chunk.len() { chunk } else { rest.into() })
+    }
 }
 
 impl<S: Stream<Item: Chunk>> Stream for TranscodeStream<S> {
@@ -104,7 +127,7 @@ impl<S: Stream<Item: Chunk>> Stream for TranscodeStream<S> {
         loop {
             if let Some(error) = this.error.take() {
                 *this.state = State::Done;
-                return Poll::Ready(Some(Err(Utf8StreamError::IllFormed(error))));
+                return Poll::Ready(Some(Err(Utf8StreamError::Text(error))));
             }
             if *this.state == State::Done {
                 return Poll::Ready(None);

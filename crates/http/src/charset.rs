@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
-use utf8_codec_encodings::{Encoding, Status, TranscodeError, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeError, TranscodeStatus, Transcoder};
 
 use super::filter::kind::KindFilter;
 use super::reason::RejectReason;
@@ -111,11 +111,11 @@ impl KindFilter for CharsetDecoder {
             };
             self.rest.advance(progress.read);
             filled += progress.written;
-            self.is_full = progress.status == Status::OutputFull;
+            self.is_full = progress.status == TranscodeStatus::OutputFull;
             match progress.status {
-                Status::InputEmpty if is_end => self.is_ended = false,
-                Status::InputEmpty | Status::OutputFull => {}
-                Status::IllFormed(error) => self.error = Some(error),
+                TranscodeStatus::InputEmpty if is_end => self.is_ended = false,
+                TranscodeStatus::InputEmpty | TranscodeStatus::OutputFull => {}
+                TranscodeStatus::IllFormed(error) => self.error = Some(error),
             }
         }
         text.truncate(filled);

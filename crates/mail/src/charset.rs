@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use utf8_codec::from_utf8;
-use utf8_codec_encodings::{Encoding, Progress, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeProgress, TranscodeStatus, Transcoder};
 use utf8_codec_media::content_type::labels;
 
 use super::error::MimeError;
@@ -100,7 +100,7 @@ const fn is_wide(encoding: Encoding) -> bool {
 
 /// Calls `each` with the text and the error of a step. Returns whether it was the last one.
 fn report(
-    progress: Progress,
+    progress: TranscodeProgress,
     room: &[u8],
     wire: &impl Fn(u64) -> u64,
     each: &mut impl FnMut(Result<&str, MimeError>),
@@ -109,8 +109,8 @@ fn report(
     if !text.is_empty() {
         each(Ok(text));
     }
-    if let Status::IllFormed(error) = progress.status {
+    if let TranscodeStatus::IllFormed(error) = progress.status {
         each(Err(MimeError::charset(wire(error.offset), error)));
     }
-    progress.status == Status::InputEmpty
+    progress.status == TranscodeStatus::InputEmpty
 }

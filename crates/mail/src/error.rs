@@ -209,7 +209,7 @@ impl MimeError {
 
     /// Creates the error for ill-formed text in another charset.
     pub(super) const fn charset(offset: u64, error: TranscodeError) -> Self {
-        Self { charset: error.source, ..Self::text(offset, Some(error.offset), error.utf8_error()) }
+        Self { charset: error.source_encoding, ..Self::text(offset, Some(error.offset), error.utf8_error()) }
     }
 }
 

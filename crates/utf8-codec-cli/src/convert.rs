@@ -9,7 +9,7 @@ use std::thread;
 
 use clap::ValueEnum;
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
-use utf8_codec_encodings::{Status, Switches, TranscodeError, Transcoder, UnmappablePolicy};
+use utf8_codec_encodings::{Switches, TranscodeError, TranscodeStatus, Transcoder, UnmappablePolicy};
 
 use crate::args::PolicyArgs;
 use crate::charset::{FromArg, NamedEncoding};
@@ -226,9 +226,9 @@ impl Args {
                 rest = &rest[step.read..];
                 output.write(&converted[..step.written]).map_err(|error| self.cannot_write(error))?;
                 match step.status {
-                    Status::InputEmpty => break Ok(()),
-                    Status::OutputFull => {}
-                    Status::IllFormed(error) => break Err(error),
+                    TranscodeStatus::InputEmpty => break Ok(()),
+                    TranscodeStatus::OutputFull => {}
+                    TranscodeStatus::IllFormed(error) => break Err(error),
                 }
             };
             progress.advance(filled as u64);

@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, info};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, Utf8LinesCodec};
 use utf8_codec::{LineEnding, TextDecoder};
 use utf8_codec_proxy::RelayDirection;
 
@@ -104,14 +104,14 @@ impl LineServer {
     }
 
     /// Responds until the peer has no more lines. Reading stops while the peer does not read the responses.
-    async fn session(&self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
+    async fn session(&self, connection: Connection, idle_timeout: Duration) -> io::Result<()> {
         let mut reports = ConnectionReports::of(&connection);
         let mut stream = connection.stream;
         stream.set_nodelay()?;
         let (requests, answers) = split(&mut stream);
         let requests = NotSilent::new(requests, idle_timeout);
         let codec = Utf8LinesCodec::with_decoder(self.decoder.clone()).with_max_length(self.max_line);
-        let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
+        let mut lines = FramedRead::new(requests, codec);
         // The text of a line may end with CR, and the response ends with that text. `LineEnding::Lf` accepts it; the
         // default would return an error.
         let mut answers = FramedWrite::new(answers, Utf8LinesCodec::new().with_line_ending(LineEnding::Lf));
@@ -134,7 +134,7 @@ impl LineServer {
                 Some(Err(CodecError::LineTooLong { limit, .. })) => {
                     format!("line {number}: longer than {limit} bytes")
                 }
-                Some(Err(error)) => return Err(error),
+                Some(Err(error)) => return Err(error.into()),
             };
             within(idle_timeout, answers.feed(answer)).await??;
         }

@@ -7,16 +7,16 @@ use tokio_util::codec::Decoder;
 
 /// The frames of a file or another blocking reader, decoded by any codec. Each call reads until the next frame is complete.
 ///
-/// The iterator continues after an error of the codec. It ends at the end of the file. If the file grows, it can be called again.
+/// An item of the codec may be a `Result` itself. The iterator continues after an error. It ends at the end of the file. If the file grows, it can be called again.
 ///
 /// ```
 /// use utf8_codec::codec::framing::{BlockingFrames, CriCodec};
 ///
 /// let log = b"2026-11-28T20:00:00Z stdout P gr\xC3\n2026-11-28T20:00:00Z stdout F \xBCn\n";
 /// for line in BlockingFrames::new(&log[..], CriCodec::new()) {
-///     assert_eq!(line?.text(), "grün".as_bytes());
+///     assert_eq!(line??.text(), "grün".as_bytes());
 /// }
-/// # Ok::<(), utf8_codec::codec::framing::FramingError>(())
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct BlockingFrames<R, C> {

@@ -1,12 +1,13 @@
 //! Codec for the base protocol of language servers.
 
 use core::fmt::Write;
+use std::io;
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::error::FramingError;
+use super::error::{FramingError, as_item};
 use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
 
 /// A codec for messages with a `Content-Length` header: the base protocol of the [Language Server
@@ -20,10 +21,10 @@ use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
 ///
 /// # Errors
 ///
-/// Returns a [`FramingError`]. A CR or LF that is not a part of a CRLF is an error as soon as it arrives: a peer that
-/// ends lines with LF, or sends JSON in lines, is not kept waiting. After any error except
-/// [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is discarded, because the next frame cannot be
-/// found.
+/// A [`FramingError`]. A CR or LF that is not a part of a CRLF is an error as soon as it arrives: a peer that
+/// ends lines with LF, or sends JSON in lines, is not kept waiting. A message that is
+/// [too long](FramingError::FrameTooLong) or [cut off](FramingError::Truncated) is an item. Any other error ends the stream,
+/// because the next frame cannot be found.
 #[derive(Clone, Debug)]
 pub struct ContentLengthCodec {
     reader: FrameReader,
@@ -133,33 +134,33 @@ fn number(digits: &[u8]) -> Option<u64> {
 }
 
 impl Decoder for ContentLengthCodec {
-    type Item = Bytes;
-    type Error = FramingError;
+    type Item = Result<Bytes, FramingError>;
+    type Error = io::Error;
 
     #[inline]
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         let fields = &mut self.fields;
-        self.reader.decode(src, |reader, src| fields.read(reader, src))
+        as_item(self.reader.decode(src, |reader, src| fields.read(reader, src)))
     }
 
     #[inline]
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+    fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         let fields = &mut self.fields;
         let decoded = self.reader.decode_eof(src, |reader, src| fields.read(reader, src));
         if !matches!(decoded, Ok(Some(_))) {
             // No header is continued: the stream has ended, or the error was returned after a header.
             self.fields = Fields::default();
         }
-        decoded
+        as_item(decoded)
     }
 }
 
 impl Encoder<Bytes> for ContentLengthCodec {
-    type Error = FramingError;
+    type Error = io::Error;
 
     /// Writes a frame with a `Content-Length` field. Never fails.
     #[inline]
-    fn encode(&mut self, payload: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
+    fn encode(&mut self, payload: Bytes, dst: &mut BytesMut) -> io::Result<()> {
         dst.reserve(payload.len() + 48);
         // Writing to a `BytesMut` never fails.
         let _ = write!(dst, "Content-Length: {}\r\n\r\n", payload.len());

@@ -1,6 +1,7 @@
 //! Codec for the log files of containers.
 
 use core::fmt;
+use std::io;
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memchr;
@@ -29,11 +30,11 @@ use crate::error::ByteCount;
 ///        2026-11-28T20:00:00.2Z stderr F warning\n\
 ///        2026-11-28T20:00:00.3Z stdout F \xBCn\n"[..],
 /// );
-/// let warning = codec.decode(&mut log)?.unwrap();
+/// let warning = codec.decode(&mut log)?.unwrap()?;
 /// assert_eq!((warning.stream(), warning.text()), (CriStream::Stderr, &b"warning"[..]));
-/// let line = codec.decode(&mut log)?.unwrap();
+/// let line = codec.decode(&mut log)?.unwrap()?;
 /// assert_eq!((line.time(), line.text()), ("2026-11-28T20:00:00.1Z", "grün".as_bytes()));
-/// # Ok::<(), utf8_codec::codec::framing::FramingError>(())
+/// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
 /// # Errors
@@ -261,36 +262,36 @@ impl CriCodec {
 }
 
 impl Decoder for CriCodec {
-    type Item = CriLine;
-    type Error = FramingError;
+    type Item = Result<CriLine, FramingError>;
+    type Error = io::Error;
 
     #[inline]
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<CriLine>, FramingError> {
-        self.next(src)
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        Ok(self.next(src).transpose())
     }
 
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<CriLine>, FramingError> {
+    fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         let decoded = self.next(src);
         if self.state == State::Discard && memchr(b'\n', src).is_none() {
-            // What is discarded ends with the file. It ends here, because `FramedRead` does not call again after an error.
+            // What is discarded ends with the file.
             drop(self.take(src, src.len(), 0));
             self.state = State::Record;
         }
-        if let Some(line) = decoded? {
-            return Ok(Some(line));
+        if let Some(item) = decoded.transpose() {
+            return Ok(Some(item));
         }
         if !src.is_empty() {
             // The runtime has not written all of the record.
             let (length, offset) = (src.len(), self.offset);
             let Parsed::Header(header) = Header::parse(src) else {
                 drop(self.take(src, length, 0));
-                return Err(FramingError::InvalidRecord { offset });
+                return Ok(Some(Err(FramingError::InvalidRecord { offset })));
             };
             let record = self.take(src, length, 0);
             let joined = self.join(record, Header { is_last: false, ..header }, offset);
             debug_assert!(joined.is_none(), "it is not the last part");
         }
-        Ok(self.rest())
+        Ok(self.rest().map(Ok))
     }
 }
 

@@ -3,19 +3,20 @@
 use core::fmt;
 use std::io;
 
-use crate::codec::error::Recoverable;
+use bytes::Bytes;
+
 use crate::error::ByteCount;
 
 /// An error of a codec for frames. Offsets are absolute in the stream, in bytes.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FramingError {
-    /// The header of a frame is invalid. The rest of the stream is discarded.
+    /// The header of a frame is invalid. It ends the stream.
     InvalidHeader {
         /// The offset of the first byte that is not allowed, or of the invalid header field.
         offset: u64,
     },
-    /// A header is longer than the limit. The rest of the stream is discarded.
+    /// A header is longer than the limit. It ends the stream.
     HeaderTooLong {
         /// The offset of the frame.
         offset: u64,
@@ -45,8 +46,6 @@ pub enum FramingError {
         /// format does not allow one.
         position: usize,
     },
-    /// The transport failed.
-    Io(io::Error),
 }
 
 impl fmt::Display for FramingError {
@@ -63,51 +62,34 @@ impl fmt::Display for FramingError {
             Self::InvalidRecord { offset } => write!(f, "invalid record at byte {offset}"),
             Self::Truncated { offset } => write!(f, "the frame at byte {offset} is cut off"),
             Self::InvalidPayload { position } => write!(f, "the payload cannot be framed: byte {position}"),
-            Self::Io(error) => error.fmt(f),
         }
     }
 }
 
-impl core::error::Error for FramingError {
-    #[inline]
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Io(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl core::error::Error for FramingError {}
 
-impl From<io::Error> for FramingError {
-    #[inline]
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-/// Wraps a truncated frame in an error of kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), and any other framing
-/// error in one of kind [`InvalidData`](io::ErrorKind::InvalidData). An error of the transport is returned unchanged.
+/// Wraps a truncated frame in an error of kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), a payload that cannot be
+/// written in one of kind [`InvalidInput`](io::ErrorKind::InvalidInput), and any other framing error in one of kind
+/// [`InvalidData`](io::ErrorKind::InvalidData).
 impl From<FramingError> for io::Error {
     #[inline]
     fn from(error: FramingError) -> Self {
-        match error {
-            FramingError::Io(error) => error,
-            error @ FramingError::Truncated { .. } => Self::new(io::ErrorKind::UnexpectedEof, error),
-            error => Self::new(io::ErrorKind::InvalidData, error),
-        }
+        let kind = match error {
+            FramingError::Truncated { .. } => io::ErrorKind::UnexpectedEof,
+            FramingError::InvalidPayload { .. } => io::ErrorKind::InvalidInput,
+            _ => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
     }
 }
 
-impl Recoverable for FramingError {
-    /// Whether the codec can find the next frame.
-    #[inline]
-    fn is_recoverable(&self) -> bool {
-        matches!(
-            self,
-            Self::FrameTooLong { .. }
-                | Self::InvalidRecord { .. }
-                | Self::Truncated { .. }
-                | Self::InvalidPayload { .. }
-        )
+/// Returns an error as an item if the next frame can be found, and as an error of the stream otherwise.
+#[inline]
+pub(super) fn as_item<T>(decoded: Result<Option<T>, FramingError>) -> io::Result<Option<Result<T, FramingError>>> {
+    match decoded {
+        Err(error @ (FramingError::InvalidHeader { .. } | FramingError::HeaderTooLong { .. })) => {
+            Err(error.into())
+        }
+        decoded => Ok(decoded.transpose()),
     }
 }

@@ -1,10 +1,12 @@
 //! Codec for JSON text sequences.
 
+use std::io;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use memchr::memchr;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::error::FramingError;
+use super::error::{FramingError, as_item};
 use super::json_value::{JsonValue, SEPARATOR, is_white_space};
 use super::reader::DEFAULT_MAX_LENGTH;
 
@@ -30,8 +32,8 @@ use super::reader::DEFAULT_MAX_LENGTH;
 /// codec.encode("[1]", &mut buffer)?;
 /// codec.encode("\"gr\u{FC}n\"", &mut buffer)?;
 /// assert_eq!(&buffer[..], "\u{1E}[1]\n\u{1E}\"gr\u{FC}n\"\n".as_bytes());
-/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("[1]"));
-/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("\"grün\""));
+/// assert_eq!(codec.decode(&mut buffer)?.unwrap()?, "[1]");
+/// assert_eq!(codec.decode(&mut buffer)?.unwrap()?, "\"grün\"");
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
@@ -194,51 +196,30 @@ impl JsonSequenceCodec {
         debug!(offset, limit, "frame too long");
         FramingError::FrameTooLong { offset, limit }
     }
-
-    /// Discards the rest of a text that was reported when the stream has ended, and ends the stream if no other text
-    /// follows. `FramedRead` does not call again after the error.
-    #[inline]
-    fn end_discarded(&mut self, src: &mut BytesMut) {
-        if self.state == State::Discard && !self.skip_to_text(src) {
-            self.state = State::Between;
-        }
-        if src.iter().all(|&byte| byte == SEPARATOR) {
-            self.advance(src, src.len());
-            self.state = State::Between;
-        }
-    }
 }
 
 impl Decoder for JsonSequenceCodec {
-    type Item = Bytes;
-    type Error = FramingError;
+    type Item = Result<Bytes, FramingError>;
+    type Error = io::Error;
 
     #[inline]
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        self.next(src)
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        as_item(self.next(src))
     }
 
     #[inline]
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
-        let decoded = self.next(src);
-        match decoded {
-            Ok(None) => {
-                // Also before an error, because `FramedRead` does not call again after it. If the source resumes, the
-                // bytes before the next RS are not a text.
-                self.state = State::Between;
-                (!src.is_empty()).then(|| self.take(src, src.len(), 0)).transpose()
-            }
-            Ok(text) => Ok(text),
-            Err(error) => {
-                self.end_discarded(src);
-                Err(error)
-            }
+    fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        if let Some(text) = as_item(self.next(src))? {
+            return Ok(Some(text));
         }
+        // If the source resumes, the bytes before the next RS are not a text.
+        self.state = State::Between;
+        Ok((!src.is_empty()).then(|| self.take(src, src.len(), 0)))
     }
 }
 
 impl Encoder<Bytes> for JsonSequenceCodec {
-    type Error = FramingError;
+    type Error = io::Error;
 
     /// Writes RS, the text and LF.
     ///
@@ -246,9 +227,9 @@ impl Encoder<Bytes> for JsonSequenceCodec {
     ///
     /// Returns [`FramingError::InvalidPayload`] if the text contains RS, which JSON text never does.
     #[inline]
-    fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
+    fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> io::Result<()> {
         if let Some(position) = memchr(SEPARATOR, &text) {
-            return Err(FramingError::InvalidPayload { position });
+            return Err(FramingError::InvalidPayload { position }.into());
         }
         dst.reserve(text.len() + 2);
         dst.put_u8(SEPARATOR);

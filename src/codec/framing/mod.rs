@@ -21,20 +21,18 @@
 //! ```
 //! use futures::{SinkExt, StreamExt};
 //! use tokio_util::codec::Framed;
-//! use utf8_codec::codec::framing::{ContentLengthCodec, FramingError};
-//! use utf8_codec::codec::{ErrorsAsItems, Utf8FramesError, Utf8FramesCodec};
+//! use utf8_codec::codec::Utf8FramesCodec;
+//! use utf8_codec::codec::framing::ContentLengthCodec;
 //!
-//! async fn serve(
-//!     socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-//! ) -> Result<(), Utf8FramesError<FramingError>> {
+//! async fn serve(socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> std::io::Result<()> {
 //!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().with_max_length(1 << 20));
-//!     let mut messages = Framed::new(socket, ErrorsAsItems::new(codec));
+//!     let mut messages = Framed::new(socket, codec);
 //!     while let Some(message) = messages.next().await {
 //!         let reply = match message? {
 //!             Ok(message) => format!("{} characters", message.chars().count()),
 //!             Err(error) => error.to_string(), // ill-formed, or longer than 1 MiB
 //!         };
-//!         messages.send(reply).await.map_err(Utf8FramesError::Inner)?;
+//!         messages.send(reply).await?;
 //!     }
 //!     Ok(())
 //! }
@@ -47,19 +45,20 @@
 //!
 //! # Errors
 //!
-//! [`FramingError`], with an absolute offset. After a header that is invalid or too long the codec cannot find the next
-//! frame: it reports the error once and discards the rest of the stream. [`JsonSequenceCodec`] and [`CriCodec`]
-//! continue after every error. A frame that is too long is skipped, and the frames after it are read normally.
+//! An item is a frame or a [`FramingError`], with an absolute offset. A frame that is too long is skipped, and the frames
+//! after it are read normally. After a header that is invalid or too long the codec cannot find the next frame: the stream
+//! ends with an `io::Error` that wraps the `FramingError`. [`JsonSequenceCodec`] and [`CriCodec`] continue after every error.
 //!
 //! # Limits
 //!
-//! 64 KiB for a syslog message, 1 MiB for a line of a container and 8 MiB for the payloads of the other codecs, unless set otherwise. A length has at
-//! most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that arrive, not with the
-//! length in the header.
+//! 64 KiB for a syslog message, 1 MiB for a line of a container and 8 MiB for the payloads of the other codecs, unless set
+//! otherwise. A length has at most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that
+//! arrive, not with the length in the header.
 //!
 //! # Cost
 //!
-//! A frame is a slice of the read buffer, except a line of a container that is joined of parts. The work is linear in the length of any input, however it is split.
+//! A frame is a slice of the read buffer, except a line of a container that is joined of parts. The work is linear in the
+//! length of any input, however it is split.
 //!
 //! # Cancel safety
 //!

@@ -1,12 +1,13 @@
 //! Codec for syslog over TCP.
 
 use core::fmt::Write;
+use std::io;
 
 use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::error::FramingError;
+use super::error::{FramingError, as_item};
 use super::reader::FrameReader;
 
 /// A codec for "octet counting", the framing of syslog over TCP and TLS (RFC 6587 section 3.4.1, RFC 5425): the length
@@ -26,15 +27,15 @@ use super::reader::FrameReader;
 ///
 /// let mut codec = Utf8FramesCodec::new(OctetCountingCodec::new().with_line_frames(true));
 /// let mut buffer = BytesMut::from("13 <13>two\nlines9 <13>gr\u{FC}n");
-/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("<13>two\nlines"));
-/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("<13>grün"));
+/// assert_eq!(codec.decode(&mut buffer)?.unwrap()?, "<13>two\nlines");
+/// assert_eq!(codec.decode(&mut buffer)?.unwrap()?, "<13>grün");
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
 /// # Errors
 ///
-/// Returns a [`FramingError`]. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
-/// stream is discarded, because the next frame cannot be found.
+/// A [`FramingError`]. A message that is [too long](FramingError::FrameTooLong) or [cut off](FramingError::Truncated) is an
+/// item. Any other error ends the stream, because the next frame cannot be found.
 #[derive(Clone, Debug)]
 pub struct OctetCountingCodec {
     reader: FrameReader,
@@ -110,21 +111,6 @@ impl OctetCountingCodec {
         true
     }
 
-    /// Discards the line that was reported as too long when the stream has ended, and ends the stream if no other
-    /// message follows. `FramedRead` does not call again after the error.
-    #[inline]
-    fn end_discarded(&mut self, src: &mut BytesMut) {
-        let rest = find_trailer(src, 0).map_or(src.len(), |(length, trailer)| length + trailer);
-        self.advance(src, rest);
-        let mut rest = &src[..];
-        while let Some((0, trailer)) = find_trailer(rest, 0) {
-            rest = &rest[trailer..];
-        }
-        if matches!(rest, [] | [b'\r']) {
-            self.advance(src, src.len());
-        }
-    }
-
     /// Discards a line or empty lines.
     #[inline]
     fn advance(&mut self, src: &mut BytesMut, bytes: usize) {
@@ -180,34 +166,30 @@ fn header(reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, F
 }
 
 impl Decoder for OctetCountingCodec {
-    type Item = Bytes;
-    type Error = FramingError;
+    type Item = Result<Bytes, FramingError>;
+    type Error = io::Error;
 
     #[inline]
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         if !self.decide(src) {
             return Ok(None);
         }
         if self.framing == Framing::Counted {
-            return self.reader.decode(src, header);
+            return as_item(self.reader.decode(src, header));
         }
-        self.decode_line(src)
+        as_item(self.decode_line(src))
     }
 
     /// Same as [`decode`](Decoder::decode), but the last line needs no trailer.
     #[inline]
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+    fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         if !self.decide(src) {
             return Ok(None);
         }
         if self.framing == Framing::Counted {
-            return self.reader.decode_eof(src, header);
+            return as_item(self.reader.decode_eof(src, header));
         }
-        let decoded = self.decode_line(src);
-        if decoded.is_err() {
-            self.end_discarded(src);
-        }
-        if let Some(line) = decoded? {
+        if let Some(line) = as_item(self.decode_line(src))? {
             return Ok(Some(line));
         }
         if src.is_empty() {
@@ -216,12 +198,12 @@ impl Decoder for OctetCountingCodec {
         }
         let cr = usize::from(src.ends_with(b"\r"));
         let line = self.take_line(src, src.len() - cr, cr);
-        Ok((!line.is_empty()).then_some(line))
+        Ok((!line.is_empty()).then_some(Ok(line)))
     }
 }
 
 impl Encoder<Bytes> for OctetCountingCodec {
-    type Error = FramingError;
+    type Error = io::Error;
 
     /// Writes a frame with its length.
     ///
@@ -229,9 +211,9 @@ impl Encoder<Bytes> for OctetCountingCodec {
     ///
     /// Returns [`FramingError::InvalidPayload`] if the message is empty.
     #[inline]
-    fn encode(&mut self, message: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
+    fn encode(&mut self, message: Bytes, dst: &mut BytesMut) -> io::Result<()> {
         if message.is_empty() {
-            return Err(FramingError::InvalidPayload { position: 0 });
+            return Err(FramingError::InvalidPayload { position: 0 }.into());
         }
         dst.reserve(message.len() + 24);
         // Writing to a `BytesMut` never fails.

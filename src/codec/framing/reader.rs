@@ -129,23 +129,9 @@ impl FrameReader {
         src: &mut BytesMut,
         header: impl FnMut(&mut Self, &mut BytesMut) -> Result<Option<u64>, FramingError>,
     ) -> Result<Option<Bytes>, FramingError> {
-        let decoded = self.decode(src, header);
-        match decoded {
+        match self.decode(src, header) {
             Ok(None) => self.finish(src).map(|()| None),
-            // What is discarded after the error ends with the stream. It ends here, because `FramedRead` does not call
-            // again after an error.
-            Err(error) if self.discards(src) => self.finish(src).and(Err(error)),
             decoded => decoded,
-        }
-    }
-
-    /// Whether all of `src` is discarded because of an error.
-    #[inline]
-    fn discards(&self, src: &[u8]) -> bool {
-        match self.state {
-            State::Skip(remaining) => remaining >= src.len() as u64,
-            State::Failed => true,
-            State::Header | State::Between | State::Payload(_) => false,
         }
     }
 

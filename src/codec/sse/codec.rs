@@ -1,6 +1,7 @@
 //! The codec for server-sent events. `stream::SseStream` also uses it.
 
 use core::time::Duration;
+use std::io;
 
 use bytes::BytesMut;
 use bytestring::ByteString;
@@ -9,7 +10,10 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::block::{Block, Data, SMALL_BUFFER};
 use super::event::{Comment, Event, MESSAGE, Retry};
 use crate::codec::error::{CodecError, LineStart};
+use crate::codec::frame::Json;
+use crate::codec::items::Items;
 use crate::codec::line_reader::LineReader;
+use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{Counters, TextDecoder};
@@ -27,8 +31,8 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 ///
 /// The event that contains the error is discarded up to the empty line that ends it, because its data would be
 /// incomplete. Its other `id` and `retry` fields take effect, so a client that reconnects does not receive the event
-/// again. The error of an ill-formed comment is returned, but the event is not discarded. `FramedRead` ends after an
-/// `Err`: wrap the codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems).
+/// again. The error of an ill-formed comment is returned, but the event is not discarded. Each error is an item, and the
+/// stream continues.
 ///
 /// # Limits
 ///
@@ -48,13 +52,13 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 ///
 /// let mut codec = SseCodec::new().with_max_event_length(16);
 /// let mut buffer = BytesMut::from("id: 1\ndata: na\u{EF}ve\r\rdata: more than 16 bytes\n\ndata: end\n\n");
-/// let event = codec.decode(&mut buffer)?.expect("an event");
+/// let event = codec.decode(&mut buffer)?.expect("an event")?;
 /// assert_eq!((&*event.data, event.id.as_deref()), ("naïve", Some("1")));
 ///
-/// let error = codec.decode(&mut buffer).unwrap_err();
+/// let error = codec.decode(&mut buffer)?.unwrap().unwrap_err();
 /// assert_eq!(error.to_string(), "event at line 4, byte 20, or its ID, is longer than 16 bytes");
-/// assert_eq!(codec.decode(&mut buffer)?.expect("an event").data, "end");
-/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// assert_eq!(codec.decode(&mut buffer)?.expect("an event")?.data, "end");
+/// # std::io::Result::Ok(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct SseCodec {
@@ -71,6 +75,10 @@ pub struct SseCodec {
     /// Whether a read buffer was longer than [`SMALL_BUFFER`].
     has_large_buffer: bool,
     block: Block,
+    /// Set if the strings of the data are JSON.
+    json: Option<Json>,
+    /// The bytes of the event that is being read, if they are returned with it.
+    pub(super) record: Option<BytesMut>,
     /// The last `id` field of the event that is being read. It takes effect when the event ends.
     new_id: Option<ByteString>,
     last_event_id: Option<ByteString>,
@@ -108,6 +116,8 @@ impl SseCodec {
             has_ended: false,
             has_large_buffer: false,
             block: Block::new(false),
+            json: None,
+            record: None,
             new_id: None,
             last_event_id: None,
             retry: None,
@@ -171,15 +181,24 @@ impl SseCodec {
     /// use utf8_codec::codec::SseCodec;
     ///
     /// let stream = b"data: {\"usage\":1}\n";
-    /// assert_eq!(SseCodec::new().decode_eof(&mut BytesMut::from(&stream[..]))?, None);
+    /// assert!(SseCodec::new().decode_eof(&mut BytesMut::from(&stream[..]))?.is_none());
     /// let event = SseCodec::new().with_dispatch_at_end(true).decode_eof(&mut BytesMut::from(&stream[..]))?;
-    /// assert_eq!(event.expect("an event").data, "{\"usage\":1}");
-    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// assert_eq!(event.expect("an event")?.data, "{\"usage\":1}");
+    /// # std::io::Result::Ok(())
     /// ```
     #[must_use]
     #[inline]
     pub const fn with_dispatch_at_end(mut self, dispatch: bool) -> Self {
         self.dispatches_at_end = dispatch;
+        self
+    }
+
+    /// Also checks the escapes in the strings of [JSON](crate::json), in `data` lines. A line with an escape that is not
+    /// accepted is ill-formed, or the escape is replaced.
+    #[must_use]
+    #[inline]
+    pub const fn with_json_strings(mut self, strings: JsonStrings) -> Self {
+        self.json = Some(Json::new(strings));
         self
     }
 
@@ -214,7 +233,7 @@ impl SseCodec {
     /// assert_eq!(codec.offset(), ": ping\n\ndata: a\n\n".len() as u64);
     /// assert!(codec.decode(&mut buffer)?.is_none());
     /// assert_eq!(codec.offset(), ": ping\n\ndata: a\n\ndata: b\n".len() as u64);
-    /// # Ok::<(), utf8_codec::codec::CodecError>(())
+    /// # std::io::Result::Ok(())
     /// ```
     #[inline]
     pub const fn offset(&self) -> u64 {
@@ -240,8 +259,30 @@ impl SseCodec {
     /// Discards the event that is being read, with its `id` field.
     #[inline]
     fn discard_event(&mut self) {
-        self.block = Block::default();
+        self.discard_block(Block::default());
         self.new_id = None;
+    }
+
+    #[inline]
+    fn discard_block(&mut self, next: Block) {
+        self.block = next;
+        if let Some(record) = &mut self.record {
+            record.clear();
+        }
+    }
+
+    /// Keeps bytes of the event, if they are returned with it.
+    #[inline]
+    fn record(&mut self, bytes: &[u8]) -> Result<(), CodecError> {
+        let Some(record) = &mut self.record else { return Ok(()) };
+        if self.block.is_discarded {
+            return Ok(());
+        }
+        let length = record.len() + bytes.len();
+        if length <= self.max_event_length {
+            record.extend_from_slice(bytes);
+        }
+        self.check_length(length)
     }
 
     /// Returns `src` without the BOM, or without the first bytes of what may be the BOM, at the start of a stream.
@@ -262,7 +303,10 @@ impl SseCodec {
         let Some(value) = src[..length].strip_prefix(b"data:") else { return false };
         let skipped = length - value.strip_prefix(b" ").unwrap_or(value).len();
         let is_first = matches!(self.block.data, Data::None) && !self.block.is_discarded;
-        if !is_first || length - skipped + self.block.event.len() > self.max_event_length {
+        if !is_first
+            || self.json.is_some()
+            || length - skipped + self.block.event.len() > self.max_event_length
+        {
             return false;
         }
         let Some(value) = self.lines.take_after(skipped, src, length, terminator) else { return false };
@@ -272,15 +316,12 @@ impl SseCodec {
         true
     }
 
-    /// Processes a line without an error. Returns the event if the line ends one.
+    /// Processes a line without an error that is not empty.
     #[inline]
-    fn line(&mut self, line: ByteString, start: LineStart) -> Result<Option<Event>, CodecError> {
-        if line.is_empty() {
-            return Ok(self.dispatch());
-        }
+    fn line(&mut self, line: ByteString, start: LineStart) -> Result<(), CodecError> {
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         if name.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         self.block.start.get_or_insert(start);
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -308,7 +349,7 @@ impl SseCodec {
             }
             _ => {}
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Returns an error and discards the event if `length`, its length with the next field, is above the limit.
@@ -324,7 +365,7 @@ impl SseCodec {
         }
         let event = self.block.start.unwrap_or_else(|| self.lines.line());
         debug!(offset = event.offset, limit, "event too long");
-        self.block = Block::new(true);
+        self.discard_block(Block::new(true));
         Err(CodecError::EventTooLong { event, limit })
     }
 
@@ -342,8 +383,9 @@ impl SseCodec {
         Some(Event { event, data, id: self.last_event_id.clone(), retry })
     }
 
+    /// Reads up to the end of an event, or with [`record`](Self::record) up to an empty line.
     #[inline]
-    fn next(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+    fn next(&mut self, src: &mut BytesMut) -> Result<Option<Option<Event>>, CodecError> {
         self.has_large_buffer |= src.capacity() > SMALL_BUFFER;
         let event = self.next_event(src);
         if self.has_large_buffer && matches!(event, Ok(None)) {
@@ -353,25 +395,37 @@ impl SseCodec {
     }
 
     #[inline]
-    fn next_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+    fn next_event(&mut self, src: &mut BytesMut) -> Result<Option<Option<Event>>, CodecError> {
         loop {
-            if !self.lines.start_line(src) {
+            let before = self.offset();
+            let is_at_line = self.lines.start_line(src);
+            // The LF after a CR that ended a line.
+            if self.offset() != before {
+                self.record(b"\n")?;
+            }
+            if !is_at_line {
                 return Ok(None);
             }
             let start = self.lines.line();
             let is_comment = self.unmarked(src).first() == Some(&b':');
+            self.lines.json = self.json.filter(|_| self.unmarked(src).starts_with(b"data"));
             // Every event ends with an empty line, so an LF at the front is tested before the search.
-            let found = if src.first() == Some(&b'\n') { Some((0, 1)) } else { self.lines.find(src) };
+            let mut found = if src.first() == Some(&b'\n') { Some((0, 1)) } else { self.lines.find(src) };
+            if let (Some(_), Some((length, terminator))) = (&self.record, &mut found) {
+                // The LF after the CR may not have arrived, so it is always read with what follows.
+                if src[*length] == b'\r' {
+                    *terminator = 1;
+                }
+                self.record(&src[..*length + *terminator])?;
+            }
             let line = match found {
                 // A comment may follow, which has no limit.
                 None if self.unmarked(src).is_empty() => return Ok(None),
-                None => self.lines.await_terminator(src).map(|()| None),
-                Some((0, terminator)) if self.lines.take_empty(src, terminator) => {
-                    if let Some(event) = self.dispatch() {
-                        return Ok(Some(event));
-                    }
-                    continue;
-                }
+                None => match self.lines.await_terminator(src) {
+                    Ok(()) => return Ok(None),
+                    Err(error) => Err(error),
+                },
+                Some((0, terminator)) if self.lines.take_empty(src, terminator) => Ok(ByteString::new()),
                 Some((length, terminator)) => {
                     if self.take_data(src, length, terminator, start) {
                         continue;
@@ -380,21 +434,54 @@ impl SseCodec {
                 }
             };
             match line {
-                Ok(None) => return Ok(None),
-                Ok(Some(line)) => {
-                    if let Some(event) = self.line(line, start)? {
+                Ok(line) if line.is_empty() => {
+                    let is_returned = self.record.is_some() && !self.block.is_discarded;
+                    let event = self.dispatch();
+                    if event.is_some() || is_returned {
                         return Ok(Some(event));
                     }
                 }
-                Err(CodecError::LineTooLong { .. }) if is_comment => {}
+                Ok(line) => self.line(line, start)?,
+                Err(CodecError::LineTooLong { .. }) if is_comment && self.record.is_none() => {}
                 Err(error) => {
-                    if !is_comment {
-                        self.block = Block::new(true);
-                    }
+                    self.reject_line(is_comment);
                     return Err(error);
                 }
             }
         }
+    }
+
+    /// Discards the event of a line with an error, unless the line is a comment that is not returned.
+    fn reject_line(&mut self, is_comment: bool) {
+        if !is_comment || self.record.is_some() {
+            self.discard_block(Block::new(true));
+        }
+    }
+
+    /// Same as [`next`](Self::next). If the stream resumes after its end, the event before the end is not continued.
+    #[inline]
+    pub(super) fn next_resumed(&mut self, src: &mut BytesMut) -> Result<Option<Option<Event>>, CodecError> {
+        if core::mem::take(&mut self.has_ended) {
+            self.discard_event();
+        }
+        self.next(src)
+    }
+
+    /// Reads what is left at the end of the stream: the next event, and then the one that the stream ends, if it is
+    /// returned. An unfinished line is validated.
+    pub(super) fn next_last(&mut self, src: &mut BytesMut) -> Result<Option<Option<Event>>, CodecError> {
+        if let Some(event) = self.next(src)? {
+            return Ok(Some(event));
+        }
+        self.lines.end_discarded(src);
+        if self.dispatches_at_end {
+            self.has_ended = true;
+            self.record(src)?;
+            return Ok(self.last_event(src)?.map(Some));
+        }
+        self.discard_event();
+        let error = core::iter::from_fn(|| self.lines.decode_eof(src)).find_map(Result::err);
+        error.map_or(Ok(None), Err)
     }
 
     /// Reads the line at the end of the stream that has no terminator, and ends the event.
@@ -402,12 +489,10 @@ impl SseCodec {
     fn last_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         let (start, is_comment) = (self.lines.line(), self.unmarked(src).first() == Some(&b':'));
         match self.lines.decode_eof(src) {
-            Ok(Some(line)) if !line.is_empty() => _ = self.line(line, start)?,
-            Ok(_) => {}
-            Err(error) => {
-                if !is_comment {
-                    self.block = Block::new(true);
-                }
+            Some(Ok(line)) if !line.is_empty() => self.line(line, start)?,
+            Some(Ok(_)) | None => {}
+            Some(Err(error)) => {
+                self.reject_line(is_comment);
                 return Err(error);
             }
         }
@@ -415,82 +500,64 @@ impl SseCodec {
     }
 }
 
-impl Decoder for SseCodec {
+impl Items for SseCodec {
     type Item = Event;
-    type Error = CodecError;
 
-    #[inline]
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
-        if core::mem::take(&mut self.has_ended) {
-            self.discard_event();
-        }
-        self.next(src)
+    fn start(&mut self) {
+        self.restart();
     }
 
-    /// Same as [`decode`](Decoder::decode). An unfinished line and an unfinished event are discarded, unless
-    /// [`with_dispatch_at_end`](SseCodec::with_dispatch_at_end) is set.
     #[inline]
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
-        let decoded = self.next(src);
-        self.lines.end_discarded(src);
-        if matches!(decoded, Ok(Some(_))) {
-            return decoded;
-        }
-        // The event ends with the stream. It ends even if an error in it is returned only now, because `FramedRead` does
-        // not call `decode_eof` again after an error.
-        if self.lines.find(src).is_none() {
-            if self.dispatches_at_end {
-                self.has_ended = true;
-            } else {
-                self.discard_event();
-            }
-        }
-        decoded?;
-        if self.dispatches_at_end {
-            return self.last_event(src);
-        }
-        while self.lines.decode_eof(src)?.is_some() {}
-        Ok(None)
+    fn next_item(&mut self, src: &mut BytesMut) -> Option<Result<Event, CodecError>> {
+        self.next_resumed(src).map(Option::flatten).transpose()
+    }
+
+    /// An unfinished line and an unfinished event are discarded, unless
+    /// [`with_dispatch_at_end`](SseCodec::with_dispatch_at_end) is set.
+    fn next_at_end(&mut self, src: &mut BytesMut) -> Option<Result<Event, CodecError>> {
+        self.next_last(src).map(Option::flatten).transpose()
     }
 }
 
+impl_decoder!(SseCodec);
+
 impl Encoder<&Event> for SseCodec {
-    type Error = CodecError;
+    type Error = io::Error;
 
     /// Writes an event, same as [`Event::write_to`].
     #[inline]
-    fn encode(&mut self, event: &Event, dst: &mut BytesMut) -> Result<(), CodecError> {
-        event.write_to(dst)
+    fn encode(&mut self, event: &Event, dst: &mut BytesMut) -> io::Result<()> {
+        Ok(event.write_to(dst)?)
     }
 }
 
 impl Encoder<Event> for SseCodec {
-    type Error = CodecError;
+    type Error = io::Error;
 
     /// Writes an event, same as [`Event::write_to`].
     #[inline]
-    fn encode(&mut self, event: Event, dst: &mut BytesMut) -> Result<(), CodecError> {
-        event.write_to(dst)
+    fn encode(&mut self, event: Event, dst: &mut BytesMut) -> io::Result<()> {
+        Ok(event.write_to(dst)?)
     }
 }
 
 impl Encoder<Comment<'_>> for SseCodec {
-    type Error = CodecError;
+    type Error = io::Error;
 
     /// Writes a comment. Never fails.
     #[inline]
-    fn encode(&mut self, comment: Comment<'_>, dst: &mut BytesMut) -> Result<(), CodecError> {
+    fn encode(&mut self, comment: Comment<'_>, dst: &mut BytesMut) -> io::Result<()> {
         comment.write_to(dst);
         Ok(())
     }
 }
 
 impl Encoder<Retry> for SseCodec {
-    type Error = CodecError;
+    type Error = io::Error;
 
     /// Writes the reconnection time. Never fails.
     #[inline]
-    fn encode(&mut self, retry: Retry, dst: &mut BytesMut) -> Result<(), CodecError> {
+    fn encode(&mut self, retry: Retry, dst: &mut BytesMut) -> io::Result<()> {
         retry.write_to(dst);
         Ok(())
     }

@@ -24,7 +24,7 @@
 //! use futures::{SinkExt, StreamExt};
 //! use tokio_util::codec::{FramedRead, FramedWrite};
 //! use utf8_codec::codec::sse::{Comment, Event};
-//! use utf8_codec::codec::{CodecError, ErrorsAsItems, SseCodec};
+//! use utf8_codec::codec::SseCodec;
 //!
 //! # tokio_test::block_on(async {
 //! let mut server = FramedWrite::new(Vec::new(), SseCodec::new());
@@ -37,7 +37,7 @@
 //!     ": connected\n\nid: 7\ndata: naïve\n\nevent: token\ndata: two\ndata: lines\n\n"
 //! );
 //!
-//! let mut events = FramedRead::new(&response[..], ErrorsAsItems::new(SseCodec::new()));
+//! let mut events = FramedRead::new(&response[..], SseCodec::new());
 //! let mut got = Vec::new();
 //! while let Some(event) = events.next().await {
 //!     match event? {
@@ -47,10 +47,12 @@
 //! }
 //! assert_eq!(got[0], ("message".into(), "naïve".into()));
 //! assert_eq!(got[1], ("token".into(), "two\nlines".into()));
-//! assert_eq!(events.decoder().get_ref().last_event_id(), Some("7"));
-//! # Ok::<(), CodecError>(())
+//! assert_eq!(events.decoder().last_event_id(), Some("7"));
+//! # std::io::Result::Ok(())
 //! # }).unwrap();
 //! ```
+//!
+//! [`SseFramesCodec`] returns events with their bytes, and comments, for a proxy that looks at events and forwards them.
 //!
 //! # Errors
 //!
@@ -58,7 +60,7 @@
 //! [`LineTooLong`](super::CodecError::LineTooLong) and, unless ill-formed sequences are repaired,
 //! [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The whole event that contains the error
 //! is discarded, unless the error is in a comment. The events after it are read normally. The encoder returns
-//! [`InvalidField`](super::CodecError::InvalidField).
+//! [`InvalidField`](super::CodecError::InvalidField) in an `io::Error`.
 //!
 //! # Limits
 //!
@@ -84,5 +86,7 @@
 mod block;
 pub(super) mod codec;
 mod event;
+mod frames;
 
 pub use event::{Comment, Event, Retry};
+pub use frames::{SseFrame, SseFramesCodec};

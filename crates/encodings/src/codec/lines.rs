@@ -1,9 +1,12 @@
 //! Codec for lines of text in other encodings.
 
+use std::io;
+
 use bytes::{BufMut, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::{CodecError, LineStart};
+use utf8_codec::internal::{ill_formed, line_start, line_too_long};
 use utf8_codec::{Counters, LineEnding};
 
 use super::text::TranscodeCodec;
@@ -42,16 +45,14 @@ enum LineState {
 ///
 /// # Errors
 ///
-/// Returns [`CodecError::LineTooLong`] for a line that is longer than the limit. Returns [`CodecError::IllFormed`] for
-/// an ill-formed line, if the policy does not repair it. This error is returned after the terminator has arrived. It
-/// contains the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then
-/// positioned after the line. Wrap the codec in [`ErrorsAsItems`](utf8_codec::codec::ErrorsAsItems), so that one ill-formed
-/// line does not end the session:
+/// An item is [`CodecError::LineTooLong`] for a line that is longer than the limit, and [`CodecError::IllFormed`] for an
+/// ill-formed line, if the policy does not repair it. The latter is returned after the terminator has arrived. It contains
+/// the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then positioned
+/// after the line, so one ill-formed line does not end the session:
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
 /// # use tokio_util::codec::Framed;
-/// use utf8_codec::codec::ErrorsAsItems;
 /// use utf8_codec_encodings::codec::TranscodeCodec;
 /// use utf8_codec_encodings::Encoding;
 ///
@@ -59,7 +60,7 @@ enum LineState {
 /// # let socket = tokio_test::io::Builder::new()
 /// #     .read(b"a\0\x3D\xD8\xA9").read(b"\xDC\r\0\n\0b\0\0\xDC\n\0c\0\n\0").write(b"o\0k\0\n\0").build();
 /// let codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines();
-/// let mut lines = Framed::new(socket, ErrorsAsItems::new(codec));
+/// let mut lines = Framed::new(socket, codec);
 /// assert_eq!(lines.next().await.unwrap()?.unwrap(), "a💩");
 /// let error = lines.next().await.unwrap()?.unwrap_err();
 /// assert_eq!(
@@ -68,10 +69,10 @@ enum LineState {
 /// );
 /// assert_eq!(lines.next().await.unwrap()?.unwrap(), "c");
 /// lines.send("ok").await?;
-/// # Ok::<(), utf8_codec::codec::CodecError<utf8_codec_encodings::TranscodeError>>(())
+/// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TranscodeLinesCodec {
     codec: TranscodeCodec,
     ending: LineEnding,
@@ -137,15 +138,15 @@ impl TranscodeLinesCodec {
     }
 
     fn line(&self) -> LineStart {
-        LineStart::new(self.lines.wrapping_add(1), self.offset())
+        line_start(self.lines.wrapping_add(1), self.offset())
     }
 
     fn next(
         &mut self,
         src: &mut BytesMut,
         last: bool,
-    ) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
-        let Some(units) = self.units(src, last) else { return Ok(None) };
+    ) -> Option<Result<ByteString, CodecError<TranscodeError>>> {
+        let units = self.units(src, last)?;
         if self.state == LineState::AfterCr && src.len() >= units.width {
             self.state = LineState::Line;
             if units.ascii(&src[..units.width]) == Some(b'\n') {
@@ -156,24 +157,24 @@ impl TranscodeLinesCodec {
         if self.state == LineState::Discard {
             let Some((length, terminator)) = found else {
                 self.skip(src, units.searched(self.ending, src), 0);
-                return Ok(None);
+                return None;
             };
             self.end_line(units, &src[..length + terminator]);
             self.skip(src, length, terminator);
             return self.next(src, last);
         }
         if let Some((length, terminator)) = found {
-            return self.take(units, src, length, terminator, false).map(Some);
+            return Some(self.take(units, src, length, terminator, false));
         }
         let length = units.searched(self.ending, src);
         if length > self.max_length {
-            let error = self.too_long(self.max_length);
+            let error = line_too_long(self.line(), self.max_length, src);
             self.skip(src, length, 0);
             self.state = LineState::Discard;
-            return Err(error);
+            return Some(Err(error));
         }
         self.searched = length;
-        Ok(None)
+        None
     }
 
     /// Decodes the line at the front of `src`. `last` means that the line ends the stream.
@@ -187,7 +188,7 @@ impl TranscodeLinesCodec {
     ) -> Result<ByteString, CodecError<TranscodeError>> {
         let line = self.line();
         if length > self.max_length {
-            let error = self.too_long(self.max_length);
+            let error = line_too_long(line, self.max_length, src);
             self.end_line(units, &src[..length + terminator]);
             self.skip(src, length, terminator);
             if last {
@@ -209,10 +210,10 @@ impl TranscodeLinesCodec {
         let rejected = src.split_to(length + terminator).freeze();
         match result {
             Ok(()) if text.len() > self.max_text_length => {
-                Err(CodecError::LineTooLong { line, limit: self.max_text_length })
+                Err(line_too_long(line, self.max_text_length, text.as_bytes()))
             }
             Ok(()) => Ok(text.into()),
-            Err(error) => Err(CodecError::ill_formed(error, rejected.slice(..length), Some(line))),
+            Err(error) => Err(ill_formed(error, rejected.slice(..length), Some(line))),
         }
     }
 
@@ -223,10 +224,6 @@ impl TranscodeLinesCodec {
         let last = bytes.len().checked_sub(units.width).and_then(|at| units.ascii(&bytes[at..]));
         let after_cr = self.ending == LineEnding::Any && last == Some(b'\r');
         self.state = if after_cr { LineState::AfterCr } else { LineState::Line };
-    }
-
-    fn too_long(&self, limit: usize) -> CodecError<TranscodeError> {
-        CodecError::LineTooLong { line: self.line(), limit }
     }
 
     /// Discards the bytes of a line and its terminator. They are decoded to update the offset and the state of the
@@ -242,8 +239,7 @@ impl TranscodeLinesCodec {
         self.searched = 0;
     }
 
-    /// Ends a line that is being discarded at the end of the stream. Called even if its error is returned only now,
-    /// because `FramedRead` does not call `decode_eof` again after an error.
+    /// Ends a line that is being discarded at the end of the stream.
     fn end_discarded(&mut self, units: Units, src: &mut BytesMut) {
         if self.state == LineState::Discard {
             let rest = src.len();
@@ -252,6 +248,10 @@ impl TranscodeLinesCodec {
             let _ = finish(&mut self.codec.reading, &mut String::new());
         }
     }
+}
+
+fn embedded(position: usize) -> io::Error {
+    CodecError::<TranscodeError>::EmbeddedTerminator { position }.into()
 }
 
 /// Decodes all of `bytes`. Returns the first error.
@@ -288,33 +288,30 @@ fn feed_terminator(reading: &mut Transcoder, bytes: &[u8], text: &mut String) ->
 }
 
 impl Decoder for TranscodeLinesCodec {
-    type Item = ByteString;
-    type Error = CodecError<TranscodeError>;
+    type Item = Result<ByteString, CodecError<TranscodeError>>;
+    type Error = io::Error;
 
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
-        self.next(src, false)
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        Ok(self.next(src, false))
     }
 
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
-        let decoded = self.next(src, true);
-        let units = self.units(src, true).unwrap_or(Units::of(Encoding::Utf8));
-        self.end_discarded(units, src);
-        if let Some(line) = decoded? {
+    fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        if let Some(line) = self.next(src, true) {
             return Ok(Some(line));
         }
+        let units = self.units(src, true).unwrap_or(Units::of(Encoding::Utf8));
+        self.end_discarded(units, src);
         if src.is_empty() {
             let line = Some(self.line());
-            return match finish(&mut self.codec.reading, &mut String::new()) {
-                Ok(()) => Ok(None),
-                Err(error) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
-            };
+            let end = finish(&mut self.codec.reading, &mut String::new());
+            return Ok(end.err().map(|error| Err(ill_formed(error, src.split().freeze(), line))));
         }
-        self.take(units, src, src.len(), 0, true).map(Some)
+        Ok(Some(self.take(units, src, src.len(), 0, true)))
     }
 }
 
 impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
-    type Error = CodecError<TranscodeError>;
+    type Error = io::Error;
 
     /// Writes a line and its terminator.
     ///
@@ -322,11 +319,12 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     ///
     /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, also because the policy
     /// replaces a character by a terminator, or not all of the line because it ends with CR, and
-    /// [`CodecError::IllFormed`] for a character that the encoding does not have. Nothing is written then.
-    fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError<TranscodeError>> {
+    /// [`CodecError::IllFormed`] for a character that the encoding does not have, each in an `io::Error`. Nothing is written
+    /// then.
+    fn encode(&mut self, line: T, dst: &mut BytesMut) -> io::Result<()> {
         let line = line.as_ref();
         if let Some(position) = self.ending.embedded(line.as_bytes()) {
-            return Err(CodecError::EmbeddedTerminator { position });
+            return Err(embedded(position));
         }
         let start = dst.len();
         let written = self.codec.write(line, dst, true)?;
@@ -340,7 +338,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
             dst.truncate(start);
             let last = line.char_indices().next_back().map(|(at, _)| at);
             let position = if left == 0 { last } else { self.codec.first_replaced(line) };
-            return Err(CodecError::EmbeddedTerminator { position: position.unwrap_or_default() });
+            return Err(embedded(position.unwrap_or_default()));
         }
         self.codec.wrote(&written);
         if self.ending == LineEnding::CrLf {

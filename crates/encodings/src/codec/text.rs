@@ -1,15 +1,16 @@
 //! Codec for text in other encodings.
 
-use std::collections::VecDeque;
+use std::io;
 
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::CodecError;
-use utf8_codec::{BomPolicy, Counters, ErrorPolicy, Subset};
+use utf8_codec::internal::ill_formed;
+use utf8_codec::{Counters, ErrorPolicy};
 
 use crate::error::TranscodeError;
-use crate::{Encoding, Status, Switches, Transcoder, UnmappablePolicy};
+use crate::{Encoding, TranscodeStatus, Transcoder, UnmappablePolicy};
 
 /// A codec for a peer that uses another encoding. An item is the text of one read, converted to UTF-8. Text that is
 /// written is converted to the encoding of the peer. [`into_lines`](Self::into_lines) converts this codec into a codec
@@ -25,10 +26,11 @@ use crate::{Encoding, Status, Switches, Transcoder, UnmappablePolicy};
 ///
 /// # Errors
 ///
-/// Decoding returns [`CodecError::IllFormed`] for each error that the policy does not repair, after the well-formed
-/// text before it. Offsets count the bytes of the stream, and `Display` names the encoding. Encoding returns the same
-/// error for a text with a character that the encoding does not have ([`Unmappable`](utf8_codec::ErrorKind::Unmappable)).
-/// Nothing is written then, and the offset counts the bytes of the text.
+/// An item is [`CodecError::IllFormed`] for each error that the policy does not repair, after the well-formed text before
+/// it. Offsets count the bytes of the stream, and `Display` names the encoding. Encoding returns the same error, in an
+/// `io::Error`, for a text with a character that the encoding does not have
+/// ([`Unmappable`](utf8_codec::ErrorKind::Unmappable)). Nothing is written then, and the offset counts the bytes of the
+/// text.
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -39,73 +41,48 @@ use crate::{Encoding, Status, Switches, Transcoder, UnmappablePolicy};
 /// # tokio_test::block_on(async {
 /// let socket = tokio_test::io::Builder::new().read(b"\0a\xD8\x3D\xDC").read(b"\xA9").write(b"\0o\0k").build();
 /// let mut text = Framed::new(socket, TranscodeCodec::new(Encoding::Utf16Be));
-/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("a"));
-/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("💩"));
+/// assert_eq!(text.next().await.unwrap()??, "a");
+/// assert_eq!(text.next().await.unwrap()??, "💩");
 /// text.send("ok").await?;
-/// # Ok::<(), utf8_codec::codec::CodecError<utf8_codec_encodings::TranscodeError>>(())
+/// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TranscodeCodec {
     pub(super) reading: Transcoder,
     writing: Transcoder,
-    /// What follows the item that was returned last. The next calls return it.
-    next: VecDeque<Result<ByteString, CodecError<TranscodeError>>>,
+    /// The error after the text that was returned last. The next call returns it.
+    error: Option<CodecError<TranscodeError>>,
 }
 
 impl TranscodeCodec {
     /// Creates a strict codec that keeps the BOM, for a peer that reads and writes `encoding`.
     pub const fn new(encoding: Encoding) -> Self {
-        Self {
-            reading: Transcoder::new(encoding, Encoding::Utf8),
-            writing: Transcoder::new(Encoding::Utf8, encoding),
-            next: VecDeque::new(),
-        }
+        Self::with_transcoders(
+            Transcoder::new(encoding, Encoding::Utf8),
+            Transcoder::new(Encoding::Utf8, encoding),
+        )
     }
 
-    /// Sets the policy for ill-formed input and for characters that the encoding does not have.
-    #[must_use]
-    pub fn with_error_policy(self, on_error: ErrorPolicy) -> Self {
-        Self {
-            reading: self.reading.with_error_policy(on_error),
-            writing: self.writing.with_error_policy(on_error),
-            ..self
-        }
-    }
-
-    /// Sets what is written for characters that the encoding does not have.
-    #[must_use]
-    pub fn with_unmappable_policy(self, unmappable: UnmappablePolicy) -> Self {
-        Self { writing: self.writing.with_unmappable_policy(unmappable), ..self }
-    }
-
-    /// Sets the policy for the BOM of the input. No BOM is written.
-    #[must_use]
-    pub fn with_bom_policy(self, bom: BomPolicy) -> Self {
-        Self { reading: self.reading.with_bom_policy(bom), ..self }
-    }
-
-    /// Sets options for behavior that the encoding specifications leave open.
-    #[must_use]
-    pub fn with_switches(self, switches: Switches) -> Self {
-        Self {
-            reading: self.reading.with_switches(switches),
-            writing: self.writing.with_switches(switches),
-            ..self
-        }
-    }
-
-    /// Sets the adopted subset, for reading and writing.
-    #[must_use]
-    pub fn with_subset(self, subset: &'static Subset) -> Self {
-        Self { reading: self.reading.with_subset(subset), writing: self.writing.with_subset(subset), ..self }
-    }
-
-    /// Detects a BOM at the start of the input. If there is one, the input is decoded in the encoding of the BOM, as with
-    /// [`Transcoder::with_sniffing`]. The encoding for writing does not change.
-    #[must_use]
-    pub fn with_sniffing(self, sniff: bool) -> Self {
-        Self { reading: self.reading.with_sniffing(sniff), ..self }
+    /// Creates a codec with the encodings and the policies of two transcoders: one from the encoding of the peer to UTF-8, and
+    /// one from UTF-8 to it. No BOM is written.
+    ///
+    /// ```
+    /// use utf8_codec_encodings::codec::TranscodeCodec;
+    /// use utf8_codec_encodings::{Encoding, Transcoder, UnmappablePolicy};
+    /// # use bytes::BytesMut;
+    /// # use tokio_util::codec::Encoder;
+    ///
+    /// let writing = Transcoder::new(Encoding::Utf8, Encoding::Latin1);
+    /// let writing = writing.with_unmappable_policy(UnmappablePolicy::Reference);
+    /// let mut codec = TranscodeCodec::with_transcoders(Transcoder::new(Encoding::Latin1, Encoding::Utf8), writing);
+    /// let mut buffer = BytesMut::new();
+    /// codec.encode("5 €", &mut buffer)?;
+    /// assert_eq!(&buffer[..], b"5 &#8364;");
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub const fn with_transcoders(reading: Transcoder, writing: Transcoder) -> Self {
+        Self { reading, writing, error: None }
     }
 
     /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.
@@ -134,9 +111,9 @@ impl TranscodeCodec {
             let progress = writing.feed_into_slice(&text.as_bytes()[read..], &mut out);
             read += progress.read;
             match progress.status {
-                Status::InputEmpty => return None,
-                Status::OutputFull => {}
-                Status::IllFormed(error) => return Some(error.offset as usize),
+                TranscodeStatus::InputEmpty => return None,
+                TranscodeStatus::OutputFull => {}
+                TranscodeStatus::IllFormed(error) => return Some(error.offset as usize),
             }
         }
     }
@@ -146,9 +123,9 @@ impl TranscodeCodec {
         &mut self,
         src: &mut BytesMut,
         read: impl FnOnce(&mut Transcoder, &[u8], &mut String) -> Result<(), TranscodeError>,
-    ) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
-        if let Some(next) = self.next.pop_front() {
-            return next.map(Some);
+    ) -> Option<Result<ByteString, CodecError<TranscodeError>>> {
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
         }
         // The transcoder is cloned, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let mut reading = self.reading.clone();
@@ -159,13 +136,13 @@ impl TranscodeCodec {
         self.reading = reading;
         if let Err(error) = result {
             let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
-            let error = CodecError::ill_formed(error, rejected, None);
+            let error = ill_formed(error, rejected, None);
             if text.is_empty() {
-                return Err(error);
+                return Some(Err(error));
             }
-            self.next.push_back(Err(error));
+            self.error = Some(error);
         }
-        Ok((!text.is_empty()).then(|| text.into()))
+        (!text.is_empty()).then(|| Ok(text.into()))
     }
 
     /// Appends a text in the encoding for writing. `ends` returns to ASCII after it. Returns the transcoder after the text,
@@ -189,7 +166,7 @@ impl TranscodeCodec {
             dst.truncate(written + progress.written);
             read += progress.read;
             match progress.status {
-                Status::InputEmpty => {
+                TranscodeStatus::InputEmpty => {
                     if ends {
                         let mut end = [0; Transcoder::MIN_OUTPUT];
                         let progress = writing.finish_into_slice(&mut end);
@@ -197,12 +174,12 @@ impl TranscodeCodec {
                     }
                     return Ok(writing);
                 }
-                Status::OutputFull => {}
-                Status::IllFormed(error) => {
+                TranscodeStatus::OutputFull => {}
+                TranscodeStatus::IllFormed(error) => {
                     dst.truncate(start);
                     let at = error.offset as usize;
                     let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
-                    return Err(CodecError::ill_formed(error, rejected, None));
+                    return Err(ill_formed(error, rejected, None));
                 }
             }
         }
@@ -217,36 +194,28 @@ impl TranscodeCodec {
 }
 
 impl Decoder for TranscodeCodec {
-    type Item = ByteString;
-    type Error = CodecError<TranscodeError>;
+    type Item = Result<ByteString, CodecError<TranscodeError>>;
+    type Error = io::Error;
 
-    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
-        self.read(src, |reading, bytes, text| reading.feed_into(bytes, text))
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        Ok(self.read(src, |reading, bytes, text| reading.feed_into(bytes, text)))
     }
 
-    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError<TranscodeError>> {
+    fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         if let Some(text) = self.decode(src)? {
             return Ok(Some(text));
         }
-        let end = |reading: &mut Transcoder, bytes: &[u8], text: &mut String| {
+        Ok(self.read(src, |reading, bytes, text| {
             reading.feed_into(bytes, text)?;
             reading.finish_into(text)
-        };
-        // An unfinished sequence may have several errors. It ends here, because `FramedRead` does not call again after an
-        // error.
-        let mut items = VecDeque::new();
-        while let Some(item) = self.read(src, end).transpose() {
-            items.push_back(item);
-        }
-        self.next = items;
-        self.next.pop_front().transpose()
+        }))
     }
 }
 
 impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
-    type Error = CodecError<TranscodeError>;
+    type Error = io::Error;
 
-    fn encode(&mut self, text: T, dst: &mut BytesMut) -> Result<(), CodecError<TranscodeError>> {
+    fn encode(&mut self, text: T, dst: &mut BytesMut) -> io::Result<()> {
         let written = self.write(text.as_ref(), dst, false)?;
         self.wrote(&written);
         Ok(())

@@ -66,6 +66,7 @@ const _: () = assert!(size_of::<Transcoder>() <= 248);
 /// The progress of a bounded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the input may not have been consumed completely"]
+#[non_exhaustive]
 pub struct Progress {
     /// Why the call stopped.
     pub status: Status,
@@ -195,12 +196,12 @@ impl Transcoder {
     /// call makes progress.
     ///
     /// ```
-    /// use utf8_codec_encodings::{Encoding, Status, Transcoder};
+    /// use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
     ///
     /// let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
     /// let mut room = [0; 6];
     /// let progress = transcoder.feed_into_slice("añb€".as_bytes(), &mut room);
-    /// assert_eq!((progress.status, progress.read, progress.written), (Status::OutputFull, 4, 6));
+    /// assert_eq!((progress.status, progress.read, progress.written), (TranscodeStatus::OutputFull, 4, 6));
     /// ```
     #[inline]
     pub fn feed_into_slice(&mut self, chunk: &[u8], dst: &mut [u8]) -> Progress {
@@ -210,7 +211,7 @@ impl Transcoder {
         Progress { status, read: chunk.len() - rest.len(), written: room.written() }
     }
 
-    /// Ends the stream and writes the rest of the text into `dst`. The status is [`Status::InputEmpty`] when all of the
+    /// Ends the stream and writes the rest of the text into `dst`. The status is [`InputEmpty`](Status::InputEmpty) when all of the
     /// text is written; after any other status call again. The transcoder can be used again: [`offset`](Self::offset)
     /// is not reset, and the BOM policy is only applied at offset 0.
     pub fn finish_into_slice(&mut self, dst: &mut [u8]) -> Progress {
@@ -264,7 +265,7 @@ impl Transcoder {
     }
 
     /// Discards the bytes of an unfinished sequence as if they had not been fed. The caller still has them.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "std", feature = "stream"))]
     pub(crate) fn give_back(&mut self) {
         let carry = &mut self.conversion.carry;
         self.conversion.offset = self.conversion.offset.wrapping_sub(u64::from(carry.len()));

@@ -1,16 +1,25 @@
 //! `TranscodeCodec`: any encoding over a socket.
 
+use std::io;
+
 use bytes::BytesMut;
 use futures::StreamExt;
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Encoder, FramedRead};
-use utf8_codec::codec::{CodecError, ErrorsAsItems};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
+use utf8_codec::codec::CodecError;
+use utf8_codec::{ErrorKind, ErrorPolicy};
 use utf8_codec_encodings::codec::TranscodeCodec;
-use utf8_codec_encodings::{Encoding, Switches, TranscodeError};
+use utf8_codec_encodings::{Encoding, Switches, TranscodeError, Transcoder};
 
 use crate::support::encodings::{OWN, encoded};
 use crate::support::{Rng, every_partition};
+
+/// A codec whose transcoders have other settings.
+pub(crate) fn codec_with(encoding: Encoding, with: impl Fn(Transcoder) -> Transcoder) -> TranscodeCodec {
+    let [reading, writing] = [(encoding, Encoding::Utf8), (Encoding::Utf8, encoding)];
+    let transcoder = |(source, target)| with(Transcoder::new(source, target));
+    TranscodeCodec::with_transcoders(transcoder(reading), transcoder(writing))
+}
 
 type Reported = (u64, ErrorKind, Vec<u8>);
 
@@ -20,7 +29,7 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>
     for chunk in chunks {
         socket.read(chunk);
     }
-    let mut items = FramedRead::new(socket.build(), ErrorsAsItems::new(codec));
+    let mut items = FramedRead::new(socket.build(), codec);
     let (mut text, mut errors) = (String::new(), Vec::new());
     while let Some(item) = items.next().await {
         match item.expect("no error of the transport") {
@@ -74,21 +83,21 @@ async fn errors_are_in_order_with_their_bytes() {
         let chunks = [&bytes[..cut], &bytes[cut..]];
         let codec = TranscodeCodec::new(Encoding::Utf16Be);
         assert_eq!(read(codec, &chunks).await, ("abc".to_owned(), expected.clone()), "cut at {cut}");
-        let codec = TranscodeCodec::new(Encoding::Utf16Be).with_error_policy(ErrorPolicy::Replace);
+        let codec =
+            codec_with(Encoding::Utf16Be, |transcoder| transcoder.with_error_policy(ErrorPolicy::Replace));
         assert_eq!(read(codec, &chunks).await.0, "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
     }
 }
 
 #[tokio::test]
-async fn a_bom_selects_the_encoding_and_the_bom_policy_applies() {
+async fn a_bom_selects_the_encoding_and_is_removed() {
     for (bytes, text) in
         [(&b"\xFF\xFEa\0"[..], "a"), (b"\xFE\xFF\0a", "a"), (b"\xEF\xBB\xBFa", "a"), (b"a", "a")]
     {
         for cut in 1..=bytes.len() {
             let chunks: Vec<&[u8]> =
                 [&bytes[..cut], &bytes[cut..]].into_iter().filter(|it| !it.is_empty()).collect();
-            let codec =
-                TranscodeCodec::new(Encoding::Utf8).with_sniffing(true).with_bom_policy(BomPolicy::Strip);
+            let codec = codec_with(Encoding::Utf8, |transcoder| transcoder.with_sniffing(true));
             assert_eq!(read(codec, &chunks).await, (text.to_owned(), vec![]), "{bytes:02X?} cut at {cut}");
         }
     }
@@ -102,8 +111,9 @@ fn unfinished_sequences_stay_in_the_buffer() {
         for chunk in chunks {
             buffer.extend_from_slice(chunk);
             fed.extend_from_slice(chunk);
-            match codec.decode(&mut buffer).expect("well-formed") {
+            match codec.decode(&mut buffer).expect("no error of the transport") {
                 Some(text) => {
+                    let text = text.expect("well-formed");
                     assert_eq!(text, "💩");
                     assert!(buffer.is_empty());
                 }
@@ -113,49 +123,40 @@ fn unfinished_sequences_stay_in_the_buffer() {
     });
 }
 
-/// `FramedRead` does not call `decode_eof` again after an error. An unfinished sequence may have several errors.
+/// An unfinished sequence may have several errors, and the stream may resume after each.
 #[test]
 fn a_resumed_stream_starts_with_a_code_unit() {
-    let codec =
-        || TranscodeCodec::new(Encoding::Utf16Le).with_switches(Switches::STRICT.with_surrogates(true));
-    let report = |result: Result<_, CodecError<TranscodeError>>| {
-        let Err(CodecError::IllFormed { error, rejected, .. }) = result else { panic!("{result:?}") };
+    let surrogates = Switches::STRICT.with_surrogates(true);
+    let report = |item: Option<Result<_, CodecError<TranscodeError>>>| {
+        let Some(Err(CodecError::IllFormed { error, rejected, .. })) = item else { panic!("{item:?}") };
         (error.offset, error.kind, rejected.bytes.to_vec())
     };
-    let first = (2, ErrorKind::Unmappable, b"\x3D\xD8".to_vec());
-    let second = (4, ErrorKind::Truncated, b"b".to_vec());
-    let end = |codec: &mut TranscodeCodec| {
-        let mut buffer = BytesMut::from(&b"a\0\x3D\xD8b"[..]);
-        assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("a"));
-        assert_eq!(report(codec.decode_eof(&mut buffer)), first);
-        buffer
-    };
-    let mut resumed = codec();
-    let mut buffer = end(&mut resumed);
+    let mut codec = codec_with(Encoding::Utf16Le, |transcoder| transcoder.with_switches(surrogates));
+    let mut buffer = BytesMut::from(&b"a\0\x3D\xD8b"[..]);
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "a");
+    let errors = [(2, ErrorKind::Unmappable, b"\x3D\xD8".to_vec()), (4, ErrorKind::Truncated, b"b".to_vec())];
+    for error in errors {
+        assert_eq!(report(codec.decode_eof(&mut buffer).unwrap()), error);
+    }
+    assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
     buffer.extend_from_slice(b"c\0");
-    assert_eq!(report(resumed.decode(&mut buffer)), second);
-    assert_eq!(resumed.decode(&mut buffer).unwrap().as_deref(), Some("c"));
-    assert_eq!(resumed.offset(), 7);
-
-    let mut ended = codec();
-    let mut buffer = end(&mut ended);
-    assert_eq!(report(ended.decode_eof(&mut buffer)), second);
-    assert_eq!(ended.decode_eof(&mut buffer).unwrap(), None);
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "c");
+    assert_eq!(codec.offset(), 7);
 }
 
 /// `FF FE 00 00` may be the BOM of UTF-32LE, so the text after it is decoded at the end.
 #[test]
 fn the_end_takes_all_of_an_undecided_bom() {
-    let mut codec = TranscodeCodec::new(Encoding::Utf8).with_sniffing(true);
+    let mut codec = codec_with(Encoding::Utf8, |transcoder| transcoder.with_sniffing(true));
     let mut buffer = BytesMut::from(&b"\xFF\xFE\0\0\0\xDC\x01"[..]);
-    assert_eq!(codec.decode(&mut buffer).unwrap(), None);
-    assert_eq!(codec.decode_eof(&mut buffer).unwrap().as_deref(), Some("\0"));
+    assert!(codec.decode(&mut buffer).unwrap().is_none());
+    assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap().unwrap(), "\0");
     for offset in [4, 6] {
-        let error = codec.decode_eof(&mut buffer).unwrap_err();
+        let error = codec.decode_eof(&mut buffer).unwrap().unwrap().unwrap_err();
         assert!(matches!(error, CodecError::IllFormed { error, .. } if error.offset == offset));
-        assert!(buffer.is_empty(), "`FramedRead` does not call again");
     }
-    assert_eq!(codec.decode_eof(&mut buffer).unwrap(), None);
+    assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
+    assert!(buffer.is_empty());
 }
 
 #[test]
@@ -166,12 +167,16 @@ fn text_is_written_whole_or_not_at_all() {
         assert_eq!(dst, [b"before", &encoded(encoding, "aé")[..]].concat(), "{encoding}");
     }
     let (mut codec, mut dst) = (TranscodeCodec::new(Encoding::Latin1), BytesMut::from(&b"before"[..]));
+    let rejected = |error: io::Error| match error.downcast() {
+        Ok(CodecError::<TranscodeError>::IllFormed { error, rejected, .. }) => (error, rejected.bytes),
+        other => panic!("{other:?}"),
+    };
     let error = codec.encode("aж", &mut dst).expect_err("Cyrillic is not in Latin-1");
-    let CodecError::IllFormed { error, .. } = error else { panic!("{error:?}") };
+    let (error, _) = rejected(error);
     assert_eq!((error.offset, error.kind, error.len), (1, ErrorKind::Unmappable, 2));
     assert_eq!(dst, "before");
     let error = codec.encode("abcж!", &mut dst).expect_err("Cyrillic is not in Latin-1");
-    assert!(matches!(error, CodecError::IllFormed { rejected, .. } if rejected.bytes == "ж"));
+    assert_eq!(rejected(error).1, "ж");
 }
 
 #[test]
@@ -188,11 +193,12 @@ fn text_that_becomes_much_longer_is_written_whole() {
 #[tokio::test]
 async fn utf8_stream_reads_the_output_of_a_transcode_codec() {
     use futures::TryStreamExt;
+    use utf8_codec::codec::FailFast;
     use utf8_codec::stream::Utf8Stream;
 
     let socket = Builder::new().read(b"a\0\x3D").read(b"\xD8\xA9\xDC").build();
-    let chunks =
-        FramedRead::new(socket, TranscodeCodec::new(Encoding::Utf16Le)).map_ok(|text| text.into_bytes());
+    let codec = FailFast::new(TranscodeCodec::new(Encoding::Utf16Le));
+    let chunks = FramedRead::new(socket, codec).map_ok(|text| text.into_bytes());
     let text: Vec<_> = Utf8Stream::new(chunks).map(|part| part.expect("UTF-8").to_string()).collect().await;
     assert_eq!(text.concat(), "a💩");
 }
@@ -200,18 +206,17 @@ async fn utf8_stream_reads_the_output_of_a_transcode_codec() {
 #[cfg(feature = "tokio-io")]
 #[tokio::test]
 async fn utf8_reader_reads_the_output_of_a_transcode_codec() {
-    use std::io;
-
     use bytestring::ByteString;
     use futures::TryStreamExt;
     use tokio::io::{AsyncBufReadExt, AsyncReadExt};
     use tokio_util::io::StreamReader;
+    use utf8_codec::codec::FailFast;
     use utf8_codec::io::Utf8Reader;
 
     let under = |bytes: &[u8], cut: usize| {
         let socket = Builder::new().read(&bytes[..cut]).read(&bytes[cut..]).build();
-        let text =
-            FramedRead::new(socket, TranscodeCodec::new(Encoding::Utf16Be)).map_ok(ByteString::into_bytes);
+        let codec = FailFast::new(TranscodeCodec::new(Encoding::Utf16Be));
+        let text = FramedRead::new(socket, codec).map_ok(ByteString::into_bytes);
         Utf8Reader::new(StreamReader::new(text))
     };
     let bytes = b"\0a\xD8\x3D\xDC\xA9\0\n\0b";
@@ -283,12 +288,12 @@ fn texts_are_read_as_they_were_written_in_any_grouping() {
             longest = longest.max(expected.len());
             let (mut decoded, mut reader) = (String::new(), TranscodeCodec::new(encoding));
             while let Some(text) = reader.decode_eof(&mut wire).expect("what was written") {
-                decoded.push_str(&text);
+                decoded.push_str(&text.expect("well-formed"));
             }
             assert_eq!(decoded, expected, "{encoding}");
             let (mut decoded, mut reader) = (String::new(), TranscodeCodec::new(encoding).into_lines());
             while let Some(line) = reader.decode_eof(&mut line_wire).expect("what was written") {
-                decoded.push_str(&line);
+                decoded.push_str(&line.expect("well-formed"));
                 decoded.push('\n');
             }
             assert_eq!(decoded, lines, "{encoding}");

@@ -16,7 +16,7 @@ fn convert_named(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Tr
 }
 
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
-    convert_named(transcoder, chunks).map_err(|error| error.utf8_error())
+    convert_named(transcoder, chunks).map_err(|error| Utf8Error::new(error.offset, error.kind, error.len))
 }
 
 /// Asserts that `a` in `from` is converted to `b` in `to`, and back, for every partition.
@@ -353,7 +353,7 @@ fn errors_name_both_encodings() {
     ] {
         let error = convert_named(Transcoder::new(Encoding::Utf8Ucs4, to), &[b"a\xFD\xBF\xBF\xBF\xBF\xBF"]);
         let error = error.expect_err("no character of the encoding");
-        assert_eq!(error.source, Encoding::Utf8Ucs4);
+        assert_eq!(error.source_encoding, Encoding::Utf8Ucs4);
         let expected =
             format!("character not in {title} at byte 1 (Unmappable, 6 bytes of UTF-8 of RFC 2279)");
         assert_eq!(error.to_string(), expected);

@@ -2,7 +2,7 @@
 //! partition.
 
 use utf8_codec::{ErrorKind, ErrorPolicy, Subset};
-use utf8_codec_encodings::{Encoding, Progress, Status, Transcoder, UnmappablePolicy};
+use utf8_codec_encodings::{Encoding, TranscodeProgress, TranscodeStatus, Transcoder, UnmappablePolicy};
 
 use crate::support::encodings::{LEGACY, PAGES, by_feed};
 use crate::support::legacy::{Part, decode, dirty, encode, index, places, repair, tables};
@@ -131,12 +131,12 @@ fn a_skipped_character_selects_no_set() {
         let (mut transcoder, mut room, mut out, mut rest) =
             (transcoder.clone(), vec![0; size], Vec::new(), text.as_bytes());
         loop {
-            let Progress { status, read, written } = match rest {
+            let TranscodeProgress { status, read, written, .. } = match rest {
                 [] => transcoder.finish_into_slice(&mut room),
                 _ => transcoder.feed_into_slice(rest, &mut room),
             };
             out.extend_from_slice(&room[..written]);
-            if rest.is_empty() && status == Status::InputEmpty {
+            if rest.is_empty() && status == TranscodeStatus::InputEmpty {
                 break;
             }
             rest = &rest[read..];

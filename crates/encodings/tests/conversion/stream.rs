@@ -24,7 +24,7 @@ fn text_and_errors_are_those_of_the_transcoder() {
                 assert_eq!(failed, None, "the error is the last item");
                 match item {
                     Ok(part) => out.push_str(&part),
-                    Err(Utf8StreamError::IllFormed(error)) => failed = Some((error.offset, error.kind)),
+                    Err(Utf8StreamError::Text(error)) => failed = Some((error.offset, error.kind)),
                     Err(error) => panic!("{error}"),
                 }
             }

@@ -1,7 +1,7 @@
 //! `Transcoder`: every pair of encodings, for every partition of the input and every output buffer size.
 
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset};
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus as Status, Transcoder};
 
 use crate::support::encodings::{self, Errors, OWN, Open, by_feed, facts};
 use crate::support::{Rng, every_partition, some_partitions};
@@ -398,7 +398,7 @@ fn an_error_names_the_source_encoding() {
         let mut out = Vec::new();
         let error = transcoder.feed_into(bytes, &mut out).and_then(|()| transcoder.finish_into(&mut out));
         let error = error.expect_err("not well-formed in any of them");
-        assert_eq!(error.source, transcoder.source());
+        assert_eq!(error.source_encoding, transcoder.source());
         error.to_string()
     };
     for (encoding, title) in titles {

@@ -13,7 +13,7 @@ use futures::Stream;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{Decoder, FramedRead};
 use utf8_codec::codec::framing::{ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec};
-use utf8_codec::codec::{ErrorsAsItems, Recoverable, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
+use utf8_codec::codec::{SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::SseStream;
 use utf8_codec::{ErrorPolicy, TextDecoder};
 use utf8_codec_encodings::Encoding;
@@ -111,12 +111,8 @@ fn the_type_of_an_event_is_copied_at_most_twice() {
 
 /// Asserts that a codec and its read buffer hold at most `bound` bytes.
 #[track_caller]
-fn assert_bound<C>(name: &str, bound: usize, streams: &[&[Part]], new: impl Fn() -> C)
-where
-    C: Decoder,
-    C::Error: Recoverable,
-{
-    let most = most_held(streams, |peer| FramedRead::new(peer, ErrorsAsItems::new(new())));
+fn assert_bound<C: Decoder>(name: &str, bound: usize, streams: &[&[Part]], new: impl Fn() -> C) {
+    let most = most_held(streams, |peer| FramedRead::new(peer, new()));
     println!("{name}: {most} of {bound} bytes");
     assert!(most <= bound, "{name}: {most} bytes are held, and the bound is {bound}");
     // The streams are long enough.

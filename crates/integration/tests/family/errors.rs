@@ -1,5 +1,6 @@
 //! Every error of the crate converts into an `io::Error`, from which the `Utf8Error` can be read again.
 
+use core::convert::Infallible;
 use core::error::Error;
 use core::hash::{BuildHasher, BuildHasherDefault};
 use std::hash::DefaultHasher;
@@ -7,9 +8,9 @@ use std::io;
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
-use utf8_codec::codec::framing::FramingError;
-use utf8_codec::codec::{CodecError, Recoverable, RejectedText, Utf8FramesError};
-use utf8_codec::stream::{SseStreamError, Utf8StreamError, Utf8StreamExt};
+use utf8_codec::codec::{CodecError, Utf8FramesError};
+use utf8_codec::internal::ill_formed;
+use utf8_codec::stream::{Utf8StreamError, Utf8StreamExt};
 use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
 use utf8_codec_http::{MessageKind, MultipartError, RejectReason, Rejection};
 use utf8_codec_mail::{BodyDecoder, TransferEncoding};
@@ -17,7 +18,7 @@ use utf8_codec_mail::{BodyDecoder, TransferEncoding};
 const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
 
 fn ill_formed_line(bytes: Bytes) -> CodecError {
-    CodecError::IllFormed { error: ERROR, rejected: Box::new(RejectedText { bytes, line: None }) }
+    ill_formed(ERROR, bytes, None)
 }
 
 #[test]
@@ -40,9 +41,9 @@ fn every_error_is_invalid_data_with_the_utf8_error_inside() {
         ERROR.into(),
         pushed.into(),
         ill_formed_line(rejected.clone()).into(),
-        Utf8FramesError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
-        Utf8StreamError::<io::Error>::IllFormed(ERROR).into(),
-        SseStreamError::<io::Error>::Event(ill_formed).into(),
+        Utf8FramesError::<Infallible>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
+        Utf8StreamError::<io::Error>::Text(ERROR).into(),
+        Utf8StreamError::<io::Error, CodecError>::Text(ill_formed).into(),
         RejectReason::Body(ERROR).into(),
     ];
     for error in errors {
@@ -94,22 +95,9 @@ fn the_utf8_error_is_found_in_a_rejection() {
 #[test]
 fn an_error_of_the_inner_type_is_unchanged() {
     let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
-    let errors: [io::Error; 5] = [
-        <CodecError>::Io(reset()).into(),
-        Utf8FramesError::Inner(reset()).into(),
-        <Utf8StreamError<_>>::Inner(reset()).into(),
-        SseStreamError::Inner(reset()).into(),
-        FramingError::Io(reset()).into(),
-    ];
-    assert!(!<CodecError>::Io(reset()).is_recoverable());
-    for error in errors {
-        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
-        assert_eq!(Utf8Error::find(&error), None);
-    }
-    for error in [&<CodecError>::Io(reset()) as &dyn Error, &FramingError::Io(reset())] {
-        let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-        assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::ConnectionReset));
-    }
+    let error: io::Error = <Utf8StreamError<_>>::Inner(reset()).into();
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+    assert_eq!(Utf8Error::find(&error), None);
     let other: io::Error = <Utf8StreamError<_>>::Inner("no io::Error").into();
     assert_eq!((other.kind(), other.to_string().as_str()), (io::ErrorKind::Other, "no io::Error"));
 }
@@ -118,8 +106,8 @@ fn an_error_of_the_inner_type_is_unchanged() {
 fn one_method_returns_the_utf8_error() {
     let rejected = Bytes::new();
     assert_eq!(ill_formed_line(rejected).utf8_error(), Some(ERROR));
-    assert_eq!(CodecError::EmbeddedTerminator { position: 0 }.utf8_error(), None);
-    assert_eq!(Utf8StreamError::<()>::IllFormed(ERROR).utf8_error(), Some(ERROR));
+    assert_eq!(CodecError::<Utf8Error>::EmbeddedTerminator { position: 0 }.utf8_error(), None);
+    assert_eq!(Utf8StreamError::<()>::Text(ERROR).utf8_error(), Some(ERROR));
     assert_eq!(<Utf8StreamError<()>>::Inner(()).utf8_error(), None);
     assert_eq!(RejectReason::Body(ERROR).utf8_error(), Some(ERROR));
 

@@ -3,10 +3,11 @@
 use crate::model::Operation::{self, Finish, Poll, Restore, Snapshot, Swap};
 use crate::model::{Adapter, FEED, FEED_PIECES, HOLD, Machine, Model, Outcome, models};
 use bytes::BytesMut;
+use std::io;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LineBatchesCodec, Utf8LinesCodec};
 use utf8_codec::{ErrorPolicy, Piece, TextDecoder, TextPiece, Utf8Decoder};
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 use utf8_codec_proxy::{Edit, Filter};
 
 models! {
@@ -158,11 +159,11 @@ impl Adapter for Bytes {
 struct Framed<C: Decoder> {
     codec: C,
     buffer: BytesMut,
-    items: Vec<Result<C::Item, CodecError>>,
+    items: Vec<C::Item>,
     policy: ErrorPolicy,
 }
 
-impl<C: Decoder<Error = CodecError>> Framed<C> {
+impl<C: Decoder<Error = io::Error>> Framed<C> {
     const OPERATIONS: &'static [Operation] = &[FEED, HOLD, Finish, Poll, Swap];
 
     fn new(codec: C, policy: ErrorPolicy) -> Self {
@@ -175,12 +176,12 @@ impl<C: Decoder<Error = CodecError>> Framed<C> {
         }
         match operation {
             Operation::Feed(_) | Poll => {
-                while let Some(item) = self.codec.decode(&mut self.buffer).transpose() {
+                while let Some(item) = self.codec.decode(&mut self.buffer).unwrap() {
                     self.items.push(item);
                 }
             }
             Finish => {
-                while let Some(item) = self.codec.decode_eof(&mut self.buffer).transpose() {
+                while let Some(item) = self.codec.decode_eof(&mut self.buffer).unwrap() {
                     self.items.push(item);
                 }
                 assert!(self.buffer.is_empty());
@@ -379,9 +380,9 @@ impl Adapter for Transcoded {
             out.extend_from_slice(&buffer[..progress.written]);
             rest = &rest[progress.read..];
             match progress.status {
-                Status::InputEmpty => break,
-                Status::OutputFull => assert!(progress.written > 0),
-                Status::IllFormed(error) => outcome.errors.push((error.offset, error.len)),
+                TranscodeStatus::InputEmpty => break,
+                TranscodeStatus::OutputFull => assert!(progress.written > 0),
+                TranscodeStatus::IllFormed(error) => outcome.errors.push((error.offset, error.len)),
             }
         }
         assert!(rest.is_empty());

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{Utf8Codec, Utf8LinesCodec};
 use utf8_codec::io::Utf8Writer;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
@@ -39,7 +39,7 @@ pub(crate) fn log_of(level: tracing_subscriber::filter::LevelFilter, run: impl F
     String::from_utf8(bytes).unwrap()
 }
 
-fn drain<C: Decoder<Error = CodecError>>(mut codec: C, input: &[u8]) {
+fn drain<C: Decoder<Error = io::Error>>(mut codec: C, input: &[u8]) {
     let mut buffer = BytesMut::from(input);
     while !matches!(codec.decode_eof(&mut buffer), Ok(None)) {}
 }

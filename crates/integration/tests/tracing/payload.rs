@@ -23,6 +23,8 @@ use utf8_codec::json::JsonStrings;
 use utf8_codec::many::{repair_many, validate_many};
 use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::{ErrorPolicy, TextDecoder, from_utf8};
+use utf8_codec_encodings::Encoding;
+use utf8_codec_encodings::codec::TranscodeCodec;
 use utf8_codec_http::protobuf::{GrpcFilter, Schema, StringFilter};
 use utf8_codec_http::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 use utf8_codec_http::{
@@ -58,13 +60,18 @@ fn text() -> Errors {
 }
 
 /// Returns every error of a codec.
-fn decoded<C: Decoder<Error: Error + 'static>>(mut codec: C, input: &[u8]) -> Errors {
+fn decoded<C, I, E>(mut codec: C, input: &[u8]) -> Errors
+where
+    C: Decoder<Item = Result<I, E>, Error: Error + 'static>,
+    E: Error + 'static,
+{
     let mut errors = Errors::new();
     let mut buffer = BytesMut::from(input);
     loop {
         match codec.decode_eof(&mut buffer) {
             Ok(None) => break,
-            Ok(Some(_)) => {}
+            Ok(Some(Ok(_))) => {}
+            Ok(Some(Err(error))) => errors.push(Box::new(error)),
             Err(error) => errors.push(Box::new(error)),
         }
     }
@@ -90,6 +97,8 @@ fn codecs() -> Errors {
         decoded(CriCodec::new().with_max_length(3), b"geheim stdout F geheim\n"),
         vec![Box::new(SyslogValidator::new().validate(b"<1>1 - - - - - [a b=\"geheim\xFF").unwrap_err())],
         decoded(Utf8FramesCodec::new(OctetCountingCodec::new()), b"7 geheim\xFF"),
+        decoded(TranscodeCodec::new(Encoding::Utf16Le), b"\0\xDCgeheim"),
+        decoded(TranscodeCodec::new(Encoding::Utf16Le).into_lines().with_max_length(3), b"geheim"),
     ]
     .into_iter()
     .flatten()
@@ -332,6 +341,20 @@ fn inner<'e>(error: &&'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'stat
 /// Returns an error and its sources, as a program may show them.
 fn shown(error: &(dyn Error + 'static)) -> String {
     successors(Some(error), inner).map(|error| format!("{error}\n{error:?}\n{error:#?}\n")).collect()
+}
+
+/// An error either displays another one or returns it as its source, so that a program that shows the chain does not show it
+/// twice.
+#[test]
+fn no_error_displays_its_source() {
+    let rooms = [text, codecs, streams, messages_of_protobuf, mail];
+    for error in rooms.into_iter().flat_map(|run| run()) {
+        let mut error: &(dyn Error + 'static) = &*error;
+        while let Some(source) = error.source() {
+            assert!(!error.to_string().contains(&source.to_string()), "{error} / {source}");
+            error = source;
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod window;
 use std::io::{self, Read};
 
 use utf8_codec::{Piece, Utf8Decoder};
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 
 use super::checks::Checks;
 use super::diagnostic::{Diagnostic, FileStatus, Summary};
@@ -169,9 +169,9 @@ fn transcode(
             findings.remember(text);
         }
         match progress.status {
-            Status::InputEmpty => return,
-            Status::OutputFull => {}
-            Status::IllFormed(error) => findings.error(error.utf8_error(), window),
+            TranscodeStatus::InputEmpty => return,
+            TranscodeStatus::OutputFull => {}
+            TranscodeStatus::IllFormed(error) => findings.error(error.utf8_error(), window),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Text in UTF-16 and UTF-32, which contains NUL and is not binary.
 
 use utf8_codec_encodings::detect::{Detection, Detector};
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 
 /// The number of bytes that [`Detector`] examines as UTF-16.
 const DETECTED: usize = 4096;
@@ -89,9 +89,9 @@ impl Trial {
             self.characters += text.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count() as u64;
             self.has_nul |= text.contains(&0);
             match progress.status {
-                Status::InputEmpty => return,
-                Status::OutputFull => {}
-                Status::IllFormed(_) => self.errors += 1,
+                TranscodeStatus::InputEmpty => return,
+                TranscodeStatus::OutputFull => {}
+                TranscodeStatus::IllFormed(_) => self.errors += 1,
             }
         }
     }

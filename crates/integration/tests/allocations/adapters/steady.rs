@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LengthDelimitedCodec};
 use utf8_codec::codec::framing::{ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec};
 use utf8_codec::codec::{
-    ErrorsAsItems, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LineBatchesCodec, Utf8LinesCodec,
+    FailFast, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LineBatchesCodec, Utf8LinesCodec,
 };
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Decoder};
@@ -133,7 +133,7 @@ fn text_codec() {
     for decoder in decoders() {
         assert_codec_is_steady(&format!("{decoder:?}"), Utf8Codec::with_decoder(decoder), TEXT.as_bytes());
     }
-    assert_codec_is_steady("ErrorsAsItems", ErrorsAsItems::new(Utf8Codec::new()), TEXT.as_bytes());
+    assert_codec_is_steady("FailFast", FailFast::new(Utf8Codec::new()), TEXT.as_bytes());
     assert_encoder_is_steady("Utf8Codec", Utf8Codec::new(), &TEXT);
 }
 
@@ -169,7 +169,7 @@ fn frames_and_framing_codecs() {
     let codec = Utf8FramesCodec::new(LengthDelimitedCodec::new());
     let mut frames = pin!(FramedRead::new(Repeat::of(&binary), codec));
     assert_at_most(1, "LengthDelimitedCodec", || {
-        black_box(next(&mut frames).expect("well-formed"));
+        black_box(next(&mut frames).expect("an item").expect("well-formed"));
     });
     let syslog = framed(&format!("{length} "), "");
     assert_codec_is_steady("OctetCountingCodec", Utf8FramesCodec::new(OctetCountingCodec::new()), &syslog);
@@ -194,7 +194,7 @@ fn server_sent_events() {
     assert_codec_is_steady("SseCodec", SseCodec::new(), EVENT);
     let mut events = pin!(FramedRead::new(Repeat::of(EVENT_WITH_ID), SseCodec::new()));
     assert_at_most(2, "SseCodec with an ID", || {
-        black_box(next(&mut events).expect("well-formed"));
+        black_box(next(&mut events).expect("an item").expect("well-formed"));
     });
 }
 
@@ -204,12 +204,12 @@ fn transcoding_codec() {
     // The conversion allocates a `String`, which becomes a `ByteString`.
     let mut texts = pin!(FramedRead::new(Repeat::of(&utf16), TranscodeCodec::new(Encoding::Utf16Le)));
     assert_at_most(3, "TranscodeCodec", || {
-        black_box(next(&mut texts).expect("well-formed"));
+        black_box(next(&mut texts).expect("an item").expect("well-formed"));
     });
     let lines = TranscodeCodec::new(Encoding::Utf16Le).into_lines();
     let mut lines = pin!(FramedRead::new(Repeat::of(&utf16), lines));
     assert_at_most(3, "TranscodeLinesCodec", || {
-        black_box(next(&mut lines).expect("well-formed"));
+        black_box(next(&mut lines).expect("an item").expect("well-formed"));
     });
     assert_encoder_is_steady("TranscodeCodec", TranscodeCodec::new(Encoding::Utf16Le), &TEXT);
 }

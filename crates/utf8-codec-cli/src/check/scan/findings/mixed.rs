@@ -67,7 +67,8 @@ impl Findings<'_> {
             at += text.len();
             if is_located {
                 if self.checks.wants_counts {
-                    self.count(text);
+                    let column = self.locator.location().columns.characters;
+                    self.count(text.as_bytes(), column, characters);
                 }
                 self.locator.push(text);
                 passed.restart(at);
