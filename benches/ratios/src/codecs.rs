@@ -169,10 +169,10 @@ impl Bench {
             let contenders = vec![
                 Contender::new("ours", || {
                     let len = |text: &[u8]| HEADER.len() + from_utf8(text).expect("the text is good").len();
-                    runtime.block_on(frames(reader(log.as_bytes(), CriCodec::new()), |line| len(line.text())))
+                    runtime.block_on(frames(reader(log.as_bytes(), CriCodec::new()), |line| len(line.expect("a record").text())))
                 }),
                 Contender::new("`Utf8LinesCodec`, without the fields", || {
-                    runtime.block_on(frames(reader(log.as_bytes(), Utf8LinesCodec::new()), |line| line.len()))
+                    runtime.block_on(frames(reader(log.as_bytes(), Utf8LinesCodec::new()), |line| line.expect("a line").len()))
                 }),
             ];
             self.row(scenario, corpus.name(), log.len(), contenders, goal(0.7));
