@@ -120,12 +120,7 @@ impl Policies {
         if let Some(character) = self.on_error.replacement() {
             return Some(character.into());
         }
-        if self.on_error == ErrorPolicy::Strict {
-            return None;
-        }
-        let mut text = ShortStr::EMPTY;
-        self.on_error.replace(bytes, |character| text.push(character));
-        Some(text)
+        (self.on_error != ErrorPolicy::Strict).then(|| self.on_error.byte_by_byte(bytes))
     }
 
     /// Calls `push` with each character that replaces the bytes of an error.
