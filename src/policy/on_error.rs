@@ -1,5 +1,6 @@
 //! The policies for ill-formed sequences and for the BOM.
 
+use kernels::ShortStr;
 use kernels::windows_1252::windows_1252;
 
 /// The policy for an ill-formed sequence (a maximal subpart, Unicode D93b).
@@ -111,6 +112,14 @@ impl ErrorPolicy {
             Self::ReplaceWith(character) => Some(character),
             _ => None,
         }
+    }
+
+    /// Returns the text that replaces these bytes.
+    #[inline(never)]
+    pub(super) fn byte_by_byte(self, bytes: &[u8]) -> ShortStr {
+        let mut text = ShortStr::EMPTY;
+        self.replace(bytes, |character| text.push(character));
+        text
     }
 
     /// Calls `push` with each character that replaces these bytes. There is none under [`ErrorPolicy::Strict`].

@@ -114,9 +114,13 @@ impl Policies {
     /// Returns the text that replaces the bytes of an error, or `None` under [`ErrorPolicy::Strict`].
     #[inline]
     pub fn replace(&mut self, error: Utf8Error, bytes: &[u8]) -> Option<ShortStr> {
-        let mut text = ShortStr::EMPTY;
-        self.push_replacement(error, bytes, |character| text.push(character));
-        (self.on_error != ErrorPolicy::Strict).then_some(text)
+        if self.on_error == ErrorPolicy::ReplaceAsJava && self.continues_surrogate(error) {
+            return Some(ShortStr::EMPTY);
+        }
+        if let Some(character) = self.on_error.replacement() {
+            return Some(character.into());
+        }
+        (self.on_error != ErrorPolicy::Strict).then(|| self.on_error.byte_by_byte(bytes))
     }
 
     /// Calls `push` with each character that replaces the bytes of an error.

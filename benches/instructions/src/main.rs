@@ -6,8 +6,10 @@
 mod corpora;
 
 use std::hint::black_box;
+use std::io::Read;
 
 use corpora::{Corpus, with_errors};
+use utf8_codec::io::Utf8Reader;
 use utf8_codec::json::JsonDecoder;
 use utf8_codec::many::validate_many;
 use utf8_codec::validator::{Mask, Utf8Validator};
@@ -142,6 +144,12 @@ fn named_conversion(name: &str) -> Option<Box<dyn FnMut()>> {
 fn utf_16_with_errors(text: &str) -> Vec<u8> {
     let units = text.encode_utf16().enumerate();
     units.flat_map(|(i, unit)| if i % 100 == 0 { [0, 0xD8] } else { unit.to_le_bytes() }).collect()
+}
+
+/// Returns French in ISO 8859-1, which is ill-formed at every letter with an accent.
+fn latin_1() -> Vec<u8> {
+    let text = Corpus::FrenchHtml.text(1 << 15);
+    text.chars().filter_map(|character| u8::try_from(character).ok()).collect()
 }
 
 fn main() {
@@ -294,6 +302,32 @@ fn main() {
         "append-repair" => {
             let (data, mut out) = (with_errors(&Corpus::Cyrillic.text(1 << 15), 10), String::new());
             Box::new(move || append(&data, &mut out))
+        }
+        "append-latin-1" => {
+            let (data, mut out) = (latin_1(), String::new());
+            Box::new(move || append(&data, &mut out))
+        }
+        "reader-latin-1" => {
+            let (data, mut out) = (latin_1(), Vec::with_capacity(1 << 17));
+            Box::new(move || {
+                out.clear();
+                let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+                black_box(Utf8Reader::with_decoder(&*data, decoder).read_to_end(&mut out).is_ok());
+            })
+        }
+        "json-latin-1" => {
+            let (data, mut out) = (latin_1(), String::new());
+            Box::new(move || {
+                out.clear();
+                let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+                black_box(JsonDecoder::with_decoder(decoder).feed_into(&data, &mut out).is_ok());
+            })
+        }
+        "transcoder-latin-1" => {
+            let (data, mut out) = (latin_1(), Vec::new());
+            let transcoder =
+                Transcoder::new(Encoding::Utf8, Encoding::Utf16Le).with_error_policy(ErrorPolicy::Replace);
+            Box::new(move || transcode(transcoder.clone(), &data, 1 << 12, &mut out))
         }
         "utf-16-to-utf-8" => {
             let data = utf_16_with_errors(&Corpus::Cyrillic.text(1 << 15));
