@@ -6,7 +6,8 @@ use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::framing::{
-    BlockingFrames, ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec, SyslogText, SyslogValidator,
+    BlockingFrames, ContentLengthCodec, CriCodec, JsonSequenceCodec, OctetCountingCodec, SyslogText,
+    SyslogValidator,
 };
 use utf8_codec::codec::{ErrorsAsItems, Recoverable, Utf8FramesCodec};
 use utf8_codec_fuzz::{Input, items, shown};
