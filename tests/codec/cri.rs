@@ -37,11 +37,13 @@ fn decode(mut codec: CriCodec, chunks: &[&[u8]]) -> Vec<Item> {
     items
 }
 
+/// The offset, the time and the text of an unfinished line, `None` if it is too long.
+type Unfinished = Option<(u64, String, Vec<u8>)>;
+
 /// Reads a whole file.
 fn naive(log: &[u8], limit: usize) -> Vec<Item> {
     let (mut items, mut at) = (Vec::new(), 0);
-    // The offset, the time and the text of an unfinished line, `None` if it is too long.
-    let mut unfinished: [Option<Option<(u64, String, Vec<u8>)>>; 2] = [None, None];
+    let mut unfinished: [Option<Unfinished>; 2] = [None, None];
     for line in log.split_inclusive(|byte| *byte == b'\n') {
         let offset = at;
         at += line.len() as u64;

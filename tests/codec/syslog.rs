@@ -6,7 +6,10 @@ use utf8_codec::codec::framing::{OctetCountingCodec, SyslogError, SyslogText, Sy
 
 const HEADER: &[u8] = b"<165>1 2003-10-11T22:14:15.003Z mymachine evntslog - ID47 ";
 
-fn check(structured: &[u8], requires_utf8: bool) -> Result<(usize, Option<Result<String, Vec<u8>>>), String> {
+/// MSG as text, or as bytes if its encoding is not known.
+type Text = Option<Result<String, Vec<u8>>>;
+
+fn check(structured: &[u8], requires_utf8: bool) -> Result<(usize, Text), String> {
     let message = [HEADER, structured].concat();
     let validator = SyslogValidator::new().with_utf8_required(requires_utf8);
     match validator.validate(&message) {
