@@ -4,8 +4,8 @@ use std::io;
 
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
-use utf8_codec::codec::framing::{BlockingFrames, CriCodec, CriLine, CriStream, FramingError};
 use utf8_codec::codec::Utf8FramesCodec;
+use utf8_codec::codec::framing::{BlockingFrames, CriCodec, CriLine, CriStream, FramingError};
 
 use crate::support::{Rng, every_partition, some_partitions};
 

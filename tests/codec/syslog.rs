@@ -113,7 +113,7 @@ fn frames_of_a_connection_are_checked() {
     }
     let mut found = Vec::new();
     while let Some(frame) = codec.decode(&mut wire).unwrap() {
-        found.push(match SyslogValidator::new().validate(&frame) {
+        found.push(match SyslogValidator::new().validate(&frame.unwrap()) {
             Ok(message) => format!("{:?}", message.text),
             Err(error) => error.to_string(),
         });

@@ -181,7 +181,9 @@ mod tests {
                 let (len, kind) = writer.push_sequence(sequence.first_chunk().expect("4 bytes"));
                 assert_eq!(kind.is_none(), core::str::from_utf8(&sequence[..len]).is_ok());
             }
-            ['a', '\u{E9}', '\u{20AC}', '\u{1F980}'].map(|character| writer.push_char(character));
+            for character in ['a', '\u{E9}', '\u{20AC}', '\u{1F980}'] {
+                writer.push_char(character);
+            }
             was_full |= writer.len() > CAPACITY - ROOM;
             if round % 3 == 0 {
                 assert_eq!(buffer.as_str(), before, "nothing was kept");

@@ -3,8 +3,6 @@
 use core::fmt;
 use std::io;
 
-use bytes::Bytes;
-
 use crate::error::ByteCount;
 
 /// An error of a codec for frames. Offsets are absolute in the stream, in bytes.
@@ -85,7 +83,9 @@ impl From<FramingError> for io::Error {
 
 /// Returns an error as an item if the next frame can be found, and as an error of the stream otherwise.
 #[inline]
-pub(super) fn as_item<T>(decoded: Result<Option<T>, FramingError>) -> io::Result<Option<Result<T, FramingError>>> {
+pub(super) fn as_item<T>(
+    decoded: Result<Option<T>, FramingError>,
+) -> io::Result<Option<Result<T, FramingError>>> {
     match decoded {
         Err(error @ (FramingError::InvalidHeader { .. } | FramingError::HeaderTooLong { .. })) => {
             Err(error.into())

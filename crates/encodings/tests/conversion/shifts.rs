@@ -3,7 +3,7 @@
 
 use utf8_codec::{ErrorKind, Subset};
 use utf8_codec_encodings::detect::{Detection, Detector};
-use utf8_codec_encodings::{Encoding, Status, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 
 use crate::support::encodings::{Decoded, Errors, Open, SHIFTED, by_feed, decode, encode};
 use crate::support::{Rng, every_partition, some_partitions};
@@ -107,10 +107,10 @@ fn output_of_any_size_is_the_same() {
                 let is_end = rest.is_empty();
                 rest = &rest[progress.read..];
                 match progress.status {
-                    Status::IllFormed(error) => errors.push((error.offset, error.kind, error.len)),
-                    Status::InputEmpty if is_end => break,
-                    Status::InputEmpty => {}
-                    Status::OutputFull => assert!(progress.written > 0, "no progress"),
+                    TranscodeStatus::IllFormed(error) => errors.push((error.offset, error.kind, error.len)),
+                    TranscodeStatus::InputEmpty if is_end => break,
+                    TranscodeStatus::InputEmpty => {}
+                    TranscodeStatus::OutputFull => assert!(progress.written > 0, "no progress"),
                 }
             }
             assert_eq!((&out, &errors), (&whole.0, &whole.1), "{encoding} {size}");
@@ -261,11 +261,13 @@ fn lines_start_in_ascii() {
                         Some(_) => codec.decode(&mut buffer),
                         None => codec.decode_eof(&mut buffer),
                     };
-                    match line {
-                        Ok(None) => break,
-                        Ok(Some(line)) => lines.push(line.to_string()),
-                        Err(CodecError::IllFormed { error, .. }) => lines.push(format!("!{}", error.offset)),
-                        Err(error) => lines.push(format!("!{}", error.line().expect("a line").offset)),
+                    match line.expect("no I/O") {
+                        None => break,
+                        Some(Ok(line)) => lines.push(line.to_string()),
+                        Some(Err(CodecError::IllFormed { error, .. })) => {
+                            lines.push(format!("!{}", error.offset))
+                        }
+                        Some(Err(error)) => lines.push(format!("!{}", error.line().expect("a line").offset)),
                     }
                 }
             }

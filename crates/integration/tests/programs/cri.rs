@@ -16,7 +16,7 @@ fn check(line: &CriLine, expected: &Value) {
     assert_eq!(line.stream().to_string(), expected["stream"]);
     assert_eq!(line.text(), unhex(expected["text"].as_str().expect("hexadecimal")));
     assert!(line.is_whole() && line.time().starts_with("2026-11-28T20:00:00."));
-    let mut replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
+    let replace = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
     assert_eq!(
         replace.decode_whole(line.text()).expect("it is repaired"),
         expected["shown"].as_str().expect("text")
@@ -42,7 +42,8 @@ async fn the_lines_of_a_container_are_whole() {
     assert_eq!(number, expected.len());
 
     let file = tokio::fs::File::open(&path).await.expect("the log");
-    let lines: Vec<_> = FramedRead::with_capacity(file, CriCodec::new(), 1000).try_collect().await.expect("no I/O");
+    let lines: Vec<_> =
+        FramedRead::with_capacity(file, CriCodec::new(), 1000).try_collect().await.expect("no I/O");
     assert_eq!(lines.len(), expected.len());
     lines.iter().zip(&expected).for_each(|(line, expected)| check(line.as_ref().expect("a line"), expected));
     fs::remove_file(&path).expect("a file");

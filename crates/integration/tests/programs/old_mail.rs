@@ -4,7 +4,9 @@ use std::process::Command;
 
 use serde_json::Value;
 use utf8_codec_encodings::Encoding;
-use utf8_codec_mail::{BodyDecoder, BodyPiece, MessageValidator, MimeLayer, MimeSettings, PartKind, TransferEncoding};
+use utf8_codec_mail::{
+    BodyDecoder, BodyPiece, MessageValidator, MimeLayer, MimeSettings, PartKind, TransferEncoding,
+};
 
 use crate::run;
 use crate::support::{some_partitions, unhex};
