@@ -181,23 +181,7 @@ impl fmt::Display for RejectReason {
     }
 }
 
-impl Error for RejectReason {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Body(error)
-            | Self::Field(_, error)
-            | Self::Header(_, error)
-            | Self::Trailer(_, error)
-            | Self::Path(error)
-            | Self::Query(error) => Some(error),
-            Self::Multipart(error) => Some(error),
-            Self::Protobuf(error) => Some(error),
-            Self::Transcode(error) => Some(error),
-            Self::ContentType(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl Error for RejectReason {}
 
 /// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the error.
 impl From<RejectReason> for std::io::Error {

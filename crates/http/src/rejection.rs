@@ -47,11 +47,7 @@ impl fmt::Debug for Rejection {
     }
 }
 
-impl core::error::Error for Rejection {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        self.reason.source()
-    }
-}
+impl core::error::Error for Rejection {}
 
 impl Rejection {
     /// Creates a rejection without the `Content-Type` of the message.

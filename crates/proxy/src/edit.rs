@@ -57,14 +57,7 @@ impl fmt::Display for RejectedLine {
     }
 }
 
-impl core::error::Error for RejectedLine {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match &self.reason {
-            LineError::IllFormed(error) => Some(error),
-            LineError::TooLong(_) => None,
-        }
-    }
-}
+impl core::error::Error for RejectedLine {}
 
 /// A consumer of the text of a slice, in the form of positions and bytes.
 pub(super) trait Edits: Sink {

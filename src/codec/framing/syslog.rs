@@ -255,11 +255,4 @@ impl fmt::Display for SyslogError {
     }
 }
 
-impl core::error::Error for SyslogError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::InvalidHeader { .. } | Self::InvalidStructuredData { .. } => None,
-            Self::IllFormedValue(error) | Self::IllFormedText(error) => Some(error),
-        }
-    }
-}
+impl core::error::Error for SyslogError {}

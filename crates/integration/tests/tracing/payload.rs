@@ -347,7 +347,7 @@ fn shown(error: &(dyn Error + 'static)) -> String {
 /// twice.
 #[test]
 fn no_error_displays_its_source() {
-    let rooms = [text, codecs, streams, messages_of_protobuf, mail];
+    let rooms = [text, codecs, streams, bodies, layers, frames, messages_of_protobuf, mail, proxied];
     for error in rooms.into_iter().flat_map(|run| run()) {
         let mut error: &(dyn Error + 'static) = &*error;
         while let Some(source) = error.source() {

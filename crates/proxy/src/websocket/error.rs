@@ -109,11 +109,4 @@ impl fmt::Display for FrameError {
     }
 }
 
-impl core::error::Error for FrameError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match &self.kind {
-            FrameErrorKind::Text(error) | FrameErrorKind::Reason(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl core::error::Error for FrameError {}
