@@ -29,7 +29,7 @@ use crate::error::Utf8Error;
 /// assert_eq!(checked.text, SyslogText::Undeclared(b"caf\xE9"));
 ///
 /// let error = SyslogValidator::new().with_utf8_required(true).validate(message).unwrap_err();
-/// assert_eq!(error.to_string(), "MSG: ill-formed UTF-8 at byte 66 (Truncated, 1 byte)");
+/// assert_eq!(error.to_string(), "MSG: ill-formed UTF-8 at byte 64 (Truncated, 1 byte)");
 /// # Ok::<(), utf8_codec::codec::framing::SyslogError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
