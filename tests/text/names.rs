@@ -5,8 +5,8 @@ use utf8_codec::{BomPolicy, ErrorPolicy};
 /// The tables for users have a row for each policy.
 #[test]
 fn every_policy_is_in_the_tables_of_the_documentation() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let readme = std::fs::read_to_string(readme).expect("README.md");
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/README.md");
+    let readme = std::fs::read_to_string(readme).expect("docs/README.md");
     let rustdoc = include_str!("../../src/policy/on_error.rs")
         .split("pub enum ErrorPolicy")
         .next()
@@ -14,7 +14,7 @@ fn every_policy_is_in_the_tables_of_the_documentation() {
     for policy in ErrorPolicy::ALL {
         let debug = format!("{policy:?}");
         let variant = debug.split('(').next().expect("a name");
-        assert!(readme.contains(&format!("`{variant}`")), "README.md has no row for {variant}");
+        assert!(readme.contains(&format!("`{variant}`")), "docs/README.md does not name {variant}");
         let is_row = |line: &str| line.starts_with("/// | `") && line[6..].contains(variant);
         assert!(rustdoc.lines().any(is_row), "the documentation of ErrorPolicy has no row for {variant}");
     }
