@@ -148,7 +148,7 @@ pub(crate) fn rows() -> Vec<Row> {
     for encoding in [Encoding::Utf7, Encoding::Iso2022Kr] {
         let inputs = [UTF_7_SHIFTS, UTF_7_HALVES, PLUSES, KOREAN_SHIFTS, KOREAN_PAIRS, CYRILLIC];
         rows.push(Row::new(format!("TranscodeCodec, {encoding}, shifts"), inputs, move |bytes, chunk| {
-            drive(TranscodeCodec::new(encoding).with_error_policy(ErrorPolicy::Replace), bytes, chunk, drop);
+            drive(transcoding(encoding, ErrorPolicy::Replace), bytes, chunk, drop);
         }));
     }
     for &encoding in Encoding::ALL {
