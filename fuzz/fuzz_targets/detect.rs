@@ -3,9 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use utf8_codec_encodings::Encoding;
 use utf8_codec_encodings::detect::{
     BomSniffer, Designation, DesignationMatch, DesignationRecognizer, Detection, Detector, FallbackDecoder,
-    Legacy, Padding, Scope, Sniff, decode_or_legacy,
+    Padding, Scope, Sniff,
 };
 use utf8_codec_fuzz::Input;
 
@@ -19,9 +20,14 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(first.offset, valid as u64);
     }
 
-    let legacy = input.pick(5, &[Legacy::Latin1, Legacy::Windows1252]);
+    let encodings = [Encoding::Latin1, Encoding::Windows1252, Encoding::Ibm866, Encoding::ShiftJis, Encoding::Gbk];
+    let encoding = input.pick(5, &encodings);
+    let limit = input.pick(6, &[1 << 16, 0, 1, 9, 100]);
     for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {
-        let new = FallbackDecoder::new(legacy, scope).with_limit(input.pick(6, &[1 << 16, 0, 1, 9, 100]));
+        let Ok(new) = FallbackDecoder::new(encoding, scope).map(|decoder| decoder.with_limit(limit)) else {
+            assert!(scope == Scope::Sequence && matches!(encoding, Encoding::ShiftJis | Encoding::Gbk));
+            continue;
+        };
         let run = |chunks: &[&[u8]]| {
             let (mut decoder, mut text) = (new.clone(), String::new());
             chunks.iter().for_each(|chunk| decoder.feed_into(chunk, &mut text));
@@ -30,8 +36,8 @@ fuzz_target!(|data: &[u8]| {
         };
         assert_eq!(run(&chunks), run(&[input.bytes]));
         // If no line is longer than the limit, the stream has the same text as a frame.
-        if input.pick(6, &[1 << 16, 0, 1, 9, 100]) > input.bytes.len() && scope != Scope::Frame {
-            assert_eq!(run(&chunks), decode_or_legacy(input.bytes, legacy, scope));
+        if limit > input.bytes.len() && scope != Scope::Frame {
+            assert_eq!(run(&chunks), new.decode(input.bytes));
         }
     }
 

@@ -6,7 +6,7 @@ use utf8_codec::json::{EscapePolicy, JsonDecoder, JsonStrings};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
 use utf8_codec_encodings::detect::{
-    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
+    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Padding, Scope,
 };
 use utf8_codec_encodings::{Encoding, TranscodeStatus, Transcoder};
 use utf8_codec_media::content_type::ContentType;
@@ -110,7 +110,8 @@ pub(crate) fn rows() -> Vec<Row> {
     for scope in [Scope::Line, Scope::Frame, Scope::Sequence] {
         let inputs = LINES_OF_ALL_KINDS;
         rows.push(Row::new(format!("FallbackDecoder, {scope:?}"), inputs, move |bytes, chunk| {
-            let (mut decoder, mut text) = (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
+            let (mut decoder, mut text) =
+                (FallbackDecoder::new(Encoding::Windows1252, scope).expect("one byte"), String::new());
             bytes.chunks(chunk).for_each(|chunk| decoder.feed_into(chunk, &mut text));
             decoder.finish_into(&mut text);
         }));

@@ -14,7 +14,7 @@ use utf8_codec::json::JsonDecoder;
 use utf8_codec::many::validate_many;
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8};
-use utf8_codec_encodings::detect::{DesignationRecognizer, Detector, FallbackDecoder, Legacy, Scope};
+use utf8_codec_encodings::detect::{DesignationRecognizer, Detector, FallbackDecoder, Scope};
 use utf8_codec_encodings::{Encoding, Transcoder};
 use utf8_codec_mail::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 
@@ -252,7 +252,8 @@ fn main() {
             let mut out = String::new();
             Box::new(move || {
                 out.clear();
-                let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
+                let mut decoder =
+                    FallbackDecoder::new(Encoding::Windows1252, Scope::Line).expect("it has ASCII");
                 decoder.feed_into(&data, &mut out);
                 decoder.finish_into(&mut out);
             })

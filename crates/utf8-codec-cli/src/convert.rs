@@ -9,10 +9,13 @@ use std::thread;
 
 use clap::ValueEnum;
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
-use utf8_codec_encodings::{Switches, TranscodeError, TranscodeStatus, Transcoder, UnmappablePolicy};
+use utf8_codec_encodings::{
+    Encoding, Switches, TranscodeError, TranscodeStatus, Transcoder, UnmappablePolicy,
+};
 
 use crate::args::PolicyArgs;
 use crate::charset::{FromArg, NamedEncoding};
+use crate::fallback::{FallbackReader, Source};
 use crate::files::{BUFFER, Opened, is_standard, read, read_stdin_once, stdin};
 use crate::fingerprint::{Fingerprint, Fingerprinted};
 use crate::guess::decide;
@@ -46,9 +49,10 @@ const BOM_HELP: &str = concat!(
 #[command(mut_arg("bom", |bom| bom.help(BOM_HELP)))]
 pub(super) struct Args {
     /// The encoding of the input. `auto`: UTF-8, UTF-16 and UTF-32, and what the input, .gitattributes or .editorconfig
-    /// declares. Any other input is an error with a list of candidates, the most plausible one first
+    /// declares. Any other input is an error with a list of candidates, the most plausible one first. `utf-8,ENCODING`: lines
+    /// that are not UTF-8 are in that encoding, as in the output of programs that start others
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
-    from: FromArg,
+    from: Source,
     /// The encoding of the output
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
     to: NamedEncoding,
@@ -187,11 +191,16 @@ impl Args {
             (None, Some(input)) => input,
             (None, None) => standard.get_or_insert_with(stdin),
         };
+        let mut fallback = None;
+        if let Source::Fallback(decoder) = &self.from {
+            input = fallback.insert(FallbackReader::new(input, decoder.clone(), progress));
+        }
         let Run { bom, buffer, converted, .. } = run;
         let mut filled = 0;
         let look_ahead = match self.from {
-            FromArg::Auto => BUFFER,
-            FromArg::Charset(from) => from.look_ahead(),
+            Source::One(FromArg::Auto) => BUFFER,
+            Source::One(FromArg::Charset(from)) => from.look_ahead(),
+            Source::Fallback(_) => 0,
         };
         while filled < look_ahead {
             match read(&mut input, &mut buffer[filled..]).map_err(cannot_read)? {
@@ -200,8 +209,9 @@ impl Args {
             }
         }
         let from = match self.from {
-            FromArg::Charset(from) => from,
-            FromArg::Auto => match decide(path, &buffer[..filled], filled < look_ahead) {
+            Source::One(FromArg::Charset(from)) => from,
+            Source::Fallback(_) => Encoding::Utf8.into(),
+            Source::One(FromArg::Auto) => match decide(path, &buffer[..filled], filled < look_ahead) {
                 Ok(from) => from,
                 Err(message) => return Ok(Some(message)),
             },
@@ -231,7 +241,9 @@ impl Args {
                     TranscodeStatus::IllFormed(error) => break Err(error),
                 }
             };
-            progress.advance(filled as u64);
+            if let Source::One(_) = self.from {
+                progress.advance(filled as u64);
+            }
             match result {
                 Err(error) => break Some(self.describe(from, error)),
                 Ok(()) if filled == 0 => break None,
@@ -256,6 +268,9 @@ impl Args {
         }
         if self.to.encoding().is_decoded_only() {
             return Err("this encoding is only decoded: use it with --from");
+        }
+        if self.sniff && matches!(self.from, Source::Fallback(_)) {
+            return Err("--sniff is not for two encodings");
         }
         // A BOM that indicates the encoding is not text. It is stripped, so that the output does not get two BOMs.
         let is_no_text = from.has_bom() || self.to.has_bom() || self.sniff;
@@ -286,6 +301,7 @@ impl Args {
             ErrorKind::OutsideSubset | ErrorKind::Unmappable if self.to.is_ascii() => {
                 format!("character not in ASCII at byte {offset} ({}, {bytes})", ErrorKind::Unmappable)
             }
+            _ if matches!(self.from, Source::Fallback(_)) => format!("in the text as UTF-8: {error}"),
             _ => error.to_string(),
         }
     }

@@ -17,6 +17,7 @@ mod directory;
 mod directory;
 mod escape;
 mod exclude;
+mod fallback;
 mod files;
 mod fingerprint;
 mod guess;

@@ -7,7 +7,7 @@
 //! | Which encoding is this stream in, and how probable is that? | [`Detector`] |
 //! | Does it start with a BOM? | [`BomSniffer`] |
 //! | Does it switch to UTF-8 with an escape sequence (ISO/IEC 2022)? | [`DesignationRecognizer`] |
-//! | How is UTF-8 decoded with a fallback to legacy text? | [`decode_or_legacy`], [`FallbackDecoder`] |
+//! | How is UTF-8 decoded, and what is not UTF-8 by a named encoding? | [`FallbackDecoder`] |
 //!
 //! ```
 //! use utf8_codec_encodings::detect::{Detection, Detector};
@@ -48,4 +48,4 @@ pub(crate) use bom::sniff;
 pub use bom::{BomSniffer, Sniff};
 pub use designation::{Designation, DesignationMatch, DesignationMatches, DesignationRecognizer, Padding};
 pub use detector::{Detection, Detector};
-pub use fallback::{FallbackDecoder, Legacy, Scope, decode_or_legacy};
+pub use fallback::{FallbackDecoder, Scope, UnsupportedFallback};

@@ -1,10 +1,9 @@
-//! `Detector`, `BomSniffer`, `DesignationRecognizer` and `FallbackDecoder`, for every partition.
+//! `Detector`, `BomSniffer` and `DesignationRecognizer`, for every partition.
 
 use utf8_codec::{ErrorKind, Utf8Error};
 use utf8_codec_encodings::Encoding;
 use utf8_codec_encodings::detect::{
-    BomSniffer, Designation, DesignationRecognizer, Detection, Detector, FallbackDecoder, Legacy, Padding,
-    Scope, Sniff, decode_or_legacy,
+    BomSniffer, Designation, DesignationRecognizer, Detection, Detector, Padding, Sniff,
 };
 
 use crate::support::{Rng, every_partition, oracle};
@@ -193,133 +192,4 @@ fn a_padded_designation_starts_at_a_code_unit() {
     assert_eq!((first.designation, recognizer.offset()), (Designation::Utf8, 3));
     let second = recognizer.feed(&stream[3..]).next().expect("another");
     assert_eq!((second.designation, second.offset), (Designation::Return, 7));
-}
-
-/// A naive fallback decoder: splits the input by the scope, then decodes each part.
-fn expected(input: &[u8], scope: Scope) -> String {
-    let legacy = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|&byte| char::from_u32(crate::support::encodings::windows_1252(byte)).expect("BMP"))
-            .collect()
-    };
-    let decide = |line: &[u8]| {
-        let content = line.strip_suffix(b"\n").unwrap_or(line);
-        let content = content.strip_suffix(b"\r").unwrap_or(content);
-        let line_break = core::str::from_utf8(&line[content.len()..]).expect("ASCII");
-        let text = match core::str::from_utf8(content) {
-            Ok(text) => text.to_owned(),
-            Err(error) => match core::str::from_utf8(&content[..error.valid_up_to()]) {
-                Ok(text) if error.error_len().is_none() && !text.is_ascii() => text.to_owned() + "\u{FFFD}",
-                _ => legacy(content),
-            },
-        };
-        text + line_break
-    };
-    match scope {
-        Scope::Frame => decide(input),
-        Scope::Line => input.split_inclusive(|&byte| byte == b'\n').map(decide).collect(),
-        _ => input.utf8_chunks().map(|chunk| chunk.valid().to_owned() + &legacy(chunk.invalid())).collect(),
-    }
-}
-
-#[test]
-fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
-    let mut rng = Rng::new(26);
-    for round in 0..2_000 {
-        let input = rng.dirty_text(1 + round % 8);
-        for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {
-            let text = decode_or_legacy(&input, Legacy::Windows1252, scope);
-            assert_eq!(text, expected(&input, scope), "{scope:?} {input:02X?}");
-        }
-        for scope in [Scope::Sequence, Scope::Line] {
-            every_partition(&input, |chunks| {
-                let (mut decoder, mut out) =
-                    (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
-                for chunk in chunks {
-                    decoder.feed_into(chunk, &mut out);
-                }
-                decoder.finish_into(&mut out);
-                assert_eq!(out, expected(&input, scope), "{scope:?} {chunks:02X?}");
-            });
-        }
-    }
-}
-
-#[test]
-fn utf_8_that_is_cut_in_its_last_character_is_not_legacy_text() {
-    for (input, frame, line) in [
-        (&b"caf\xC3\xA9 na\xC3"[..], "caf\u{E9} na\u{FFFD}", "caf\u{E9} na\u{FFFD}"),
-        (b"\xE2\x82\xAC\xF0\x9F\x98\r\n", "\u{20AC}\u{FFFD}\r\n", "\u{20AC}\u{FFFD}\r\n"),
-        // Without another character of several bytes it may be legacy text, and after an error it is.
-        (b"caf\xE9", "caf\u{E9}", "caf\u{E9}"),
-        (b"caf\xE9\r\n", "caf\u{E9}\r\n", "caf\u{E9}\r\n"),
-        (b"\xFF\xC3\xA9\xC3", "\u{FF}\u{C3}\u{A9}\u{C3}", "\u{FF}\u{C3}\u{A9}\u{C3}"),
-        (b"\xC3\xA9\xC3\nb", "\u{C3}\u{A9}\u{C3}\nb", "\u{E9}\u{FFFD}\nb"),
-        (b"\xC3\xA9\n\xC3", "\u{E9}\n\u{FFFD}", "\u{E9}\n\u{C3}"),
-    ] {
-        assert_eq!(decode_or_legacy(input, Legacy::Latin1, Scope::Frame), frame);
-        assert_eq!(decode_or_legacy(input, Legacy::Latin1, Scope::Line), line);
-    }
-}
-
-#[test]
-fn a_line_without_an_end_is_decided_at_the_limit() {
-    for (input, text) in [
-        (&b"caf\xC3\xA9\xE9\n\xE9"[..], "caféé\né"),
-        (b"c\xE9f\xC3\xA9\nabc", "céfÃ©\nabc"),
-        (b"abc\xC3\xA9\xE9", "abcéé"),
-        // The bytes of earlier chunks count for the limit.
-        (b"caf\xC3\xA9\xE9!", "caféé!"),
-        // The next line is decided anew.
-        (b"c\xE9f\xC3\xA9\n\xC3\xA9", "céfÃ©\né"),
-        (b"caf\xC3\xA9\n\xE9\xC3\xA9", "café\néÃ©"),
-    ] {
-        every_partition(input, |chunks| {
-            let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).with_limit(4);
-            let mut out = String::new();
-            for chunk in chunks {
-                decoder.feed_into(chunk, &mut out);
-            }
-            decoder.finish_into(&mut out);
-            assert_eq!(out, text, "{chunks:02X?}");
-        });
-    }
-}
-
-#[test]
-fn a_fallback_decoder_keeps_its_scope_for_the_next_stream() {
-    for (scope, text) in [(Scope::Sequence, "éé!"), (Scope::Line, "Ã©é!")] {
-        let mut decoder = FallbackDecoder::new(Legacy::Latin1, scope);
-        for _ in 0..2 {
-            let mut out = String::new();
-            decoder.feed_into(b"\xC3\xA9\xE9!", &mut out);
-            decoder.finish_into(&mut out);
-            assert_eq!(out, text, "{scope:?}");
-        }
-    }
-}
-
-#[test]
-fn the_limit_applies_to_the_same_byte_for_every_partition() {
-    let mut rng = Rng::new(27);
-    for limit in (0..400).step_by(7) {
-        let mut input = "的一是不了人".repeat(20).into_bytes();
-        input.truncate(rng.below(300));
-        input.extend(rng.dirty_text(3));
-        let decode = |chunks: &[&[u8]]| {
-            let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line).with_limit(limit);
-            let mut out = String::new();
-            for chunk in chunks {
-                decoder.feed_into(chunk, &mut out);
-            }
-            decoder.finish_into(&mut out);
-            out
-        };
-        let by_bytes: Vec<&[u8]> = input.chunks(1).collect();
-        let expected = decode(&by_bytes);
-        for len in [2, 3, 64, 100, 1000] {
-            assert_eq!(decode(&input.chunks(len).collect::<Vec<_>>()), expected, "{limit} {len}");
-        }
-    }
 }

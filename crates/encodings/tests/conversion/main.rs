@@ -8,6 +8,7 @@ mod codec;
 mod codec_lines;
 mod detector;
 mod encodings;
+mod fallback;
 #[cfg(feature = "std")]
 mod io;
 mod legacy;

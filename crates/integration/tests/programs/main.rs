@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 mod cri;
+mod fallback;
 mod mail;
 mod mail_headers;
 mod old_mail;

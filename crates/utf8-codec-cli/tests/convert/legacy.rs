@@ -31,6 +31,41 @@ fn legacy_encodings_have_the_labels_of_the_web_and_of_iana() {
 }
 
 #[test]
+fn lines_that_are_not_utf_8_are_in_the_second_encoding() {
+    let mixed = b"\xD0\x9F\xD1\x80\r\n\x8F\xE0\r\n\xD0\x9F\xD1";
+    let text = "Пр\r\nПр\r\nП\u{FFFD}";
+    // Longer than every buffer.
+    for repeats in [1, 20_000] {
+        let input = [&mixed[..], b"\n"].concat().repeat(repeats);
+        let output = convert(&["-f", "utf-8,cp866"], &input);
+        let expected = format!("{text}\n").repeat(repeats);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stdout == expected.as_bytes());
+    }
+    let output = convert(&["-f", "UTF8,cp866", "-t", "koi8-r", "--unmappable", "question"], mixed);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"\xF0\xD2\r\n\xF0\xD2\r\n\xF0?"[..]));
+    let output = convert(&["-f", "utf-8,cp866"], b"\xFF\xFEa\0\n\0");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"a\n"[..]));
+
+    let output = convert(&["-f", "utf-8,cp866", "-t", "latin1"], b"a\x8F\xE0\n");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b"a"[..]));
+    let message =
+        "in the text as UTF-8: character not in ISO 8859-1 at byte 1 (Unmappable, 2 bytes of UTF-8)";
+    assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    for (args, message) in [
+        (&["-f", "utf-8,utf-16le"][..], "UTF-16LE is no fallback for UTF-8"),
+        (&["-f", "cp866,utf-8"], "two encodings are utf-8 and one of lines that are not UTF-8"),
+        (&["-f", "utf-8,ascii"], "two encodings are utf-8 and one of lines that are not UTF-8"),
+        (&["-f", "utf-8,cp0"], "unknown encoding"),
+        (&["-f", "utf-8,cp866", "--sniff"], "--sniff is not for two encodings"),
+    ] {
+        let output = convert(args, b"");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn unmappable_characters_are_replaced_by_choice() {
     let text = "a€Ж".as_bytes();
     for (args, expected) in [
