@@ -2,7 +2,7 @@
 
 use std::io;
 
-use bytes::{BufMut, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::{CodecError, LineStart};
@@ -196,6 +196,15 @@ impl TranscodeLinesCodec {
                 let _ = finish(&mut self.codec.reading, &mut String::new());
             }
             return Err(error);
+        }
+        if length == 0 && terminator > 0 && line.offset > 0 && self.codec.reading.pending().is_empty() {
+            // After the start of the stream an empty line has no error.
+            let passed = self.codec.reading.pass(terminator);
+            self.end_line(units, &src[..terminator]);
+            src.advance(terminator);
+            return passed
+                .map(|()| ByteString::new())
+                .map_err(|error| ill_formed(error, Bytes::new(), Some(line)));
         }
         // The transcoder is cloned, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let mut reading = self.codec.reading.clone();
