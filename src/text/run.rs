@@ -281,9 +281,11 @@ impl Run {
                 padded.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
                 sequence = &padded;
             }
-            let (mut bytes, kind) = match subset {
-                Some(subset) => push_within(subset, &mut text, sequence),
-                None => push(&mut text, sequence),
+            let (mut bytes, kind) = match (UTF_8.rejected_lead(sequence[0]), subset) {
+                // The length is a constant, so that the next step does not depend on this one.
+                (Some(kind), _) => (1, Some(ErrorKind::of(kind))),
+                (None, Some(subset)) => push_within(subset, &mut text, sequence),
+                (None, None) => push(&mut text, sequence),
             };
             taken += bytes;
             let Some(mut kind) = kind else {
