@@ -220,6 +220,12 @@ impl Subset {
                 .char_indices()
                 .find(|&(at, it)| self.rejects(it, text.get(at..).unwrap_or_default()));
         }
+        // So is the first character, because one that is outside often follows another one.
+        if let Some(first) =
+            text.chars().next().filter(|&first| self.is_doubtful(text) && self.rejects(first, text))
+        {
+            return Some((0, first));
+        }
         let mut outside = None;
         classes::each(text.as_bytes(), &self.doubtful, |at| {
             let rest = text.get(at..).unwrap_or_default();

@@ -24,6 +24,11 @@ use crate::text::Counters;
 ///
 /// The number of lines in a batch depends on how much was read. The lines themselves do not.
 ///
+/// # Cost
+///
+/// A rejected or repaired line is an item of its own and takes about half a microsecond, for a reference to its bytes or a `String`:
+/// lines of 1 byte that are all ill-formed are read at 3 to 5 MB/s.
+///
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::FramedRead;

@@ -143,7 +143,8 @@ impl TextDecoder {
         Ok(())
     }
 
-    /// Decodes the rest of a chunk part by part.
+    /// Decodes the rest of a chunk part by part, as [`take_run`](Self::take_run) returns them. Here no part is moved: a move of
+    /// a value that was just written by narrow stores waits for them.
     #[inline(never)]
     fn decode_runs_to(
         &mut self,
@@ -151,18 +152,47 @@ impl TextDecoder {
         sink: &mut impl Sink,
         mut run: Run,
     ) -> Result<(), Utf8Error> {
+        let mut encoded = [0; 4];
+        let without_subset = self.policies.subset.is_none();
+        let replacement = self.policies.only_replacement().filter(|_| without_subset);
+        let replacement = replacement.map(|character| &*character.encode_utf8(&mut encoded));
         while !rest.is_empty() {
-            let (part, taken) = self.take_run(rest, &mut run);
+            if !self.repairs_in_runs() {
+                let (piece, taken) = self.take_piece_before(&mut run, rest);
+                rest = &rest[taken..];
+                if let Some(Part::Piece(piece)) = piece {
+                    put(piece, sink)?;
+                }
+                continue;
+            }
+            let taken = self.fill(&mut run, rest);
             rest = &rest[taken..];
-            match part {
-                Some(Part::Run) => put_run(&run, sink),
-                Some(Part::Piece(piece)) => put(piece, sink)?,
-                None => {}
+            if taken > 0 {
+                put_run(&run, sink);
+                continue;
+            }
+            let before = self.offset();
+            let text = self.take_text_before(&mut run, rest);
+            rest = &rest[self.offset().wrapping_sub(before) as usize..];
+            if !text.is_empty() {
+                sink.borrowed(text);
+            }
+            if text.len() > VERY_LONG_TEXT && run.is_near_error() {
+                if let Some(replacement) = replacement {
+                    let Some(error) = self.take_error(&mut run, rest) else { continue };
+                    rest = &rest[usize::from(error.len)..];
+                    sink.error(error);
+                    sink.made(replacement);
+                }
             }
         }
         Ok(())
     }
 }
+
+/// After more bytes of text than this an error is repaired by itself, because the next one is likely to follow as much text, which
+/// a run would copy twice.
+const VERY_LONG_TEXT: usize = 64;
 
 /// Passes a run to the sink.
 #[inline]
@@ -220,22 +250,24 @@ mod tests {
     fn text_after_an_error_is_copied_up_to_the_limit_of_steps_and_then_borrowed() {
         let (ascii, euro) = (|len| "a".repeat(len), |count| "\u{20AC}".repeat(count));
         let pairs = |count| "\u{E9}".repeat(count);
-        // The text after each `FF`, and the lengths of the borrowed and of the copied texts. The first replacement has
-        // 3 bytes. So have the first step after it, in text of 3-byte sequences, and the next replacement.
+        // The text after each `FF`, and the lengths of the borrowed and of the copied texts. A replacement has 3 bytes, and a
+        // step of 3-byte sequences 15.
         // Six steps of ASCII.
         let long = STEP + 5 * STRETCH;
-        let rows: [(&[String], &[usize], &[usize]); 9] = [
+        let rows: [(&[String], &[usize], &[usize]); 10] = [
             // After long text, 6 steps of ASCII. The last step also ends before other characters.
             (&[ascii(400)], &[400 - long], &[3, long]),
             (&[ascii(long - 1) + &euro(9)], &[9 * 3], &[3, long - 1]),
             // The first other character reaches the limit: pairs of bytes in a whole step, or one longer sequence.
             (&[pairs(100)], &[200 - 16], &[3, 16]),
-            (&[euro(100)], &[300 - 3], &[3, 3]),
+            (&[euro(100)], &[300 - 15], &[3, 15]),
             (&[ascii(7) + &euro(30)], &[90 - 3], &[3, 7 + 3]),
             // After short text, at most 24 bytes, 16 steps with such characters.
-            (&[euro(9), pairs(400)], &[24, 800 - 16 * 16], &[3, 3, 3 + 16 * 16]),
-            (&[euro(9), euro(400)], &[24, 1200 - 16 * 3], &[3, 3, 3 + 16 * 3]),
-            (&[euro(9) + "a", pairs(400)], &[25, 800 - 16], &[3, 3, 3 + 16]),
+            (&[euro(13), pairs(400)], &[24, 800 - 16 * 16], &[3, 15, 3 + 16 * 16]),
+            (&[euro(13), euro(400)], &[24, 1200 - 16 * 15], &[3, 15, 3 + 16 * 15]),
+            (&[euro(13) + "a", pairs(400)], &[25, 800 - 16], &[3, 15, 3 + 16]),
+            // After very long text, the replacement alone.
+            (&[ascii(long + 65), ascii(400)], &[65, 400], &[3, long, 3]),
             // Text that is too short to be borrowed is copied with the replacement after it.
             (&[ascii(7), pairs(100)], &[200 - 16], &[3, 7 + 3 + 16]),
         ];
@@ -254,8 +286,8 @@ mod tests {
             assert_eq!((found.borrowed.as_slice(), found.copied.as_slice()), (borrowed, copied), "{texts:?}");
         }
         // The limit is that of all copies after an error, of which each has the length of the buffer.
-        let found = decode(&[b"\xFF", euro(9).as_bytes(), b"\xFF", &[b'a'; 10_000]].concat());
-        assert!(found.copied.iter().sum::<usize>() <= 3 + 3 + 3 + 32 * STRETCH, "{:?}", found.copied);
+        let found = decode(&[b"\xFF", euro(13).as_bytes(), b"\xFF", &[b'a'; 10_000]].concat());
+        assert!(found.copied.iter().sum::<usize>() <= 3 + 15 + 3 + 32 * STRETCH, "{:?}", found.copied);
         assert_eq!(found.borrowed.len(), 2);
     }
 }

@@ -42,6 +42,11 @@ use crate::subset::Subset;
 /// With the feature `alloc`, `decode_chunk` returns the text of each chunk as one string, `feed_into` appends it to a
 /// `String`, `finish_into` appends the rest, and `decode_whole` decodes a complete input. `feed_ranges` returns pieces with
 /// their positions in the chunk.
+///
+/// # Cost
+///
+/// [`feed`](Self::feed) returns two pieces for each error, which take up to 0.1 µs: if every character of 1 byte is an error, 10 to
+/// 20 MB/s. `feed_into` and the adapters that copy text repair such text in runs, several times as fast.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[doc(alias("carry", "lossy", "valid_up_to"))]
 pub struct TextDecoder {

@@ -260,6 +260,13 @@ impl Run {
                         clean_steps += limit.non_ascii;
                         continue;
                     }
+                } else if matches!(window[0], 0xE1..=0xEC | 0xEE | 0xEF) && subset.is_none() {
+                    let triples = text.push_triples(window);
+                    if triples != 0 {
+                        taken += triples;
+                        clean_steps += limit.non_ascii;
+                        continue;
+                    }
                 }
                 match window.get(ascii..).and_then(|rest| rest.first_chunk()) {
                     Some(whole) => sequence = whole,
@@ -274,9 +281,11 @@ impl Run {
                 padded.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
                 sequence = &padded;
             }
-            let (mut bytes, kind) = match subset {
-                Some(subset) => push_within(subset, &mut text, sequence),
-                None => push(&mut text, sequence),
+            let (mut bytes, kind) = match (UTF_8.rejected_lead(sequence[0]), subset) {
+                // The length is a constant, so that the next step does not depend on this one.
+                (Some(kind), _) => (1, Some(ErrorKind::of(kind))),
+                (None, Some(subset)) => push_within(subset, &mut text, sequence),
+                (None, None) => push(&mut text, sequence),
             };
             taken += bytes;
             let Some(mut kind) = kind else {
@@ -363,34 +372,74 @@ impl TextDecoder {
     /// This is [`take_piece`](Self::take_piece), with errors that are close together in one part.
     #[inline]
     pub fn take_run<'c>(&mut self, chunk: &'c [u8], run: &mut Run) -> (Option<Part<'c>>, usize) {
-        let is_between = self.pending().is_empty() && !self.policies.is_at_start();
-        if !is_between || self.policies.on_error == ErrorPolicy::Strict {
+        if !self.repairs_in_runs() {
             return self.take_piece_before(run, chunk);
         }
         let before = self.offset();
-        if run.limit.is_some() {
-            let taken = run.fill(&mut self.policies, before, chunk, CAPACITY);
-            if taken > 0 {
-                self.decoder = Utf8Decoder::with_offset(before.wrapping_add(taken as u64));
-                return (Some(Part::Run), taken);
-            }
+        let taken = self.fill(run, chunk);
+        if taken > 0 {
+            return (Some(Part::Run), taken);
         }
+        let text = self.take_text_before(run, chunk);
+        if text.is_empty() && run.is_near_error() {
+            return self.take_run(chunk, run);
+        }
+        let taken = self.offset().wrapping_sub(before) as usize;
+        ((!text.is_empty()).then_some(Part::Piece(TextPiece::Text(text))), taken)
+    }
+
+    /// Whether [`fill`](Self::fill) and [`take_text_before`](Self::take_text_before) can decode the next bytes.
+    #[inline]
+    pub(super) fn repairs_in_runs(&self) -> bool {
+        let is_between = self.pending().is_empty() && !self.policies.is_at_start();
+        is_between && self.policies.on_error != ErrorPolicy::Strict
+    }
+
+    /// Decodes the start of a chunk into the run if it is near an error. Returns the number of bytes decoded.
+    #[inline]
+    pub(super) fn fill(&mut self, run: &mut Run, chunk: &[u8]) -> usize {
+        if !run.is_near_error() {
+            return 0;
+        }
+        let before = self.offset();
+        let taken = run.fill(&mut self.policies, before, chunk, CAPACITY);
+        if taken > 0 {
+            self.decoder = Utf8Decoder::with_offset(before.wrapping_add(taken as u64));
+        }
+        taken
+    }
+
+    /// Decodes the text at the start of a chunk by a kernel. If an error follows, the next bytes are for the run.
+    #[inline]
+    pub(super) fn take_text_before<'c>(&mut self, run: &mut Run, chunk: &'c [u8]) -> &'c str {
         let (text, is_before_error) = match self.policies.subset {
             None => self.decoder.take_valid(chunk),
             Some(subset) => self.decoder.take_valid_within(subset, &chunk[..floor_boundary(chunk, WINDOW)]),
         };
-        let taken = self.offset().wrapping_sub(before) as usize;
         if is_before_error {
             run.follow(text.len());
-            if text.is_empty() {
-                return self.take_run(chunk, run);
-            }
         }
-        ((!text.is_empty()).then_some(Part::Piece(TextPiece::Text(text))), taken)
+        text
+    }
+
+    /// Takes the error at the start of a chunk, which has no subset. The next bytes are decoded by a kernel, because text is likely
+    /// after the error. Returns `None` if there is none.
+    #[inline]
+    pub(super) fn take_error(&mut self, run: &mut Run, chunk: &[u8]) -> Option<Utf8Error> {
+        let (len, kind) = UTF_8.walk(chunk);
+        let error = Utf8Error::new(self.offset(), ErrorKind::of(kind?), len as u8);
+        self.policies.count(error);
+        self.decoder = Utf8Decoder::with_offset(self.offset().wrapping_add(len as u64));
+        run.limit = None;
+        Some(error)
     }
 
     /// [`take_piece`](Self::take_piece), before a run.
-    fn take_piece_before<'c>(&mut self, run: &mut Run, chunk: &'c [u8]) -> (Option<Part<'c>>, usize) {
+    pub(super) fn take_piece_before<'c>(
+        &mut self,
+        run: &mut Run,
+        chunk: &'c [u8],
+    ) -> (Option<Part<'c>>, usize) {
         let (piece, taken) = self.take_piece(chunk);
         if let Some(TextPiece::Repaired(..)) = piece {
             run.follow(usize::MAX);

@@ -28,7 +28,7 @@ impl TextBuffer {
         let text = self.bytes.get(..self.len).unwrap_or_default();
         debug_assert!(core::str::from_utf8(text).is_ok());
         // SAFETY: only `TextWriter::push` changes the bytes. Each caller passes the length of whole, well-formed characters at the
-        // start of its bytes: ASCII, pairs, a sequence that the grammar accepts, or a `str`. The bytes before `len` are not
+        // start of its bytes: ASCII, pairs, triples, a sequence that the grammar accepts, or a `str`. The bytes before `len` are not
         // changed.
         unsafe { core::str::from_utf8_unchecked(text) }
     }
@@ -112,6 +112,12 @@ impl TextWriter<'_> {
         self.push(window, words::pairs_len(window))
     }
 
+    /// Appends the sequences that [`triples_len`](words::triples_len) counts. Returns their length.
+    #[inline(always)]
+    pub fn push_triples(&mut self, window: &[u8; STEP]) -> usize {
+        self.push(window, words::triples_len(window))
+    }
+
     /// Appends the sequence at the start of the bytes if it is well-formed. Returns its length, and why it is ill-formed.
     #[inline(always)]
     pub fn push_sequence(&mut self, bytes: &[u8; 4]) -> (usize, Option<Kind>) {
@@ -165,6 +171,8 @@ mod tests {
             [0xA9; STEP],
             [b'a'; STEP],
             *b"\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3a",
+            *b"\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC\xE2\x82\xAC\xE2",
+            *b"\xE2\x82\xAC\xED\xA0\x80\xE0\x80\x80\xE2\x82\xAC\xE2\x82aa",
         ];
         let mut buffer = TextBuffer::EMPTY;
         let mut was_full = false;
@@ -172,7 +180,8 @@ mod tests {
             let window = &windows[round % windows.len()];
             let before = String::from(buffer.as_str());
             let mut writer = buffer.writer();
-            let mut pushed = writer.push_ascii(window) + writer.push_pairs(window);
+            let mut pushed =
+                writer.push_ascii(window) + writer.push_pairs(window) + writer.push_triples(window);
             let mut stretch = [b'z'; STRETCH];
             stretch[round % STRETCH] = 0xE9;
             pushed += writer.push_long_ascii(&stretch);

@@ -5,7 +5,7 @@ use super::chunks::as_chunks;
 #[cfg(feature = "base64")]
 use super::chunks::as_chunks_mut;
 
-/// The length of the window of [`ascii_len`] and [`pairs_len`].
+/// The length of the window of [`ascii_len`], [`pairs_len`] and [`triples_len`].
 pub const STEP: usize = 16;
 /// The length of the window of [`long_ascii_len`].
 pub const STRETCH: usize = if HAS_SSE2 { 64 } else { 32 };
@@ -104,6 +104,47 @@ pub const fn pairs_len(window: &[u8; STEP]) -> usize {
     (others | overlong).trailing_zeros() as usize / 16 * 2
 }
 
+/// Returns the number of bytes of the well-formed 3-byte sequences at the start, up to one that starts with `E0` or `ED`. Not every
+/// second byte can follow these two.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+pub fn triples_len(window: &[u8; STEP]) -> usize {
+    use core::arch::x86_64::{
+        _mm_and_si128, _mm_andnot_si128, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
+        _mm_set1_epi8,
+    };
+
+    /// The bits that all of these sequences have in common, and those that are set.
+    const MASK: [u8; STEP] = *b"\xF0\xC0\xC0\xF0\xC0\xC0\xF0\xC0\xC0\xF0\xC0\xC0\xF0\xC0\xC0\xF0";
+    const TRIPLES: [u8; STEP] = *b"\xE0\x80\x80\xE0\x80\x80\xE0\x80\x80\xE0\x80\x80\xE0\x80\x80\xE0";
+    // SAFETY: each array has the length of the vector. Its address need not be aligned.
+    let (window, mask, triples) = unsafe {
+        (
+            _mm_loadu_si128(window.as_ptr().cast()),
+            _mm_loadu_si128(MASK.as_ptr().cast()),
+            _mm_loadu_si128(TRIPLES.as_ptr().cast()),
+        )
+    };
+    // SAFETY: the target has SSE2.
+    let matches = unsafe {
+        let is_triple = _mm_cmpeq_epi8(_mm_and_si128(window, mask), triples);
+        let is_e0 = _mm_cmpeq_epi8(window, _mm_set1_epi8(0xE0_u8 as i8));
+        let is_ed = _mm_cmpeq_epi8(window, _mm_set1_epi8(0xED_u8 as i8));
+        _mm_movemask_epi8(_mm_andnot_si128(_mm_or_si128(is_e0, is_ed), is_triple)) as u32
+    };
+    // The last byte of the window has no whole sequence.
+    (!matches | 1 << 15).trailing_zeros() as usize / 3 * 3
+}
+
+/// Returns the number of bytes of the well-formed 3-byte sequences at the start, up to one that starts with `E0` or `ED`. Not every
+/// second byte can follow these two.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+#[inline(always)]
+pub fn triples_len(window: &[u8; STEP]) -> usize {
+    let is_triple = |bytes: &&[u8]| matches!(bytes, [0xE1..=0xEC | 0xEE | 0xEF, 0x80..=0xBF, 0x80..=0xBF]);
+    window.chunks_exact(3).take_while(is_triple).count() * 3
+}
+
 /// Copies text of a quoted-printable body (RFC 2045 §6.7) up to the first byte that is not encoded as itself (rules 2 and
 /// 3), or up to `=`. Returns the length of this text. Bytes of `out` after the copied ones may be overwritten.
 ///
@@ -160,6 +201,23 @@ mod tests {
                 let is_pair = kind.is_none() && sequence == 2;
                 let window = window.first_chunk().expect("a window");
                 assert_eq!(pairs_len(window), if is_pair { STEP } else { at }, "{pair:04X} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn triples_are_as_long_as_the_well_formed_sequences_of_three_bytes() {
+        for at in (0..STEP - 1).step_by(3) {
+            for start in 0..=u16::MAX {
+                let [lead, second] = start.to_be_bytes();
+                for third in [0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xE2, 0xFF] {
+                    let mut window = *b"\xE1\x80\x80\xEF\xBF\xBF\xE1\x80\xBF\xEE\xBF\x80\xEC\xBF\xBF\xE1";
+                    window[at..at + 3].copy_from_slice(&[lead, second, third]);
+                    let (sequence, kind) = UTF_8.walk(&window[at..at + 3]);
+                    let is_triple = kind.is_none() && sequence == 3 && lead != 0xE0 && lead != 0xED;
+                    let expected = if is_triple { STEP - 1 } else { at };
+                    assert_eq!(triples_len(&window), expected, "{lead:02X} {second:02X} {third:02X} at {at}");
+                }
             }
         }
     }

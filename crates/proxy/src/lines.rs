@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use utf8_codec::internal::{Escapes, Sink};
 use utf8_codec::json::{EscapePolicy, JsonStrings};
-use utf8_codec::{ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
+use utf8_codec::{ErrorKind, ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
 
 use crate::edit;
 use crate::edit::{Edit, Edits, LineError, RejectedLine, position};
@@ -183,6 +183,19 @@ impl LineFilter {
                 edit::decode(&mut self.decoder, self.escapes.as_deref_mut(), slice, taken, &mut edits);
             taken += self.decoder.offset().wrapping_sub(start) as usize;
             if let Err(error) = result {
+                if edits.line.skipped
+                    && !self.stops
+                    && error.len == 1
+                    && error.kind == ErrorKind::OutsideSubset
+                    && self.decoder.offset() == error.offset.wrapping_add(1)
+                {
+                    // It is in the rest of a line that was too long, and may be the terminator of the line. The rest is not
+                    // decoded under a strict policy.
+                    taken -= 1;
+                    self.decoder.seek(error.offset);
+                    edits.tail = taken..taken;
+                    continue;
+                }
                 edits.reject_ill_formed(error);
                 edits.tail = taken..taken;
                 if self.stops {

@@ -245,16 +245,21 @@ impl Transcoder {
     /// Moves past bytes that are not text. Returns the error if a BOM is required before them. No sequence is
     /// unfinished, and [`detect`](Self::detect) has returned `true`.
     #[cfg(feature = "codec")]
+    #[inline]
     pub(crate) fn pass(&mut self, bytes: usize) -> Result<(), TranscodeError> {
         if bytes == 0 {
             return Ok(());
         }
-        let missing = self.conversion.missing_bom();
+        let missing =
+            if self.conversion.policies.is_at_start() { self.conversion.missing_bom() } else { None };
         self.conversion.policies.pass_start();
         // They are line terminators, so they are no escape sequence.
         self.conversion.source.advance(b"\n");
         self.conversion.offset = self.conversion.offset.wrapping_add(bytes as u64);
-        missing.map_or(Ok(()), Err)
+        match missing {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 
     /// Continues the output of another transcoder with the same target. Everything else is that of this one.

