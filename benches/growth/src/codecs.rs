@@ -11,7 +11,7 @@ use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{CodecError, LineBatch, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::stream::SseStream;
 use utf8_codec::{Ascii, ErrorPolicy, LineEnding, TextDecoder};
-use utf8_codec_encodings::codec::TranscodeCodec;
+use utf8_codec_encodings::codec::{FallbackLinesCodec, TranscodeCodec};
 use utf8_codec_encodings::{Encoding, Transcoder};
 
 use crate::inputs::*;
@@ -145,6 +145,9 @@ pub(crate) fn rows() -> Vec<Row> {
             drive(CriCodec::new().with_max_length(limit), bytes, chunk, drop);
         }));
     }
+    rows.push(Row::new("FallbackLinesCodec", LINES_OF_ALL_KINDS, |bytes, chunk| {
+        drive(FallbackLinesCodec::new(Encoding::Gbk).expect("it has ASCII"), bytes, chunk, drop);
+    }));
     for encoding in [Encoding::Utf7, Encoding::Iso2022Kr] {
         let inputs = [UTF_7_SHIFTS, UTF_7_HALVES, PLUSES, KOREAN_SHIFTS, KOREAN_PAIRS, CYRILLIC];
         rows.push(Row::new(format!("TranscodeCodec, {encoding}, shifts"), inputs, move |bytes, chunk| {

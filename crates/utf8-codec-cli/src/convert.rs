@@ -193,7 +193,7 @@ impl Args {
         };
         let mut fallback = None;
         if let Source::Fallback(decoder) = &self.from {
-            input = fallback.insert(FallbackReader::new(input, decoder.clone(), progress));
+            input = fallback.insert(FallbackReader::new(input, (**decoder).clone(), progress));
         }
         let Run { bom, buffer, converted, .. } = run;
         let mut filled = 0;

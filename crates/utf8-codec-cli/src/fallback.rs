@@ -14,7 +14,7 @@ use crate::progress::Progress;
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     One(FromArg),
-    Fallback(FallbackDecoder),
+    Fallback(Box<FallbackDecoder>),
 }
 
 impl FromStr for Source {
@@ -30,7 +30,7 @@ impl FromStr for Source {
             return Err("two encodings are utf-8 and one of lines that are not UTF-8".to_owned());
         }
         match FallbackDecoder::new(named.encoding(), Scope::Line) {
-            Ok(decoder) => Ok(Self::Fallback(decoder)),
+            Ok(decoder) => Ok(Self::Fallback(Box::new(decoder))),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -430,8 +430,7 @@ impl FallbackDecoder {
                 }
             }
             State::Named(mut transcoder) | State::Utf16(mut transcoder) => {
-                let result = transcoder.finish_into(out);
-                debug_assert!(result.is_ok());
+                end_named(&mut transcoder, out);
             }
             State::Undecided => {
                 let (text, cut) = self.line.split_at(self.valid);
@@ -439,8 +438,7 @@ impl FallbackDecoder {
                     // One cut character without another of several bytes may be in the named encoding: `caf\xE9`.
                     let mut transcoder = self.named();
                     named_into(&mut transcoder, cut, out);
-                    let result = transcoder.finish_into(out);
-                    debug_assert!(result.is_ok());
+                    end_named(&mut transcoder, out);
                 } else {
                     out.push_str(from_utf8(text).unwrap_or_default());
                     if !cut.is_empty() {
@@ -469,6 +467,14 @@ fn named_into(transcoder: &mut Transcoder, bytes: &[u8], out: &mut String) {
     // No error is left by this policy.
     let result = transcoder.feed_into(bytes, out);
     debug_assert!(result.is_ok());
+}
+
+/// Appends an unfinished sequence. Most lines have none.
+fn end_named(transcoder: &mut Transcoder, out: &mut String) {
+    if !transcoder.pending().is_empty() {
+        let result = transcoder.finish_into(out);
+        debug_assert!(result.is_ok());
+    }
 }
 
 fn utf_8_into(decoder: &mut TextDecoder, bytes: &[u8], out: &mut String) {
