@@ -260,7 +260,7 @@ impl Run {
                         clean_steps += limit.non_ascii;
                         continue;
                     }
-                } else if matches!(window[0], 0xE1..=0xEC | 0xEE | 0xEF) && subset.is_none() {
+                } else if matches!(window, [0xE1..=0xEC | 0xEE | 0xEF, 0x80..=0xBF, ..]) && subset.is_none() {
                     let triples = text.push_triples(window);
                     if triples != 0 {
                         taken += triples;
