@@ -35,7 +35,7 @@ impl Sequences {
         let mut found = Self::default();
         let bytes = text.as_bytes();
         let has_controls = LazyCell::new(|| text.contains(UNDEFINED));
-        let mut run = Run::default();
+        let mut run = Run { characters: Vec::with_capacity(16), bytes: Vec::with_capacity(16) };
         let mut at = 0;
         while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
             let mut len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
@@ -210,7 +210,7 @@ impl Sequences {
 }
 
 /// Characters that have bytes, beside each other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Run {
     /// The characters with their positions in the line.
     characters: Vec<(usize, char)>,

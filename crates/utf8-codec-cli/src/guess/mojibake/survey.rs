@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek};
 use utf8_codec::from_utf8;
 
 use super::round::{Evidence, undo_once};
-use super::screen::clean_len;
+use super::screen::{clean_len, suspect};
 use super::segments::{SEGMENT, first_len, is_long, long_segments};
 
 /// The maximum number of rounds.
@@ -82,7 +82,11 @@ impl Survey {
     /// Adds a segment to the evidence before the next round.
     fn add(&self, evidence: &mut Evidence, segment: &str, is_long: bool) {
         let fixed = self.undo_rounds(segment, is_long);
-        evidence.add(fixed.as_deref().unwrap_or(segment));
+        // Most lines that were fixed are correct.
+        match fixed.as_deref() {
+            Some(fixed) if suspect(fixed.as_bytes()).is_none() => _ = evidence.add_clean(fixed),
+            fixed => evidence.add(fixed.unwrap_or(segment)),
+        }
     }
 
     /// Returns the survey with which the result of a fix is checked: what was left is reported.

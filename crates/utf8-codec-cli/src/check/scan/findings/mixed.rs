@@ -94,8 +94,11 @@ impl Findings<'_> {
                 passed.add(at, &ill_formed[..1]);
             }
             at += len;
+            if to_show > 0 || has_rules {
+                continue;
+            }
             // Most of the other errors are one byte, after ASCII.
-            while to_show == 0 && !has_rules {
+            loop {
                 at += ascii_len(&bytes[at..]);
                 let run = run_len(&bytes[at..]);
                 if run == 0 {
