@@ -75,9 +75,14 @@ impl Display for Reason {
                 write!(f, "U+{value:X} is above U+10FFFF, the last code point")
             }
             ErrorKind::AboveMax => write!(f, "{a:02X} starts a code point above U+10FFFF, the last one"),
-            ErrorKind::InvalidLead => write!(f, "{} is never part of UTF-8", Hex(a)),
+            ErrorKind::InvalidLead => {
+                Hex(a).fmt(f)?;
+                f.write_str(" is never part of UTF-8")
+            }
             ErrorKind::UnexpectedContinuation => {
-                write!(f, "continuation byte {} without a first byte", Hex(a))
+                f.write_str("continuation byte ")?;
+                Hex(a).fmt(f)?;
+                f.write_str(" without a first byte")
             }
             ErrorKind::MissingContinuation => {
                 let len = usize::from(len);
@@ -89,9 +94,17 @@ impl Display for Reason {
                     (1, 0xF4) => (0x80, 0x8F),
                     _ => (0x80, 0xBF),
                 };
-                write!(f, "the {} byte after", ["second", "third", "fourth"][(len - 1).min(2)])?;
-                bytes[..len].iter().try_for_each(|&byte| write!(f, " {}", Hex(byte)))?;
-                write!(f, " must be {}..{}, but is {}", Hex(low), Hex(high), Hex(next))
+                f.write_str(["the second", "the third", "the fourth"][(len - 1).min(2)])?;
+                f.write_str(" byte after")?;
+                for &byte in &bytes[..len] {
+                    f.write_str(" ")?;
+                    Hex(byte).fmt(f)?;
+                }
+                for (part, byte) in [(" must be ", low), ("..", high), (", but is ", next)] {
+                    f.write_str(part)?;
+                    Hex(byte).fmt(f)?;
+                }
+                Ok(())
             }
             ErrorKind::Truncated => f.write_str("the input ends inside a character"),
             ErrorKind::MissingBom => f.write_str("there is no BOM"),

@@ -13,6 +13,7 @@ use crate::charset::NamedEncoding;
 use crate::guess::Guess;
 use crate::guess::declaration::Declared;
 use crate::guess::languages::Doubt;
+use crate::guess::mojibake::Found;
 
 /// An ill-formed sequence, or text that violates a rule.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub(super) enum Message {
     IllFormed(Reason),
     /// A character that a rule forbids.
     Character(Rule, char),
+    /// Text that was encoded twice.
+    EncodedTwice(Found),
     Text(String),
 }
 
@@ -43,6 +46,7 @@ impl Display for Message {
         match self {
             Self::IllFormed(reason) => reason.fmt(f),
             Self::Character(rule, character) => f.write_str(&rule.message(*character)),
+            Self::EncodedTwice(found) => f.write_str(&found.message()),
             Self::Text(text) => f.write_str(text),
         }
     }

@@ -6,7 +6,7 @@ use utf8_codec_media::declared::DocumentKind;
 use super::binary::{self, Controls};
 use super::declaration::Declared;
 use super::languages::{Contexts, Doubt};
-use super::legacy::Western;
+use super::legacy::{MAX_RUN, Western};
 use super::utf8_evidence::{Utf8Evidence, count};
 use super::wide::{Trial, Wide};
 use super::{Guess, candidates};
@@ -19,12 +19,15 @@ const ENOUGH: u64 = 1 << 16;
 /// The number of bytes from the start of an error on that are searched for control characters.
 const AFTER: usize = 8;
 
-/// The number of bytes after an error on which its evidence depends.
-pub(crate) const RUN: usize = 2 * AFTER;
-
-/// Whether a byte at the start of a sequence is ill-formed by itself.
-pub(crate) fn is_lone(byte: u8) -> bool {
-    matches!(byte, 0x80..=0xC1 | 0xF5..=0xFF)
+/// Returns the number of errors in a row at the start of bytes that are one byte each. The last byte is none of them, because
+/// the one after it is not known.
+pub(crate) fn run_len(bytes: &[u8]) -> usize {
+    let is_single = |pair: &[u8]| match pair[0] {
+        0x80..=0xC1 | 0xF5..=0xFF => true,
+        0xC2..=0xF4 => !matches!(pair[1], 0x80..=0xBF),
+        _ => false,
+    };
+    bytes.windows(2).take_while(|pair| is_single(pair)).count()
 }
 
 /// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
@@ -161,16 +164,18 @@ impl EncodingEvidence {
         self.is_cut = true;
     }
 
-    /// Whether further errors of one byte are only counted.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.contexts.is_full() && self.sample.is_full()
-    }
-
-    /// Records a number of errors at the start of bytes that are one byte each and [lone](is_lone), with at least [`RUN`] such
-    /// bytes after them. The evidence must be [complete](Self::is_complete).
-    pub(crate) fn run(&mut self, bytes: &[u8], number: usize) {
-        self.windows += count(&bytes[..number], |byte| matches!(byte, 0x80..=0x9F));
-        self.java_nuls += memchr::memmem::find_iter(&bytes[..=number], b"\xC0\x80").count() as u64;
+    /// Records a number of errors at a position of `bytes` that are in a [run](run_len).
+    pub(crate) fn run(&mut self, bytes: &[u8], position: usize, number: usize) {
+        let end = position + number;
+        let around = bytes.get(position..end + AFTER - 1);
+        // Of a word, all errors count the same, and nothing more is learned from the bytes beside them.
+        let is_word = number > MAX_RUN && self.contexts.is_full() && self.sample.is_full();
+        if !is_word || around.is_none_or(|around| count(around, binary::is_control) > 0) {
+            return (position..end).for_each(|at| self.error(bytes, at, 1));
+        }
+        let pairs = bytes[position..end].iter().zip(&bytes[position + 1..=end]);
+        self.java_nuls += pairs.filter(|&pair| pair == (&0xC0, &0x80)).count() as u64;
+        self.windows += count(&bytes[position..end], |byte| matches!(byte, 0x80..=0x9F));
         let number = number as u64;
         self.errors += number;
         self.utf8.error();
@@ -260,16 +265,16 @@ mod tests {
 
     #[test]
     fn a_run_of_errors_is_the_same_as_each_of_them() {
-        let bytes: Vec<u8> =
-            (0..1100 << 10).map(|at: u32| if at % 7 == 0 { 0xC0 } else { 0x80 | at as u8 & 0x3F }).collect();
-        let number = 5000;
-        let first = bytes.len() - number - RUN;
-        let mut each = EncodingEvidence::default();
-        (0..first).for_each(|at| each.error(&bytes, at, 1));
-        assert!(each.is_complete());
-        let mut run = each.clone();
-        run.run(&bytes[first..], number);
-        (first..first + number).for_each(|at| each.error(&bytes, at, 1));
-        assert_eq!(format!("{run:?}"), format!("{each:?}"));
+        let words = b"\xC0\x80\xD0\xE9\xC1\x85\xFF \xE9\xC8\n\xF6\xE7\xE8\xD1\x01b".repeat(100 << 10);
+        let (mut runs, mut each) = (EncodingEvidence::default(), EncodingEvidence::default());
+        let mut at = 0;
+        while at < words.len() {
+            let run = run_len(&words[at..]);
+            runs.run(&words, at, run);
+            (at..at + run).for_each(|at| each.error(&words, at, 1));
+            at += run.max(1);
+        }
+        assert!(each.contexts.is_full());
+        assert_eq!(format!("{runs:?}"), format!("{each:?}"));
     }
 }

@@ -63,13 +63,12 @@ impl Iso2022Counter {
     }
 
     fn ascii(&mut self, text: &[u8]) {
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', text) {
-            self.longest_line = self.longest_line.max(self.line + (end - start) as u64);
-            self.line = 0;
-            start = end + 1;
+        self.longest_line = longest_line(text, self.line, self.longest_line, |line| line.len() as u64);
+        if let Some(end) = memchr::memrchr(b'\n', text) {
+            self.line = (text.len() - end - 1) as u64;
+        } else {
+            self.line += text.len() as u64;
         }
-        self.line += (text.len() - start) as u64;
         self.characters += text.len() as u64;
     }
 
@@ -116,6 +115,32 @@ impl Iso2022Counter {
         self.characters += 1;
         self.line += 1;
         self.after = after;
+    }
+}
+
+/// Returns the length of the longest line that ends in a text, at least `longest`. `column` is the number of characters of the
+/// first line before the text.
+pub(crate) fn longest_line(
+    text: &[u8],
+    mut column: u64,
+    mut longest: u64,
+    characters: impl Fn(&[u8]) -> u64,
+) -> u64 {
+    let mut rest = text;
+    loop {
+        // A line without more bytes has no more characters, so only the last end among so many bytes matters.
+        let room = longest.checked_sub(column).map_or(0, |room| room + 1);
+        let near = usize::try_from(room).map_or(rest.len(), |room| room.min(rest.len()));
+        let end = match memchr::memrchr(b'\n', &rest[..near]) {
+            Some(end) => end,
+            None => {
+                let Some(end) = memchr::memchr(b'\n', &rest[near..]) else { return longest };
+                longest = longest.max(column + characters(&rest[..near + end]));
+                near + end
+            }
+        };
+        rest = &rest[end + 1..];
+        column = 0;
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! Encodings of two bytes have no such words. Text is plausible in them if it has enough frequent characters.
 
+use core::hash::{BuildHasherDefault, Hash, Hasher};
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
@@ -60,8 +61,39 @@ pub(crate) enum Doubt {
 /// The bytes above 7F of a file, each with the bytes beside it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contexts {
-    counts: HashMap<[u8; 3], u64>,
+    counts: HashMap<Context, u64, BuildHasherDefault<ContextHasher>>,
     total: u64,
+}
+
+/// A byte with those beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Context([u8; 3]);
+
+impl Hash for Context {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [before, byte, after] = self.0;
+        state.write_u32(u32::from_be_bytes([0, before, byte, after]));
+    }
+}
+
+/// A hasher for contexts. The one of std would take most of the time of an error. Their number is limited, so that collisions
+/// are few even if somebody chose them.
+#[derive(Clone, Copy, Debug, Default)]
+struct ContextHasher(u64);
+
+impl Hasher for ContextHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(byte.into()));
+    }
+
+    fn write_u32(&mut self, context: u32) {
+        let mixed = (self.0 ^ u64::from(context)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// The characters of the bytes 80 to FF. `None` is undefined, or a control character.
@@ -145,8 +177,7 @@ impl Contexts {
         }
         let around = |at: Option<usize>| at.and_then(|at| bytes.get(at)).copied().unwrap_or(b' ');
         for (at, &byte) in bytes.iter().enumerate().skip(position).take(len) {
-            let context = [around(at.checked_sub(1)), byte, around(at.checked_add(1))];
-            self.add(context);
+            self.add(Context([around(at.checked_sub(1)), byte, around(at.checked_add(1))]));
         }
     }
 
@@ -156,7 +187,7 @@ impl Contexts {
     }
 
     /// Counts a context, up to the limits.
-    fn add(&mut self, context: [u8; 3]) {
+    fn add(&mut self, context: Context) {
         let has_room = self.counts.len() < MAX_CONTEXTS || self.counts.contains_key(&context);
         if has_room && !self.is_full() {
             *self.counts.entry(context).or_default() += 1;
@@ -188,7 +219,7 @@ impl Contexts {
     }
 
     fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.counts.keys().map(|context| context[1])
+        self.counts.keys().map(|context| context.0[1])
     }
 
     /// Whether the text is plausible in the encoding, and more so than in every other one in which it would be another text.
@@ -236,7 +267,7 @@ impl Contexts {
         let (mut sum, mut savings) = (0, vec![0; languages.names.len()]);
         let mut costs = Vec::new();
         for (context, count) in &self.counts {
-            let [before, letter, after] = context.map(|byte| character(page, byte));
+            let [before, letter, after] = context.0.map(|byte| character(page, byte));
             let letter = letter?;
             let (before, after) = (before.unwrap_or(' '), after.unwrap_or(' '));
             if !is_letter(letter) {
@@ -265,7 +296,7 @@ impl Contexts {
         let characters = frequent(encoding)?;
         let mut pairs: HashMap<[u8; 2], bool> = HashMap::new();
         let is_frequent = |pair: [u8; 2]| decoded(encoding, &pair).is_some_and(|it| characters.contains(&it));
-        let count = |(&[_, first, second], count): (&[u8; 3], &u64)| {
+        let count = |(&Context([_, first, second]), count): (&Context, &u64)| {
             let pair = [first, second];
             if *pairs.entry(pair).or_insert_with(|| is_frequent(pair)) { *count } else { 0 }
         };
@@ -447,10 +478,10 @@ mod tests {
     fn contexts_are_limited() {
         let mut contexts = Contexts::default();
         for context in 0..2 * MAX_CONTEXTS {
-            contexts.add([(context >> 16) as u8, (context >> 8) as u8, context as u8]);
+            contexts.add(Context([(context >> 16) as u8, (context >> 8) as u8, context as u8]));
         }
         assert_eq!((contexts.counts.len(), contexts.total), (MAX_CONTEXTS, MAX_CONTEXTS as u64));
-        (0..2 * MAX_BYTES).for_each(|_| contexts.add([0; 3]));
+        (0..2 * MAX_BYTES).for_each(|_| contexts.add(Context([0; 3])));
         assert_eq!((contexts.counts.len(), contexts.total), (MAX_CONTEXTS, MAX_BYTES));
         assert_eq!(contexts.counts.values().sum::<u64>(), MAX_BYTES);
     }

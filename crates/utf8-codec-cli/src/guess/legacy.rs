@@ -84,7 +84,7 @@ const FOREIGN: &str = "ãõûðýþ";
 const FOREIGN_WEIGHT: u8 = 4;
 
 /// The longest run of bytes above 7F that may be part of a word.
-const MAX_RUN: usize = 3;
+pub(super) const MAX_RUN: usize = 3;
 
 /// The bytes of windows-1252 for the sequences of [`WORDS`]: for each byte from 80 on, the bytes before and after it.
 static SEQUENCES: LazyLock<[Vec<u16>; 128]> = LazyLock::new(|| sequences(WORDS));

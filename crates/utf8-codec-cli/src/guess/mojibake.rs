@@ -18,6 +18,7 @@
 
 mod charsets;
 mod example;
+mod hex;
 mod judge;
 mod lost;
 mod neighbors;
@@ -35,7 +36,8 @@ mod trails;
 
 use core::ops::Range;
 
-use round::{Evidence, Found, find_once, find_written, undo_once};
+pub(crate) use round::Found;
+use round::{Evidence, find_once, find_written, undo_once};
 use screen::clean_len;
 use segments::is_long;
 pub(crate) use segments::{first_len, long_segments};
@@ -47,7 +49,7 @@ pub(crate) use survey::Survey;
 /// of a line.
 pub(crate) fn find(text: &str, survey: &Survey, mut is_line_start: bool) -> Vec<Found> {
     let is_written = references::may_start(text);
-    if !is_written && !survey.may_have(text) {
+    if !is_written && (survey.is_clean() || !survey.may_have(text)) {
         return Vec::new();
     }
     let evidence = survey.round(0);

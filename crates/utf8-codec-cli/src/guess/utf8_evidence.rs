@@ -90,8 +90,31 @@ fn continuations(line: &[u8]) -> u64 {
     count(line, |byte| matches!(byte, 0x80..=0xBF))
 }
 
+/// Returns the length of the ASCII at the start.
+pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
+    match words.iter().position(|word| high(word) != 0) {
+        Some(at) => at * 8 + high(&words[at]).trailing_zeros() as usize / 8,
+        None => words.len() * 8 + rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len()),
+    }
+}
+
 /// Counts in bytes, which the compiler vectorizes.
 pub(crate) fn count(bytes: &[u8], is_counted: impl Fn(u8) -> bool) -> u64 {
     let count = |part: &[u8]| part.iter().map(|&byte| u8::from(is_counted(byte))).sum::<u8>();
     bytes.chunks(u8::MAX.into()).map(|part| u64::from(count(part))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_ascii_is_found() {
+        for len in 0..40 {
+            let text = "a".repeat(len);
+            assert_eq!((ascii_len(text.as_bytes()), ascii_len((text + "é a").as_bytes())), (len, len));
+        }
+    }
 }

@@ -42,6 +42,10 @@ const MAX_COUNTED: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Identities {
     path: PathBuf,
+    /// The name of the last error, and the hash of it and of the path.
+    name: (&'static str, u64),
+    /// The line of the last error, and its hash.
+    line: (Vec<u8>, u64),
     /// How often each value occurred.
     seen: HashMap<u64, u32>,
 }
@@ -51,12 +55,23 @@ impl Identities {
     /// among those with this hash. It does not depend on the number of the line.
     pub(super) fn of(&mut self, path: &Path, diagnostic: &Diagnostic) -> String {
         if self.path != path {
-            *self = Self { path: path.to_owned(), seen: HashMap::new() };
+            *self = Self { path: path.to_owned(), ..Self::default() };
         }
-        let line = diagnostic.context.as_ref().map_or(&[][..], |context| &context.line);
-        let name = diagnostic.problem.name().as_bytes();
-        let parts = [name, b"\0", path.as_os_str().as_encoded_bytes(), b"\0", line.trim_ascii()];
-        let hash = parts.into_iter().flatten().copied().fold(0xCBF2_9CE4_8422_2325, fnv);
+        let line = diagnostic.context.as_ref().map_or(&[][..], |context| &context.line).trim_ascii();
+        let name = diagnostic.problem.name();
+        if self.name.0 != name {
+            let parts = [name.as_bytes(), b"\0", path.as_os_str().as_encoded_bytes(), b"\0"];
+            let hash = parts.into_iter().flatten().copied().fold(0xCBF2_9CE4_8422_2325, fnv);
+            self.name = (name, hash);
+            self.line = (Vec::new(), hash);
+        }
+        // A line may have many errors.
+        if self.line.0 != line {
+            self.line.0.clear();
+            self.line.0.extend_from_slice(line);
+            self.line.1 = line.iter().copied().fold(self.name.1, fnv);
+        }
+        let hash = self.line.1;
         if self.seen.len() >= MAX_COUNTED && !self.seen.contains_key(&hash) {
             return format!("{hash:016x}@{}", diagnostic.location.offset);
         }

@@ -22,6 +22,7 @@ use crate::check::rules::Rule;
 use crate::guess::Guess;
 use crate::guess::binary::PREFIX;
 use crate::guess::evidence::EncodingEvidence;
+use crate::guess::iso2022::longest_line;
 use crate::guess::mojibake;
 use crate::guess::utf8_evidence::count;
 
@@ -186,7 +187,7 @@ impl<'s> Findings<'s> {
         let before = self.locator.location();
         let len = self.locator.push_ascii(bytes);
         if self.checks.wants_counts {
-            self.count(&bytes[..len], before.columns.characters, |line| line.len() as u64);
+            self.count(&bytes[..len], before.columns.characters, |text| text.len() as u64);
         }
         self.not_decoded += len as u64;
         if self.locator.location().line > before.line {
@@ -220,8 +221,8 @@ impl<'s> Findings<'s> {
         if self.checks.needs_survey() {
             let runs = mojibake::find(text, &self.checks.survey, self.is_line_start);
             found.extend(runs.into_iter().map(|run| {
-                let message = Message::Text(run.message());
-                let violation = Violation { at: run.range.start, before: 0, len: run.range.len(), message };
+                let (at, len) = (run.range.start, run.range.len());
+                let violation = Violation { at, before: 0, len, message: Message::EncodedTwice(run) };
                 (Rule::Mojibake, violation)
             }));
         }
@@ -298,15 +299,9 @@ impl<'s> Findings<'s> {
 
     /// Counts the characters of a text and measures its lines. `column` is the number of characters of its first line before
     /// it.
-    fn count(&mut self, text: &[u8], mut column: u64, characters: impl Fn(&[u8]) -> u64) {
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', text) {
-            let line = characters(&text[start..end]);
-            self.summary.characters += line + 1;
-            self.summary.longest_line = self.summary.longest_line.max(column + line);
-            (column, start) = (0, end + 1);
-        }
-        self.summary.characters += characters(&text[start..]);
+    fn count(&mut self, text: &[u8], column: u64, characters: impl Fn(&[u8]) -> u64) {
+        self.summary.characters += characters(text);
+        self.summary.longest_line = longest_line(text, column, self.summary.longest_line, characters);
     }
 
     /// Ends an escape that the text does not continue.

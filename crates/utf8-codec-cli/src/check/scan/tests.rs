@@ -93,7 +93,7 @@ fn errors_that_are_not_reported_change_nothing_else() {
         let mut input = "text\n".repeat(PREFIX / 5).into_bytes();
         while input.len() < PREFIX + BLOCK + 3000 {
             let random = rng.next() as usize;
-            let is_end = lines < usize::MAX && random % lines == 0;
+            let is_end = lines < usize::MAX && random.is_multiple_of(lines);
             input.extend_from_slice(if is_end { b"\n" } else { pieces[random / 1024 % pieces.len()] });
         }
         let (all, counted) = run(&input, None, true);

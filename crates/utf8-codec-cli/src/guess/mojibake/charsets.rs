@@ -6,7 +6,7 @@ use core::ops::Range;
 use std::sync::LazyLock;
 
 use super::plausible;
-use super::screen::ascii_len;
+use crate::guess::utf8_evidence::ascii_len;
 
 /// The characters of the bytes 80 to FF in each encoding. A byte that it does not define is a control character.
 const CHARSETS: [&str; 7] = [

@@ -2,9 +2,11 @@
 
 use core::ops::Range;
 
+use super::hex;
 use super::quotes;
 use super::references::Decoded;
-use super::sequence::Place;
+use super::sequence::{Place, ReadBack};
+use crate::guess::utf8_evidence::count;
 
 /// The maximum number of runs of a line that are compared with the rest of it, and its maximum length: a row of a table.
 const COMPARED: usize = 32;
@@ -12,14 +14,14 @@ const ROW: usize = 4096;
 
 /// Returns where each run of a line stands. `is_long` is whether the line is a part of a longer one, so that the marks before
 /// it are not known.
-pub(super) fn places(line: &str, runs: &[(Range<usize>, String)], is_long: bool) -> Vec<Place> {
+pub(super) fn places(line: &str, runs: &[ReadBack<'_>], is_long: bool) -> Vec<Place> {
     // Most correct lines have none.
     if runs.is_empty() {
         return Vec::new();
     }
     // In a line that was broken as a whole, all marks are ASCII, and no run is beside what it was.
-    let bytes = |text: &str| text.bytes().filter(|byte| !byte.is_ascii()).count();
-    let has_others = bytes(line) > runs.iter().map(|(range, _)| bytes(&line[range.clone()])).sum();
+    let bytes = |text: &str| count(text.as_bytes(), |byte| !byte.is_ascii());
+    let has_others = bytes(line) > runs.iter().map(|run| bytes(&line[run.range.clone()])).sum();
     let mut quotations = quotes::find(line, runs, has_others);
     quotations.sort_by_key(|each| each.range.start);
     let mut quotations = quotations.into_iter().peekable();
@@ -30,7 +32,7 @@ pub(super) fn places(line: &str, runs: &[(Range<usize>, String)], is_long: bool)
     let marks = memchr::memchr2(b'"', b'`', line.as_bytes());
     let marks = mark(marks)..mark(memchr::memrchr2(b'"', b'`', line.as_bytes()));
     let beside = Beside::of(line, has_others);
-    let place = |(number, (range, original)): (usize, &(Range<usize>, String))| {
+    let place = |(number, ReadBack { range, original }): (usize, &ReadBack<'_>)| {
         while let Some(each) = quotations.next_if(|each| each.range.start <= range.start) {
             if each.is_ascii {
                 ascii_end = ascii_end.max(each.range.end);
@@ -63,8 +65,8 @@ struct Beside {
     has_others: bool,
     /// Characters that are written as ASCII.
     decoded: Option<Decoded>,
-    /// The line with its letters in lower case, if it may have a code point or bytes in hexadecimal.
-    hex: Option<String>,
+    /// Where a code point or bytes may be written in hexadecimal.
+    hex: Vec<usize>,
 }
 
 impl Beside {
@@ -73,22 +75,22 @@ impl Beside {
         Self {
             has_others,
             decoded: has_written.then(|| Decoded::of(line)),
-            hex: may_have_hex(line.as_bytes()).then(|| line.to_ascii_lowercase()),
+            hex: if line.len() <= ROW { hex::places(line.as_bytes()) } else { Vec::new() },
         }
     }
 
     /// Whether the line also has what the run was: the word, its first character as an escape, its code point or its bytes.
-    fn has(&self, line: &str, runs: &[(Range<usize>, String)], number: usize) -> bool {
-        let (range, original) = &runs[number];
+    fn has(&self, line: &str, runs: &[ReadBack<'_>], number: usize) -> bool {
+        let ReadBack { range, original } = &runs[number];
         let Some(first) = original.chars().next() else { return false };
         self.has_others && has_word(line, runs, range, original)
             || self.decoded.as_ref().is_some_and(|decoded| decoded.has(first))
-            || self.hex.as_ref().is_some_and(|hex| has_hex(hex, first))
+            || self.hex.iter().any(|&at| hex::is_at(line.as_bytes(), at, first))
     }
 }
 
 /// Whether the word of a run is also in the line as it was.
-fn has_word(line: &str, runs: &[(Range<usize>, String)], range: &Range<usize>, original: &str) -> bool {
+fn has_word(line: &str, runs: &[ReadBack<'_>], range: &Range<usize>, original: &str) -> bool {
     let letters = |text: &str| text.bytes().take_while(u8::is_ascii_alphabetic).count();
     let before = line[..range.start].bytes().rev().take_while(u8::is_ascii_alphabetic).count();
     let after = letters(&line[range.end..]);
@@ -96,37 +98,10 @@ fn has_word(line: &str, runs: &[(Range<usize>, String)], range: &Range<usize>, o
         [&line[range.start - before..range.start], original, &line[range.end..range.end + after]].concat();
     // Not a part of text that was encoded several times.
     let is_word = |at: usize| {
-        let next = runs.partition_point(|(run, _)| run.end <= at);
-        runs.get(next).is_none_or(|(run, _)| run.start >= at + word.len())
+        let next = runs.partition_point(|run| run.range.end <= at);
+        runs.get(next).is_none_or(|run| run.range.start >= at + word.len())
             && !line[..at].chars().next_back().is_some_and(char::is_alphanumeric)
             && !line[at + word.len()..].chars().next().is_some_and(char::is_alphanumeric)
     };
-    line.match_indices(&word).any(|(at, _)| is_word(at))
-}
-
-/// Whether a line may have a code point or bytes of UTF-8 in hexadecimal, in one of the forms of [`has_hex`].
-fn may_have_hex(line: &[u8]) -> bool {
-    let is_form = |at: usize| match line[at] {
-        b'+' | b'{' => line[..at].ends_with(b"u") || line[..at].ends_with(b"U"),
-        b'x' | b'X' => line[..at].ends_with(b"\\") || line[..at].ends_with(b"0"),
-        // The second byte is 80 to BF.
-        b'8' | b'9' | b'a' | b'b' | b'A' | b'B' => {
-            let before = line[..at].strip_suffix(b" ").or(line[..at].strip_suffix(b"%"));
-            let first = before.unwrap_or(&line[..at]);
-            matches!(first, [.., b'c'..=b'f' | b'C'..=b'F', last] if last.is_ascii_hexdigit())
-        }
-        _ => false,
-    };
-    (0..line.len()).any(is_form)
-}
-
-/// Whether a character is in a text in lower case as its code point or as its bytes in hexadecimal.
-fn has_hex(text: &str, character: char) -> bool {
-    let point = u32::from(character);
-    let bytes: Vec<String> =
-        character.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("{byte:02x}")).collect();
-    [format!("u+{point:04x}"), format!("u{{{point:x}}}"), format!("\\x{point:x}"), format!("0x{point:x}")]
-        .iter()
-        .chain(["", " ", "\\x", "%"].map(|between| bytes.join(between)).iter())
-        .any(|written| text.contains(written.as_str()))
+    memchr::memmem::find_iter(line.as_bytes(), &word).any(is_word)
 }

@@ -2,6 +2,7 @@
 //! and those of which correct text has the most.
 
 use core::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use super::neighbors::{Neighbors, is_quote};
 use super::sequence::Sequence;
@@ -10,7 +11,6 @@ use super::trails::{BEFORE_SPACE, DASHES, LETTERS, QUOTES, SIGNS, has, set};
 /// A sequence of two characters, and what is around it.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
-    lead: u8,
     trail: u8,
     has_control: bool,
     /// Whether the second character does not occur after a letter.
@@ -21,8 +21,16 @@ struct Pair {
 /// Whether a pair is strong evidence. `is_rare` is whether its second character does not occur after a letter.
 pub(super) fn is_strong(sequence: &Sequence, is_rare: bool, around: Neighbors) -> bool {
     let [lead, trail, ..] = sequence.bytes;
-    let pair = Pair { lead, trail, has_control: sequence.has_control, is_rare, around };
-    ROWS.iter().find(|row| row.is_about(&pair)).is_some_and(|row| (row.is_strong)(&pair))
+    let pair = Pair { trail, has_control: sequence.has_control, is_rare, around };
+    let mut rows = ABOUT[usize::from(lead - FIRST)][usize::from(trail & 0x3F)];
+    while rows != 0 {
+        let row = &ROWS[rows.trailing_zeros() as usize];
+        if (row.applies)(&pair) {
+            return (row.is_strong)(&pair);
+        }
+        rows &= rows - 1;
+    }
+    false
 }
 
 /// A case of pairs. The first row that is about a pair decides.
@@ -42,11 +50,19 @@ const fn row(
     Row { leads, trails, applies, is_strong }
 }
 
-impl Row {
-    fn is_about(&self, pair: &Pair) -> bool {
-        self.leads.contains(&pair.lead) && has(self.trails, pair.trail) && (self.applies)(pair)
-    }
-}
+/// The first bytes of pairs.
+const FIRST: u8 = 0xC2;
+const LAST: u8 = 0xDF;
+
+/// For each pair of bytes, the rows that may be about it, as a set.
+static ABOUT: LazyLock<Vec<[u64; 64]>> = LazyLock::new(|| {
+    let rows = |lead: u8, trail: usize| {
+        ROWS.iter().enumerate().fold(0, |set, (at, row)| {
+            set | u64::from(row.leads.contains(&lead) && has(row.trails, trail as u8)) << at
+        })
+    };
+    (FIRST..=LAST).map(|lead| core::array::from_fn(|trail| rows(lead, trail))).collect()
+});
 
 const ANY: u64 = u64::MAX;
 

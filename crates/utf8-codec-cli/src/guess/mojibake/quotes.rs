@@ -2,24 +2,26 @@
 
 use core::ops::Range;
 
+use super::sequence::ReadBack;
+
 /// Opening marks, the marks that close them, and whether an opening one is only at the start of a word, because other texts
 /// close quotations with it or have it as an apostrophe.
-const MARKS: &[(&str, &str, bool)] = &[
-    ("\"", "\"", false),
-    ("`", "`", false),
-    ("'", "'", true),
-    ("“", "”", false),
-    ("„", "“”", false),
-    ("”", "”", true),
-    ("‘", "’", true),
-    ("‚", "‘’", false),
-    ("’", "’", true),
-    ("«", "»", false),
-    ("»", "«", true),
-    ("‹", "›", false),
-    ("›", "‹", true),
-    ("「", "」", false),
-    ("『", "』", false),
+const MARKS: &[(char, &[char], bool)] = &[
+    ('"', &['"'], false),
+    ('`', &['`'], false),
+    ('\'', &['\''], true),
+    ('“', &['”'], false),
+    ('„', &['“', '”'], false),
+    ('”', &['”'], true),
+    ('‘', &['’'], true),
+    ('‚', &['‘', '’'], false),
+    ('’', &['’'], true),
+    ('«', &['»'], false),
+    ('»', &['«'], true),
+    ('‹', &['›'], false),
+    ('›', &['‹'], true),
+    ('「', &['」'], false),
+    ('『', &['』'], false),
 ];
 
 /// Text between two quotation marks.
@@ -32,17 +34,21 @@ pub(super) struct Quotation {
 
 /// Returns the quotations of a line. A mark in one of the `runs` is a part of broken text. `has_others` is whether
 /// characters outside of them are not ASCII.
-pub(super) fn find(line: &str, runs: &[(Range<usize>, String)], has_others: bool) -> Vec<Quotation> {
+pub(super) fn find(line: &str, runs: &[ReadBack<'_>], has_others: bool) -> Vec<Quotation> {
     let mut found = Vec::new();
     if !has_others && memchr::memchr3(b'"', b'\'', b'`', line.as_bytes()).is_none() {
         return found;
     }
     let mut open = [None; MARKS.len()];
     let mut runs = runs.iter().peekable();
-    for (at, character) in line.char_indices().filter(|&(_, character)| is_mark(character)) {
+    // The first bytes of the marks.
+    let is_start = |&(_, byte): &(usize, u8)| matches!(byte, b'"' | b'\'' | b'`' | 0xC2 | 0xE2 | 0xE3);
+    let starts = line.bytes().enumerate().filter(is_start);
+    let marks = starts.filter_map(|(at, _)| Some((at, line[at..].chars().next()?)));
+    for (at, character) in marks.filter(|&(_, character)| is_mark(character)) {
         let end = at + character.len_utf8();
-        while runs.next_if(|(run, _)| run.end <= at).is_some() {}
-        if runs.peek().is_some_and(|(run, _)| run.contains(&at)) {
+        while runs.next_if(|run| run.range.end <= at).is_some() {}
+        if runs.peek().is_some_and(|run| run.range.contains(&at)) {
             continue;
         }
         let (before, after) = (line[..at].chars().next_back(), line[end..].chars().next());
@@ -54,11 +60,11 @@ pub(super) fn find(line: &str, runs: &[(Range<usize>, String)], has_others: bool
             let is_start = !is_ambiguous
                 || !before.is_some_and(char::is_alphanumeric) && !after.is_none_or(char::is_whitespace);
             match *open {
-                Some(start) if closing.contains(character) && !is_apostrophe => {
+                Some(start) if closing.contains(&character) && !is_apostrophe => {
                     found.push(Quotation { range: start..at, is_ascii: character.is_ascii() });
                     *open = None;
                 }
-                _ if opening.contains(character) && is_start => *open = Some(end),
+                _ if opening == character && is_start => *open = Some(end),
                 _ => {}
             }
         }

@@ -5,10 +5,11 @@ use core::ops::Range;
 use super::charsets::{self, Charset, Counts};
 use super::example::places;
 use super::references::Decoded;
-use super::screen::{ascii_len, has_correct, suspect};
+use super::screen::{has_correct, suspect};
 use super::segments::{SEGMENT, segments};
-use super::sequence::{Place, Sequence};
+use super::sequence::{Place, ReadBack, Sequence};
 use super::sequences::Sequences;
+use crate::guess::utf8_evidence::ascii_len;
 
 /// One in this number of lines may contain correct text in a file that was encoded twice as a whole.
 const EXCEPTIONS: u64 = 20;
@@ -47,13 +48,15 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// Adds lines that have no sequence, and no rest of one.
-    pub(super) fn add_clean(&mut self, mut text: &str) {
+    /// Adds lines that have no sequence, and no rest of one. Returns whether none of them is longer than a segment.
+    pub(super) fn add_clean(&mut self, mut text: &str) -> bool {
+        let mut are_short = true;
         while !text.is_empty() {
             let start = ascii_len(text.as_bytes());
             let end =
                 memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len + 1);
             let rest = &text[start..end];
+            are_short &= end <= SEGMENT;
             if end > SEGMENT || charsets::may_start(rest) {
                 let start = memchr::memrchr(b'\n', &text.as_bytes()[..start]).map_or(0, |end| end + 1);
                 segments(&text[start..end]).for_each(|segment| self.add(segment));
@@ -64,6 +67,7 @@ impl Evidence {
             }
             text = &text[end..];
         }
+        are_short
     }
 
     /// Adds a line, or a segment of one.
@@ -79,13 +83,15 @@ impl Evidence {
         } else {
             charsets::detect(line, sequences.is_proven(), &mut self.read_back)
         };
-        if (!sequences.list.is_empty() || charset.is_some()) && line.contains("utf8-codec: allow mojibake") {
+        if (!sequences.list.is_empty() || charset.is_some())
+            && memchr::memmem::find(line.as_bytes(), b"utf8-codec: allow mojibake").is_some()
+        {
             return;
         }
         // Examples are no evidence for the rest of the file.
         if let Some((charset, read)) = charset {
             self.charset.get_or_insert(charset);
-            self.strong += u64::from(places(line, &read.runs, false).contains(&Place::Text));
+            self.strong += u64::from(places(line, &runs_of(&read.runs), false).contains(&Place::Text));
             return;
         }
         if sequences.is_proven() {
@@ -99,6 +105,18 @@ impl Evidence {
         self.correct += u64::from(has_correct);
         self.twice += u64::from(leads != 0 && !has_others);
         self.others += u64::from(has_others);
+    }
+
+    /// Adds the evidence of other lines.
+    pub(super) fn join(&mut self, others: &Self) {
+        self.leads |= others.leads;
+        self.twice += others.twice;
+        self.others += others.others;
+        self.strong += others.strong;
+        self.correct += others.correct;
+        self.lines += others.lines;
+        self.charset = self.charset.or(others.charset);
+        self.read_back.iter_mut().zip(others.read_back).for_each(|(own, other)| *own += other);
     }
 
     /// Sets `is_example` after the last line.
@@ -132,6 +150,10 @@ impl Evidence {
     pub(super) fn is_proven(&self) -> bool {
         self.leads != 0 || self.is_fixed
     }
+}
+
+fn runs_of(runs: &[(Range<usize>, String)]) -> Vec<ReadBack<'_>> {
+    runs.iter().map(|(range, original)| ReadBack { range: range.clone(), original }).collect()
 }
 
 /// Whether a line with these runs was pasted as a whole: it has several of them, and quotes nothing.
@@ -187,7 +209,7 @@ pub(super) fn find_once(line: &str, evidence: &Evidence) -> Vec<Found> {
     if let Some(read) = charset.and_then(|charset| charsets::read_back(line, charset)) {
         let is_whole = charset.is_some_and(|charset| evidence.is_whole_charset(charset));
         let is_strong = read.is_strong || sequences.is_proven() || is_whole;
-        let places = places(line, &read.runs, false);
+        let places = places(line, &runs_of(&read.runs), false);
         let is_text = places.contains(&Place::Text);
         let found = |((range, original), place): ((Range<usize>, String), Place)| {
             let is_kept = evidence.is_example || evidence.keeps(place, is_text);

@@ -11,16 +11,6 @@ pub(super) fn clean_len(text: &str) -> usize {
     }
 }
 
-/// Returns the length of the ASCII at the start.
-pub(super) fn ascii_len(bytes: &[u8]) -> usize {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let high = |word: &[u8; 8]| u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
-    match words.iter().position(|word| high(word) != 0) {
-        Some(at) => at * 8 + high(&words[at]).trailing_zeros() as usize / 8,
-        None => words.len() * 8 + rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len()),
-    }
-}
-
 /// Whether a character that is not ASCII shows that the text around it was not encoded twice.
 pub(super) const fn is_correct(character: char) -> bool {
     !matches!(character, char::REPLACEMENT_CHARACTER | '\u{FEFF}')
@@ -109,13 +99,5 @@ mod tests {
         assert_eq!(suspect("où l’été naît, déjà vu, créée".as_bytes()), None);
         assert_eq!(suspect("un cafÃ©".as_bytes()), Some("un caf".len()));
         assert_eq!(clean_len("où\nl’été\ncafÃ©\nà"), "où\nl’été\n".len());
-    }
-
-    #[test]
-    fn the_length_of_ascii_is_found() {
-        for len in 0..40 {
-            let text = "a".repeat(len);
-            assert_eq!((ascii_len(text.as_bytes()), ascii_len((text + "é a").as_bytes())), (len, len));
-        }
     }
 }

@@ -1,9 +1,6 @@
 //! A sequence of characters that is one character if it is read back, and the bytes of its characters.
 
 use core::ops::Range;
-use std::sync::LazyLock;
-
-use utf8_codec_encodings::{Encoding, Transcoder};
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +12,14 @@ pub(super) enum Place {
     Literal,
     /// Between quotation marks that are correct or have only one broken character between them, or beside what it was.
     Example,
+}
+
+/// Characters beside each other that are read back.
+#[derive(Clone, Debug)]
+pub(super) struct ReadBack<'t> {
+    /// The range in the line.
+    pub(super) range: Range<usize>,
+    pub(super) original: &'t str,
 }
 
 /// Characters that are well-formed UTF-8 of one character if they are read back.
@@ -54,20 +59,35 @@ pub(super) const UNDEFINED: [char; 5] = ['\u{81}', '\u{8D}', '\u{8F}', '\u{90}',
 
 /// Returns the byte that this character was decoded from: in windows-1252, or in ISO 8859-1 for a control character.
 pub(super) fn byte_of(character: char) -> Option<u8> {
-    match character {
-        '\u{80}'..='\u{FF}' => u8::try_from(u32::from(character)).ok(),
-        '\u{152}'..='\u{2122}' => {
-            let at = WINDOWS_1252.iter().position(|&own| own == character)?;
-            u8::try_from(0x80 + at).ok()
-        }
-        _ => None,
-    }
+    Some(match character {
+        '\u{80}'..='\u{FF}' => character as u8,
+        '€' => 0x80,
+        '‚' => 0x82,
+        'ƒ' => 0x83,
+        '„' => 0x84,
+        '…' => 0x85,
+        '†' => 0x86,
+        '‡' => 0x87,
+        'ˆ' => 0x88,
+        '‰' => 0x89,
+        'Š' => 0x8A,
+        '‹' => 0x8B,
+        'Œ' => 0x8C,
+        'Ž' => 0x8E,
+        '‘' => 0x91,
+        '’' => 0x92,
+        '“' => 0x93,
+        '”' => 0x94,
+        '•' => 0x95,
+        '–' => 0x96,
+        '—' => 0x97,
+        '˜' => 0x98,
+        '™' => 0x99,
+        'š' => 0x9A,
+        '›' => 0x9B,
+        'œ' => 0x9C,
+        'ž' => 0x9E,
+        'Ÿ' => 0x9F,
+        _ => return None,
+    })
 }
-
-/// The characters of the bytes 80 to 9F in windows-1252.
-static WINDOWS_1252: LazyLock<Vec<char>> = LazyLock::new(|| {
-    let mut text = String::new();
-    let bytes: Vec<u8> = (0x80..=0x9F).collect();
-    let _ = Transcoder::new(Encoding::Windows1252, Encoding::Utf8).feed_into(&bytes, &mut text);
-    text.chars().collect()
-});

@@ -9,7 +9,7 @@ use super::lost::{is_before_space, is_lost};
 use super::neighbors::is_typographic;
 use super::screen::is_correct;
 use super::segments::is_inside;
-use super::sequence::{Place, Sequence, UNDEFINED, byte_of};
+use super::sequence::{Place, ReadBack, Sequence, UNDEFINED, byte_of};
 
 /// The sequences of a line.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl Sequences {
         let mut found = Self::default();
         let bytes = text.as_bytes();
         let has_controls = LazyCell::new(|| text.contains(UNDEFINED));
-        let mut run = Run::default();
+        let mut run = Run { characters: Vec::with_capacity(16), bytes: Vec::with_capacity(16) };
         let mut at = 0;
         while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
             let mut len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
@@ -77,20 +77,24 @@ impl Sequences {
 
     /// Sets where the sequences stand.
     pub(super) fn place(&mut self, line: &str, is_long: bool) {
-        let mut runs: Vec<(Range<usize>, String)> = Vec::new();
-        for sequence in &self.list {
-            match runs.last_mut() {
-                Some((range, original)) if range.end == sequence.range.start => {
-                    range.end = sequence.range.end;
-                    original.push(sequence.original);
-                }
-                _ => runs.push((sequence.range.clone(), sequence.original.to_string())),
-            }
+        if self.list.is_empty() {
+            return;
+        }
+        let originals: String = self.list.iter().map(|sequence| sequence.original).collect();
+        let mut runs: Vec<ReadBack<'_>> = Vec::new();
+        let (mut start, mut end) = (0, 0);
+        for Sequence { range, original, .. } in &self.list {
+            let is_next = runs.last().is_some_and(|last| last.range.end == range.start);
+            start = if is_next { start } else { end };
+            end += original.len_utf8();
+            let first = if is_next { runs.pop().map(|last| last.range.start) } else { None };
+            let range = first.unwrap_or(range.start)..range.end;
+            runs.push(ReadBack { range, original: &originals[start..end] });
         }
         let places = places(line, &runs, is_long);
         let mut runs = runs.iter().zip(places).peekable();
         for sequence in &mut self.list {
-            while runs.next_if(|((range, _), _)| range.end <= sequence.range.start).is_some() {}
+            while runs.next_if(|(run, _)| run.range.end <= sequence.range.start).is_some() {}
             sequence.place = runs.peek().map(|&(_, place)| place).unwrap_or_default();
         }
     }
@@ -206,7 +210,7 @@ impl Sequences {
 }
 
 /// Characters that have bytes, beside each other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Run {
     /// The characters with their positions in the line.
     characters: Vec<(usize, char)>,

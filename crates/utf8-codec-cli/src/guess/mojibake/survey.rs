@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek};
 use utf8_codec::from_utf8;
 
 use super::round::{Evidence, undo_once};
-use super::screen::clean_len;
+use super::screen::{clean_len, suspect};
 use super::segments::{SEGMENT, first_len, is_long, long_segments};
 
 /// The maximum number of rounds.
@@ -14,6 +14,9 @@ pub(super) const MAX_ROUNDS: usize = 8;
 /// The size of the read buffer.
 const BUFFER: usize = 4 * SEGMENT;
 
+/// The maximum length of the segments that are kept.
+const MAX_KEPT: usize = 1 << 20;
+
 /// A file with a NUL in its first bytes is binary or UTF-16.
 const BINARY_PREFIX: usize = 8000;
 
@@ -21,24 +24,46 @@ const BINARY_PREFIX: usize = 8000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
     rounds: Vec<Evidence>,
+    /// Whether no line has a sequence, or the rest of one.
+    is_clean: bool,
 }
 
 impl Survey {
-    /// Reads the file once, and once more for each round in which text was encoded twice, and rewinds it. A file with a
-    /// NUL in its first bytes has no evidence.
+    /// Reads the file, and rewinds it. It is read once more for each round in which text was encoded twice if such text is long.
+    /// A file with a NUL in its first bytes has no evidence.
     pub(crate) fn of<F: Read + Seek>(file: &mut F) -> io::Result<Self> {
         let mut survey = Self::default();
+        let mut kept = Kept::default();
         while survey.rounds.len() < MAX_ROUNDS {
-            file.rewind()?;
             let mut evidence = Evidence::default();
-            parts_of(file, !survey.has_charset(), &mut |part| match part {
-                Part::Clean(text) => evidence.add_clean(text),
-                Part::Segment(segment, is_long) => {
-                    let fixed = survey.undo_rounds(segment, is_long);
-                    evidence.add(fixed.as_deref().unwrap_or(segment));
+            let mut is_clean = false;
+            if survey.rounds.is_empty() || kept.is_over || survey.has_charset() {
+                file.rewind()?;
+                kept = Kept::default();
+                let mut are_short = true;
+                let is_text = parts_of(file, !survey.has_charset(), &mut |part| match part {
+                    Part::Clean(text) => {
+                        // The first line with one decides.
+                        kept.clean.charset = evidence.charset;
+                        are_short &= kept.clean.add_clean(text);
+                        evidence.charset = kept.clean.charset;
+                    }
+                    Part::Segment(segment, is_long) => {
+                        kept.push(segment, is_long);
+                        survey.add(&mut evidence, segment, is_long);
+                    }
+                })?;
+                is_clean = is_text && are_short && kept.segments.is_empty() && !kept.is_over;
+            } else {
+                let mut start = 0;
+                for &(end, is_long) in &kept.segments {
+                    survey.add(&mut evidence, &kept.text[start..end], is_long);
+                    start = end;
                 }
-            })?;
+            }
+            evidence.join(&kept.clean);
             if evidence.leads == 0 && evidence.charset.is_none() {
+                survey.is_clean = is_clean;
                 break;
             }
             // In a later round, lines that were fixed have correct characters.
@@ -54,6 +79,16 @@ impl Survey {
         Ok(survey)
     }
 
+    /// Adds a segment to the evidence before the next round.
+    fn add(&self, evidence: &mut Evidence, segment: &str, is_long: bool) {
+        let fixed = self.undo_rounds(segment, is_long);
+        // Most lines that were fixed are correct.
+        match fixed.as_deref() {
+            Some(fixed) if suspect(fixed.as_bytes()).is_none() => _ = evidence.add_clean(fixed),
+            fixed => evidence.add(fixed.unwrap_or(segment)),
+        }
+    }
+
     /// Returns the survey with which the result of a fix is checked: what was left is reported.
     pub(crate) fn after_fix(&self) -> Self {
         if self.rounds.is_empty() {
@@ -65,12 +100,17 @@ impl Survey {
         let leads = if is_fixed { 0 } else { leads };
         let charset = self.rounds.iter().find_map(|round| round.charset);
         let evidence = Evidence { leads, is_fixed, is_example, charset, ..Evidence::default() };
-        Self { rounds: vec![evidence] }
+        Self { rounds: vec![evidence], is_clean: false }
     }
 
     /// Whether a text may have been encoded twice. The first byte of each sequence of windows-1252 is C3.
     pub(super) fn may_have(&self, text: &str) -> bool {
         self.has_charset() || memchr::memchr(0xC3, text.as_bytes()).is_some()
+    }
+
+    /// Whether no line of the file has a sequence, or the rest of one.
+    pub(super) fn is_clean(&self) -> bool {
+        self.is_clean
     }
 
     /// Whether a line was certainly broken with another encoding.
@@ -100,6 +140,30 @@ impl Survey {
     }
 }
 
+/// What later rounds need of a file, so that it is not read again.
+#[derive(Default)]
+struct Kept {
+    /// The segments, and for each of them its end and whether its line is longer.
+    text: String,
+    segments: Vec<(usize, bool)>,
+    /// Whether they are longer than [`MAX_KEPT`], and none is kept.
+    is_over: bool,
+    /// The evidence of the clean lines, which is the same in each round.
+    clean: Evidence,
+}
+
+impl Kept {
+    fn push(&mut self, segment: &str, is_long: bool) {
+        self.is_over |= self.text.len() + segment.len() > MAX_KEPT;
+        if self.is_over {
+            (self.text, self.segments) = Default::default();
+            return;
+        }
+        self.text.push_str(segment);
+        self.segments.push((self.text.len(), is_long));
+    }
+}
+
 /// A part of a file.
 enum Part<'t> {
     /// Lines that have no sequence, and no rest of one.
@@ -109,8 +173,8 @@ enum Part<'t> {
 }
 
 /// Calls `each` with the parts of a file. Ill-formed sequences separate segments. `joins_clean` is whether clean lines need not
-/// be looked at one by one.
-fn parts_of(input: &mut dyn Read, joins_clean: bool, each: &mut dyn FnMut(Part<'_>)) -> io::Result<()> {
+/// be looked at one by one. Returns whether the file is text: a file with a NUL in its first bytes has no parts.
+fn parts_of(input: &mut dyn Read, joins_clean: bool, each: &mut dyn FnMut(Part<'_>)) -> io::Result<bool> {
     let mut buffer = Vec::with_capacity(BUFFER);
     let (mut is_start, mut is_line_start) = (true, true);
     loop {
@@ -118,7 +182,7 @@ fn parts_of(input: &mut dyn Read, joins_clean: bool, each: &mut dyn FnMut(Part<'
         if core::mem::take(&mut is_start)
             && memchr::memchr(0, &buffer[..buffer.len().min(BINARY_PREFIX)]).is_some()
         {
-            return Ok(());
+            return Ok(false);
         }
         let is_end = buffer.len() < BUFFER;
         let end = match (is_end, memchr::memrchr(b'\n', &buffer)) {
@@ -142,7 +206,7 @@ fn parts_of(input: &mut dyn Read, joins_clean: bool, each: &mut dyn FnMut(Part<'
         }
         buffer.drain(..end);
         if is_end {
-            return Ok(());
+            return Ok(true);
         }
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! Most of these errors are only counted. Where they are is computed for those that are shown, and once after each block.
 
+use core::str::Utf8Chunk;
+
 use utf8_codec::from_utf8;
 
 use super::*;
-use crate::guess::evidence::{RUN, is_lone};
-use crate::guess::utf8_evidence::count;
+use crate::guess::evidence::run_len;
+use crate::guess::utf8_evidence::{ascii_len, count};
 
 /// The bytes after the last location, of which only the lines are counted.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ impl Findings<'_> {
         if bytes.is_empty() {
             return 0;
         }
-        let offset = self.locator.location().offset;
+        let Location { offset, columns: Columns { characters: column, .. }, .. } = self.locator.location();
         let start = window.position(offset);
         let max = self.checks.max_errors.map_or(u64::MAX, |max| max.get() as u64);
         let mut to_show = max.saturating_sub(self.summary.number(ILL_FORMED));
@@ -57,7 +59,7 @@ impl Findings<'_> {
         let (mut at, mut counted, mut leads) = (0, 0, 0);
         while let Some(chunk) = bytes[at..].utf8_chunks().next() {
             let (text, ill_formed) = (chunk.valid(), chunk.invalid());
-            let is_located = to_show > 0 || self.checks.wants_counts;
+            let is_located = to_show > 0;
             let found = if has_rules { self.search(text) } else { Vec::new() };
             if !found.is_empty() {
                 self.locate(&bytes[passed.from..at]);
@@ -66,10 +68,6 @@ impl Findings<'_> {
             }
             at += text.len();
             if is_located {
-                if self.checks.wants_counts {
-                    let column = self.locator.location().columns.characters;
-                    self.count(text.as_bytes(), column, characters);
-                }
                 self.locator.push(text);
                 passed.restart(at);
             }
@@ -96,12 +94,17 @@ impl Findings<'_> {
                 passed.add(at, &ill_formed[..1]);
             }
             at += len;
-            if to_show > 0 || self.checks.wants_counts || !self.evidence.is_complete() {
+            if to_show > 0 || has_rules {
                 continue;
             }
-            let run = bytes[at..].iter().take_while(|&&byte| is_lone(byte)).count().saturating_sub(RUN);
-            if run > 0 {
-                self.evidence.run(&bytes[at..], run);
+            // Most of the other errors are one byte, after ASCII.
+            loop {
+                at += ascii_len(&bytes[at..]);
+                let run = run_len(&bytes[at..]);
+                if run == 0 {
+                    break;
+                }
+                self.evidence.run(window.bytes(), start + at, run);
                 let run = &bytes[at..at + run];
                 leads += count(run, |byte| byte >= 0xC0);
                 counted += run.len() as u64;
@@ -114,6 +117,17 @@ impl Findings<'_> {
             self.summary.count(ILL_FORMED, counted);
         }
         let taken = &bytes[..at];
+        if self.checks.wants_counts {
+            // An error is counted already. In well-formed text, all bytes but these start a character.
+            self.summary.characters += count(taken, |byte| !matches!(byte, 0x80..=0xBF)) - leads;
+            let longest = self.summary.longest_line;
+            self.summary.longest_line = longest_line(taken, column, longest, |line| {
+                let characters = |chunk: Utf8Chunk<'_>| {
+                    characters(chunk.valid().as_bytes()) + u64::from(!chunk.invalid().is_empty())
+                };
+                line.utf8_chunks().map(characters).sum()
+            });
+        }
         self.evidence.characters(|| count(taken, |byte| byte >= 0xC0) - leads);
         self.pass(taken, &passed);
         self.not_decoded += at as u64;
