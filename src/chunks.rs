@@ -11,7 +11,8 @@ use crate::boundary::floor_boundary;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// The maximum number of bytes of a chunk that one text is decoded from. It limits the memory of a copy and the work of a poll.
+/// The maximum number of bytes of a chunk that one text is decoded from. It limits the memory of a copy and the work of
+/// a poll.
 const AT_ONCE: usize = 64 * 1024;
 
 /// A decoder, and the part of the current chunk that was not decoded yet.
@@ -71,8 +72,8 @@ impl TextChunks {
         &self.decoder
     }
 
-    /// Returns the decoder and the bytes that were not returned as text: those of an unfinished character, and the rest of the
-    /// chunk. The next byte of the decoder is the first of them.
+    /// Returns the decoder and the bytes that were not returned as text: those of an unfinished character, and the rest
+    /// of the chunk. The next byte of the decoder is the first of them.
     pub(crate) fn into_parts(self) -> (TextDecoder, Bytes) {
         let Self { mut decoder, rest } = self;
         let pending = [decoder.pending(), &rest].concat();

@@ -155,8 +155,8 @@ impl Utf8Decoder {
         Ok(())
     }
 
-    /// Takes text without a backslash from the start of a chunk. It ends before the first backslash or ill-formed sequence, or
-    /// earlier, or at the end of the chunk, with an unfinished sequence there.
+    /// Takes text without a backslash from the start of a chunk. It ends before the first backslash or ill-formed
+    /// sequence, or earlier, or at the end of the chunk, with an unfinished sequence there.
     #[inline]
     pub(crate) fn take_plain<'c>(&mut self, chunk: &'c [u8]) -> &'c str {
         let Some(start) = self.state.boundary() else { return "" };
@@ -166,8 +166,8 @@ impl Utf8Decoder {
         text
     }
 
-    /// Takes the text at the start of a chunk, which starts between characters and follows no pending bytes. Returns whether an
-    /// error follows the text. Otherwise the rest of the chunk is pending.
+    /// Takes the text at the start of a chunk, which starts between characters and follows no pending bytes. Returns
+    /// whether an error follows the text. Otherwise the rest of the chunk is pending.
     #[inline]
     pub(crate) fn take_valid<'c>(&mut self, chunk: &'c [u8]) -> (&'c str, bool) {
         let before = self.offset;
@@ -212,8 +212,9 @@ impl Utf8Decoder {
         result.map_err(|error| error.with_offset(start.wrapping_add(error.offset)))
     }
 
-    /// Takes the text at the start of a chunk, which starts between characters, whatever is pending. Returns the error at which
-    /// it ends, if it ends at one; the decoder then stays before it. Otherwise the rest of the chunk is pending.
+    /// Takes the text at the start of a chunk, which starts between characters, whatever is pending. Returns the error
+    /// at which it ends, if it ends at one; the decoder then stays before it. Otherwise the rest of the chunk is
+    /// pending.
     #[cfg(any(feature = "codec", feature = "stream"))]
     #[inline]
     pub(crate) fn take_text<'c>(&mut self, chunk: &'c [u8]) -> (&'c str, Option<Utf8Error>) {

@@ -10,8 +10,8 @@ use crate::text::DecodeError;
 
 impl Utf8Error {
     /// Finds a `Utf8Error` in a chain of errors: the error itself, the error inside an [`io::Error`](std::io::Error) or
-    /// inside an error of this crate, or a [`source`](core::error::Error::source). Returns `None` if there is none. Errors of the
-    /// crates for HTTP, mail and proxies have a method `utf8_error`.
+    /// inside an error of this crate, or a [`source`](core::error::Error::source). Returns `None` if there is none.
+    /// Errors of the crates for HTTP, mail and proxies have a method `utf8_error`.
     ///
     /// ```
     /// use std::io;

@@ -42,8 +42,8 @@
 //!
 //! # Feature
 //!
-//! `stream`. With `codec`, [`Utf8LinesStream`] is a stream of lines, and [`SseStream`] one of server-sent events. The crate `utf8-codec-encodings` has
-//! `TranscodeStream` for other encodings.
+//! `stream`. With `codec`, [`Utf8LinesStream`] is a stream of lines, and [`SseStream`] one of server-sent events. The
+//! crate `utf8-codec-encodings` has `TranscodeStream` for other encodings.
 
 // This page links to types that exist only with the feature `codec`.
 #![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]

@@ -45,8 +45,8 @@ fn main() {
     }
 }
 
-/// Returns the minor version of the compiler: `89` for 1.89.0. The first nightlies of a version lack what it makes stable, so a
-/// nightly counts as the version before it.
+/// Returns the minor version of the compiler: `89` for 1.89.0. The first nightlies of a version lack what it makes
+/// stable, so a nightly counts as the version before it.
 fn minor_version() -> Option<u32> {
     let output = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
     let version = String::from_utf8(output.stdout).ok()?;

@@ -16,8 +16,8 @@ fn main() {
     println!("cargo::rustc-env=UTF8_CODEC_VERSION={version} ({build})");
 }
 
-/// Returns the first digits of the commit: of a package from the registry, what `cargo publish` recorded, otherwise that of the
-/// checkout. Sources without either have no commit.
+/// Returns the first digits of the commit: of a package from the registry, what `cargo publish` recorded, otherwise
+/// that of the checkout. Sources without either have no commit.
 fn commit() -> Option<String> {
     let manifest = env::var_os("CARGO_MANIFEST_DIR")?;
     let manifest = Path::new(&manifest);

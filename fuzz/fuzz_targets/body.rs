@@ -1,5 +1,5 @@
-//! `Utf8Body` for plain text, URL-encoded forms and `multipart/form-data`: the same data and errors
-//! for every partition into frames, and nothing in it that strict rules reject. Text in another charset, declared by a parameter or by the
+//! `Utf8Body` for plain text, URL-encoded forms and `multipart/form-data`: the same data and errors for every partition
+//! into frames, and nothing in it that strict rules reject. Text in another charset, declared by a parameter or by the
 //! document, is transcoded.
 #![no_main]
 
@@ -7,7 +7,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
 use test_support::bodies::{EndHint, Script, drain};
 use utf8_codec_fuzz::{Input, decode_until_error};
-use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, Utf8Body, RejectReason};
+use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, RejectReason, Utf8Body};
 
 const TYPES: [&str; 5] = [
     "text/plain",

@@ -20,7 +20,8 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(first.offset, valid as u64);
     }
 
-    let encodings = [Encoding::Latin1, Encoding::Windows1252, Encoding::Ibm866, Encoding::ShiftJis, Encoding::Gbk];
+    let encodings =
+        [Encoding::Latin1, Encoding::Windows1252, Encoding::Ibm866, Encoding::ShiftJis, Encoding::Gbk];
     let encoding = input.pick(5, &encodings);
     let limit = input.pick(6, &[1 << 16, 0, 1, 9, 100]);
     for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {

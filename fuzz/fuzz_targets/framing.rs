@@ -1,5 +1,5 @@
-//! The framing codecs return the same frames and texts for every partition, and decoding reverses encoding. Syslog messages are
-//! split at the same place by every setting.
+//! The framing codecs return the same frames and texts for every partition, and decoding reverses encoding. Syslog
+//! messages are split at the same place by every setting.
 #![no_main]
 
 use bytes::{Bytes, BytesMut};
@@ -7,8 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::Utf8FramesCodec;
 use utf8_codec::codec::framing::{
-    BlockingFrames, ContentLengthCodec, CriCodec, FramingError, JsonSequenceCodec, OctetCountingCodec, SyslogText,
-    SyslogValidator,
+    BlockingFrames, ContentLengthCodec, CriCodec, FramingError, JsonSequenceCodec, OctetCountingCodec,
+    SyslogText, SyslogValidator,
 };
 use utf8_codec_fuzz::{Input, items, shown};
 

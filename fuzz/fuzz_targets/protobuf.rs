@@ -5,9 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use test_support::protobuf::{Kind, Model, schema_of};
 use utf8_codec_fuzz::Input;
 use utf8_codec_http::Uncheckable;
-use utf8_codec_http::protobuf::{
-    StringEdit, GrpcProtocol, GrpcFilter, ProtobufError, Schema, StringFilter,
-};
+use utf8_codec_http::protobuf::{GrpcFilter, GrpcProtocol, ProtobufError, Schema, StringEdit, StringFilter};
 
 fuzz_target!(|data: &[u8]| {
     let mut space = Vec::new();

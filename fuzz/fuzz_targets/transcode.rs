@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use test_support::encodings::{self, OWN, Open, PAGES, SHIFTED};
 use utf8_codec::{ErrorKind, ErrorPolicy};
-use utf8_codec_encodings::{Encoding, TranscodeStatus, TranscodeError, Transcoder};
+use utf8_codec_encodings::{Encoding, TranscodeError, TranscodeStatus, Transcoder};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {

@@ -26,8 +26,8 @@ use crate::text::Counters;
 ///
 /// # Cost
 ///
-/// A rejected or repaired line is an item of its own and takes about half a microsecond, for a reference to its bytes or a `String`:
-/// lines of 1 byte that are all ill-formed are read at 3 to 5 MB/s.
+/// A rejected or repaired line is an item of its own and takes about half a microsecond, for a reference to its bytes
+/// or a `String`: lines of 1 byte that are all ill-formed are read at 3 to 5 MB/s.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -83,8 +83,9 @@ impl Utf8LineBatchesCodec {
         Utf8LinesCodec { reader: self.reader }
     }
 
-    /// Returns the complete lines at the start of `src` that can be returned unchanged. There are none if the first of them is
-    /// ill-formed or too long, or has an escape that is not accepted, or if the BOM policy or a subset may change it.
+    /// Returns the complete lines at the start of `src` that can be returned unchanged. There are none if the first of
+    /// them is ill-formed or too long, or has an escape that is not accepted, or if the BOM policy or a subset may
+    /// change it.
     ///
     /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
     /// a few times as many bytes as it returns, regardless of the bytes after them.

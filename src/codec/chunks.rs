@@ -68,7 +68,8 @@ impl Utf8Codec {
         self.text.counters()
     }
 
-    /// Returns the text at the start of `src` to which no policy applies, or `None` if `src` must be decoded with the policies.
+    /// Returns the text at the start of `src` to which no policy applies, or `None` if `src` must be decoded with the
+    /// policies.
     #[inline]
     fn unchanged<'b>(&mut self, src: &'b [u8]) -> Option<&'b str> {
         if !self.text.is_past_start() {

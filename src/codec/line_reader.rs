@@ -82,8 +82,8 @@ impl LineReader {
 
     /// Returns the next line if the buffer contains all of it.
     ///
-    /// The line is cut off here, in code that is inlined into the stream. Each adapter that moves a result that a function has
-    /// just written waits for its stores: a wide load cannot be forwarded from several narrow ones.
+    /// The line is cut off here, in code that is inlined into the stream. Each adapter that moves a result that a
+    /// function has just written waits for its stores: a wide load cannot be forwarded from several narrow ones.
     #[inline]
     pub(super) fn decode(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         if !self.start_line(src) {
@@ -96,9 +96,9 @@ impl LineReader {
         }
     }
 
-    /// Finds, validates and ends the next line. Returns it with its terminator if it can be returned unchanged. Otherwise
-    /// `searched` is its length, and the line has been counted. If there is no terminator, `searched` is where the next search
-    /// starts.
+    /// Finds, validates and ends the next line. Returns it with its terminator if it can be returned unchanged.
+    /// Otherwise `searched` is its length, and the line has been counted. If there is no terminator, `searched` is
+    /// where the next search starts.
     fn next<'b>(&mut self, src: &'b [u8]) -> Option<&'b str> {
         let Some((length, terminator)) = self.ending.find(src, self.searched) else {
             self.searched = src.len() - self.ending.may_start(src);
@@ -247,8 +247,8 @@ impl LineReader {
         self.max_length.min(self.max_text_length)
     }
 
-    /// Counts `line`, of `length` bytes and a terminator, which is then removed from the buffer. Returns it if it can be returned
-    /// unchanged. In this case the decoder is then at the end of the line.
+    /// Counts `line`, of `length` bytes and a terminator, which is then removed from the buffer. Returns it if it can
+    /// be returned unchanged. In this case the decoder is then at the end of the line.
     #[inline(always)]
     fn end_line<'b>(&mut self, line: &'b [u8], length: usize) -> Option<&'b str> {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");

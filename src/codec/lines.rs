@@ -106,7 +106,8 @@ impl Utf8LinesCodec {
         self
     }
 
-    /// Limits the length of a line after repair, in bytes. Unlimited by default: see [Limits](#limits). A longer text is reported as a line that is too long.
+    /// Limits the length of a line after repair, in bytes. Unlimited by default: see [Limits](#limits). A longer text
+    /// is reported as a line that is too long.
     ///
     /// ```
     /// use utf8_codec::codec::{CodecError, Utf8LinesCodec};

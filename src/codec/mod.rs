@@ -48,9 +48,9 @@
 //!
 //! # End of the stream
 //!
-//! `decode_eof` returns what is left, one item for each call, and then `Ok(None)`. If the source resumes after its end, decoding continues where it
-//! stopped, and the offsets are not reset: an item that the end cut off is not continued, and what was discarded after
-//! an error has ended.
+//! `decode_eof` returns what is left, one item for each call, and then `Ok(None)`. If the source resumes after its end,
+//! decoding continues where it stopped, and the offsets are not reset: an item that the end cut off is not continued,
+//! and what was discarded after an error has ended.
 //!
 //! # Limits
 //!

@@ -2,9 +2,10 @@
 //!
 //! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
 //! must not write ill-formed text. [`Utf8Reader`] validates or repairs the bytes that it reads. [`Utf8Writer`]
-//! validates or repairs the bytes that it writes. Both use the policies of a [`TextDecoder`](crate::TextDecoder).
-//! Text in another encoding is converted by `TranscodeReader` and `TranscodeWriter` of `utf8-codec-encodings`. Errors are `io::Error`s.
-//! [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with its absolute offset.
+//! validates or repairs the bytes that it writes. Both use the policies of a [`TextDecoder`](crate::TextDecoder). Text
+//! in another encoding is converted by `TranscodeReader` and `TranscodeWriter` of `utf8-codec-encodings`. Errors are
+//! `io::Error`s. [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with
+//! its absolute offset.
 //!
 //! With the traits of std, in a thread without an async runtime:
 //!
@@ -52,14 +53,14 @@
 //!
 //! # Errors
 //!
-//! Ill-formed text is an `io::Error` of the kind `InvalidData`. The text before it is returned first. An error of the inner reader or
-//! writer is returned unchanged.
+//! Ill-formed text is an `io::Error` of the kind `InvalidData`. The text before it is returned first. An error of the
+//! inner reader or writer is returned unchanged.
 //!
 //! # Limits
 //!
-//! A reader holds 8 KiB, a writer a character. After the first error that is repaired, a reader has 2 KiB more and a writer 5 KiB.
-//! `lines()` has no limit; [`Utf8Reader::into_bounded_lines`], for blocking readers, and `Utf8LinesCodec` in the module `codec`,
-//! for async ones, have one.
+//! A reader holds 8 KiB, a writer a character. After the first error that is repaired, a reader has 2 KiB more and a
+//! writer 5 KiB. `lines()` has no limit; [`Utf8Reader::into_bounded_lines`], for blocking readers, and `Utf8LinesCodec`
+//! in the module `codec`, for async ones, have one.
 //!
 //! # Cost
 //!

@@ -12,10 +12,10 @@ pin_project! {
     /// A reader that validates the bytes of another reader as UTF-8, or repairs them, before it returns them.
     ///
     /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
-    /// `AsyncBufRead` of tokio (feature `tokio-io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
-    /// `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
-    /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers. `AsyncWrite` is passed through to the inner
-    /// stream unchanged, as by `BufReader`.
+    /// `AsyncBufRead` of tokio (feature `tokio-io`) or of futures-io (feature `futures-io`). `lines()`,
+    /// `read_to_string()` and `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
+    /// [`into_bounded_lines`](Self::into_bounded_lines) are for blocking readers. `AsyncWrite` is passed through to the
+    /// inner stream unchanged, as by `BufReader`.
     ///
     /// It reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     ///
@@ -49,10 +49,11 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// The reader uses 8 KiB of memory, and 2 KiB more once an error was repaired. `lines()` has no limit: a peer that never
-    /// sends LF makes a line grow until memory is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and `Utf8LinesCodec` in the module `codec` have a limit. One
-    /// async poll reads at most 64 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)).
-    /// It then wakes its task and returns `Pending`, so that other tasks can run.
+    /// The reader uses 8 KiB of memory, and 2 KiB more once an error was repaired. `lines()` has no limit: a peer that
+    /// never sends LF makes a line grow until memory is exhausted. [`into_bounded_lines`](Self::into_bounded_lines) and
+    /// `Utf8LinesCodec` in the module `codec` have a limit. One async poll reads at most 64 KiB of input without text
+    /// (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)). It then wakes its task and returns `Pending`, so that
+    /// other tasks can run.
     ///
     /// # Cancel safety
     ///
@@ -258,8 +259,8 @@ impl Reading {
         text_of(taken).map(Some)
     }
 
-    /// Returns the rest of a replacement of which a part was returned, and the number of bytes of the input before what was not
-    /// returned.
+    /// Returns the rest of a replacement of which a part was returned, and the number of bytes of the input before what
+    /// was not returned.
     fn rest_of_run(&self) -> (&[u8], usize) {
         match &self.run {
             Some(run) if self.left > 0 => run.rest_after(run.text().len() - self.left),

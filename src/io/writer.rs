@@ -95,8 +95,8 @@ const AT_ONCE: usize = 64 * 1024;
 pub(super) struct Writing {
     decoder: TextDecoder,
     made: Made,
-    /// The bytes of the caller that `made` covers, if the inner writer has not accepted any of its bytes. It is not made again
-    /// when the caller passes the same bytes again, so that an error is logged once.
+    /// The bytes of the caller that `made` covers, if the inner writer has not accepted any of its bytes. It is not
+    /// made again when the caller passes the same bytes again, so that an error is logged once.
     unsent: Option<Unsent>,
     /// Errors that are close together. Allocated after the first one.
     run: Option<Box<Run>>,

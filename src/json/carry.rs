@@ -13,9 +13,10 @@ const HALF_LEN: usize = 6;
 
 /// Joins a surrogate pair whose halves are the end of one string of JSON and the start of the next one.
 ///
-/// Servers that cut text between UTF-16 code units write `"\ud83d"` in one event and `"\ude00"` in the next one, and a parser
-/// rejects both. [`join`](Self::join) holds the first half back and puts it before the second one. Use one carry for each text
-/// that is streamed: for each choice, field or tool call of a model's answer. A carry has 6 bytes and does not allocate.
+/// Servers that cut text between UTF-16 code units write `"\ud83d"` in one event and `"\ude00"` in the next one, and a
+/// parser rejects both. [`join`](Self::join) holds the first half back and puts it before the second one. Use one carry
+/// for each text that is streamed: for each choice, field or tool call of a model's answer. A carry has 6 bytes and
+/// does not allocate.
 ///
 /// It reads strings as they are in the document, in quotes, such as `serde_json::value::RawValue::get` returns them:
 ///

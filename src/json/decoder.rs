@@ -79,13 +79,13 @@ impl JsonDecoder {
         JsonPieces::new(&mut self.decoder, &mut self.escapes, chunk, false)
     }
 
-    /// Decodes the next chunk and appends its text. Many errors are decoded faster than by [`feed`](Self::feed). The text, the
-    /// errors and the counters are the same.
+    /// Decodes the next chunk and appends its text. Many errors are decoded faster than by [`feed`](Self::feed). The
+    /// text, the errors and the counters are the same.
     ///
     /// # Errors
     ///
-    /// Returns the first error that the policies do not repair. The text before it has been appended. The decoder is positioned
-    /// after the error, as with [`feed`](Self::feed), and the bytes after it are not decoded.
+    /// Returns the first error that the policies do not repair. The text before it has been appended. The decoder is
+    /// positioned after the error, as with [`feed`](Self::feed), and the bytes after it are not decoded.
     ///
     /// ```
     /// use utf8_codec::json::JsonDecoder;

@@ -80,7 +80,8 @@ impl Escapes {
         escape::read(bytes, self.strings.subset(), self.strings.escape_policy() != EscapePolicy::Strict)
     }
 
-    /// Returns the length of the start of a text whose escapes all are accepted, as far as that is known without reading each.
+    /// Returns the length of the start of a text whose escapes all are accepted, as far as that is known without
+    /// reading each.
     #[inline]
     pub(super) fn accepted_len(&self, text: &[u8]) -> usize {
         if self.strings.subset().is_some() { 0 } else { escapes_len(text) }

@@ -135,7 +135,8 @@ impl Locator {
         }
     }
 
-    /// Creates a locator inside a stream, after text that was counted in another way. The byte before the location is not a CR.
+    /// Creates a locator inside a stream, after text that was counted in another way. The byte before the location is
+    /// not a CR.
     ///
     /// ```
     /// use utf8_codec::locate::Locator;

@@ -65,8 +65,8 @@ pub type ManyStrings<'b, O> = (Cow<'b, [u8]>, Cow<'b, [O]>);
 ///
 /// Returns the bytes and the offsets of the same number of strings. If every string is well-formed, both are borrowed.
 /// Otherwise the offsets start at 0 and the bytes are those of the strings, each of them the text that
-/// [`TextDecoder::decode_whole`] returns under the policy. A string also ends a sequence, so a character that an offset splits
-/// is repaired in both strings. The strings at positions without a value (nulls) are repaired, too.
+/// [`TextDecoder::decode_whole`] returns under the policy. A string also ends a sequence, so a character that an offset
+/// splits is repaired in both strings. The strings at positions without a value (nulls) are repaired, too.
 ///
 /// # Errors
 ///

@@ -143,8 +143,8 @@ impl TextDecoder {
         Ok(())
     }
 
-    /// Decodes the rest of a chunk part by part, as [`take_run`](Self::take_run) returns them. Here no part is moved: a move of
-    /// a value that was just written by narrow stores waits for them.
+    /// Decodes the rest of a chunk part by part, as [`take_run`](Self::take_run) returns them. Here no part is moved: a
+    /// move of a value that was just written by narrow stores waits for them.
     #[inline(never)]
     fn decode_runs_to(
         &mut self,
@@ -190,8 +190,8 @@ impl TextDecoder {
     }
 }
 
-/// After more bytes of text than this an error is repaired by itself, because the next one is likely to follow as much text, which
-/// a run would copy twice.
+/// After more bytes of text than this an error is repaired by itself, because the next one is likely to follow as much
+/// text, which a run would copy twice.
 const VERY_LONG_TEXT: usize = 64;
 
 /// Passes a run to the sink.

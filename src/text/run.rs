@@ -145,8 +145,8 @@ impl Run {
         self.repairs().last().is_some_and(|last| usize::from(last.start) + usize::from(last.len) == self.len)
     }
 
-    /// Returns what is left after the first `taken` bytes of the text: the rest of a replacement, and the position in the input
-    /// after it.
+    /// Returns what is left after the first `taken` bytes of the text: the rest of a replacement, and the position in
+    /// the input after it.
     pub fn rest_after(&self, taken: usize) -> (&[u8], usize) {
         let (mut text, mut input) = (0, 0);
         for repair in self.repairs() {
@@ -180,9 +180,9 @@ impl Run {
         (self.count, self.start, self.len) = (0, offset, 0);
     }
 
-    /// Decodes the start of a chunk, which starts between characters at `offset`, and repairs its errors. The policy is not
-    /// [`Strict`](ErrorPolicy::Strict), and has been applied to the start of the stream. The text has at most `room` bytes. The
-    /// previous run is removed.
+    /// Decodes the start of a chunk, which starts between characters at `offset`, and repairs its errors. The policy is
+    /// not [`Strict`](ErrorPolicy::Strict), and has been applied to the start of the stream. The text has at most
+    /// `room` bytes. The previous run is removed.
     ///
     /// The run ends when the text or the number of errors has reached its limit, at the end of the chunk or an unfinished
     /// sequence there, or when several steps had no error. Returns the number of bytes decoded.
@@ -422,8 +422,8 @@ impl TextDecoder {
         text
     }
 
-    /// Takes the error at the start of a chunk, which has no subset. The next bytes are decoded by a kernel, because text is likely
-    /// after the error. Returns `None` if there is none.
+    /// Takes the error at the start of a chunk, which has no subset. The next bytes are decoded by a kernel, because
+    /// text is likely after the error. Returns `None` if there is none.
     #[inline]
     pub(super) fn take_error(&mut self, run: &mut Run, chunk: &[u8]) -> Option<Utf8Error> {
         let (len, kind) = UTF_8.walk(chunk);

@@ -191,8 +191,8 @@ const BLOCK: usize = 4096;
 const SHORT: usize = 68;
 const MEDIUM: usize = 1024;
 
-/// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the offset of
-/// the decoder.
+/// Validates the next bytes of a masked payload, as [`Utf8Decoder::validate`]. After an error the mask is not at the
+/// offset of the decoder.
 #[inline]
 pub fn validate_masked(decoder: &mut Utf8Decoder, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
     if bytes.len() <= SHORT {

@@ -1,4 +1,5 @@
-//! `LossyDecoder`: the text of `String::from_utf8_lossy`, for every partition. `Utf8Decoder::feed_into`: the text before the error.
+//! `LossyDecoder`: the text of `String::from_utf8_lossy`, for every partition. `Utf8Decoder::feed_into`: the text
+//! before the error.
 
 use utf8_codec::{ErrorKind, LossyDecoder, TextDecoder, Utf8Decoder, Utf8Error};
 

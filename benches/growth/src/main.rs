@@ -1,8 +1,8 @@
 //! Runs every consumer of a stream over hostile inputs, with one size and with four times that size.
 //!
-//! `benches/growth/count` runs it under callgrind, which counts the instructions of each call of [`measured`]. It fails if four
-//! times the input needs five times the instructions. Without callgrind, `growth [FILTER] [--share=I/N]` runs every row
-//! once.
+//! `benches/growth/count` runs it under callgrind, which counts the instructions of each call of [`measured`]. It fails
+//! if four times the input needs five times the instructions. Without callgrind, `growth [FILTER] [--share=I/N]` runs
+//! every row once.
 //!
 //! The name of a row contains the consumer, the input, and the length of the chunks.
 #![allow(missing_docs)]

@@ -143,7 +143,8 @@ impl Bench {
                     Contender::new("ours", move || {
                         let codec = Utf8LinesCodec::new().into_batches();
                         let len = |line: &str| black_box(line).len();
-                        runtime.block_on(frames(reader(data, codec), |lines| good(lines).iter().map(len).sum()))
+                        runtime
+                            .block_on(frames(reader(data, codec), |lines| good(lines).iter().map(len).sum()))
                     }),
                     Contender::new("hand-written, memchr and simdutf8", move || {
                         runtime.block_on(lines_by_hand(data))
@@ -169,10 +170,14 @@ impl Bench {
             let contenders = vec![
                 Contender::new("ours", || {
                     let len = |text: &[u8]| HEADER.len() + from_utf8(text).expect("the text is good").len();
-                    runtime.block_on(frames(reader(log.as_bytes(), CriCodec::new()), |line| len(line.expect("a record").text())))
+                    runtime.block_on(frames(reader(log.as_bytes(), CriCodec::new()), |line| {
+                        len(line.expect("a record").text())
+                    }))
                 }),
                 Contender::new("`Utf8LinesCodec`, without the fields", || {
-                    runtime.block_on(frames(reader(log.as_bytes(), Utf8LinesCodec::new()), |line| line.expect("a line").len()))
+                    runtime.block_on(frames(reader(log.as_bytes(), Utf8LinesCodec::new()), |line| {
+                        line.expect("a line").len()
+                    }))
                 }),
             ];
             self.row(scenario, corpus.name(), log.len(), contenders, goal(0.7));

@@ -14,7 +14,7 @@ use tungstenite::protocol::{Message, Role, WebSocket};
 use utf8_codec::json::JsonDecoder;
 use utf8_codec::validator::Mask;
 use utf8_codec_http::protobuf::{Schema, StringFilter};
-use utf8_codec_proxy::websocket::{FrameEvent, FrameHeader, FrameReader, Opcode, FrameSender};
+use utf8_codec_proxy::websocket::{FrameEvent, FrameHeader, FrameReader, FrameSender, Opcode};
 
 use crate::corpora::Corpus;
 use crate::measure::Contender;

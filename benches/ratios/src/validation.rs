@@ -110,7 +110,8 @@ struct Texts {
 }
 
 impl Texts {
-    /// Creates texts whose lengths change from one to the next. If the next letter does not fit, the text is filled up with ASCII.
+    /// Creates texts whose lengths change from one to the next. If the next letter does not fit, the text is filled up
+    /// with ASCII.
     fn mixed(corpus: Corpus, lens: core::ops::Range<usize>, count: usize) -> Self {
         let mut rng = Rng::new(1);
         let letters = corpus.text(1 << 18);

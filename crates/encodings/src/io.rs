@@ -15,9 +15,9 @@ pin_project! {
     /// A reader that converts the bytes of another reader from one encoding to another.
     ///
     /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
-    /// `AsyncBufRead` of tokio (feature `tokio-io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
-    /// `copy()` work as on any reader. It has a buffer, so neither it nor the inner reader needs a `BufReader`. `AsyncWrite` is
-    /// passed through to the inner stream unchanged.
+    /// `AsyncBufRead` of tokio (feature `tokio-io`) or of futures-io (feature `futures-io`). `lines()`,
+    /// `read_to_string()` and `copy()` work as on any reader. It has a buffer, so neither it nor the inner reader needs
+    /// a `BufReader`. `AsyncWrite` is passed through to the inner stream unchanged.
     ///
     /// ```
     /// use std::io::BufRead;
@@ -35,7 +35,8 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// As for [`Utf8Reader`](utf8_codec::io::Utf8Reader#errors), with the policies of the transcoder. The offset is that in the input.
+    /// As for [`Utf8Reader`](utf8_codec::io::Utf8Reader#errors), with the policies of the transcoder. The offset is
+    /// that in the input.
     ///
     /// # Limits
     ///
@@ -164,8 +165,8 @@ impl ReadState for Converting {
 pin_project! {
     /// A writer that converts bytes from one encoding to another before it forwards them to another writer.
     ///
-    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `tokio-io`) or of
-    /// futures-io (feature `futures-io`). The input may be split at every byte.
+    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature
+    /// `tokio-io`) or of futures-io (feature `futures-io`). The input may be split at every byte.
     ///
     /// ```
     /// use std::io::Write;
@@ -187,10 +188,11 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policies of the transcoder do
-    /// not repair, after all text before it was forwarded. [`TranscodeError::find`](crate::TranscodeError::find) returns the
-    /// [`TranscodeError`](crate::TranscodeError) inside, with its offset in the input. Every later write returns the same error. That of
-    /// the end of the text is returned once, by `finish` or `shutdown`, and so is that of a write that was dropped.
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policies of the
+    /// transcoder do not repair, after all text before it was forwarded.
+    /// [`TranscodeError::find`](crate::TranscodeError::find) returns the [`TranscodeError`](crate::TranscodeError)
+    /// inside, with its offset in the input. Every later write returns the same error. That of the end of the text is
+    /// returned once, by `finish` or `shutdown`, and so is that of a write that was dropped.
     ///
     /// Errors of the inner writer are returned unchanged, some by the call after the one that caused them. Writing can
     /// continue after them.

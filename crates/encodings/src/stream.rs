@@ -29,9 +29,9 @@ const STEP: usize = 16 * 1024;
 pin_project! {
     /// A [`Stream`] of text, decoded from a stream of byte chunks in another encoding.
     ///
-    /// The items are `Result<ByteString, Utf8StreamError<E, TranscodeError>>`: whole characters, never empty. The text, the errors and the
-    /// offsets do not depend on where the chunks end. [`TranscodeStreamExt::transcode`](TranscodeStreamExt::transcode) creates
-    /// one.
+    /// The items are `Result<ByteString, Utf8StreamError<E, TranscodeError>>`: whole characters, never empty. The text,
+    /// the errors and the offsets do not depend on where the chunks end.
+    /// [`TranscodeStreamExt::transcode`](TranscodeStreamExt::transcode) creates one.
     ///
     /// ```
     /// use futures::{StreamExt, stream};
@@ -51,8 +51,8 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// As [`Utf8Stream`](utf8_codec::stream::Utf8Stream#errors): the text before an error is returned first, an error of the text ends the
-    /// stream, and decoding may continue after an error of the inner stream.
+    /// As [`Utf8Stream`](utf8_codec::stream::Utf8Stream#errors): the text before an error is returned first, an error
+    /// of the text ends the stream, and decoding may continue after an error of the inner stream.
     ///
     /// # Limits
     ///
@@ -94,9 +94,9 @@ impl<S> TranscodeStream<S> {
         "The rest of the current chunk is lost: see [`into_parts`](Self::into_parts)."
     );
 
-    /// Returns the inner stream, the transcoder, and the bytes that were read and not returned as text, for a protocol that
-    /// switches to binary data: those of an unfinished sequence, and the rest of the current chunk. The transcoder has none of
-    /// them: its next byte is the first of the returned ones.
+    /// Returns the inner stream, the transcoder, and the bytes that were read and not returned as text, for a protocol
+    /// that switches to binary data: those of an unfinished sequence, and the rest of the current chunk. The transcoder
+    /// has none of them: its next byte is the first of the returned ones.
     ///
     /// ```
     /// use futures::{StreamExt, stream};

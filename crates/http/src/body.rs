@@ -319,9 +319,9 @@ impl BodyRules {
     ///
     /// # Errors
     ///
-    /// Returns the reason to reject the message for its header fields. Errors in the body are returned by the body. If the length
-    /// of the body is not announced, it may be empty, and an empty one passes: then the body returns the reason at its first
-    /// byte. Messages of gRPC and Connect streams and those with `Expect` are never empty.
+    /// Returns the reason to reject the message for its header fields. Errors in the body are returned by the body. If
+    /// the length of the body is not announced, it may be empty, and an empty one passes: then the body returns the
+    /// reason at its first byte. Messages of gRPC and Connect streams and those with `Expect` are never empty.
     ///
     /// ```
     /// use http_body_util::Full;
@@ -384,8 +384,8 @@ impl BodyRules {
     }
 }
 
-/// Whether a message may turn out to be empty. One with `Expect` has content. A client of gRPC or a Connect stream may wait for
-/// the response before it sends the first message.
+/// Whether a message may turn out to be empty. One with `Expect` has content. A client of gRPC or a Connect stream may
+/// wait for the response before it sends the first message.
 pub(crate) fn may_be_empty(headers: &HeaderMap, body: &impl Body) -> bool {
     let is_stream = |value: &HeaderValue| is_length_prefixed_value(value.as_bytes());
     body.size_hint().lower() == 0

@@ -44,8 +44,8 @@ impl OtherCharset {
     }
 }
 
-/// Creates the filter that transcodes from a charset. Rules and plans have it as a pointer, so that the tables of all encodings
-/// are only in programs whose rules transcode.
+/// Creates the filter that transcodes from a charset. Rules and plans have it as a pointer, so that the tables of all
+/// encodings are only in programs whose rules transcode.
 pub(crate) type NewTranscoding = fn(&SourceCharset, TextDecoder) -> Box<dyn KindFilter + Send + Sync>;
 
 /// The [`NewTranscoding`] of [`BodyRules::with_transcoding`](super::BodyRules::with_transcoding).

@@ -25,10 +25,10 @@ const EXTENDED: [(&str, FieldSyntax); 6] = [
 /// `HeaderMap`.
 ///
 /// The value must be well-formed UTF-8, and so must the text of an extended value, such as the `filename*` of
-/// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a charset,
-/// so these are checked too. Sections such as `filename*0*` and `filename*1*` are joined (RFC 2231 §3). The URIs of `Link`
-/// (RFC 8288 §3) are not checked. Neither is `grpc-message`, whose readers "MUST NOT error or throw away the message" (gRPC over
-/// HTTP/2, "Status-Message"): without its field the client would lose the status of the call.
+/// `Content-Disposition` in UTF-8 (RFC 8187 §3.2.1). Some readers decode an extended value in quotes or without a
+/// charset, so these are checked too. Sections such as `filename*0*` and `filename*1*` are joined (RFC 2231 §3). The
+/// URIs of `Link` (RFC 8288 §3) are not checked. Neither is `grpc-message`, whose readers "MUST NOT error or throw away
+/// the message" (gRPC over HTTP/2, "Status-Message"): without its field the client would lose the status of the call.
 ///
 /// # Errors
 ///
@@ -127,9 +127,10 @@ pub(crate) enum Coding {
     Other,
 }
 
-/// Names in `Content-Encoding` that are not content codings. Services send them by mistake, and clients read the body as it
-/// is, as the Fetch Standard requires for an unknown coding ("handle content codings"). They are the settings of servers for no
-/// compression and the transfer encodings of mail (RFC 2045 §6.2). The labels of UTF-8 and of US-ASCII are ignored too.
+/// Names in `Content-Encoding` that are not content codings. Services send them by mistake, and clients read the body
+/// as it is, as the Fetch Standard requires for an unknown coding ("handle content codings"). They are the settings of
+/// servers for no compression and the transfer encodings of mail (RFC 2045 §6.2). The labels of UTF-8 and of US-ASCII
+/// are ignored too.
 const IGNORED_CODINGS: [&str; 4] = ["none", "7bit", "8bit", "binary"];
 
 impl<'h> ContentFields<'h> {

@@ -38,6 +38,7 @@ pub enum Uncheckable {
     /// The message is rejected.
     #[default]
     Reject,
-    /// It passes without a check. The program that reads it must itself process what prevents the check, such as a header field.
+    /// It passes without a check. The program that reads it must itself process what prevents the check, such as a
+    /// header field.
     Pass,
 }

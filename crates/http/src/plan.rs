@@ -14,8 +14,9 @@ use super::reason::RejectReason;
 /// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
 ///
 /// [`BodyFilter::new`](super::BodyFilter::new) creates the filter for it. An engine without `HeaderMap` updates the
-/// header fields of the message with [`content_type`](Self::content_type) and [`invalidates`](Self::invalidates). Text in UTF-8,
-/// the most frequent case, is checked with a `Filter` of `utf8-codec-proxy`, which reports ranges of the engine's buffer:
+/// header fields of the message with [`content_type`](Self::content_type) and [`invalidates`](Self::invalidates). Text
+/// in UTF-8, the most frequent case, is checked with a `Filter` of `utf8-codec-proxy`, which reports ranges of the
+/// engine's buffer:
 ///
 /// ```
 /// use utf8_codec_http::{BodyKind, BodyRules, ContentFields, MessageKind, RejectReason, Rejection};

@@ -77,8 +77,8 @@ pub enum RejectReason {
 }
 
 impl RejectReason {
-    /// Returns the offset, the kind and the length if the reason is ill-formed text, also in another charset. The offset counts
-    /// from the start of the body, or of what the variant names.
+    /// Returns the offset, the kind and the length if the reason is ill-formed text, also in another charset. The
+    /// offset counts from the start of the body, or of what the variant names.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Body(error)

@@ -51,9 +51,9 @@ use utf8_codec::ErrorPolicy;
 ///
 /// The `charset` parameter has no effect on types whose standard requires UTF-8: JSON and sequences of JSON (RFC 8259
 /// sections 8.1 and 11), event streams (HTML §9.2.5), YAML, TOML and others
-/// ([`is_text_type`](utf8_codec_media::content_type::is_text_type)). They are checked as UTF-8 under every setting and never transcoded.
-/// Urlencoded forms (WHATWG URL Standard §5.1) and the fields of `multipart/form-data` (RFC 7578 §5.1.2) are UTF-8 without the
-/// parameter.
+/// ([`is_text_type`](utf8_codec_media::content_type::is_text_type)). They are checked as UTF-8 under every setting and
+/// never transcoded. Urlencoded forms (WHATWG URL Standard §5.1) and the fields of `multipart/form-data` (RFC 7578
+/// §5.1.2) are UTF-8 without the parameter.
 ///
 /// XML, HTML and CSS without the parameter may declare their encoding: by a BOM of UTF-8 or UTF-16, the XML declaration
 /// (RFC 7303 §3), a `meta` element in the first 1,024 bytes (HTML §13.2.3), or `@charset` (CSS Syntax Level 3 §3.2). If
@@ -203,10 +203,10 @@ impl BodyRules {
         self
     }
 
-    /// Transcodes text in another charset to UTF-8, instead of [`with_other_charset`](Self::with_other_charset), and changes its
-    /// `Content-Type`. The declaration in a document is not changed: the `charset` parameter has precedence over it. A BOM is
-    /// removed, whatever the policy for the BOM. Labels that are not in the WHATWG Encoding Standard, urlencoded forms, and
-    /// fields of `multipart/form-data` are rejected.
+    /// Transcodes text in another charset to UTF-8, instead of [`with_other_charset`](Self::with_other_charset), and
+    /// changes its `Content-Type`. The declaration in a document is not changed: the `charset` parameter has precedence
+    /// over it. A BOM is removed, whatever the policy for the BOM. Labels that are not in the WHATWG Encoding Standard,
+    /// urlencoded forms, and fields of `multipart/form-data` are rejected.
     ///
     /// Only programs that call it contain the tables of the encodings.
     #[must_use]
@@ -237,10 +237,11 @@ impl BodyRules {
     /// Sets what happens to a body with `Cache-Control: no-transform`, which a proxy must not change (RFC 9110 §7.7, RFC 9111
     /// §5.2.2.6), if these rules could change it: by a policy that repairs or removes a BOM, or by transcoding.
     ///
-    /// With [`Uncheckable::Reject`] it is checked under [`ErrorPolicy::Strict`](utf8_codec::ErrorPolicy::Strict): a body that
-    /// would be repaired or transcoded is rejected, the others pass, and a BOM is kept. Text that must have a BOM
-    /// ([`BomPolicy::Require`](utf8_codec::BomPolicy::Require)), which is removed, is rejected. With [`Uncheckable::Pass`] the
-    /// body passes without a check, so its sender can avoid the repair. Rules that change nothing check it as any other body.
+    /// With [`Uncheckable::Reject`] it is checked under [`ErrorPolicy::Strict`](utf8_codec::ErrorPolicy::Strict): a
+    /// body that would be repaired or transcoded is rejected, the others pass, and a BOM is kept. Text that must have a
+    /// BOM ([`BomPolicy::Require`](utf8_codec::BomPolicy::Require)), which is removed, is rejected. With
+    /// [`Uncheckable::Pass`] the body passes without a check, so its sender can avoid the repair. Rules that change
+    /// nothing check it as any other body.
     #[must_use]
     pub const fn with_no_transform(mut self, bodies: Uncheckable) -> Self {
         self.no_transform = bodies;
@@ -324,10 +325,10 @@ impl BodyRules {
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
     /// multipart types are not checked.
     ///
-    /// A part with a `filename` is a file, and one with only a `filename*` (RFC 8187) in UTF-8 or ISO 8859-1. A part without
-    /// one is a field, whatever its own `Content-Type` ([`with_field_types`](Self::with_field_types)). A part with an empty
-    /// `filename`, which browsers send for an input without a file (HTML §4.10.21.8), is a field too: Django and busboy read it
-    /// as text.
+    /// A part with a `filename` is a file, and one with only a `filename*` (RFC 8187) in UTF-8 or ISO 8859-1. A part
+    /// without one is a field, whatever its own `Content-Type` ([`with_field_types`](Self::with_field_types)). A part
+    /// with an empty `filename`, which browsers send for an input without a file (HTML §4.10.21.8), is a field too:
+    /// Django and busboy read it as text.
     ///
     /// If readers could differ in what is a field and what is a file, the form is rejected under every policy
     /// ([`MultipartError::Malformed`](super::MultipartError::Malformed)):
@@ -416,9 +417,10 @@ impl BodyRules {
 
     /// Sets which escapes are accepted in the strings of [JSON](utf8_codec::json). By default they are not checked.
     ///
-    /// It applies to `application/json`, the suffix `+json`, lines of JSON (`application/x-ndjson`, `application/jsonl` and
-    /// others) and JSON sequences (`application/json-seq`, `+json-seq`), and to the fields of a form with one of these types. An
-    /// unfinished escape, at most 11 bytes, is held. The length of the body does not change, so `Content-Length` is kept.
+    /// It applies to `application/json`, the suffix `+json`, lines of JSON (`application/x-ndjson`, `application/jsonl`
+    /// and others) and JSON sequences (`application/json-seq`, `+json-seq`), and to the fields of a form with one of
+    /// these types. An unfinished escape, at most 11 bytes, is held. The length of the body does not change, so
+    /// `Content-Length` is kept.
     ///
     /// ```
     /// use utf8_codec::Subset;

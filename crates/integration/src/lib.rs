@@ -1,4 +1,5 @@
-//! The code of the pages that users read, as doctests. The blocks that need clients of databases and brokers are in `recipes/`.
+//! The code of the pages that users read, as doctests. The blocks that need clients of databases and brokers are in
+//! `recipes/`.
 #![cfg(doctest)]
 
 macro_rules! pages {

@@ -18,9 +18,9 @@ pub enum Form {
     Windows1252,
 }
 
-/// Converts to or from UTF-8 while there is input and output space. Stops at ill-formed input, and at a character that the target
-/// does not have. Returns the number of bytes read and the number of bytes written. Output after them may be overwritten.
-/// Returns `None` for other pairs.
+/// Converts to or from UTF-8 while there is input and output space. Stops at ill-formed input, and at a character that
+/// the target does not have. Returns the number of bytes read and the number of bytes written. Output after them may be
+/// overwritten. Returns `None` for other pairs.
 pub fn convert(from: Form, to: Form, input: &[u8], output: &mut [u8]) -> Option<(usize, usize)> {
     convert_by(Kernel::in_use(), from, to, input, output)
 }

@@ -14,9 +14,9 @@ macro_rules! functions {
                 /// Counts how often a byte occurs.
                 count(bytes: &[u8], wanted: u8) -> usize;
                 count_range(bytes: &[u8], range: Range) -> usize;
-                /// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is
-                /// not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the
-                /// number of occurrences.
+                /// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a
+                /// byte that is not ASCII. A last, incomplete group is not counted. Returns the number of bytes in the
+                /// counted groups, and the number of occurrences.
                 count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize);
                 /// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
                 #[cfg(feature = "transcode")]
@@ -24,13 +24,14 @@ macro_rules! functions {
                 /// UTF-8 to ISO 8859-1, as [`Convert`]. Does nothing if the kernel has no vector code for it.
                 #[cfg(feature = "transcode")]
                 encode_latin(input: &[u8], output: &mut [u8]) -> (usize, usize);
-                /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
-                /// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them
-                /// may be overwritten.
+                /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte
+                /// that is not a symbol, and at the end of the symbols or the output. Returns the number of groups
+                /// decoded. Output after them may be overwritten.
                 #[cfg(feature = "base64")]
                 decode_base64(symbols: &[u8], output: &mut [u8]) -> usize;
-                /// Decodes lines of base64 that all have this form. Stops before a line of another form, and at the end of the
-                /// input or the output. Returns the number of lines decoded. Output after them may be overwritten.
+                /// Decodes lines of base64 that all have this form. Stops before a line of another form, and at the end
+                /// of the input or the output. Returns the number of lines decoded. Output after them may be
+                /// overwritten.
                 #[cfg(feature = "base64")]
                 decode_base64_lines(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
                 /// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
@@ -38,21 +39,21 @@ macro_rules! functions {
                 /// Writes the positions at which a character of the class [begins](Class::begins), in order. The first
                 /// [`Found::searched`] bytes are searched.
                 find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
-                /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON. It ends between
-                /// escapes. Returns 0 if the kernel has no vector code for it.
+                /// Returns the length of the start of the text whose escapes are those of characters, as those of JSON.
+                /// It ends between escapes. Returns 0 if the kernel has no vector code for it.
                 escapes_len(text: &[u8]) -> usize;
-                /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups
-                /// of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
+                /// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded
+                /// down to groups of [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
                 ascii_without(bytes: &[u8], class: &Class) -> usize;
             }
             variants {
                 /// ISO 8859-1 and windows-1252 to UTF-8, as [`Convert`].
                 #[cfg(feature = "transcode")]
                 decode_latin[2](input: &[u8], output: &mut [u8]) -> (usize, usize);
-                /// Copies the bytes at the start of the input, in groups: those below `80`, below `80` without `00`, below `F0`,
-                /// and below `F0` without `00`. Stops before the group with the first other byte, and at or shortly before the
-                /// end of the input or the output. Returns the number of bytes copied, which is 0 if the kernel has no vector
-                /// code for it.
+                /// Copies the bytes at the start of the input, in groups: those below `80`, below `80` without `00`,
+                /// below `F0`, and below `F0` without `00`. Stops before the group with the first other byte, and at or
+                /// shortly before the end of the input or the output. Returns the number of bytes copied, which is 0 if
+                /// the kernel has no vector code for it.
                 #[cfg(feature = "transcode")]
                 copy_below[4](input: &[u8], output: &mut [u8]) -> usize;
             }

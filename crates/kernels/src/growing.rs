@@ -6,8 +6,8 @@ use core::mem;
 
 /// A `String` during an append.
 ///
-/// Dropping it moves the text up to the last [`commit`](Self::commit) back into the `String`, also during a panic. Until then the
-/// `String` is empty, so it never contains bytes that were not validated.
+/// Dropping it moves the text up to the last [`commit`](Self::commit) back into the `String`, also during a panic.
+/// Until then the `String` is empty, so it never contains bytes that were not validated.
 #[derive(Debug)]
 pub struct GrowingString<'s> {
     string: &'s mut String,
@@ -38,8 +38,8 @@ impl<'s> GrowingString<'s> {
         &mut self.bytes[self.end..end]
     }
 
-    /// Appends the first `written` bytes of the buffer if they are text. Otherwise appends the text at their start. Returns the
-    /// number of bytes appended.
+    /// Appends the first `written` bytes of the buffer if they are text. Otherwise appends the text at their start.
+    /// Returns the number of bytes appended.
     pub fn keep(&mut self, written: usize) -> usize {
         let new = self.bytes.get(self.end..).unwrap_or_default();
         let new = &new[..written.min(new.len())];
@@ -61,8 +61,8 @@ impl Drop for GrowingString<'_> {
     fn drop(&mut self) {
         let mut bytes = mem::take(&mut self.bytes);
         bytes.truncate(self.committed);
-        // SAFETY: the bytes up to `committed` are those of the `String`, followed by bytes that `keep` validated. `room` returns
-        // only the bytes after `end`.
+        // SAFETY: the bytes up to `committed` are those of the `String`, followed by bytes that `keep` validated.
+        // `room` returns only the bytes after `end`.
         *self.string = unsafe { String::from_utf8_unchecked(bytes) };
     }
 }

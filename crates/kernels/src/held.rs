@@ -1,8 +1,9 @@
 //! Text in the buffers of the crate `bytes`.
 //!
-//! Each function calls `f` with the bytes of a buffer. `f` returns the part that it validated. The function checks that this part lies
-//! at the expected address in the buffer. It is then the buffer's memory, which cannot change while it is borrowed, so it is split off
-//! without a copy and without a second validation. Text at any other address is rejected.
+//! Each function calls `f` with the bytes of a buffer. `f` returns the part that it validated. The function checks that
+//! this part lies at the expected address in the buffer. It is then the buffer's memory, which cannot change while it
+//! is borrowed, so it is split off without a copy and without a second validation. Text at any other address is
+//! rejected.
 
 use bytes::{Buf, Bytes, BytesMut};
 use bytestring::ByteString;
@@ -23,8 +24,8 @@ pub fn take_front(
     Some(unsafe { text_of(text) })
 }
 
-/// Removes the line that `f` returns with its terminator from the front of a buffer. Returns it without the first `skipped` bytes
-/// and without its terminator, whose length `terminator` returns.
+/// Removes the line that `f` returns with its terminator from the front of a buffer. Returns it without the first
+/// `skipped` bytes and without its terminator, whose length `terminator` returns.
 #[inline(always)]
 pub fn take_line(
     src: &mut BytesMut,
@@ -63,15 +64,17 @@ pub fn whole(
         return Err(frame);
     }
     frame.truncate(len);
-    // SAFETY: `len_at_front` has found that the bytes of the frame are those of a `str`, which was cut at a character boundary.
+    // SAFETY: `len_at_front` has found that the bytes of the frame are those of a `str`, which was cut at a character
+    // boundary.
     Ok(unsafe { text_of(frame) })
 }
 
 /// What `f` of [`take_piece`] returns: a text, the number of bytes that it took, and anything else.
 pub type Taken<'b, R> = (Option<&'b str>, usize, R);
 
-/// Removes the bytes that `f` took from the front of a chunk, and returns its text and the rest of its result. If the text is all that
-/// the chunk has, the reference count does not change. A text from elsewhere is dropped; the bytes are still removed.
+/// Removes the bytes that `f` took from the front of a chunk, and returns its text and the rest of its result. If the
+/// text is all that the chunk has, the reference count does not change. A text from elsewhere is dropped; the bytes are
+/// still removed.
 #[inline]
 pub fn take_piece<R>(
     chunk: &mut Bytes,

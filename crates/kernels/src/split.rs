@@ -29,8 +29,8 @@ impl<'t> SplitAtByte<'t> {
             if is_end(part) {
                 self.start = at + 1;
                 debug_assert!(core::str::from_utf8(part).is_ok());
-                // SAFETY: both ends of the part are an end of the text or next to an ASCII byte, because `start` is only set to
-                // positions after one and `positions` is used with no other slice and no other byte.
+                // SAFETY: both ends of the part are an end of the text or next to an ASCII byte, because `start` is
+                // only set to positions after one and `positions` is used with no other slice and no other byte.
                 return Some(unsafe { core::str::from_utf8_unchecked(part) });
             }
         }

@@ -27,9 +27,9 @@ impl TextBuffer {
     pub fn as_str(&self) -> &str {
         let text = self.bytes.get(..self.len).unwrap_or_default();
         debug_assert!(core::str::from_utf8(text).is_ok());
-        // SAFETY: only `TextWriter::push` changes the bytes. Each caller passes the length of whole, well-formed characters at the
-        // start of its bytes: ASCII, pairs, triples, a sequence that the grammar accepts, or a `str`. The bytes before `len` are not
-        // changed.
+        // SAFETY: only `TextWriter::push` changes the bytes. Each caller passes the length of whole, well-formed
+        // characters at the start of its bytes: ASCII, pairs, triples, a sequence that the grammar accepts, or a `str`.
+        // The bytes before `len` are not changed.
         unsafe { core::str::from_utf8_unchecked(text) }
     }
 
@@ -71,8 +71,8 @@ impl Encoded {
 
 /// Appends to a [`TextBuffer`], so that each text costs only a few moves.
 ///
-/// Every method appends whole characters. It copies its whole argument, because a copy of fixed length is faster than a copy of
-/// the text alone, and appends nothing if that does not fit. [`ROOM`] bytes are enough for a step.
+/// Every method appends whole characters. It copies its whole argument, because a copy of fixed length is faster than a
+/// copy of the text alone, and appends nothing if that does not fit. [`ROOM`] bytes are enough for a step.
 #[derive(Debug)]
 pub struct TextWriter<'b> {
     bytes: &'b mut [u8; CAPACITY],

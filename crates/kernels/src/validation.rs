@@ -143,8 +143,8 @@ pub fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
     prefix_by(start, chunk, validate_any)
 }
 
-/// Same as [`prefix`], for bytes that are not expected to be text. A program that calls only [`text`] and this function does not
-/// contain the functions for the chunks of a stream.
+/// Same as [`prefix`], for bytes that are not expected to be text. A program that calls only [`text`] and this function
+/// does not contain the functions for the chunks of a stream.
 #[inline]
 pub fn prefix_of_text(bytes: &[u8]) -> (&str, TextEnd<'_>) {
     prefix_by(AtBoundary::START, bytes, |state, bytes| {
@@ -198,13 +198,13 @@ pub fn prefix_within<'c>(start: AtBoundary, chunk: &'c [u8], class: &Class) -> (
     (unsafe { core::str::from_utf8_unchecked(text) }, end, inside)
 }
 
-/// The number of bytes that [`plain_prefix`] searches first, and the number after which it stops. So many bytes are still in the L1
-/// cache when they are validated after the search.
+/// The number of bytes that [`plain_prefix`] searches first, and the number after which it stops. So many bytes are
+/// still in the L1 cache when they are validated after the search.
 const FIRST_PLAIN: usize = 512;
 const MAX_PLAIN: usize = 16 * 1024;
 
-/// Returns text at the start of a chunk that has no backslash, and the state after it. The text may be shorter than possible. An
-/// unfinished sequence that is in the carry of the state ends the chunk.
+/// Returns text at the start of a chunk that has no backslash, and the state after it. The text may be shorter than
+/// possible. An unfinished sequence that is in the carry of the state ends the chunk.
 #[inline]
 pub fn plain_prefix(start: AtBoundary, chunk: &[u8]) -> (&str, ScanState) {
     let plain = chunk.get(..plain_len(chunk)).unwrap_or_default();
@@ -216,8 +216,8 @@ pub fn plain_prefix(start: AtBoundary, chunk: &[u8]) -> (&str, ScanState) {
     }
 }
 
-/// Returns a number of bytes at the start of a chunk without a backslash: at least half of those before the first one, unless there are
-/// few or very many.
+/// Returns a number of bytes at the start of a chunk without a backslash: at least half of those before the first one,
+/// unless there are few or very many.
 fn plain_len(chunk: &[u8]) -> usize {
     let mut len = 0;
     while !cfg!(utf8_codec_unoptimized) && len < MAX_PLAIN.min(chunk.len()) {

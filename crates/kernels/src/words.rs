@@ -104,8 +104,8 @@ pub const fn pairs_len(window: &[u8; STEP]) -> usize {
     (others | overlong).trailing_zeros() as usize / 16 * 2
 }
 
-/// Returns the number of bytes of the well-formed 3-byte sequences at the start, up to one that starts with `E0` or `ED`. Not every
-/// second byte can follow these two.
+/// Returns the number of bytes of the well-formed 3-byte sequences at the start, up to one that starts with `E0` or
+/// `ED`. Not every second byte can follow these two.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]
 pub fn triples_len(window: &[u8; STEP]) -> usize {
@@ -136,8 +136,8 @@ pub fn triples_len(window: &[u8; STEP]) -> usize {
     (!matches | 1 << 15).trailing_zeros() as usize / 3 * 3
 }
 
-/// Returns the number of bytes of the well-formed 3-byte sequences at the start, up to one that starts with `E0` or `ED`. Not every
-/// second byte can follow these two.
+/// Returns the number of bytes of the well-formed 3-byte sequences at the start, up to one that starts with `E0` or
+/// `ED`. Not every second byte can follow these two.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline(always)]
 pub fn triples_len(window: &[u8; STEP]) -> usize {

@@ -75,8 +75,8 @@ impl<'v> Section<'v> {
         Some(Self { base, number, extended, text, at })
     }
 
-    /// Removes `charset'language'` from the text. Returns the decoder of another charset than UTF-8, and `None` if text in the
-    /// charset is not checked. Without a charset it is in US-ASCII.
+    /// Removes `charset'language'` from the text. Returns the decoder of another charset than UTF-8, and `None` if text
+    /// in the charset is not checked. Without a charset it is in US-ASCII.
     fn take_checked_charset(&mut self, charsets: bool) -> Option<Option<Box<CharsetText>>> {
         let mut quotes = (0..self.text.len()).filter(|&at| self.text[at] == b'\'');
         let (true, Some(charset), Some(language)) = (self.extended, quotes.next(), quotes.next()) else {

@@ -36,8 +36,9 @@ use super::xml::XmlStart;
 ///
 /// # Cost
 ///
-/// A part takes about half a microsecond more than its bytes, up to [`MimeSettings::max_parts`], and a line that starts with a
-/// boundary but is no delimiter 0.2 µs. A message of nothing but the shortest of them is checked at 10 to 50 MB/s.
+/// A part takes about half a microsecond more than its bytes, up to [`MimeSettings::max_parts`], and a line that starts
+/// with a boundary but is no delimiter 0.2 µs. A message of nothing but the shortest of them is checked at 10 to 50
+/// MB/s.
 ///
 /// ```
 /// use utf8_codec::ErrorKind;

@@ -42,8 +42,8 @@ pub struct MimeSettings {
     pub lenient: bool,
     /// Whether text in other charsets is checked: bodies, encoded words and percent-encoded parameters with a label of
     /// [`Encoding::for_label`](utf8_codec_encodings::Encoding::for_label) or another name that
-    /// [`Encoding`](utf8_codec_encodings::Encoding) parses, such as `MS949` or `ibm850`, except UTF-16 and UTF-32. The default is
-    /// `false`.
+    /// [`Encoding`](utf8_codec_encodings::Encoding) parses, such as `MS949` or `ibm850`, except UTF-16 and UTF-32. The
+    /// default is `false`.
     ///
     /// Such a part is [`PartKind::Text`], and its offsets are those of the bytes in its charset. Without this setting it is
     /// [`PartKind::OtherText`].

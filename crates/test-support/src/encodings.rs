@@ -50,7 +50,8 @@ impl Open {
     }
 }
 
-/// Returns the rows of an encoding that resembles UTF-8, or nothing. Each surrogate is a sequence, and [`decode`] joins the pairs.
+/// Returns the rows of an encoding that resembles UTF-8, or nothing. Each surrogate is a sequence, and [`decode`] joins
+/// the pairs.
 pub fn rows(encoding: Encoding, open: Open) -> Vec<Row> {
     let bmp = &UTF_8[..6];
     match encoding {

@@ -19,8 +19,8 @@ pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
     }
 }
 
-/// Calls `check` with partitions of a longer input: the whole input, byte by byte, two chunks split at every position (of more
-/// than 1000 bytes, at every second or more), and `random` partitions that may have empty chunks.
+/// Calls `check` with partitions of a longer input: the whole input, byte by byte, two chunks split at every position
+/// (of more than 1000 bytes, at every second or more), and `random` partitions that may have empty chunks.
 pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8]])) {
     check(&[input]);
     check(&input.chunks(1).collect::<Vec<_>>());

@@ -17,7 +17,8 @@ use crate::walk::{Input, WalkArgs};
 /// Report for each part of mail messages whether its text is UTF-8, and where it is not
 ///
 /// Reads messages (.eml), mailboxes (mbox: the first line starts with `From `) and directories, such as a Maildir, with
-/// their hidden files; files with NUL and the `tmp` of a Maildir are skipped there. In a mailbox messages are counted from 1, and offsets from the start of each message: the report has its line and its offset in the file.
+/// their hidden files; files with NUL and the `tmp` of a Maildir are skipped there. In a mailbox messages are counted
+/// from 1, and offsets from the start of each message: the report has its line and its offset in the file.
 ///
 /// Exit status 0: no errors. 1: some text is not UTF-8, or a message is ambiguous. 2: some files could not be read.
 /// Warnings, such as white space before the colon of a field, do not change the exit status.

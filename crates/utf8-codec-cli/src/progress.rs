@@ -48,8 +48,8 @@ impl Progress {
         self.finish();
     }
 
-    /// Waits for [`DELAY`], then the bar appears, unless the sender of `ended` was dropped before. `total` returns the number of bytes
-    /// if it is known; it is called only then.
+    /// Waits for [`DELAY`], then the bar appears, unless the sender of `ended` was dropped before. `total` returns the
+    /// number of bytes if it is known; it is called only then.
     pub(super) fn appear(&self, ended: &Receiver<Infallible>, total: impl FnOnce() -> Option<u64>) {
         let Some(bar) = &self.0 else { return };
         if !matches!(ended.recv_timeout(DELAY), Err(RecvTimeoutError::Timeout)) {

@@ -32,8 +32,8 @@ use crate::upstream::Upstream;
 
 /// Forward TCP connections to a server, but only well-formed UTF-8
 ///
-/// Bytes are forwarded as they arrive, by default in whole characters. With `--on-error strict` the bytes before an ill-formed
-/// sequence are delivered, then both sides are reset, and the error and its offset are logged.
+/// Bytes are forwarded as they arrive, by default in whole characters. With `--on-error strict` the bytes before an
+/// ill-formed sequence are delivered, then both sides are reset, and the error and its offset are logged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Address to accept connections on, unix:PATH, or systemd for a socket that it passes; port 0 selects a free port

@@ -24,7 +24,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utf8_codec::json::{EscapePolicy, JsonStrings};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
-use utf8_codec_http::{BodyRules, MessageKind, MissingCharset, MissingContentType, ProtobufTypes, Uncheckable};
+use utf8_codec_http::{
+    BodyRules, MessageKind, MissingCharset, MissingContentType, ProtobufTypes, Uncheckable,
+};
 use utf8_codec_proxy::ForwardPolicy;
 use utf8_codec_proxy::websocket::CompressionPolicy;
 

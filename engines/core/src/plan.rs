@@ -356,7 +356,8 @@ fn content_fields<'f>(fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Con
     content
 }
 
-/// Returns the names of the fields of a request that ask for a range of a response that may be repaired. [`decide`] includes them.
+/// Returns the names of the fields of a request that ask for a range of a response that may be repaired. [`decide`]
+/// includes them.
 pub fn range_fields<'f>(
     settings: &Settings,
     fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,

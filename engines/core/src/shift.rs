@@ -1,15 +1,15 @@
 //! The change of an engine's buffer if bytes are removed from its end or inserted at its start.
 //!
-//! For engines that copy their buffer to a module and back (WebAssembly). They have no call that removes bytes from the end of
-//! a buffer. The bytes that are kept are therefore moved toward the end, and the superfluous bytes at the start are drained.
-//! Nothing is allocated.
+//! For engines that copy their buffer to a module and back (WebAssembly). They have no call that removes bytes from the
+//! end of a buffer. The bytes that are kept are therefore moved toward the end, and the superfluous bytes at the start
+//! are drained. Nothing is allocated.
 //!
-//! Bytes that do not fit into the slices are appended. There are always some if the content is moved to 64 bytes after the
-//! start ([`GAP`]), because of the copy that follows. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 and 4
-//! that needs 14 to 20 times as long if the destination is 1 to 31 bytes after the source, modulo the size of a page. Envoy
-//! reads to the start of a page. The destination is at the start of a page too, or, if the socket has unsent data, a few
-//! bytes before or after it: as many as were held or inserted earlier. Inserting held bytes at the start of the buffer,
-//! which needs no move, would cause the slow copy for all of the buffer.
+//! Bytes that do not fit into the slices are appended. There are always some if the content is moved to 64 bytes after
+//! the start ([`GAP`]), because of the copy that follows. Linux copies the data of a `writev` with `rep movsb`. On AMD
+//! Zen 3 and 4 that needs 14 to 20 times as long if the destination is 1 to 31 bytes after the source, modulo the size
+//! of a page. Envoy reads to the start of a page. The destination is at the start of a page too, or, if the socket has
+//! unsent data, a few bytes before or after it: as many as were held or inserted earlier. Inserting held bytes at the
+//! start of the buffer, which needs no move, would cause the slow copy for all of the buffer.
 
 /// The distance from the start of the buffer to which long content is moved, so that a copy of it by Linux is fast.
 pub const GAP: usize = 64;

@@ -84,8 +84,8 @@ impl WebSocket {
     /// Checks the next slices of a direction. With `end` the direction ends after them.
     ///
     /// After an error, the new content of the buffer ends with a close frame for the receiver, and later data of both
-    /// directions is dropped. The sender gets its close frame from the next call for the other direction, which is that for the
-    /// reply of the receiver (RFC 6455 section 5.5.1) or for its end.
+    /// directions is dropped. The sender gets its close frame from the next call for the other direction, which is that
+    /// for the reply of the receiver (RFC 6455 section 5.5.1) or for its end.
     pub fn feed(&mut self, sender: FrameSender, slices: &[&[u8]], end: bool) -> Outcome {
         let (this, other) = match sender {
             FrameSender::Client => (&mut self.client, &mut self.server),
@@ -121,7 +121,8 @@ impl WebSocket {
             if result.is_err() || is_closed {
                 this.filter = None;
             }
-            let verdict = result.map_or_else(|error| Verdict::Reported(Reason::Frame(error)), |()| Verdict::Pass);
+            let verdict =
+                result.map_or_else(|error| Verdict::Reported(Reason::Frame(error)), |()| Verdict::Pass);
             return Outcome::unchanged(len, verdict);
         }
         match result {

@@ -3,9 +3,11 @@
 
 use utf8_codec_engines::config::{FilterKind, Settings};
 use utf8_codec_engines::plan::{Outcome, Verdict};
-use utf8_codec_engines::websocket::{Extensions, WebSocket, extensions, compression, is_handshake};
+use utf8_codec_engines::websocket::{Extensions, WebSocket, compression, extensions, is_handshake};
 use utf8_codec_engines::{MessageKind, Reason, Rejection};
-use utf8_codec_proxy::websocket::{CompressionPolicy, FrameEvent, FrameHeader, FrameReader, Opcode, FrameSender};
+use utf8_codec_proxy::websocket::{
+    CompressionPolicy, FrameEvent, FrameHeader, FrameReader, FrameSender, Opcode,
+};
 
 const KEY: [u8; 4] = [7, 0, 255, 13];
 
@@ -107,8 +109,10 @@ fn the_problem_document_has_the_position_in_the_message() {
 
 #[test]
 fn frames_without_an_error_pass_and_whole_ones_unchanged() {
-    let stream =
-        frames(FrameSender::Client, &[(Opcode::Text, true, "naïve".as_bytes()), (Opcode::Binary, true, b"\xFF")]);
+    let stream = frames(
+        FrameSender::Client,
+        &[(Opcode::Text, true, "naïve".as_bytes()), (Opcode::Binary, true, b"\xFF")],
+    );
     assert!(websocket("{}").feed(FrameSender::Client, &[&stream], false).is_unchanged());
     for cut in 0..=stream.len() {
         let mut connection = websocket("{}");
@@ -143,7 +147,10 @@ fn a_direction_that_is_not_checked_passes_until_the_other_is_rejected() {
 fn settings_select_the_repair_and_the_limit_and_pass() {
     let text = frames(FrameSender::Server, &[(Opcode::Text, true, b"a\xFFb")]);
     let outcome = websocket(r#"{"on_error": "substitute=?"}"#).feed(FrameSender::Server, &[&text], false);
-    assert_eq!((read(FrameSender::Server, content(&[&text], &outcome)).0.as_str(), outcome.repaired), ("a?b", 1));
+    assert_eq!(
+        (read(FrameSender::Server, content(&[&text], &outcome)).0.as_str(), outcome.repaired),
+        ("a?b", 1)
+    );
     let outcome = websocket(r#"{"max_websocket_message": 2}"#).feed(FrameSender::Server, &[&text], false);
     assert_eq!(read(FrameSender::Server, content(&[&text], &outcome)).2, Some(1009));
     assert!(WebSocket::new(&settings(r#"{"websocket": "pass"}"#)).is_none());

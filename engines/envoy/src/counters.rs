@@ -64,7 +64,8 @@ impl Counters {
         host.count(self.streams, 1);
     }
 
-    /// Counts bytes. A call of Envoy for each read would cost about 1 % of its CPU, so fewer than [`MANY`] wait in `uncounted`.
+    /// Counts bytes. A call of Envoy for each read would cost about 1 % of its CPU, so fewer than [`MANY`] wait in
+    /// `uncounted`.
     pub(crate) fn received(&self, host: impl Host, uncounted: &Cell<u64>, bytes: usize) {
         uncounted.set(uncounted.get() + bytes as u64);
         if uncounted.get() >= MANY {

@@ -10,9 +10,9 @@ use utf8_codec_engines::plan::{
     Check, Content, Outcome, Tunnel, Verdict, check_trailers, decide, is_grpc, is_head, status,
 };
 use utf8_codec_engines::websocket::{
-    EXTENSIONS, Extensions, WebSocket, extensions, compression, is_handshake,
+    EXTENSIONS, Extensions, WebSocket, compression, extensions, is_handshake,
 };
-use utf8_codec_engines::{MessageKind, Reason, Rejection, FrameSender, from_utf8};
+use utf8_codec_engines::{FrameSender, MessageKind, Reason, Rejection, from_utf8};
 
 use crate::abi::{body_status, body_type, header_type, headers_status, trailers_status};
 use crate::counters::Counters;
@@ -210,8 +210,8 @@ impl Filter {
 
     /// Checks the frames of one direction. Returns `None` if the bytes are not those of a WebSocket connection.
     ///
-    /// After an error, the sender gets its close frame in place of what comes next in the other direction. Envoy could send it
-    /// at once (`http_send_response_data`), but would not call the hooks of the response anymore.
+    /// After an error, the sender gets its close frame in place of what comes next in the other direction. Envoy could
+    /// send it at once (`http_send_response_data`), but would not call the hooks of the response anymore.
     fn frames(&self, stream: Stream, way: Way, end: bool) -> Option<u32> {
         let is_request = way.message == MessageKind::Request;
         // A client may send frames before the response: they are delivered after it.

@@ -1,11 +1,11 @@
 //! The end of a connection whose client was rejected and may still send.
 //!
-//! After the response, Envoy closes the direction to the client, and after [`LINGER`] the connection. If it closed both at once,
-//! what the client sends could discard what it has not read yet. Meanwhile Envoy does not read the connection.
+//! After the response, Envoy closes the direction to the client, and after [`LINGER`] the connection. If it closed both
+//! at once, what the client sends could discard what it has not read yet. Meanwhile Envoy does not read the connection.
 //!
-//! The ABI has no timer. One thread waits for all connections of the module. It starts with the first, and ends when it wakes up
-//! and there is none, at most [`LINGER`] after the last one began. While it runs the C library does not unload the module, because
-//! std has registered destructors of its thread-local values.
+//! The ABI has no timer. One thread waits for all connections of the module. It starts with the first, and ends when it
+//! wakes up and there is none, at most [`LINGER`] after the last one began. While it runs the C library does not unload
+//! the module, because std has registered destructors of its thread-local values.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,8 +39,8 @@ fn lingering() -> MutexGuard<'static, Lingering> {
 pub(crate) struct Linger(u64);
 
 impl Linger {
-    /// Calls the hook `scheduled` of the connection after [`LINGER`], unless this is dropped before. Returns `None` if that is
-    /// not possible.
+    /// Calls the hook `scheduled` of the connection after [`LINGER`], unless this is dropped before. Returns `None` if
+    /// that is not possible.
     pub(crate) fn start(connection: Connection) -> Option<Self> {
         let scheduler = connection.scheduler()?;
         let mut all = lingering();

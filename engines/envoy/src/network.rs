@@ -123,8 +123,8 @@ impl Filter {
         network_status::CONTINUE
     }
 
-    /// Ends the direction, whose state is [`Direction::Over`], after its well-formed text. `end` is whether its sender has ended
-    /// it.
+    /// Ends the direction, whose state is [`Direction::Over`], after its well-formed text. `end` is whether its sender
+    /// has ended it.
     fn reject(&self, connection: Connection, side: Side, outcome: &Outcome, end: bool) {
         let mut text = outcome.head.as_slice().to_vec();
         connection.with_chunks(side, |chunks| {

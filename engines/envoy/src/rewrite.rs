@@ -38,9 +38,9 @@ pub(crate) trait Target: Copy {
     fn drain(self, len: usize);
 }
 
-/// Replaces the content of a buffer, which is these slices, by `head`, at most 16 bytes, and the bytes of the slices in `range`. If `range`
-/// does not start at 0, the next filter has already received 64 bytes, and there is no head. If `has_room` is set, the
-/// buffer may temporarily be longer by [`PIECE`].
+/// Replaces the content of a buffer, which is these slices, by `head`, at most 16 bytes, and the bytes of the slices in
+/// `range`. If `range` does not start at 0, the next filter has already received 64 bytes, and there is no head. If
+/// `has_room` is set, the buffer may temporarily be longer by [`PIECE`].
 pub(crate) fn rewrite(
     target: impl Target,
     slices: &[&[u8]],

@@ -15,7 +15,7 @@ use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use utf8_codec_engines::config::Settings;
 use utf8_codec_engines::plan::{self, Check, Content, MessagePlan, Verdict};
 use utf8_codec_engines::websocket::{self, EXTENSIONS, Extensions, WebSocket};
-use utf8_codec_engines::{MessageKind, Reason, Rejection, FrameSender, content_type};
+use utf8_codec_engines::{FrameSender, MessageKind, Reason, Rejection, content_type};
 
 use crate::body::{Body, Checked};
 
@@ -340,7 +340,8 @@ impl ProxyHttp for Gateway {
     }
 }
 
-/// Sends the problem document, or the status of gRPC, unless a response has begun, and reads the rest of the request for a while.
+/// Sends the problem document, or the status of gRPC, unless a response has begun, and reads the rest of the request
+/// for a while.
 async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
     let request = session.req_header().headers.get(CONTENT_TYPE);
     let is_grpc = request.is_some_and(|value| content_type::is_grpc(value.as_bytes()));

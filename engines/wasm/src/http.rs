@@ -12,7 +12,7 @@ use proxy_wasm::types::{Action, Bytes};
 use utf8_codec_engines::config::Settings;
 use utf8_codec_engines::plan::{self, Check, Content, Tunnel, Verdict};
 use utf8_codec_engines::websocket::{self, EXTENSIONS, Extensions, WebSocket};
-use utf8_codec_engines::{MessageKind, Reason, Rejection, FrameSender, from_utf8};
+use utf8_codec_engines::{FrameSender, MessageKind, Reason, Rejection, from_utf8};
 
 use crate::buffers::{change, log, whole};
 

@@ -1,7 +1,7 @@
 //! `utf8-codec` as a Proxy-Wasm filter: for engines that run WebAssembly and load no native module.
 //!
-//! The check and the settings are those of the native filters in Envoy. The root id of the plugin selects the filter: `utf8_http` for
-//! HTTP messages, `utf8_tcp` for connections.
+//! The check and the settings are those of the native filters in Envoy. The root id of the plugin selects the filter:
+//! `utf8_http` for HTTP messages, `utf8_tcp` for connections.
 
 mod buffers;
 mod http;

@@ -7,7 +7,8 @@ use tokio_util::codec::Decoder;
 
 /// The frames of a file or another blocking reader, decoded by any codec. Each call reads until the next frame is complete.
 ///
-/// An item of the codec may be a `Result` itself. The iterator continues after an error. It ends at the end of the file. If the file grows, it can be called again.
+/// An item of the codec may be a `Result` itself. The iterator continues after an error. It ends at the end of the
+/// file. If the file grows, it can be called again.
 ///
 /// ```
 /// use utf8_codec::codec::framing::{BlockingFrames, CriCodec};

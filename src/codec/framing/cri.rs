@@ -13,10 +13,11 @@ use crate::error::ByteCount;
 /// A codec for the logs that a container runtime writes for Kubernetes (`/var/log/pods`): the [CRI log
 /// format](https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md), read only.
 ///
-/// A record is a line of `TIME STREAM TAG TEXT`. containerd and CRI-O cut a line of the container after 16 KiB, at any byte: the
-/// tag of each part is `P`, and that of the last one `F`. The codec joins the parts as bytes, so a character that was cut is
-/// whole again. The parts of stdout and stderr alternate in a file, and are joined apart. The text is not validated: see the
-/// recipe [Container logs](https://github.com/utf8-codec/utf8-codec/blob/main/docs/recipes.md#container-logs).
+/// A record is a line of `TIME STREAM TAG TEXT`. containerd and CRI-O cut a line of the container after 16 KiB, at any
+/// byte: the tag of each part is `P`, and that of the last one `F`. The codec joins the parts as bytes, so a character
+/// that was cut is whole again. The parts of stdout and stderr alternate in a file, and are joined apart. The text is
+/// not validated: see the recipe [Container
+/// logs](https://github.com/utf8-codec/utf8-codec/blob/main/docs/recipes.md#container-logs).
 /// [`Utf8FramesCodec`](crate::codec::Utf8FramesCodec) over this codec returns the text alone.
 ///
 /// ```
@@ -40,12 +41,12 @@ use crate::error::ByteCount;
 /// # Errors
 ///
 /// - [`FramingError::InvalidRecord`] for a line that is no record. It is skipped.
-/// - [`FramingError::FrameTooLong`] for a line of the container that is longer than the limit. It is reported once, even if its
-///   end has not arrived, and skipped up to the end of its last part.
+/// - [`FramingError::FrameTooLong`] for a line of the container that is longer than the limit. It is reported once,
+///   even if its end has not arrived, and skipped up to the end of its last part.
 ///
-/// The codec continues after both. At the end of the file a line without its last part is returned as it is, first that of
-/// stdout: [`is_whole`](CriLine::is_whole) is `false`. Log rotation also ends a file between two parts. Chain the files to join
-/// them.
+/// The codec continues after both. At the end of the file a line without its last part is returned as it is, first that
+/// of stdout: [`is_whole`](CriLine::is_whole) is `false`. Log rotation also ends a file between two parts. Chain the
+/// files to join them.
 #[derive(Clone, Debug)]
 pub struct CriCodec {
     max_length: usize,
@@ -159,8 +160,8 @@ impl CriCodec {
         }
     }
 
-    /// Removes a record from the front of `src`, or the part of it that has arrived. It has `length` bytes and `terminator` bytes
-    /// after them.
+    /// Removes a record from the front of `src`, or the part of it that has arrived. It has `length` bytes and
+    /// `terminator` bytes after them.
     #[inline]
     fn take(&mut self, src: &mut BytesMut, length: usize, terminator: usize) -> BytesMut {
         let mut record = src.split_to(length + terminator);

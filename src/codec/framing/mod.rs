@@ -1,5 +1,5 @@
-//! Framing with a length before the payload (syslog over TCP, the Language Server Protocol), JSON text sequences, and the logs of
-//! containers.
+//! Framing with a length before the payload (syslog over TCP, the Language Server Protocol), JSON text sequences, and
+//! the logs of containers.
 //!
 //! For servers and clients of protocols whose framing is usually implemented in the application. Each codec reads and
 //! writes frames of bytes. [`Utf8FramesCodec`](super::Utf8FramesCodec) converts them to text:

@@ -16,9 +16,9 @@ use crate::error::Utf8Error;
 /// | MSG with a BOM | UTF-8 |
 /// | MSG without a BOM | in any encoding, or UTF-8 if [`with_utf8_required`](Self::with_utf8_required) is set |
 ///
-/// The characters and delimiters of the grammar are checked, because they determine where MSG starts, but not the meaning and the
-/// length of a field. In a value `"`, `\` and `]` must be escaped, as the RFC says: readers disagree about where an element ends
-/// that has a `]` in a value.
+/// The characters and delimiters of the grammar are checked, because they determine where MSG starts, but not the
+/// meaning and the length of a field. In a value `"`, `\` and `]` must be escaped, as the RFC says: readers disagree
+/// about where an element ends that has a `]` in a value.
 ///
 /// ```
 /// use utf8_codec::codec::framing::{SyslogText, SyslogValidator};
@@ -62,7 +62,8 @@ pub enum SyslogText<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyslogError {
-    /// The header does not follow the grammar. A message in the format of RFC 3164 has no version and is an error at this place.
+    /// The header does not follow the grammar. A message in the format of RFC 3164 has no version and is an error at
+    /// this place.
     InvalidHeader {
         /// The offset of the first byte that is not allowed, or the length of a message that ends there.
         offset: u64,

@@ -16,8 +16,8 @@ use crate::{Encoding, Transcoder};
 /// A codec for the lines of a child process, a serial line or a chat: UTF-8, and each line that is not UTF-8 in a named
 /// encoding, as [`FallbackDecoder`] with [`Scope::Line`] decodes it. An item is one line without its LF or CRLF.
 ///
-/// Input that starts with `FF FE` is UTF-16LE, which PowerShell writes. `BlockingFrames` of `utf8_codec` reads a blocking reader
-/// with this codec. A prompt is not a line: to show it, use [`FallbackDecoder`] itself.
+/// Input that starts with `FF FE` is UTF-16LE, which PowerShell writes. `BlockingFrames` of `utf8_codec` reads a
+/// blocking reader with this codec. A prompt is not a line: to show it, use [`FallbackDecoder`] itself.
 ///
 /// # Errors
 ///

@@ -33,9 +33,9 @@ enum LineState {
 ///
 /// # Limits
 ///
-/// The terminator should be one with CR or LF. Another [`LineEnding::Ascii`] above `2F` is also found in the second byte of
-/// the characters of Shift_JIS, GBK, Big5 and GB 18030, and in ISO-2022-JP, ISO-2022-KR and UTF-7 from `21`. A line of the latter
-/// two starts in ASCII.
+/// The terminator should be one with CR or LF. Another [`LineEnding::Ascii`] above `2F` is also found in the second
+/// byte of the characters of Shift_JIS, GBK, Big5 and GB 18030, and in ISO-2022-JP, ISO-2022-KR and UTF-7 from `21`. A
+/// line of the latter two starts in ASCII.
 ///
 /// A line may have 64 KiB in the other encoding, without the terminator, unless
 /// [`with_max_length`](Self::with_max_length) sets another limit. The text may be longer:
@@ -45,7 +45,8 @@ enum LineState {
 ///
 /// # Cost
 ///
-/// A line takes about 0.2 µs more than its bytes, for its `String` and a copy of the transcoder, an empty one a tenth of that.
+/// A line takes about 0.2 µs more than its bytes, for its `String` and a copy of the transcoder, an empty one a tenth
+/// of that.
 ///
 /// # Errors
 ///

@@ -64,8 +64,8 @@ impl TranscodeCodec {
         )
     }
 
-    /// Creates a codec with the encodings and the policies of two transcoders: one from the encoding of the peer to UTF-8, and
-    /// one from UTF-8 to it. No BOM is written.
+    /// Creates a codec with the encodings and the policies of two transcoders: one from the encoding of the peer to
+    /// UTF-8, and one from UTF-8 to it. No BOM is written.
     ///
     /// ```
     /// use utf8_codec_encodings::codec::TranscodeCodec;

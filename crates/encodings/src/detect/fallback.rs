@@ -65,8 +65,8 @@ fn is_supported(encoding: Encoding, scope: Scope) -> bool {
     }
 }
 
-/// Decodes UTF-8, and what is not UTF-8 by a named encoding: the output of a child process, of a terminal or of a serial line,
-/// and chat. A program may write UTF-8, and a program that it starts the code page of the console.
+/// Decodes UTF-8, and what is not UTF-8 by a named encoding: the output of a child process, of a terminal or of a
+/// serial line, and chat. A program may write UTF-8, and a program that it starts the code page of the console.
 ///
 /// A part of the input, selected by the [`Scope`], is UTF-8 if it is well-formed. Otherwise all of it is decoded by the named
 /// encoding. What that encoding does not have becomes U+FFFD. Nothing is decided before it must be, and the text does not
@@ -74,8 +74,8 @@ fn is_supported(encoding: Encoding, scope: Scope) -> bool {
 ///
 /// - The ASCII characters at the start of a line are appended at once: they are the same in both encodings.
 /// - After an ill-formed sequence the line is in the named encoding. It is appended as it arrives.
-/// - Characters of UTF-8 are buffered until the line is complete, because its last byte may still decide. For a prompt without
-///   a line end there is [`flush_into`](Self::flush_into).
+/// - Characters of UTF-8 are buffered until the line is complete, because its last byte may still decide. For a prompt
+///   without a line end there is [`flush_into`](Self::flush_into).
 ///
 /// Input that starts with `FF FE` is UTF-16LE, which PowerShell writes. This BOM is removed.
 ///
@@ -344,8 +344,8 @@ impl FallbackDecoder {
             // Bytes already known not to contain an LF.
             let mut searched = 0;
             if self.line.is_empty() && matches!(self.state, State::Undecided) {
-                // Whole lines of UTF-8 and the ASCII characters after them are appended at once. Their text does not depend on
-                // the limit.
+                // Whole lines of UTF-8 and the ASCII characters after them are appended at once. Their text does not
+                // depend on the limit.
                 let (text, _) = kernels::prefix(AtBoundary::START, rest);
                 let lines = kernels::last_position(text.as_bytes(), b'\n').map_or(0, |at| at + 1);
                 let end = lines + ascii_prefix(&text.as_bytes()[lines..]);

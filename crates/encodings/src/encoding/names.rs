@@ -118,11 +118,12 @@ encodings! {
         Windows1252 = "windows-1252", "windows-1252";
         /// UTF-7, `utf-7`, in old mail: ASCII, and shifts with UTF-16 in base64. It is [only decoded](Self::is_decoded_only).
         ///
-        /// **Decode it only where a message declares it.** Any ASCII text may be decoded as UTF-7, and a filter that does not do
-        /// so does not see what `+ADw-` becomes. No detection returns it, and the web does not have it.
+        /// **Decode it only where a message declares it.** Any ASCII text may be decoded as UTF-7, and a filter that
+        /// does not do so does not see what `+ADw-` becomes. No detection returns it, and the web does not have it.
         ///
-        /// A shift that ends inside a code unit, or after bits that are not zero, is ill-formed. The surrogates of a pair may be
-        /// in two shifts. Every ASCII character may represent itself, although RFC 2152 excludes `\`, `~` and most controls.
+        /// A shift that ends inside a code unit, or after bits that are not zero, is ill-formed. The surrogates of a
+        /// pair may be in two shifts. Every ASCII character may represent itself, although RFC 2152 excludes `\`, `~`
+        /// and most controls.
         Utf7 = "utf-7", "UTF-7";
     }
 
@@ -188,8 +189,8 @@ impl Encoding {
     }
 
     /// Whether text is decoded from this encoding, but not encoded in it: [`Utf7`](Self::Utf7) and
-    /// [`Iso2022Kr`](Self::Iso2022Kr). As a target they have only the ASCII characters that represent themselves, and `+`. All
-    /// others are [unmappable](utf8_codec::ErrorKind::Unmappable).
+    /// [`Iso2022Kr`](Self::Iso2022Kr). As a target they have only the ASCII characters that represent themselves, and
+    /// `+`. All others are [unmappable](utf8_codec::ErrorKind::Unmappable).
     pub const fn is_decoded_only(self) -> bool {
         matches!(self, Self::Utf7 | Self::Iso2022Kr)
     }

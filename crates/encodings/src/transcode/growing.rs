@@ -51,14 +51,15 @@ mod sealed {
         fn grow(&mut self, encoding: Encoding, token: Token) -> Option<Growing<'_>>;
     }
 
-    /// A parameter of [`Sealed::grow`]. Only this file can construct it, so the method is private. Soundness does not depend on it.
+    /// A parameter of [`Sealed::grow`]. Only this file can construct it, so the method is private. Soundness does not
+    /// depend on it.
     #[derive(Debug)]
     pub struct Token(pub(super) ());
 
     /// An output during an append.
     ///
-    /// Dropping it without a [`commit`](Self::commit) discards what was appended, also during a panic (a `tracing` subscriber may
-    /// panic at any event).
+    /// Dropping it without a [`commit`](Self::commit) discards what was appended, also during a panic (a `tracing`
+    /// subscriber may panic at any event).
     #[derive(Debug)]
     pub enum Growing<'o> {
         Bytes(GrowingBytes<'o>),

@@ -212,9 +212,9 @@ impl Conversion {
         read
     }
 
-    /// Repairs UTF-8 until several characters had no error. `text` is the number of bytes without an error before it. Returns
-    /// `false` if nothing was done: the target does not have all characters, there is too little room, or a policy applies that
-    /// [`step`](Self::step) applies.
+    /// Repairs UTF-8 until several characters had no error. `text` is the number of bytes without an error before it.
+    /// Returns `false` if nothing was done: the target does not have all characters, there is too little room, or a
+    /// policy applies that [`step`](Self::step) applies.
     #[inline]
     fn repair_in_bulk(
         &mut self,

@@ -16,8 +16,8 @@ use crate::encoding::dialects::{
     CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, WTF_8,
 };
 
-/// The length of the longest unfinished sequence: in UTF-7, two surrogates in two shifts, of which the next byte shows whether
-/// the second shift ends.
+/// The length of the longest unfinished sequence: in UTF-7, two surrogates in two shifts, of which the next byte shows
+/// whether the second shift ends.
 pub(super) const MAX_UNFINISHED: usize = 8;
 /// The length of the longest sequence: two surrogates in UTF-32 or UTF-7.
 pub(super) const MAX_SEQUENCE: usize = 8;

@@ -211,9 +211,9 @@ impl Transcoder {
         Progress { status, read: chunk.len() - rest.len(), written: room.written() }
     }
 
-    /// Ends the stream and writes the rest of the text into `dst`. The status is [`InputEmpty`](Status::InputEmpty) when all of the
-    /// text is written; after any other status call again. The transcoder can be used again: [`offset`](Self::offset)
-    /// is not reset, and the BOM policy is only applied at offset 0.
+    /// Ends the stream and writes the rest of the text into `dst`. The status is [`InputEmpty`](Status::InputEmpty)
+    /// when all of the text is written; after any other status call again. The transcoder can be used again:
+    /// [`offset`](Self::offset) is not reset, and the BOM policy is only applied at offset 0.
     pub fn finish_into_slice(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room::new(dst);
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);

@@ -1,5 +1,5 @@
-//! UTF-7 and ISO-2022-KR: the characters, the errors and the offsets are those of a naive decoder for the whole input, for every
-//! partition.
+//! UTF-7 and ISO-2022-KR: the characters, the errors and the offsets are those of a naive decoder for the whole input,
+//! for every partition.
 
 use utf8_codec::{ErrorKind, Subset};
 use utf8_codec_encodings::detect::{Detection, Detector};

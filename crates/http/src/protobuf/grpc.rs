@@ -49,10 +49,11 @@ pub enum GrpcProtocol {
     /// gRPC over HTTP/2: `application/grpc`. All frames are messages.
     #[default]
     Grpc,
-    /// gRPC-Web: `application/grpc-web`. The last frame has the flag `80` and the trailer fields. They are not checked, because
-    /// they have the status of the call.
+    /// gRPC-Web: `application/grpc-web`. The last frame has the flag `80` and the trailer fields. They are not checked,
+    /// because they have the status of the call.
     GrpcWeb,
-    /// A stream of Connect: `application/connect+proto`. The last frame has the flag `02` and a text in JSON, which is checked.
+    /// A stream of Connect: `application/connect+proto`. The last frame has the flag `02` and a text in JSON, which is
+    /// checked.
     Connect,
 }
 

@@ -55,19 +55,20 @@
 //! # Errors
 //!
 //! [`ProtobufError`] has the offset, the kind and the path of the field. A message that cannot be parsed is an error under
-//! every policy, at the first byte that shows it. A reader may accept some of these messages: C++ and Python skip a field with
-//! another wire type, and drop the bits of a varint above the 64th, which prost and Go reject.
+//! every policy, at the first byte that shows it. A reader may accept some of these messages: C++ and Python skip a
+//! field with another wire type, and drop the bits of a varint above the 64th, which prost and Go reject.
 //!
 //! # Limits
 //!
-//! A message is nested in at most 100 others, and a message or field is at most 2 GiB long. A descriptor set has at most 64 MiB,
-//! and the full names in it together also at most 64 MiB.
+//! A message is nested in at most 100 others, and a message or field is at most 2 GiB long. A descriptor set has at
+//! most 64 MiB, and the full names in it together also at most 64 MiB.
 //!
 //! # Cost
 //!
-//! A string that is whole in its chunk is validated in place; other bytes of fields are not read. The state is 24 bytes for
-//! each level and the bytes of one unfinished character. Only nesting levels and error paths are allocated.
-//! A repair of a whole message reads it three times, and holds its output and at most 24 bytes for each message around an error.
+//! A string that is whole in its chunk is validated in place; other bytes of fields are not read. The state is 24 bytes
+//! for each level and the bytes of one unfinished character. Only nesting levels and error paths are allocated. A
+//! repair of a whole message reads it three times, and holds its output and at most 24 bytes for each message around an
+//! error.
 
 mod descriptor;
 mod edit;

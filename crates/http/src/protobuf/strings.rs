@@ -107,9 +107,9 @@ impl StringFilter {
     }
 
     /// Sets whether the strings are checked whose encoding no reader verifies: those of proto2, and those with
-    /// `utf8_validation = NONE`, unless an option of their file or field says that Java verifies them. By default they are
-    /// skipped like `bytes`, as by the readers of protobuf, although a `string` "must always contain UTF-8 encoded text" in each
-    /// version of the language.
+    /// `utf8_validation = NONE`, unless an option of their file or field says that Java verifies them. By default they
+    /// are skipped like `bytes`, as by the readers of protobuf, although a `string` "must always contain UTF-8 encoded
+    /// text" in each version of the language.
     #[must_use]
     pub const fn with_unverified_strings(mut self, check: bool) -> Self {
         self.checks_unverified = check;

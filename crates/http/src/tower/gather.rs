@@ -11,8 +11,8 @@ use super::drain::DrainingBody;
 use crate::error::BoxError;
 use crate::reason::RejectReason;
 
-/// Collects a checked body up to its end, at most `limit` bytes. `reason` is why a longer body is rejected: its length, or, with
-/// a limit of 0, header fields that are acceptable only on an empty message.
+/// Collects a checked body up to its end, at most `limit` bytes. `reason` is why a longer body is rejected: its length,
+/// or, with a limit of 0, header fields that are acceptable only on an empty message.
 ///
 /// A single frame is not copied. Several frames are copied into one buffer, because a list of tiny frames would need
 /// many times the memory of the limit.

@@ -39,8 +39,9 @@
 //!
 //! # Errors
 //!
-//! A rejected message becomes a response, never an error of the service: 400, 413 or 415 for a request, 502 for a response whose head
-//! was not sent. A body that is already streaming ends with a [`RejectReason`](crate::RejectReason).
+//! A rejected message becomes a response, never an error of the service: 400, 413 or 415 for a request, 502 for a
+//! response whose head was not sent. A body that is already streaming ends with a
+//! [`RejectReason`](crate::RejectReason).
 //!
 //! # Limits
 //!

@@ -39,8 +39,8 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// | a body over the limit | `413` | no limit |
 ///
 /// A request without content passes, whatever its header fields say. If it would be rejected for them and announces no
-/// length, the layer waits for its first byte or its end. The tunnel of a `CONNECT` (RFC 9110 §9.3.6), also of an extended one
-/// (RFC 8441, RFC 9220), passes without a check.
+/// length, the layer waits for its first byte or its end. The tunnel of a `CONNECT` (RFC 9110 §9.3.6), also of an
+/// extended one (RFC 8441, RFC 9220), passes without a check.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -87,10 +87,12 @@ impl ValidateUtf8RequestLayer {
         Self { config: Arc::new(config) }.with_max_drained_length(HOLD)
     }
 
-    /// Holds the whole body, up to a maximum length in bytes, before the handler is called. A longer body is rejected with `413`.
+    /// Holds the whole body, up to a maximum length in bytes, before the handler is called. A longer body is rejected
+    /// with `413`.
     ///
-    /// The limit is for the bytes that the handler would read, after a repair or in UTF-8. It applies to each request, so also
-    /// limit the number of concurrent requests. A body reserves at most twice the memory of the bytes that have arrived.
+    /// The limit is for the bytes that the handler would read, after a repair or in UTF-8. It applies to each request,
+    /// so also limit the number of concurrent requests. A body reserves at most twice the memory of the bytes that have
+    /// arrived.
     #[must_use]
     pub fn with_max_held_length(self, bytes: usize) -> Self {
         self.with(|config| config.hold = Some(bytes))
@@ -112,9 +114,9 @@ impl ValidateUtf8RequestLayer {
     /// Waits for the rest of a rejected body at most until the future that `timer` returns completes. By default the rest
     /// is not awaited, so no client can delay the response.
     ///
-    /// A request that is rejected for its header fields unless it is empty, and whose length is not announced, is also awaited
-    /// no longer, over HTTP/2 too. Without a timer it is awaited until its first byte or its end: set one if clients may wait for
-    /// the response before they send the body.
+    /// A request that is rejected for its header fields unless it is empty, and whose length is not announced, is also
+    /// awaited no longer, over HTTP/2 too. Without a timer it is awaited until its first byte or its end: set one if
+    /// clients may wait for the response before they send the body.
     ///
     /// The timer is started once for each request, after the bytes that have already arrived were read.
     ///

@@ -80,8 +80,8 @@ impl ValidateUtf8ResponseLayer {
         Self { config: Arc::new(LayerConfig::new(MessageKind::Response, BodyRules::for_responses())) }
     }
 
-    /// Holds the whole body, up to a maximum length in bytes, before the head is sent. Do not use it for bodies that never end,
-    /// such as `text/event-stream`, because the client would receive nothing.
+    /// Holds the whole body, up to a maximum length in bytes, before the head is sent. Do not use it for bodies that
+    /// never end, such as `text/event-stream`, because the client would receive nothing.
     #[must_use]
     pub fn with_max_held_length(self, bytes: usize) -> Self {
         self.with(|config| config.hold = Some(bytes))

@@ -1,5 +1,5 @@
-//! The lines of a stream are the same in every adapter: those of `str::lines`, also at its end, and a limit applies to the same
-//! lines.
+//! The lines of a stream are the same in every adapter: those of `str::lines`, also at its end, and a limit applies to
+//! the same lines.
 
 use core::fmt::{Debug, Display};
 use std::io::{BufRead, Error, ErrorKind};

@@ -1,5 +1,5 @@
-//! Comparisons with other programs: Python, Java, Perl, Node, a shell; and with prost. The tests of a program that is not installed are
-//! ignored.
+//! Comparisons with other programs: Python, Java, Perl, Node, a shell; and with prost. The tests of a program that is
+//! not installed are ignored.
 #![allow(missing_docs)]
 
 use std::io::Write;

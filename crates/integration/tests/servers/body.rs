@@ -10,8 +10,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use utf8_codec_http::Utf8Body;
 
-/// Serves one connection with a checked body of a fixed length. Returns the bytes that the client received, and the error of the
-/// server.
+/// Serves one connection with a checked body of a fixed length. Returns the bytes that the client received, and the
+/// error of the server.
 async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Bytes, String>, Option<String>) {
     let (client, server) = tokio::io::duplex(4096);
     let served = Arc::new(Mutex::new(None));

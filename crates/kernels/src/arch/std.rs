@@ -1,6 +1,6 @@
 //! Validation by the standard library, which is compiled with optimizations even if this crate is not. Other kernels
-//! are slow at `opt-level = 0`, because nothing is inlined, not even an intrinsic. The functions here are `#[inline]`, so that they
-//! are only compiled in such builds.
+//! are slow at `opt-level = 0`, because nothing is inlined, not even an intrinsic. The functions here are `#[inline]`,
+//! so that they are only compiled in such builds.
 
 use core::str;
 

@@ -13,8 +13,8 @@ use crate::grammar::{Found, Grammar};
 const CLASSES: [u8; 14] =
     [b'a', 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF];
 
-/// Calls `check` with every string of up to `len` bytes that starts with `string`, which has this state and is a start of text,
-/// and with each of them followed by one more byte. Returns the number of strings.
+/// Calls `check` with every string of up to `len` bytes that starts with `string`, which has this state and is a start
+/// of text, and with each of them followed by one more byte. Returns the number of strings.
 fn every_string(
     grammar: &Grammar,
     len: usize,

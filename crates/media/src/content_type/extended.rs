@@ -38,11 +38,11 @@ enum Declared {
 /// backslash. Without a charset it is found only where a parameter can start, because quoted strings and URIs may
 /// contain `*=` too. In a field that is a list it ends with a comma. The URI of a link is skipped.
 ///
-/// The sections of a parameter (`name*0*=text; name*1*=text`, RFC 2231 §3) are joined in the order of their numbers before they
-/// are decoded, as readers do: a character may continue in the next section. It may not if a section between them is missing
-/// or is not in percent-encoding, or if a number occurs twice, because readers then differ. They are in the charset of the
-/// first section. If none is known, a section is checked as UTF-8. It is also checked as UTF-8 if the extended value before
-/// it in the field was checked: Werkzeug decodes it in the charset of that value.
+/// The sections of a parameter (`name*0*=text; name*1*=text`, RFC 2231 §3) are joined in the order of their numbers
+/// before they are decoded, as readers do: a character may continue in the next section. It may not if a section
+/// between them is missing or is not in percent-encoding, or if a number occurs twice, because readers then differ.
+/// They are in the charset of the first section. If none is known, a section is checked as UTF-8. It is also checked as
+/// UTF-8 if the extended value before it in the field was checked: Werkzeug decodes it in the charset of that value.
 ///
 /// # Errors
 ///

@@ -62,8 +62,9 @@ macro_rules! kind {
 }
 
 media_types! {
-    /// Whether a media type is text by default: `text/*`, JSON, XML, YAML and the programs, queries and data of `application/*`
-    /// in this table. A type that is not in it is text if it declares UTF-8, as in `application/vnd.x; charset=utf-8`.
+    /// Whether a media type is text by default: `text/*`, JSON, XML, YAML and the programs, queries and data of
+    /// `application/*` in this table. A type that is not in it is text if it declares UTF-8, as in `application/vnd.x;
+    /// charset=utf-8`.
     ///
     /// The bodies of gRPC, gRPC-Web and Connect streams are not text, also with the suffix `+json`
     /// ([`is_length_prefixed`]).

@@ -26,8 +26,8 @@ fn every_label_of_utf_8_is_recognized() {
     }
 }
 
-/// The IANA registry of character sets, the WHATWG Encoding Standard, `Encoding` of .NET, and `encodings/aliases.py` of Python,
-/// which ignores case and punctuation.
+/// The IANA registry of character sets, the WHATWG Encoding Standard, `Encoding` of .NET, and `encodings/aliases.py` of
+/// Python, which ignores case and punctuation.
 #[test]
 fn the_labels_of_iana_python_and_dotnet_are_recognized() {
     for label in [

@@ -11,8 +11,8 @@ use utf8_codec::Utf8Error;
 #[non_exhaustive]
 pub struct FrameError {
     /// The offset on the wire, counted from the first frame, of the byte that no frame has there. For ill-formed text
-    /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a close code it is the
-    /// first byte of the code, for a limit the second byte of the header, for a truncated stream its length.
+    /// it is the first byte of the ill-formed sequence, even if that byte came in an earlier frame. For a close code it
+    /// is the first byte of the code, for a limit the second byte of the header, for a truncated stream its length.
     pub offset: u64,
     /// The offset in the message: the number of bytes of its payload before the error. It is 0 between messages.
     pub message_offset: u64,
@@ -44,8 +44,8 @@ pub enum FrameErrorKind {
     UnfinishedMessage,
     /// A close frame with 1 byte: a code has 2.
     CloseWithoutCode,
-    /// The code of a close frame is one that is not sent (RFC 6455 §7.4). `None` if the first byte alone rules out every valid
-    /// code, so the second was not awaited.
+    /// The code of a close frame is one that is not sent (RFC 6455 §7.4). `None` if the first byte alone rules out
+    /// every valid code, so the second was not awaited.
     CloseCode(Option<u16>),
     /// The reason of a close frame is ill-formed. The offset of this error is that in the reason.
     Reason(Utf8Error),

@@ -77,8 +77,8 @@ impl FrameFilter {
     }
 
     /// Replaces each ill-formed byte of a text message by this byte, as
-    /// [`ErrorPolicy::Substitute`](utf8_codec::ErrorPolicy::Substitute) does. Lengths are kept. A close frame with an ill-formed
-    /// reason is still rejected.
+    /// [`ErrorPolicy::Substitute`](utf8_codec::ErrorPolicy::Substitute) does. Lengths are kept. A close frame with an
+    /// ill-formed reason is still rejected.
     #[must_use]
     pub const fn with_substitute(mut self, byte: Ascii) -> Self {
         self.substitute = Some(byte);

@@ -31,15 +31,15 @@
 //! # Errors
 //!
 //! A header is an error at its first byte that no frame has there: reserved bits and opcodes, the mask, the length, a
-//! fragmented or long control frame, a continuation without a message. Text is an error at its first byte that is part of
-//! no character, even if the rest of the frame has not arrived. The same holds for the code and the reason of a close frame. An error ends the
-//! connection, and [`FrameError::close_code`] is the code: 1002, 1007 or 1009.
+//! fragmented or long control frame, a continuation without a message. Text is an error at its first byte that is part
+//! of no character, even if the rest of the frame has not arrived. The same holds for the code and the reason of a
+//! close frame. An error ends the connection, and [`FrameError::close_code`] is the code: 1002, 1007 or 1009.
 //!
 //! # Limits
 //!
-//! A frame has at most 16 MiB and a message at most 64 MiB, unless another limit is set. Neither type stores data of a message
-//! except at most 3 bytes of a character. They store the header and the control frame that are not complete, at most 139
-//! bytes.
+//! A frame has at most 16 MiB and a message at most 64 MiB, unless another limit is set. Neither type stores data of a
+//! message except at most 3 bytes of a character. They store the header and the control frame that are not complete, at
+//! most 139 bytes.
 //!
 //! # Cost
 //!

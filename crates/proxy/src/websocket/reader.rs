@@ -148,7 +148,8 @@ pub struct FrameEvents<'r, 'c> {
 }
 
 impl<'c> FrameEvents<'_, 'c> {
-    /// Returns the text of a short message in one frame, if no policy applies to it. If it is ill-formed, it is left in `data`.
+    /// Returns the text of a short message in one frame, if no policy applies to it. If it is ill-formed, it is left in
+    /// `data`.
     #[inline(always)]
     fn short_text(&mut self) -> Option<&'c str> {
         let FrameReader { frames, text, end } = &mut *self.reader;

@@ -1,6 +1,5 @@
 //! `LineFilter` passes the same lines for every partition. They are compared with a split of the whole input.
 
-
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, LineEnding, Subset, TextDecoder, Utf8Error};
 use utf8_codec_proxy::{Edit, LineError, LineFilter};
 

@@ -284,8 +284,8 @@ impl Report {
         let errors = self.summary.errors;
         let ill_formed = || format!("but {}", counted(errors, "ill-formed sequence"));
         match self.detection {
-            // Control characters in otherwise clean ASCII can be UTF-16 whose bytes all happen to be below 80: Cyrillic or Thai
-            // without spaces.
+            // Control characters in otherwise clean ASCII can be UTF-16 whose bytes all happen to be below 80: Cyrillic
+            // or Thai without spaces.
             Detection::Ascii | Detection::Utf8 { .. } if self.controls > 0 => (
                 Confidence::Medium,
                 format!("well-formed, but {}", counted(self.controls, "control character")),

@@ -1,8 +1,8 @@
 //! `utf8-codec check --fix`: rewrites files that have errors.
 //!
-//! The complete new content is scanned and then replaces the old content. The file is opened once. Before it is replaced, it is
-//! compared with its metadata when it was opened, so what one read found is true for the next. Memory is constant, so a file is
-//! read several times:
+//! The complete new content is scanned and then replaces the old content. The file is opened once. Before it is
+//! replaced, it is compared with its metadata when it was opened, so what one read found is true for the next. Memory
+//! is constant, so a file is read several times:
 //!
 //! | read | if |
 //! |---|---|
@@ -225,8 +225,8 @@ impl FixArgs {
         })
     }
 
-    /// Replaces the survey by that of the text if the file is in another encoding: its bytes are no evidence. Returns whether it
-    /// did. Rewinds the file.
+    /// Replaces the survey by that of the text if the file is in another encoding: its bytes are no evidence. Returns
+    /// whether it did. Rewinds the file.
     fn survey_text(
         &self,
         file: &mut File,

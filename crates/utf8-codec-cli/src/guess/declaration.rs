@@ -156,8 +156,8 @@ fn agree(one: NamedEncoding, other: NamedEncoding) -> bool {
     one == other || page(one) == Some(other) || page(other) == Some(one)
 }
 
-/// Whether the start of a file, decoded with the encoding that it declares, has the same declarations. They were read as ASCII,
-/// so the encoding has ASCII for their bytes.
+/// Whether the start of a file, decoded with the encoding that it declares, has the same declarations. They were read
+/// as ASCII, so the encoding has ASCII for their bytes.
 fn reads_itself(
     kind: Option<DocumentKind>,
     start: &[u8],

@@ -104,7 +104,8 @@ impl EncodingEvidence {
         self.declared = if self.wide.is_none() { Declared::of(kind, bytes) } else { None };
     }
 
-    /// Returns the encoding if the start of the file is UTF-16 without a BOM and well-formed UTF-8, because its text is ASCII.
+    /// Returns the encoding if the start of the file is UTF-16 without a BOM and well-formed UTF-8, because its text is
+    /// ASCII.
     pub(crate) fn wide_ascii(&self, start: &[u8]) -> Option<Encoding> {
         let Wide { encoding, .. } = self.wide.filter(|wide| !wide.has_bom && start.is_ascii())?;
         let mut text = String::new();

@@ -98,8 +98,8 @@ impl Iso2022Counter {
         }
     }
 
-    /// Sets the length of the characters of the set that a byte of an escape sequence names. `ESC $ B` names none and is about
-    /// G0.
+    /// Sets the length of the characters of the set that a byte of an escape sequence names. `ESC $ B` names none and
+    /// is about G0.
     fn designate(&mut self, byte: u8, is_double: bool) {
         match byte {
             b'$' | b'(' | b',' => self.is_double[0] = is_double,
@@ -118,8 +118,8 @@ impl Iso2022Counter {
     }
 }
 
-/// Returns the length of the longest line that ends in a text, at least `longest`. `column` is the number of characters of the
-/// first line before the text.
+/// Returns the length of the longest line that ends in a text, at least `longest`. `column` is the number of characters
+/// of the first line before the text.
 pub(crate) fn longest_line(
     text: &[u8],
     mut column: u64,

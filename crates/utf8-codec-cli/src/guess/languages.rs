@@ -259,8 +259,8 @@ impl Contexts {
         is_first.then_some(language)
     }
 
-    /// Returns the cost of the text in an encoding and its language, which is one of those that are written in it, or `None` if
-    /// a byte is undefined.
+    /// Returns the cost of the text in an encoding and its language, which is one of those that are written in it, or
+    /// `None` if a byte is undefined.
     fn read(&self, page: &Page, is_written: impl Fn(usize) -> bool) -> Option<(u64, &'static str)> {
         let languages = &*LANGUAGES;
         // The cost in a language is the sum of what a letter costs in a text of another language, less what it saves.

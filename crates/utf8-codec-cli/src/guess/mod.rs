@@ -32,8 +32,8 @@ pub(super) use decide::decide;
 use declaration::Declared;
 use wide::Wide;
 
-/// The encoding in which CESU-8 is decoded. It joins the halves of a pair, too, and has sequences of four bytes: programs that
-/// know no better append them to the same file.
+/// The encoding in which CESU-8 is decoded. It joins the halves of a pair, too, and has sequences of four bytes:
+/// programs that know no better append them to the same file.
 const CESU_8: Encoding = Encoding::Wtf8;
 
 /// The probable encoding of a file with errors.

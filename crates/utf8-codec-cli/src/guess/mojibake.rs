@@ -3,8 +3,8 @@
 //!
 //! To detect such text, the second encoding is reversed: each run of non-ASCII characters is encoded as windows-1252.
 //! Characters that are well-formed UTF-8 in the result are a [`sequence`]. Correct text has a few of them, such as a
-//! capital letter before a quotation mark: these are weak. The others are strong evidence ([`judge`], [`pairs`]). A weak sequence is
-//! decoded if the line or the file was encoded twice as a whole ([`round`], [`survey`]).
+//! capital letter before a quotation mark: these are weak. The others are strong evidence ([`judge`], [`pairs`]). A
+//! weak sequence is decoded if the line or the file was encoded twice as a whole ([`round`], [`survey`]).
 //!
 //! Text about mojibake quotes it, and tables have it beside what it was ([`example`]): this is reported and kept. Where bytes
 //! were lost after the second encoding, the other sequences of the line are decoded ([`sequences`]), and what is left of a

@@ -80,9 +80,9 @@ pub(crate) unsafe fn of_response<'f>(
     }
 }
 
-/// Removes fields of a request. The others are copied to a new list: nginx has pointers to entries of the old one, which
-/// stays in the pool, and it cannot read a list with an empty part. Of the pointers, those are removed from which nginx cuts a
-/// range out of a response. Returns `None` without memory.
+/// Removes fields of a request. The others are copied to a new list: nginx has pointers to entries of the old one,
+/// which stays in the pool, and it cannot read a list with an empty part. Of the pointers, those are removed from which
+/// nginx cuts a range out of a response. Returns `None` without memory.
 ///
 /// # Safety
 ///

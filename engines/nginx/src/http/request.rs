@@ -79,8 +79,8 @@ unsafe fn check(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int_t
         let mut state = shared.borrow_mut();
         let (exchange, inserted) = &mut *state;
         if exchange.reads_first {
-            // The handler of the location reads the body, because only it knows where to: into a file, or one buffer. It has not
-            // received anything yet.
+            // The handler of the location reads the body, because only it knows where to: into a file, or one buffer.
+            // It has not received anything yet.
             (*r).set_request_body_no_buffering(0);
         }
         let check = match &mut exchange.request {
@@ -183,8 +183,8 @@ unsafe fn discard(r: *mut ngx_http_request_t, from: *mut ngx_chain_t) -> ngx_int
     }
 }
 
-/// Removes what was read of the body of a rejected request, and its length. The location of an `error_page` may pass the request
-/// to a server, which would wait for the rest.
+/// Removes what was read of the body of a rejected request, and its length. The location of an `error_page` may pass
+/// the request to a server, which would wait for the rest.
 unsafe fn remove_body(r: *mut ngx_http_request_t) {
     // SAFETY: a request whose body is filtered has the structure of the body. Nothing more is read.
     unsafe {

@@ -1,4 +1,5 @@
-//! ISO-2022-KR (RFC 1557): ASCII, and the characters of KS X 1001 between SO and SI, in pairs of bytes without the highest bit.
+//! ISO-2022-KR (RFC 1557): ASCII, and the characters of KS X 1001 between SO and SI, in pairs of bytes without the
+//! highest bit.
 
 use encoding_rs::{DecoderResult, EUC_KR};
 use utf8_codec::{ErrorKind, from_utf8};

@@ -12,8 +12,8 @@ pub(super) enum Shifted {
     Iso2022Kr(Iso2022Kr),
 }
 
-/// The number of bytes that are decoded at once, and of the first of these pieces. An error in a piece makes the work on the rest
-/// of it useless.
+/// The number of bytes that are decoded at once, and of the first of these pieces. An error in a piece makes the work
+/// on the rest of it useless.
 const PIECE: usize = 512;
 const FIRST_PIECE: usize = 32;
 

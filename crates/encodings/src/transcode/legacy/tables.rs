@@ -1,8 +1,8 @@
 //! Decoding and encoding with tables of UTF-16 code units. Vector code converts between UTF-16 and UTF-8.
 //!
-//! The tables are made at first use, from those of `encoding_rs` and of [`pages`]. They contain what is one sequence of 1 or 2
-//! bytes and one code unit. Everything else is left to the caller: errors, sequences of 3 and 4 bytes, and those of two code
-//! units.
+//! The tables are made at first use, from those of `encoding_rs` and of [`pages`]. They contain what is one sequence of
+//! 1 or 2 bytes and one code unit. Everything else is left to the caller: errors, sequences of 3 and 4 bytes, and those
+//! of two code units.
 
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::sync::OnceLock;
@@ -31,8 +31,9 @@ struct Units {
     count: usize,
 }
 
-/// Decodes to UTF-8, up to what is not in the table or to the end of a slice. Returns the number of bytes read and the number
-/// of bytes written. `to_units` decodes from the start of a slice, and `len` returns the length of the first sequences of one.
+/// Decodes to UTF-8, up to what is not in the table or to the end of a slice. Returns the number of bytes read and the
+/// number of bytes written. `to_units` decodes from the start of a slice, and `len` returns the length of the first
+/// sequences of one.
 fn decode(
     src: &[u8],
     dst: &mut [u8],

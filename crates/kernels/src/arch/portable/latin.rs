@@ -1,5 +1,5 @@
-//! ISO 8859-1 and windows-1252 on every target: to UTF-8, with ASCII in blocks and a table for other bytes, and from UTF-16. The
-//! bytes of the characters of windows-1252.
+//! ISO 8859-1 and windows-1252 on every target: to UTF-8, with ASCII in blocks and a table for other bytes, and from
+//! UTF-16. The bytes of the characters of windows-1252.
 
 use crate::chunks::as_chunks;
 use crate::windows_1252::windows_1252;
@@ -132,7 +132,8 @@ pub(crate) static WINDOWS_1252_UNITS: [u16; 256] = {
     units
 };
 
-/// The number of code units that are tested at once. The loop has no branch for a single one, so that the compiler uses vectors.
+/// The number of code units that are tested at once. The loop has no branch for a single one, so that the compiler uses
+/// vectors.
 const UNITS: usize = 64;
 
 /// Reads little-endian UTF-16 and writes single bytes while there is input and output space. Stops at a character that the

@@ -1,7 +1,8 @@
 //! Validation on every target: words of ASCII, and the state machine of the grammar as a shift-based DFA (Per Vognsen).
 //!
-//! A table holds a 32-bit number for each byte. A state is a distance, by which a step shifts the number of the byte. The low 5
-//! bits of the result are the next state. The shift depends on the previous step, but the load from the table does not.
+//! A table holds a 32-bit number for each byte. A state is a distance, by which a step shifts the number of the byte.
+//! The low 5 bits of the result are the next state. The shift depends on the previous step, but the load from the table
+//! does not.
 
 use crate::chunks::as_chunks;
 use crate::functions::Index;
@@ -9,8 +10,9 @@ use crate::grammar::{Machine, UTF_8};
 use crate::state::{Carry, Prediction, SMALL, ScanState};
 
 const MASK: u32 = 31;
-/// The numbers in [`UTF_8`] of the states that are used here, and the distance for each. States that only longer sequences
-/// need are left out. The numbers of a byte for all states overlap. Z3 found distances at which they agree in the common bits.
+/// The numbers in [`UTF_8`] of the states that are used here, and the distance for each. States that only longer
+/// sequences need are left out. The numbers of a byte for all states overlap. Z3 found distances at which they agree in
+/// the common bits.
 const STATES: [(u8, u32); 8] = [(0, BOUNDARY), (1, 3), (2, 8), (3, 2), (6, 13), (7, 25), (8, 27), (9, 15)];
 const BOUNDARY: u32 = 20;
 /// An additional state, after an ill-formed sequence. No byte leaves it.

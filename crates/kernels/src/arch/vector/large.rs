@@ -10,8 +10,8 @@ use super::super::super::functions::Index;
 use super::super::super::state::ScanState;
 use super::{Vector, carry_at, ends_with_never_a_lead, load_at, or_marks_at};
 
-/// The distance in bytes at which memory is prefetched into the L1 cache. 640 bytes, 2 KiB and 4 KiB are up to a tenth slower for
-/// 512 MiB of text on Emerald Rapids. ASCII is prefetched only if [`Vector::prefetches_ascii`].
+/// The distance in bytes at which memory is prefetched into the L1 cache. 640 bytes, 2 KiB and 4 KiB are up to a tenth
+/// slower for 512 MiB of text on Emerald Rapids. ASCII is prefetched only if [`Vector::prefetches_ascii`].
 const AHEAD: usize = 1024;
 /// The distance at which memory is prefetched into the L2 cache, for dense text. The loop over ASCII does not use it:
 /// if the text is already in the L2 cache, this prefetch would cost a fifth of the speed of that loop.

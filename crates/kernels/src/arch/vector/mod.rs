@@ -36,8 +36,8 @@ pub(crate) trait Vector: Copy {
     /// The maximum length of a small chunk, at least the length of a group. Small chunks are validated without the
     /// aligned main loop.
     const SMALL: usize = SMALL;
-    /// Whether chunks of up to two vectors have code of their own, which uses the whole formula and reads the second vector at
-    /// its 4 addresses. If `load_rest` takes few instructions, this is not faster.
+    /// Whether chunks of up to two vectors have code of their own, which uses the whole formula and reads the second
+    /// vector at its 4 addresses. If `load_rest` takes few instructions, this is not faster.
     const UNROLLED: bool = false;
     /// The number of groups in the first segment. The segments grow up to [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT)
     /// groups. An error is noticed only at the end of its segment. When text is repaired, the validation starts again

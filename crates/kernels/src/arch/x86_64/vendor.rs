@@ -8,9 +8,9 @@ const YES: u8 = 2;
 
 static PREFETCHES_ASCII: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// Whether loops that only test for ASCII prefetch into the L1 cache. On CPUs of Intel a prefetch makes such loops faster if
-/// the text is in memory. On CPUs of AMD it makes them slower: with and without it 17 and 24 GB/s for 512 MiB on Zen 4, on Zen 5
-/// 9 and 14 GB/s for 64 MiB and 121 and 167 GB/s for 64 KiB.
+/// Whether loops that only test for ASCII prefetch into the L1 cache. On CPUs of Intel a prefetch makes such loops
+/// faster if the text is in memory. On CPUs of AMD it makes them slower: with and without it 17 and 24 GB/s for 512 MiB
+/// on Zen 4, on Zen 5 9 and 14 GB/s for 64 MiB and 121 and 167 GB/s for 64 KiB.
 #[inline(always)]
 pub(super) fn prefetches_ascii() -> bool {
     match PREFETCHES_ASCII.load(Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! The JSON Schema of `utf8-codec.toml`, for editors. It is made here of the names that the program accepts, and the committed
-//! file is compared with it.
+//! The JSON Schema of `utf8-codec.toml`, for editors. It is made here of the names that the program accepts, and the
+//! committed file is compared with it.
 
 use std::fs;
 use std::path::Path;

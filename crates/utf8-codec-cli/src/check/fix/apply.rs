@@ -39,8 +39,8 @@ pub(super) fn apply(plan: Plan<'_>, input: &mut dyn Read, write: &mut Write<'_>)
     conversion.finish()
 }
 
-/// Decides whether a BOM is written: never before `#!`, and a required one only before text with characters beyond ASCII. Reads
-/// no more than is needed for this.
+/// Decides whether a BOM is written: never before `#!`, and a required one only before text with characters beyond
+/// ASCII. Reads no more than is needed for this.
 pub(super) fn with_bom_by_content<'c>(plan: Plan<'c>, input: &mut dyn Read) -> Result<Plan<'c>, Failed> {
     let mut start = Vec::<u8>::new();
     let mut is_ascii = true;
@@ -130,8 +130,8 @@ impl<'c> Conversion<'c> {
         Ok(())
     }
 
-    /// Refuses control characters above U+007F in the last part of the text. Legacy text does not have them, so the declaration
-    /// is wrong.
+    /// Refuses control characters above U+007F in the last part of the text. Legacy text does not have them, so the
+    /// declaration is wrong.
     fn refuse_controls(&self, from: usize) -> Result<(), Failed> {
         if !self.plan.is_declared || !has_controls(&self.text[from..]) {
             return Ok(());
@@ -192,8 +192,8 @@ impl<'c> Conversion<'c> {
     }
 }
 
-/// Writes a line without what the rules of the plan find in it. Returns whether the text after it is at the start of a line, as
-/// `is_line_start` is for this one.
+/// Writes a line without what the rules of the plan find in it. Returns whether the text after it is at the start of a
+/// line, as `is_line_start` is for this one.
 fn write_line(
     plan: Plan<'_>,
     line: &str,

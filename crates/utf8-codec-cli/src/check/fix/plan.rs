@@ -63,8 +63,8 @@ impl From<io::Error> for Failed {
 }
 
 impl Plan<'_> {
-    /// Returns the number of the first line that is UTF-8 already and would become mojibake. `is_mostly_utf_8` is whether most of
-    /// the file is UTF-8.
+    /// Returns the number of the first line that is UTF-8 already and would become mojibake. `is_mostly_utf_8` is
+    /// whether most of the file is UTF-8.
     pub(super) fn line_in_utf8(self, input: &mut dyn Read, is_mostly_utf_8: bool) -> io::Result<Option<u64>> {
         let FixSource::Other(charset) = self.source else { return Ok(None) };
         if charset.unit_len() > 1 {

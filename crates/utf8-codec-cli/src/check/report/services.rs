@@ -20,7 +20,8 @@ pub(super) fn path_of(path: &Path) -> String {
     if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
 }
 
-/// Returns an issue of GitLab (a JSON object in the format of Code Climate) about a file as a whole: it could not be read or written, or has more errors.
+/// Returns an issue of GitLab (a JSON object in the format of Code Climate) about a file as a whole: it could not be
+/// read or written, or has more errors.
 pub(super) fn about_file(path: &Path, name: &str, message: &str) -> Value {
     json!({
         "type": "issue",

@@ -1,5 +1,5 @@
-//! Declarations that are not rewritten: after a conversion to UTF-8 they are false, and programs that follow them decode the new
-//! text in the old encoding.
+//! Declarations that are not rewritten: after a conversion to UTF-8 they are false, and programs that follow them
+//! decode the new text in the old encoding.
 
 use utf8_codec_encodings::Encoding;
 use utf8_codec_media::declared::DocumentKind;

@@ -23,9 +23,9 @@ pub(super) fn has_correct(text: &str) -> bool {
         || text.chars().any(|each| !each.is_ascii() && is_correct(each))
 }
 
-/// Returns the position of the first character that may start a sequence, or be the rest of one. A sequence starts with U+00C2
-/// to U+00F4, which are C3 82 to C3 B4, and each character after it is one of windows-1252, or a space in place of a
-/// no-break space.
+/// Returns the position of the first character that may start a sequence, or be the rest of one. A sequence starts with
+/// U+00C2 to U+00F4, which are C3 82 to C3 B4, and each character after it is one of windows-1252, or a space in place
+/// of a no-break space.
 pub(super) fn suspect(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(window) = text[at..].first_chunk() {

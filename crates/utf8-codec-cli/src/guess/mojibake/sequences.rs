@@ -254,8 +254,8 @@ fn is_cut(text: &str, range: &Range<usize>, invalid: &[u8]) -> bool {
     }
 }
 
-/// Whether these bytes may be the start of a sequence whose last bytes are lost: they were dropped, replaced by `?`, or cut off
-/// with the end of the line. A letter in lower case alone is rather correct.
+/// Whether these bytes may be the start of a sequence whose last bytes are lost: they were dropped, replaced by `?`, or
+/// cut off with the end of the line. A letter in lower case alone is rather correct.
 fn is_suspect(invalid: &[u8]) -> bool {
     matches!(invalid, [0xC2..=0xDF] | [0xE0..=0xF4, _, ..])
 }

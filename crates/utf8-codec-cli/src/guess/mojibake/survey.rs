@@ -29,8 +29,8 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// Reads the file, and rewinds it. It is read once more for each round in which text was encoded twice if such text is long.
-    /// A file with a NUL in its first bytes has no evidence.
+    /// Reads the file, and rewinds it. It is read once more for each round in which text was encoded twice if such text
+    /// is long. A file with a NUL in its first bytes has no evidence.
     pub(crate) fn of<F: Read + Seek>(file: &mut F) -> io::Result<Self> {
         let mut survey = Self::default();
         let mut kept = Kept::default();
@@ -172,8 +172,9 @@ enum Part<'t> {
     Segment(&'t str, bool),
 }
 
-/// Calls `each` with the parts of a file. Ill-formed sequences separate segments. `joins_clean` is whether clean lines need not
-/// be looked at one by one. Returns whether the file is text: a file with a NUL in its first bytes has no parts.
+/// Calls `each` with the parts of a file. Ill-formed sequences separate segments. `joins_clean` is whether clean lines
+/// need not be looked at one by one. Returns whether the file is text: a file with a NUL in its first bytes has no
+/// parts.
 fn parts_of(input: &mut dyn Read, joins_clean: bool, each: &mut dyn FnMut(Part<'_>)) -> io::Result<bool> {
     let mut buffer = Vec::with_capacity(BUFFER);
     let (mut is_start, mut is_line_start) = (true, true);

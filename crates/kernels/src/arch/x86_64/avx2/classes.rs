@@ -50,8 +50,8 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
     let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
     // Compares only the low 6 bits.
     let may_be_second = |byte: u8| seconds_of_two >> (byte & 63) & 1 != 0;
-    // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no sequence. The second one has the cost
-    // of the first one, and is enough for scripts of 2 bytes.
+    // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no sequence. The second one has
+    // the cost of the first one, and is enough for scripts of 2 bytes.
     let is_clean = |test: u8, group: &[u8; GROUP + 2]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {

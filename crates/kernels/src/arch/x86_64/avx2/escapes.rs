@@ -7,7 +7,8 @@ use crate::functions::BLOCK;
 
 const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 
-/// Returns a bit for each byte of a block. It is set if the byte, after these bits are set in it, is one from `first` to `last`.
+/// Returns a bit for each byte of a block. It is set if the byte, after these bits are set in it, is one from `first`
+/// to `last`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn in_range(block: &[u8; BLOCK], bits: u8, first: u8, last: u8) -> u64 {
@@ -28,8 +29,8 @@ fn in_range(block: &[u8; BLOCK], bits: u8, first: u8, last: u8) -> u64 {
 pub(crate) fn escapes_len(text: &[u8]) -> usize {
     const CASE: u8 = b'a' ^ b'A';
     let mut len = 0;
-    // Of the block before: whether its last byte starts an escape; the `u` of escapes; the first digits that are `D`; the second
-    // digits of the high surrogates.
+    // Of the block before: whether its last byte starts an escape; the `u` of escapes; the first digits that are `D`;
+    // the second digits of the high surrogates.
     let [mut is_begun, mut units, mut firsts, mut highs] = [0_u64; 4];
     for block in as_chunks(text).0 {
         let backslashes = in_range(block, 0, b'\\', b'\\');
