@@ -424,6 +424,7 @@ impl TextDecoder {
 
     /// Takes the error at the start of a chunk, which has no subset. The next bytes are decoded by a kernel, because
     /// text is likely after the error. Returns `None` if there is none.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(super) fn take_error(&mut self, run: &mut Run, chunk: &[u8]) -> Option<Utf8Error> {
         let (len, kind) = UTF_8.walk(chunk);
