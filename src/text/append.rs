@@ -88,7 +88,7 @@ impl TextDecoder {
     /// # Errors
     ///
     /// Returns the error of the end of the stream that the policies do not repair, such as
-    /// [`Truncated`](ErrorKind::Truncated). It is returned once.
+    /// [`Truncated`](crate::ErrorKind::Truncated). It is returned once.
     #[doc(alias = "flush")]
     #[inline]
     pub fn finish_into(&mut self, text: &mut String) -> Result<(), Utf8Error> {

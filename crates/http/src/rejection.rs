@@ -124,7 +124,7 @@ impl Rejection {
     /// Its members are `type` (`about:blank`), `title` (the reason phrase of the status), `status`, `detail` (a
     /// sentence), `kind` ([`RejectReason::kind`]) and, for an error with a position, `offset` and `len` in bytes. For
     /// an error in the text of a field of a form, `field` is the name of the field, and `field_offset` the [position in
-    /// its content](FormField::offset). For an error in a protobuf message, `field` is its path by the names of the
+    /// its content](crate::FormField::offset). For an error in a protobuf message, `field` is its path by the names of the
     /// schema. The document contains nothing of the message except the name of a header field or form field. The name
     /// of a form field is left out if it is ill-formed, and truncated if it is long.
     ///
