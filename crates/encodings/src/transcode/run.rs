@@ -1,5 +1,6 @@
 //! The main loop of a transcoder: decode an item, apply the policies, write the result.
 
+use kernels::grammar::{Kind, UTF_8};
 use utf8_codec::internal::{First, Policies, Run};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
@@ -96,7 +97,7 @@ impl Conversion {
             let mut seam = NO_SEAM;
             let bytes = if self.carry.is_empty() && self.sniffing == Sniffing::Off && !self.is_after_high {
                 let text = self.run_in_bulk(rest, room);
-                if self.repair_in_bulk(text, rest, room, &mut run) {
+                if self.may_repair_in_bulk(rest) && self.repair_in_bulk(text, rest, room, &mut run) {
                     continue;
                 }
                 *rest
@@ -212,10 +213,20 @@ impl Conversion {
         read
     }
 
-    /// Repairs UTF-8 until several characters had no error. `text` is the number of bytes without an error before it.
-    /// Returns `false` if nothing was done: the target does not have all characters, there is too little room, or a
-    /// policy applies that [`step`](Self::step) applies.
+    /// Whether the next bytes are an error that [`repair_in_bulk`](Self::repair_in_bulk) repairs, and not the end of the
+    /// chunk or of the room.
     #[inline]
+    fn may_repair_in_bulk(&self, rest: &[u8]) -> bool {
+        self.policies.on_error != ErrorPolicy::Strict
+            && self.source.encoding() == Encoding::Utf8
+            && !self.policies.is_at_start()
+            && (self.policies.subset.is_some()
+                || matches!(UTF_8.walk(rest).1, Some(kind) if kind != Kind::Truncated))
+    }
+
+    /// Repairs UTF-8 until several characters had no error. `text` is the number of bytes without an error before it.
+    /// Returns `false` if nothing was done: the target does not have all characters, or there is too little room.
+    #[inline(never)]
     fn repair_in_bulk(
         &mut self,
         text: usize,
@@ -224,26 +235,7 @@ impl Conversion {
         run: &mut Option<Run>,
     ) -> bool {
         let Some(expansion) = self.target.expansion() else { return false };
-        if self.source.encoding() != Encoding::Utf8
-            || self.policies.on_error == ErrorPolicy::Strict
-            || self.policies.is_at_start()
-            || self.is_after_high
-            || rest.is_empty()
-        {
-            return false;
-        }
-        self.fill_run(expansion, text, rest, room, run.get_or_insert(Run::EMPTY))
-    }
-
-    #[inline(never)]
-    fn fill_run(
-        &mut self,
-        expansion: usize,
-        text: usize,
-        rest: &mut &[u8],
-        room: &mut Room<'_>,
-        run: &mut Run,
-    ) -> bool {
+        let run = run.get_or_insert(Run::EMPTY);
         run.follow(text);
         let mut is_repaired = false;
         while run.is_near_error() {
