@@ -156,7 +156,8 @@ async fn answer(request: Request) -> Response<Body> {
 async fn demonstrate() -> Result<(), Box<dyn Error>> {
     let model = TcpListener::bind("127.0.0.1:0").await?;
     let front = TcpListener::bind("127.0.0.1:0").await?;
-    let (model_address, address) = (model.local_addr()?, front.local_addr()?);
+    let model_address = model.local_addr()?;
+    let address = front.local_addr()?;
     tokio::spawn(axum::serve(model, Router::new().fallback(get(answer))).into_future());
     tokio::spawn(axum::serve(front, gateway(model_address.to_string())).into_future());
 

@@ -20,7 +20,7 @@ kinds! {
         /// A continuation byte, `80..=BF`, at the start of a sequence.
         UnexpectedContinuation,
         /// A sequence that is interrupted by a byte that is not a continuation byte. The interrupting byte is not part
-        /// of the error. In UTF-7, base64 at the end of a shift that is no whole code unit, or leaves bits that are not zero.
+        /// of the error. In UTF-7, base64 at the end of a shift that is not a whole code unit, or leaves bits that are not zero.
         MissingContinuation,
         /// A sequence that is longer than necessary for its character: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629
         /// §3); with sequences of up to 6 bytes (RFC 2279) also `F8 80..=87`, `FC 80..=83`. `C0 80` is U+0000 in

@@ -13,7 +13,9 @@ fuzz_target!(|data: &[u8]| {
     let (chunks, decoder) = (input.chunks(), input.decoder());
     let (text, error) = decode_until_error(decoder.clone(), input.bytes);
 
-    let (mut filter, mut forwarded, mut result) = (Filter::with_decoder(decoder.clone()), Vec::new(), Ok(()));
+    let mut filter = Filter::with_decoder(decoder.clone());
+    let mut forwarded = Vec::new();
+    let mut result = Ok(());
     for chunk in &chunks {
         result = filter.feed_with(chunk, |edit| apply(edit, chunk, &mut forwarded));
     }

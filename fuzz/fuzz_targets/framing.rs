@@ -34,7 +34,8 @@ const AS_IS: Kept = |frame| frame;
 
 fn check_log(input: Input<'_>, new: impl Fn() -> CriCodec) {
     let lines = |chunks: &[&[u8]]| items(&mut new(), chunks);
-    let (expected, chunks) = (lines(&[input.bytes]), input.chunks());
+    let expected = lines(&[input.bytes]);
+    let chunks = input.chunks();
     assert_eq!(lines(&chunks), expected);
     let blocking = BlockingFrames::new(input.bytes, new()).map(|line| line.expect("no I/O").map_err(shown));
     assert_eq!(blocking.collect::<Vec<_>>(), expected);

@@ -26,7 +26,8 @@ fuzz_target!(|data: &[u8]| {
     if let Some(byte) = rules.substitute.and_then(Ascii::new) {
         filter = filter.with_substitute(byte);
     }
-    let (mut forwarded, mut result) = (Vec::new(), Ok(()));
+    let mut forwarded = Vec::new();
+    let mut result = Ok(());
     for chunk in input.chunks() {
         result = filter.feed_with(chunk, |edit| match edit {
             Edit::Pass(range) => forwarded.extend_from_slice(&chunk[range]),

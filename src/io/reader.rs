@@ -249,7 +249,8 @@ impl Reading {
         if len == 0 {
             return Ok(None);
         }
-        let (short, left) = (self.short, self.left);
+        let short = self.short;
+        let left = self.left;
         self.consume(len);
         let taken = match &self.run {
             _ if !short.left().is_empty() => &self.short.text.as_str().as_bytes()[short.taken..],

@@ -175,7 +175,8 @@ impl<S: Stream<Item: Chunk>, C: Items> Stream for CodecStream<S, C> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
-        let (mut budget, mut read) = (Budget::new(), 0);
+        let mut budget = Budget::new();
+        let mut read = 0;
         loop {
             match this.state {
                 State::Decode => match this.codec.next_item(this.buffer) {

@@ -45,8 +45,8 @@ use crate::subset::Subset;
 ///
 /// # Cost
 ///
-/// [`feed`](Self::feed) returns two pieces for each error, which take up to 0.1 µs: if every character of 1 byte is an error, 10 to
-/// 20 MB/s. `feed_into` and the adapters that copy text repair such text in runs, several times as fast.
+/// [`feed`](Self::feed) returns two pieces for each error. `feed_into` and the adapters that copy text repair errors that are
+/// close together in runs, several times as fast.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[doc(alias("carry", "lossy", "valid_up_to"))]
 pub struct TextDecoder {

@@ -148,7 +148,8 @@ impl Run {
     /// Returns what is left after the first `taken` bytes of the text: the rest of a replacement, and the position in
     /// the input after it.
     pub fn rest_after(&self, taken: usize) -> (&[u8], usize) {
-        let (mut text, mut input) = (0, 0);
+        let mut text = 0;
+        let mut input = 0;
         for repair in self.repairs() {
             if taken <= usize::from(repair.text_start) {
                 break;
@@ -224,7 +225,8 @@ impl Run {
         let offset = self.start;
         let mut text = self.text.writer();
         let mut repairs = self.repairs.iter_mut();
-        let (mut taken, mut clean_steps) = (0, self.clean_steps);
+        let mut taken = 0;
+        let mut clean_steps = self.clean_steps;
         'steps: while clean_steps < limit.steps && text.len() <= last_start {
             let rest = chunk.get(taken..).unwrap_or_default();
             clean_steps += 1;
@@ -296,7 +298,8 @@ impl Run {
             };
             let mut rejected = sequence.get(..bytes).unwrap_or_default();
             loop {
-                let (start, text_start) = (taken - bytes, text.len());
+                let start = taken - bytes;
+                let text_start = text.len();
                 let Some(repair) = repairs.next() else {
                     taken = start;
                     break 'steps;
@@ -334,7 +337,8 @@ impl Run {
         // A byte for each kind that the grammar has. There are fewer errors than fit in it.
         const { assert!(MOST_REPAIRS <= u8::MAX as usize) };
         let outside = ErrorKind::OutsideSubset;
-        let (mut by_kind, mut inside) = (0_u64, 0);
+        let mut by_kind = 0_u64;
+        let mut inside = 0;
         for repair in self.repairs() {
             let is_inside = repair.kind != outside;
             by_kind += u64::from(is_inside) << (8 * (repair.kind as u32 % 8));

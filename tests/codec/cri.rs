@@ -22,7 +22,8 @@ fn is_error(decoded: io::Result<Option<Result<CriLine, FramingError>>>) -> bool 
 }
 
 fn decode(mut codec: CriCodec, chunks: &[&[u8]]) -> Vec<Item> {
-    let (mut buffer, mut items) = (BytesMut::new(), Vec::new());
+    let mut buffer = BytesMut::new();
+    let mut items = Vec::new();
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
         while let Some(decoded) = codec.decode(&mut buffer).expect("no I/O") {
@@ -42,7 +43,8 @@ type Unfinished = Option<(u64, String, Vec<u8>)>;
 
 /// Reads a whole file.
 fn naive(log: &[u8], limit: usize) -> Vec<Item> {
-    let (mut items, mut at) = (Vec::new(), 0);
+    let mut items = Vec::new();
+    let mut at = 0;
     let mut unfinished: [Option<Unfinished>; 2] = [None, None];
     for line in log.split_inclusive(|byte| *byte == b'\n') {
         let offset = at;
@@ -125,7 +127,8 @@ fn dirty(rng: &mut Rng, len: usize) -> Vec<u8> {
 fn lines_are_those_of_the_definition_in_every_partition() {
     let mut rng = Rng::new(16_384);
     for round in 0..600 {
-        let (log, limit) = (dirty(&mut rng, 5 + round % 90), [3, 5, 100][round % 3]);
+        let log = dirty(&mut rng, 5 + round % 90);
+        let limit = [3, 5, 100][round % 3];
         let expected = naive(&log, limit);
         some_partitions(&log, 6, |chunks| {
             let codec = CriCodec::new().with_max_length(limit);
@@ -155,7 +158,8 @@ fn a_character_that_was_cut_is_whole_again() {
             return;
         }
         let mut codec = Utf8FramesCodec::new(CriCodec::new());
-        let (mut buffer, mut lines) = (BytesMut::new(), Vec::new());
+        let mut buffer = BytesMut::new();
+        let mut lines = Vec::new();
         for chunk in chunks {
             buffer.extend_from_slice(chunk);
             while let Some(line) = codec.decode(&mut buffer).unwrap() {

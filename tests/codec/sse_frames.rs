@@ -13,7 +13,9 @@ use crate::support::{Rng, every_partition, some_partitions};
 type Frames = Vec<Result<(Vec<u8>, Option<Event>, u64), String>>;
 
 fn decode(codec: SseCodec, chunks: &[&[u8]]) -> Frames {
-    let (mut codec, mut buffer, mut frames) = (codec.into_frames(), BytesMut::new(), Frames::new());
+    let mut codec = codec.into_frames();
+    let mut buffer = BytesMut::new();
+    let mut frames = Frames::new();
     let facts = |frame: SseFrame, end| (frame.bytes.to_vec(), frame.event, end);
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
@@ -40,7 +42,9 @@ fn check(codec: &SseCodec, stream: &[u8], chunks: &[&[u8]]) {
     let whole = decode(codec.clone(), &[stream]);
     assert_eq!(decode(codec.clone(), chunks), whole, "{chunks:02X?}");
     // The events are those of `SseCodec`, unless the error is in a comment.
-    let (mut place, mut events, mut has_error) = (0, Vec::new(), false);
+    let mut place = 0;
+    let mut events = Vec::new();
+    let mut has_error = false;
     for frame in whole {
         match frame {
             Ok((bytes, event, end)) => {

@@ -102,7 +102,8 @@ fn each_error_has_its_place() {
 /// Messages of clients in two encodings on one connection.
 #[test]
 fn frames_of_a_connection_are_checked() {
-    let (mut codec, mut wire) = (OctetCountingCodec::new(), BytesMut::new());
+    let mut codec = OctetCountingCodec::new();
+    let mut wire = BytesMut::new();
     let messages: [&[u8]; 3] = [
         b"<1>1 - - - - - - \xEF\xBB\xBFgr\xC3\xBCn",
         b"<1>1 - - - - - - gr\xFCn",

@@ -338,7 +338,8 @@ fn a_dropped_escape_leaves_a_string_that_serde_json_decodes() {
 /// The deltas of `text`, as a server writes them that cuts between UTF-16 code units and escapes what is not ASCII.
 fn deltas(text: &str, rng: &mut Rng) -> Vec<String> {
     let units: Vec<u16> = text.encode_utf16().collect();
-    let (mut strings, mut rest) = (Vec::new(), &units[..]);
+    let mut strings = Vec::new();
+    let mut rest = &units[..];
     while !rest.is_empty() {
         let (delta, next) = rest.split_at(rng.below(rest.len() + 1));
         let escaped = delta.iter().map(|&unit| match u8::try_from(unit) {
@@ -357,7 +358,8 @@ fn deltas_that_are_cut_between_code_units_join_to_their_text() {
     let characters = ['a', '\\', '"', '\u{E9}', '\u{D7FF}', '\u{E000}', '\u{1F600}', '\u{10FFFF}'];
     for _ in 0..5_000 {
         let text: String = (0..1 + rng.below(6)).map(|_| characters[rng.below(characters.len())]).collect();
-        let (mut carry, mut joined) = (SurrogateCarry::new(), String::new());
+        let mut carry = SurrogateCarry::new();
+        let mut joined = String::new();
         for delta in deltas(&text, &mut rng) {
             joined += &serde_json::from_str::<String>(&carry.join(&delta)).expect(&delta);
         }

@@ -76,14 +76,16 @@ fn runs_are_the_pieces_of_the_same_input() {
     let mut rng = Rng::new(61);
     for new in decoders() {
         let input = hostile(&mut rng, 60);
-        let (mut decoder, mut expected) = (new.clone(), Found::default());
+        let mut decoder = new.clone();
+        let mut expected = Found::default();
         decoder.feed(&input).for_each(|piece| expected.add(piece));
         if let Some(piece) = decoder.finish() {
             expected.add(piece);
         }
         let counters = decoder.counters();
         for size in SIZES {
-            let (mut decoder, mut found) = (new.clone(), Found::default());
+            let mut decoder = new.clone();
+            let mut found = Found::default();
             for mut rest in input.chunks(size) {
                 let mut before = decoder.offset();
                 while decoder.decode_to(rest, &mut found).is_err() {
@@ -100,7 +102,8 @@ fn runs_are_the_pieces_of_the_same_input() {
             continue;
         }
         for size in SIZES {
-            let (mut decoder, mut text) = (JsonDecoder::with_decoder(new.clone()), String::new());
+            let mut decoder = JsonDecoder::with_decoder(new.clone());
+            let mut text = String::new();
             for chunk in input.chunks(size) {
                 decoder.feed_into(chunk, &mut text).expect("every error is repaired");
             }
@@ -125,7 +128,9 @@ fn the_parts_of_a_reader_are_the_bytes_of_the_text_that_was_not_returned() {
         let new = TextDecoder::new().with_error_policy(policy);
         let input = hostile(&mut rng, 6);
         // What is left after each number of bytes of text: the rest of a replacement, and a position in the input.
-        let (mut left, mut at, mut decoder) = (Vec::new(), 0, new.clone());
+        let mut left = Vec::new();
+        let mut at = 0;
+        let mut decoder = new.clone();
         let mut add = |piece: TextPiece<'_>| {
             let text = piece.text().expect("every error is repaired").as_bytes();
             match piece {

@@ -305,11 +305,13 @@ fn main() {
             Box::new(move || append(&data, &mut out))
         }
         "append-latin-1" => {
-            let (data, mut out) = (latin_1(), String::new());
+            let data = latin_1();
+            let mut out = String::new();
             Box::new(move || append(&data, &mut out))
         }
         "reader-latin-1" => {
-            let (data, mut out) = (latin_1(), Vec::with_capacity(1 << 17));
+            let data = latin_1();
+            let mut out = Vec::with_capacity(1 << 17);
             Box::new(move || {
                 out.clear();
                 let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
@@ -317,7 +319,8 @@ fn main() {
             })
         }
         "json-latin-1" => {
-            let (data, mut out) = (latin_1(), String::new());
+            let data = latin_1();
+            let mut out = String::new();
             Box::new(move || {
                 out.clear();
                 let decoder = TextDecoder::new().with_error_policy(ErrorPolicy::Replace);
@@ -325,7 +328,8 @@ fn main() {
             })
         }
         "transcoder-latin-1" => {
-            let (data, mut out) = (latin_1(), Vec::new());
+            let data = latin_1();
+            let mut out = Vec::new();
             let transcoder =
                 Transcoder::new(Encoding::Utf8, Encoding::Utf16Le).with_error_policy(ErrorPolicy::Replace);
             Box::new(move || transcode(transcoder.clone(), &data, 1 << 12, &mut out))

@@ -152,7 +152,8 @@ pub async fn table(run: &Run) -> u64 {
         for n in order(round) {
             let Some(proxy) = &proxies[n] else { continue };
             for (bulk, [rates, cpus]) in BULK.iter().zip(&mut measured[n].bulk) {
-                let (before, address) = (proxy.cpu(), proxy.address);
+                let before = proxy.cpu();
+                let address = proxy.address;
                 let sent = tokio::task::spawn_blocking(move || send(text, address, bulk, times));
                 let (time, tally) = sent.await.expect("no panic");
                 cpus.push((proxy.cpu() - before).as_secs_f64() / gigabytes);

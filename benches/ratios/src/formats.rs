@@ -99,7 +99,8 @@ impl Bench {
                     Contender::new("ours", {
                         let mut buffer = vec![0; READ];
                         move || {
-                            let (mut reader, mut text) = (FrameReader::new(FrameSender::Client), 0);
+                            let mut reader = FrameReader::new(FrameSender::Client);
+                            let mut text = 0;
                             for chunk in stream.chunks(READ) {
                                 let chunk_of_buffer = &mut buffer[..chunk.len()];
                                 chunk_of_buffer.copy_from_slice(chunk);

@@ -36,7 +36,11 @@ use measure::Effort;
 use table::Bench;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let (mut only, mut runs, mut rounds, mut chart, mut page) = (None, 3, 9, None, None);
+    let mut only = None;
+    let mut runs = 3;
+    let mut rounds = 9;
+    let mut chart = None;
+    let mut page = None;
     let mut itself = false;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {

@@ -86,7 +86,8 @@ impl Body {
 /// Determines the kind of a part from its header, and adds the errors in these declarations to `declared.reports`.
 pub(super) fn describe(entity: Entity, declared: &mut Declared, settings: &MimeSettings) -> Description {
     let mut report = Report { reports: &mut declared.reports, max: settings.max_errors };
-    let (type_field, encoding_field) = (declared.content_type.as_ref(), declared.encoding.as_ref());
+    let type_field = declared.content_type.as_ref();
+    let encoding_field = declared.encoding.as_ref();
     let content_type = type_field.and_then(|field| report.content_type(field, entity.digest));
     let content_type = content_type.as_ref();
     let (top, subtype) = match content_type {

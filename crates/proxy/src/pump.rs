@@ -302,7 +302,8 @@ impl Pump {
     /// Filters the bytes that were read, up to a piece with replies, or until there are so many errors that other
     /// connections should not wait for the rest. Returns whether the errors cost more than the bytes.
     fn take_chunk(&mut self, observer: &mut impl RelayObserver) -> bool {
-        let (waiting, ill_formed) = (self.rest.len(), self.flow.ill_formed);
+        let waiting = self.rest.len();
+        let ill_formed = self.flow.ill_formed;
         let mut buffer = self.buffer.take();
         let bytes: &mut [u8] = buffer.as_deref_mut().unwrap_or_default();
         let cost = loop {

@@ -18,7 +18,8 @@ enum Part {
 /// Returns every character of UTF-7 and every error.
 pub fn decode_utf_7(input: &[u8]) -> Vec<Decoded> {
     let parts = parts_of_utf_7(input);
-    let (mut found, mut next) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut next = 0;
     while let Some(&(at, len, part)) = parts.get(next) {
         next += 1;
         let what = match part {
@@ -57,7 +58,8 @@ pub fn decode_utf_7(input: &[u8]) -> Vec<Decoded> {
 /// Returns the offset, the length and the kind of every part. Together they are the input.
 fn parts_of_utf_7(input: &[u8]) -> Vec<(usize, usize, Part)> {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut parts, mut at) = (Vec::new(), 0);
+    let mut parts = Vec::new();
+    let mut at = 0;
     while at < input.len() {
         if input[at] != b'+' {
             let is_ascii = input[at] < 0x80;
@@ -109,8 +111,10 @@ fn parts_of_utf_7(input: &[u8]) -> Vec<(usize, usize, Part)> {
 
 /// Returns every character of ISO-2022-KR and every error.
 pub fn decode_iso_2022_kr(input: &[u8]) -> Vec<Decoded> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    let (mut is_designated, mut is_shifted) = (false, false);
+    let mut found = Vec::new();
+    let mut at = 0;
+    let mut is_designated = false;
+    let mut is_shifted = false;
     while let Some(&byte) = input.get(at) {
         let rest = &input[at..];
         if rest.starts_with(b"\x1B$)C") {

@@ -299,7 +299,8 @@ pub fn decide<'f, F>(
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
 {
-    let (mut check, mut removed) = (Check::pass(), Vec::new());
+    let mut check = Check::pass();
+    let mut removed = Vec::new();
     if settings.covers(message) {
         if settings.checks_headers(message) {
             check_values(fields.clone(), MessageReason::Header)?;

@@ -105,7 +105,8 @@ impl WebSocket {
             }
             _ => return output.outcome(0, Verdict::Pass),
         };
-        let (mut repaired, mut result) = (0, Ok(()));
+        let mut repaired = 0;
+        let mut result = Ok(());
         for (index, slice) in slices.iter().enumerate() {
             result = filter.feed_with(slice, |edit| {
                 repaired += u64::from(matches!(edit, Edit::IllFormed(_)));

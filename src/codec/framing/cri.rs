@@ -40,7 +40,7 @@ use crate::error::ByteCount;
 ///
 /// # Errors
 ///
-/// - [`FramingError::InvalidRecord`] for a line that is no record. It is skipped.
+/// - [`FramingError::InvalidRecord`] for a line that is not a record. It is skipped.
 /// - [`FramingError::FrameTooLong`] for a line of the container that is longer than the limit. It is reported once,
 ///   even if its end has not arrived, and skipped up to the end of its last part.
 ///
@@ -283,7 +283,8 @@ impl Decoder for CriCodec {
         }
         if !src.is_empty() {
             // The runtime has not written all of the record.
-            let (length, offset) = (src.len(), self.offset);
+            let length = src.len();
+            let offset = self.offset;
             let Parsed::Header(header) = Header::parse(src) else {
                 drop(self.take(src, length, 0));
                 return Ok(Some(Err(FramingError::InvalidRecord { offset })));

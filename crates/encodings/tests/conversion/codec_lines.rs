@@ -366,7 +366,8 @@ fn the_last_line_without_a_terminator_has_one_error() {
             let is_one = matches!(&items[..], [Err(error)] if error.contains(&format!("at byte {offset} (Unmappable")));
             assert!(is_one, "{items:?} {chunks:02X?}");
         });
-        let (mut codec, mut buffer) = (codec().with_max_length(1), BytesMut::from(line));
+        let mut codec = codec().with_max_length(1);
+        let mut buffer = BytesMut::from(line);
         assert!(codec.decode_eof(&mut buffer).unwrap().unwrap().is_err());
         assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
         // The stream resumes after its end.

@@ -197,7 +197,8 @@ fn text_is_appended_as_soon_as_it_is_certain() {
         // `FF` may be half of a BOM.
         (b"\xFF", "", "", "\u{A0}"),
     ] {
-        let (mut decoder, mut out) = (decoder(Encoding::Ibm866, Scope::Line), String::new());
+        let mut decoder = decoder(Encoding::Ibm866, Scope::Line);
+        let mut out = String::new();
         decoder.feed_into(input, &mut out);
         assert_eq!(out, certain);
         decoder.flush_into(&mut out);
@@ -206,7 +207,8 @@ fn text_is_appended_as_soon_as_it_is_certain() {
         assert_eq!(out, certain.to_owned() + flushed + rest);
     }
     // A flushed line stays UTF-8, the next one is decided anew.
-    let (mut decoder, mut out) = (decoder(Encoding::Ibm866, Scope::Line), String::new());
+    let mut decoder = decoder(Encoding::Ibm866, Scope::Line);
+    let mut out = String::new();
     decoder.feed_into(b"\xD0\x9F: ", &mut out);
     decoder.flush_into(&mut out);
     decoder.feed_into(b"\x8F\n\x8F\n", &mut out);
@@ -235,7 +237,8 @@ fn a_decoder_is_used_again() {
         (b"\xFF", "ÿ"),
         ("é".as_bytes(), "é"),
     ] {
-        let (mut decoder, mut out) = (decoder(Encoding::Latin1, Scope::Line), String::new());
+        let mut decoder = decoder(Encoding::Latin1, Scope::Line);
+        let mut out = String::new();
         for _ in 0..2 {
             decoder.feed_into(input, &mut out);
             decoder.finish_into(&mut out);
@@ -254,7 +257,8 @@ mod codec {
     use super::*;
 
     fn lines(mut codec: FallbackLinesCodec, chunks: &[&[u8]]) -> Vec<Result<String, usize>> {
-        let (mut buffer, mut lines) = (BytesMut::new(), Vec::new());
+        let mut buffer = BytesMut::new();
+        let mut lines = Vec::new();
         let mut push = |line: Result<_, CodecError>| {
             lines.push(match line {
                 Ok(line) => Ok(String::from(line)),

@@ -270,7 +270,7 @@ fn labels_are_those_of_the_standard() {
     assert_eq!(number, 228 - 6 - 9 - 17 - 6 - LEGACY.len());
     assert_eq!("Shift-JIS".parse(), Ok(Encoding::ShiftJis));
     assert_eq!("CP 936".parse(), Ok(Encoding::Gbk));
-    // Labels of the web are no names of mail.
+    // These labels of the web are not names of mail.
     for name in ["iso-2022-kr", "csiso2022kr", "utf-7", "ms949", "cp949", "cp936", "ibm850", "x-unknown"] {
         assert_eq!(Encoding::for_label(name), None, "{name}");
         assert_eq!(name.parse::<Encoding>().is_err(), name == "x-unknown", "{name}");

@@ -9,7 +9,8 @@ use crate::support::encodings::{Decoded, Errors, Open, SHIFTED, by_feed, decode,
 use crate::support::{Rng, every_partition, some_partitions};
 
 fn expected(from: Encoding, to: Encoding, input: &[u8]) -> (Vec<u8>, Errors) {
-    let (mut out, mut errors) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut errors = Vec::new();
     let mut take = |(at, len, found): Decoded| {
         let encoded = found.and_then(|value| encode(to, Open::default(), value).ok_or(ErrorKind::Unmappable));
         match encoded {
@@ -96,8 +97,11 @@ fn output_of_any_size_is_the_same() {
         let input = dirty(&mut rng, encoding, 600);
         let whole = expected(encoding, Encoding::Utf8, &input);
         for size in [Transcoder::MIN_OUTPUT, 7, 33, 200] {
-            let (mut transcoder, mut rest) = (Transcoder::new(encoding, Encoding::Utf8), &input[..]);
-            let (mut out, mut errors, mut room) = (Vec::new(), Vec::new(), vec![0; size]);
+            let mut transcoder = Transcoder::new(encoding, Encoding::Utf8);
+            let mut rest = &input[..];
+            let mut out = Vec::new();
+            let mut errors = Vec::new();
+            let mut room = vec![0; size];
             loop {
                 let progress = match rest {
                     [] => transcoder.finish_into_slice(&mut room),
@@ -176,7 +180,8 @@ fn each_error_has_its_kind_and_place() {
 /// A line of ISO-2022-KR starts in ASCII, and the characters of KS X 1001 are those of EUC-KR.
 #[test]
 fn every_character_of_ks_x_1001_is_decoded() {
-    let (mut shifted, mut euc) = (b"\x1B$)Cab\r\n\x0E".to_vec(), b"ab\r\n".to_vec());
+    let mut shifted = b"\x1B$)Cab\r\n\x0E".to_vec();
+    let mut euc = b"ab\r\n".to_vec();
     for lead in 0x21..0x7F_u8 {
         for trail in 0x21..0x7F_u8 {
             let pair = [lead | 0x80, trail | 0x80];
@@ -253,7 +258,8 @@ fn lines_start_in_ascii() {
     ] {
         some_partitions(input, 20, |chunks| {
             let mut codec = TranscodeCodec::new(encoding).into_lines().with_max_length(12);
-            let (mut buffer, mut lines) = (BytesMut::new(), Vec::new());
+            let mut buffer = BytesMut::new();
+            let mut lines = Vec::new();
             for chunk in chunks.iter().copied().map(Some).chain([None]) {
                 buffer.extend_from_slice(chunk.unwrap_or_default());
                 loop {

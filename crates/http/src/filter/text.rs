@@ -75,7 +75,9 @@ impl TextFilter {
             |escapes: &Option<Box<Escapes>>| escapes.as_ref().is_some_and(|escapes| escapes.is_waiting());
         while self.error.is_none() && (self.taken < self.chunk.len() || is_waiting(&self.escapes)) {
             let (before, rest) = (self.decoder.offset(), &self.chunk[self.taken..]);
-            let (chunk, joiner, run) = (&self.chunk[..], &mut self.joiner, &mut self.run);
+            let chunk = &self.chunk[..];
+            let joiner = &mut self.joiner;
+            let run = &mut self.run;
             let next = match &mut self.escapes {
                 // Not a part at a time: the text after an escape would be validated again.
                 Some(escapes) => {

@@ -16,7 +16,8 @@ async fn header_values_paths_and_queries_are_checked_if_configured() {
         let request = Request::get(uri).header("x-name", http::HeaderValue::from_bytes(value).unwrap());
         request.body(Full::<Bytes>::default()).unwrap()
     };
-    let (bad_path, bad_query) = ("/a/%ED%A0%80?q=1", "/a?q=%C3%A9%ff&r=%zz%");
+    let bad_path = "/a/%ED%A0%80?q=1";
+    let bad_query = "/a?q=%C3%A9%ff&r=%zz%";
     let lenient = ValidateUtf8RequestLayer::new();
     let headers = lenient.clone().with_header_check(true);
     let path = lenient.clone().with_path_check(true);

@@ -205,7 +205,8 @@ fn frames() {
 /// A line of each stream is held, the parts in buffers of their own.
 #[test]
 fn container_logs() {
-    let (parts, record) = (LIMIT / 9 - 1, "t stdout P ");
+    let parts = LIMIT / 9 - 1;
+    let record = "t stdout P ";
     let streams: &[&[Part]] = &[
         &[("t stdout P aaaaaaaaa\n", parts), ("t stderr P aaaaaaaaa\n", parts), ("t stdin P a\n", LIMIT / 8)],
         &[

@@ -18,7 +18,9 @@ async fn lines(pipe: impl AsyncRead + Unpin, codec: FallbackLinesCodec) -> Vec<S
 }
 
 async fn text(mut pipe: impl AsyncRead + Unpin, mut decoder: FallbackDecoder) -> (Vec<u8>, String) {
-    let (mut all, mut text, mut chunk) = (Vec::new(), String::new(), [0; 60]);
+    let mut all = Vec::new();
+    let mut text = String::new();
+    let mut chunk = [0; 60];
     loop {
         let read = pipe.read(&mut chunk).await.expect("no I/O");
         if read == 0 {
@@ -47,7 +49,8 @@ async fn the_lines_of_a_child_process_are_utf_8_or_in_a_code_page() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("python3 starts");
-        let (output, errors) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+        let output = child.stdout.take().expect("piped");
+        let errors = child.stderr.take().expect("piped");
         let new = FallbackLinesCodec::new(encoding).expect("it is supported");
         let decoder = FallbackDecoder::new(encoding, Scope::Line).expect("it is supported");
         let (lines, (all, text)) = tokio::join!(lines(output, new.clone()), text(errors, decoder));

@@ -14,7 +14,8 @@ use crate::support::{some_partitions, unhex};
 /// Returns the text of a body, or `None` if it is ill-formed.
 fn text(encoding: TransferEncoding, charset: Encoding, chunks: &[&[u8]]) -> Option<String> {
     let mut decoder = BodyDecoder::new(encoding).with_charset(charset);
-    let (mut text, mut is_ok) = (String::new(), true);
+    let mut text = String::new();
+    let mut is_ok = true;
     let mut take = |piece: BodyPiece<'_>| match piece {
         BodyPiece::Text(piece) => text.push_str(piece),
         BodyPiece::Seam(character) => text.push(character),
@@ -30,7 +31,8 @@ fn text(encoding: TransferEncoding, charset: Encoding, chunks: &[&[u8]]) -> Opti
 #[cfg_attr(not(has_python3), ignore = "python3 is not installed")]
 fn python_decodes_the_same_text() {
     let output = run(Command::new("python3").args(["-c", include_str!("old_mail.py")]), String::new());
-    let (mut good, mut bad) = (0, 0);
+    let mut good = 0;
+    let mut bad = 0;
     for line in output.lines() {
         let case: Value = serde_json::from_str(line).expect("JSON");
         let message = unhex(case["message"].as_str().expect("hexadecimal"));

@@ -177,7 +177,8 @@ fn utf_7_in_a_transfer_encoding_has_offsets_on_the_wire() {
     let expected = [(2, 2, ErrorKind::UnpairedSurrogate, 3), (9, 7, ErrorKind::MissingContinuation, 3)];
     some_partitions(body, 20, |chunks| {
         let mut decoder = BodyDecoder::new(TransferEncoding::Base64).with_charset(Encoding::Utf7);
-        let (mut text, mut errors) = (String::new(), Vec::new());
+        let mut text = String::new();
+        let mut errors = Vec::new();
         let mut keep = |piece: BodyPiece<'_>| match piece {
             BodyPiece::Error(error) => match error.kind {
                 MimeErrorKind::Text(kind) => {

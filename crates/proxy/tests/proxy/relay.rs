@@ -445,7 +445,8 @@ async fn a_buffer_is_big_while_the_peer_fills_it_with_few_errors() {
 async fn one_poll_repairs_a_bounded_number_of_errors() {
     let replace = Relay::with_decoder(TextDecoder::new().with_error_policy(ErrorPolicy::Replace));
     let mut client = Chunks { chunks: vec![with_errors(SMALL, 0), vec![0xFF; BIG]], rooms: Vec::new() };
-    let (mut server, errors) = (Chunks::default(), Cell::new(0));
+    let mut server = Chunks::default();
+    let errors = Cell::new(0);
     {
         let report = |_, _| errors.set(errors.get() + 1);
         let mut relayed = Box::pin(replace.run(&mut client, &mut server, report));

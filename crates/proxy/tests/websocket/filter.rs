@@ -29,7 +29,9 @@ struct Filtered {
 
 fn filter(rules: Rules, slices: &[&[u8]]) -> Filtered {
     let mut filter = filter_of(rules);
-    let (mut forwarded, mut reported, mut result) = (Vec::new(), Vec::new(), Ok(()));
+    let mut forwarded = Vec::new();
+    let mut reported = Vec::new();
+    let mut result = Ok(());
     for slice in slices {
         let mut end = 0;
         result = filter.feed_with(slice, |edit| match edit {

@@ -212,7 +212,8 @@ impl<W: Write> Reporter<W> {
 
     /// Writes the errors that waited and have such names.
     fn put_held(&mut self, is_written: impl Fn(&str) -> bool) -> io::Result<()> {
-        let (text, entries) = (core::mem::take(&mut self.held.text), core::mem::take(&mut self.held.entries));
+        let text = core::mem::take(&mut self.held.text);
+        let entries = core::mem::take(&mut self.held.entries);
         let mut start = 0;
         for (name, end) in entries {
             if is_written(name) {

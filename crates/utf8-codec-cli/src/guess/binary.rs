@@ -171,7 +171,7 @@ impl Controls {
         }
     }
 
-    /// Records a number of bytes that are no control characters.
+    /// Records that this number of bytes are not control characters.
     pub(super) fn pass(&mut self, bytes: u64) {
         self.bytes += bytes;
     }

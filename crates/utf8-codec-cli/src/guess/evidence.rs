@@ -19,7 +19,7 @@ const ENOUGH: u64 = 1 << 16;
 /// The number of bytes from the start of an error on that are searched for control characters.
 const AFTER: usize = 8;
 
-/// Returns the number of errors in a row at the start of bytes that are one byte each. The last byte is none of them, because
+/// Returns the number of errors in a row at the start of bytes that are one byte each. The last byte is not one of them, because
 /// the one after it is not known.
 pub(crate) fn run_len(bytes: &[u8]) -> usize {
     let is_single = |pair: &[u8]| match pair[0] {
@@ -267,7 +267,8 @@ mod tests {
     #[test]
     fn a_run_of_errors_is_the_same_as_each_of_them() {
         let words = b"\xC0\x80\xD0\xE9\xC1\x85\xFF \xE9\xC8\n\xF6\xE7\xE8\xD1\x01b".repeat(100 << 10);
-        let (mut runs, mut each) = (EncodingEvidence::default(), EncodingEvidence::default());
+        let mut runs = EncodingEvidence::default();
+        let mut each = EncodingEvidence::default();
         let mut at = 0;
         while at < words.len() {
             let run = run_len(&words[at..]);

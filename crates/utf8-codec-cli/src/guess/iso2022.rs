@@ -128,7 +128,7 @@ pub(crate) fn longest_line(
 ) -> u64 {
     let mut rest = text;
     loop {
-        // A line without more bytes has no more characters, so only the last end among so many bytes matters.
+        // A line without more bytes has no more characters, so only the last end among that many bytes matters.
         let room = longest.checked_sub(column).map_or(0, |room| room + 1);
         let near = usize::try_from(room).map_or(rest.len(), |room| room.min(rest.len()));
         let end = match memchr::memrchr(b'\n', &rest[..near]) {

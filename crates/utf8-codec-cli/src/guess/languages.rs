@@ -233,7 +233,7 @@ impl Contexts {
     }
 
     /// Whether the text is probably windows-1252 in a language of Western Europe. In windows-1257 it would be French with a
-    /// Lithuanian letter, and that is no rival, because windows-1257 does not have all letters of French.
+    /// Lithuanian letter, which is not a rival, because windows-1257 does not have all letters of French.
     pub(super) fn is_western(&self) -> bool {
         self.language(Encoding::Windows1252, UNDECLARED, |page, language| WRITTEN[page][language])
             .is_some_and(|language| WESTERN.contains(&format!(" {language} ")))

@@ -142,7 +142,8 @@ fn a_line_in_utf_8_is_not_converted_from_an_encoding_of_two_bytes() {
         directory.write("a.txt", &content);
         let output =
             run(program(&["check", "--fix", "--from", "gbk", "a.txt"]).current_dir(directory.root()), b"");
-        let (report, new) = (stdout(&output), directory.read("a.txt"));
+        let report = stdout(&output);
+        let new = directory.read("a.txt");
         match line {
             Some(line) => {
                 let reason = format!("line {line} is already UTF-8, but --from is gbk: ");

@@ -71,7 +71,8 @@ impl Iso2022Kr {
     pub(super) fn decode_pairs(self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let table = if self.is_shifted { DoubleByte::of(Encoding::EucKr) } else { None };
         let Some(table) = table else { return (0, 0) };
-        let (mut read, mut written) = (0, 0);
+        let mut read = 0;
+        let mut written = 0;
         while let Some(&[lead @ 0x21..=0x7E, trail @ 0x21..=0x7E]) = src.get(read..read + 2)
             && let Some((unit, [])) = table.sequence(&[lead | 0x80, trail | 0x80])
             && let Some(character) = char::from_u32(unit.into())

@@ -43,7 +43,9 @@ impl Shifted {
     /// Decodes well-formed text to UTF-8, at most up to the end of `src` or `dst`. Returns the number of bytes read and the
     /// number of bytes written.
     pub(super) fn decode(mut self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-        let (mut read, mut written, mut piece) = (0, 0, FIRST_PIECE);
+        let mut read = 0;
+        let mut written = 0;
+        let mut piece = FIRST_PIECE;
         loop {
             let (taken, made) = self.decode_run(&src[read..src.len().min(read + piece)], &mut dst[written..]);
             piece = PIECE.min(2 * piece);

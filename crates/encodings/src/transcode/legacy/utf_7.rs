@@ -33,15 +33,16 @@ impl Utf7 {
     const SHIFTED: Self = Self { is_shifted: true, ..Self::ASCII };
 
     pub(super) fn read(self, bytes: &[u8]) -> Item {
-        let ill_formed = |kind| Item::IllFormed { kind, len: 1 };
         match *bytes {
             [first, ..] if self.is_shifted && sextet(first).is_some() => self.read_shifted(bytes),
             [b'-', ..] if self.is_shifted => Item::Escape { len: 1 },
             [b'+'] => Item::Unfinished,
             [b'+', b'-', ..] => Item::CodePoint { value: '+'.into(), len: 2 },
-            [b'+', next, ..] if sextet(next).is_none() => ill_formed(ErrorKind::MissingContinuation),
+            [b'+', next, ..] if sextet(next).is_none() => {
+                Item::IllFormed { kind: ErrorKind::MissingContinuation, len: 1 }
+            }
             [b'+', ..] => Item::Escape { len: 1 },
-            [0x80..=0xFF, ..] => ill_formed(ErrorKind::InvalidLead),
+            [0x80..=0xFF, ..] => Item::IllFormed { kind: ErrorKind::InvalidLead, len: 1 },
             // RFC 2152 has no `\`, no `~` and few controls. They are accepted, as in Python and mail readers.
             _ => Item::CodePoint { value: bytes[0].into(), len: 1 },
         }
@@ -80,7 +81,9 @@ impl Utf7 {
 
     #[inline]
     fn unit(self, bytes: &[u8]) -> Unit {
-        let (mut value, mut bits, mut len) = (u32::from(self.left), self.bits, 0);
+        let mut value = u32::from(self.left);
+        let mut bits = self.bits;
+        let mut len = 0;
         while bits < 16 {
             let Some(&byte) = bytes.get(len) else { return Unit::Unfinished };
             let Some(more) = sextet(byte) else { return Unit::Interrupted { len } };
@@ -100,10 +103,11 @@ impl Utf7 {
         Unit::Whole { unit: (value >> bits) as u16, len, after: Self { is_shifted: true, bits, left } }
     }
 
-    /// Decodes code units at the start of `src` that are no surrogates, and moves past them.
+    /// Decodes code units at the start of `src` that are not surrogates, and moves past them.
     #[inline]
     pub(super) fn decode_shift(&mut self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-        let (mut read, mut written) = (0, 0);
+        let mut read = 0;
+        let mut written = 0;
         while self.is_shifted
             && let Unit::Whole { unit, len, after } = self.unit(&src[read..])
             && let Some(character) = char::from_u32(unit.into())

@@ -15,7 +15,7 @@ pub(super) enum State {
     Length(FieldKind),
     /// So many bytes that are not read.
     Skip(u64),
-    /// A string with so many bytes left.
+    /// A string, and the number of its bytes that are left.
     Text(u64),
 }
 

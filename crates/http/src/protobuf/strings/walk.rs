@@ -164,7 +164,7 @@ impl StringFilter {
         Ok(())
     }
 
-    /// Skips so many bytes, of which only some may be in the chunk.
+    /// Skips this number of bytes, of which only some may be in the chunk.
     #[inline(always)]
     fn skip(&mut self, cursor: &mut Cursor<'_>, len: u64) {
         let taken = len.min(cursor.rest().len() as u64);

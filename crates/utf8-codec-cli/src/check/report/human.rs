@@ -26,7 +26,8 @@ impl<W: Write> Reporter<W> {
         let ((red, end), (blue, _)) = (self.style("1;31"), self.style("34"));
         let location = diagnostic.location;
         let (line, column) = (location.line + 1, location.columns.characters + 1);
-        let (message, name) = (escape::text(&diagnostic.message.to_string()), diagnostic.problem.name());
+        let message = escape::text(&diagnostic.message.to_string());
+        let name = diagnostic.problem.name();
         let number = line.to_string();
         let indent = number.len();
         let _ = write!(out, "{red}error{end}: {message} [{name}]\n{:indent$}{blue}-->{end} ", "");

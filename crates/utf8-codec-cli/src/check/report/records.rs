@@ -76,7 +76,8 @@ pub(super) fn short(out: &mut String, file: &str, diagnostic: &Diagnostic) {
 
 /// `file` are the members with the name of the file.
 pub(super) fn json(out: &mut String, file: &str, diagnostic: &Diagnostic) {
-    let (location, columns) = (diagnostic.location, diagnostic.location.columns);
+    let location = diagnostic.location;
+    let columns = diagnostic.location.columns;
     push_numbers(out, [("{\"byte_column\":", columns.bytes + 1), (",\"column\":", columns.characters + 1)]);
     out.push(',');
     out.push_str(file);
@@ -99,8 +100,10 @@ pub(super) fn json(out: &mut String, file: &str, diagnostic: &Diagnostic) {
 /// An annotation of GitHub Actions.
 pub(super) fn annotation(out: &mut String, file: &str, diagnostic: &Diagnostic) {
     let columns = diagnostic.location.columns;
-    let (line, column) = (diagnostic.location.line + 1, columns.characters + 1);
-    let (end, title) = (column + diagnostic.width.characters, diagnostic.problem.name());
+    let line = diagnostic.location.line + 1;
+    let column = columns.characters + 1;
+    let end = column + diagnostic.width.characters;
+    let title = diagnostic.problem.name();
     let _ = write!(
         out,
         "::error file={file},line={line},endLine={line},col={column},endColumn={end},title={title}::"
@@ -127,8 +130,11 @@ pub(super) fn issue(out: &mut String, file: &str, diagnostic: &Diagnostic, ident
 
 /// A result of SARIF. `file` is its URI, as a string of JSON.
 pub(super) fn sarif(out: &mut String, file: &str, diagnostic: &Diagnostic, identity: &str) {
-    let (location, column) = (diagnostic.location, diagnostic.location.columns.utf16 + 1);
-    let (line, end, name) = (location.line + 1, column + diagnostic.width.utf16, diagnostic.problem.name());
+    let location = diagnostic.location;
+    let column = diagnostic.location.columns.utf16 + 1;
+    let line = location.line + 1;
+    let end = column + diagnostic.width.utf16;
+    let name = diagnostic.problem.name();
     out.push_str("{\"level\":\"error\",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
     out.push_str(file);
     out.push_str("},\"region\":{");

@@ -221,7 +221,8 @@ impl<'s> Findings<'s> {
         if self.checks.needs_survey() {
             let runs = mojibake::find(text, &self.checks.survey, self.is_line_start);
             found.extend(runs.into_iter().map(|run| {
-                let (at, len) = (run.range.start, run.range.len());
+                let at = run.range.start;
+                let len = run.range.len();
                 let violation = Violation { at, before: 0, len, message: Message::EncodedTwice(run) };
                 (Rule::Mojibake, violation)
             }));

@@ -131,7 +131,8 @@ pub(super) fn readable(line: &str, counts: &mut Counts) -> u8 {
 
 /// Whether all characters of a text that are not ASCII are well-formed if they are read back.
 fn is_readable(text: &str, charset: Charset) -> bool {
-    let (mut run, mut len) = ([0; 4], 0);
+    let mut run = [0; 4];
+    let mut len = 0;
     for character in text.chars().chain(['\0']) {
         // A sequence ends before ASCII, and before the first byte of the next one.
         let byte = match character.is_ascii() {

@@ -18,7 +18,8 @@ pub(super) fn places(line: &[u8]) -> Vec<usize> {
 
 /// Whether a character, which is not ASCII, is written at one of the [`places`] of a line.
 pub(super) fn is_at(line: &[u8], at: usize, character: char) -> bool {
-    let (before, after) = (&line[..at], &line[at + 1..]);
+    let before = &line[..at];
+    let after = &line[at + 1..];
     let point = u32::from(character);
     let digits = (u32::BITS - point.leading_zeros()).div_ceil(4) as usize;
     match line[at] {
@@ -61,7 +62,7 @@ fn are_bytes(before: &[u8], between: &[u8], mut after: &[u8], character: char) -
     true
 }
 
-/// Returns what follows a number of so many digits at the start of a text.
+/// Returns what follows this number of digits at the start of a text.
 fn after_hex(text: &[u8], number: u32, digits: usize) -> Option<&[u8]> {
     let (own, after) = text.split_at_checked(digits)?;
     let is_digit = |(at, &byte): (usize, &u8)| {

@@ -21,7 +21,8 @@ const BEFORE_T: [&str; 13] = [
 
 /// Whether these bytes at the range of a line are an incomplete sequence that correct text does not have.
 pub(super) fn is_lost(line: &str, range: &Range<usize>, bytes: &[u8]) -> bool {
-    let (before, after) = (&line[..range.start], &line[range.end..]);
+    let before = &line[..range.start];
+    let after = &line[range.end..];
     let is_end = matches!(after, "" | "\n" | "\r\n");
     let is_cut = is_end || after.starts_with(char::REPLACEMENT_CHARACTER);
     match *bytes {

@@ -51,7 +51,8 @@ pub(super) fn find(line: &str, runs: &[ReadBack<'_>], has_others: bool) -> Vec<Q
         if runs.peek().is_some_and(|run| run.range.contains(&at)) {
             continue;
         }
-        let (before, after) = (line[..at].chars().next_back(), line[end..].chars().next());
+        let before = line[..at].chars().next_back();
+        let after = line[end..].chars().next();
         // An apostrophe in a word opens and closes nothing.
         let is_apostrophe = matches!(character, '\'' | '’')
             && after.is_some_and(char::is_alphanumeric)

@@ -82,7 +82,8 @@ impl Sequences {
         }
         let originals: String = self.list.iter().map(|sequence| sequence.original).collect();
         let mut runs: Vec<ReadBack<'_>> = Vec::new();
-        let (mut start, mut end) = (0, 0);
+        let mut start = 0;
+        let mut end = 0;
         for Sequence { range, original, .. } in &self.list {
             let is_next = runs.last().is_some_and(|last| last.range.end == range.start);
             start = if is_next { start } else { end };

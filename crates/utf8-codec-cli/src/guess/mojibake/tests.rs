@@ -232,7 +232,7 @@ fn what_is_left_of_a_character_is_reported_where_correct_text_does_not_have_it()
         let found = find(text, &Survey::default(), true);
         let ranges: Vec<&str> = found.iter().map(|each| &text[each.range.clone()]).collect();
         assert_eq!((ranges, undo_file(text).as_str()), (vec![lost], text));
-        // It is no evidence for other lines.
+        // It is not evidence for other lines.
         let file = format!("{text}\nkÅ Å²\n");
         assert_eq!(undo_file(&file), file);
     }

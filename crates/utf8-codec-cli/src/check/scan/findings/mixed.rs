@@ -56,9 +56,12 @@ impl Findings<'_> {
         let has_rules = self.needs_lines();
         let last_line = memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1);
         let mut passed = Passed { from: 0, last_line, continuations: 0, wide: 0 };
-        let (mut at, mut counted, mut leads) = (0, 0, 0);
+        let mut at = 0;
+        let mut counted = 0;
+        let mut leads = 0;
         while let Some(chunk) = bytes[at..].utf8_chunks().next() {
-            let (text, ill_formed) = (chunk.valid(), chunk.invalid());
+            let text = chunk.valid();
+            let ill_formed = chunk.invalid();
             let is_located = to_show > 0;
             let found = if has_rules { self.search(text) } else { Vec::new() };
             if !found.is_empty() {
@@ -74,7 +77,8 @@ impl Findings<'_> {
             if ill_formed.is_empty() || at + ill_formed.len() == bytes.len() {
                 break;
             }
-            let (first, len) = (ill_formed[0], ill_formed.len());
+            let first = ill_formed[0];
+            let len = ill_formed.len();
             self.evidence.error(window.bytes(), start + at, len);
             leads += u64::from(first >= 0xC0);
             self.summary.characters += 1;
