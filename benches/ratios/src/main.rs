@@ -1,4 +1,4 @@
-//! Prints how fast this crate is relative to other crates, as a table in Markdown. `docs/performance.md` has a summary.
+//! Prints how fast this crate is relative to other crates, as a table in Markdown. `docs/performance.md` has it.
 //!
 //! ```text
 //! cargo run --release                           all rows, in three runs
@@ -8,7 +8,7 @@
 //! cargo run --release -- --rounds 51            more rounds in a run, for a machine with other load
 //! cargo run --release -- --itself               this crate against itself: a row is met if the ratio is at least 0.98
 //! cargo run --release -- --page ../../docs/performance.md
-//!                                               also replaces the tables in this page
+//!                                               also replaces the table in this page
 //! cargo run --release -- --chart chunks.svg     no rows; draws the throughput by the size of chunks
 //! ```
 //!
@@ -55,7 +55,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             "--rounds" => rounds = value.parse()?,
             "--page" => page = Some(PathBuf::from(value)),
             "--chart" => chart = Some(PathBuf::from(value)),
-            _ => return Err(format!("{argument} is no argument").into()),
+            _ => return Err(format!("unknown argument: {argument}").into()),
         }
     }
     let effort = Effort { rounds, turn: Duration::from_millis(1) };

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::{fs, io};
 
 use tokio::runtime::Runtime;
@@ -52,6 +51,21 @@ impl Row {
 
     fn speed(&self) -> f64 {
         Spread::of(self.speeds.clone()).median
+    }
+
+    /// Returns the cells that the program and the page print.
+    fn cells(&self) -> String {
+        let ratios = Spread::of(self.ratios.clone());
+        format!(
+            "| {} | {} | {:.1} | {} | {:.2} | {:.2}-{:.2} |",
+            self.scenario,
+            self.input,
+            self.speed(),
+            with_versions(&self.peer),
+            ratios.median,
+            ratios.least,
+            ratios.greatest,
+        )
     }
 
     /// Whether the goal is reached in most runs: in two of three.
@@ -156,23 +170,12 @@ impl Bench {
         println!("| work | text | GB/s | compared with | ratio | runs | goal | |");
         println!("|---|---|---:|---|---:|---|---:|---|");
         for row in rows.iter() {
-            let ratios = Spread::of(row.ratios.clone());
             let verdict = match (row.is_met(), row.goal.reason) {
                 (true, _) => "met".to_owned(),
                 (false, "") => "**missed**".to_owned(),
                 (false, reason) => format!("**missed**: {reason}"),
             };
-            println!(
-                "| {} | {} | {:.1} | {} | {:.2} | {:.2}-{:.2} | {:.2} | {verdict} |",
-                row.scenario,
-                row.input,
-                row.speed(),
-                with_versions(&row.peer),
-                ratios.median,
-                ratios.least,
-                ratios.greatest,
-                row.goal.ratio,
-            );
+            println!("{} {:.2} | {verdict} |", row.cells(), row.goal.ratio);
         }
         let met = rows.iter().filter(|row| row.is_met()).count();
         let unexplained = rows.iter().filter(|row| !row.is_met() && row.goal.reason.is_empty()).count();
@@ -180,48 +183,23 @@ impl Bench {
         unexplained == 0
     }
 
-    /// Returns the tables of `docs/performance.md`: a line for each kind of work, and the rows below 1.0 or below their goal.
+    /// Returns the table of `docs/performance.md`, and a sentence for each row below 1.0.
     pub fn page(&self) -> String {
         let rows = self.rows.borrow();
-        let met = rows.iter().filter(|row| row.is_met()).count();
-        let mut page = format!("Measured on {}. {met} of {} rows are met.\n\n", machine(), rows.len());
-        page += "| work | texts | GB/s | compared with | ratio | met |\n|---|---:|---:|---|---:|---:|\n";
-        for same in rows.chunk_by(|one, next| one.scenario == next.scenario) {
-            let range = |value: &dyn Fn(&Row) -> f64, digits: usize| {
-                let all = Spread::of(same.iter().map(value).collect());
-                let [least, greatest] = [all.least, all.greatest].map(|value| format!("{value:.digits$}"));
-                if least == greatest { least } else { format!("{least}-{greatest}") }
-            };
-            let mut peers: Vec<String> = same.iter().map(|row| with_versions(&row.peer)).collect();
-            peers.sort();
-            peers.dedup();
-            let peers = match &peers[..] {
-                [first, .., last] if peers.len() > 3 => format!("{first} ... {last}"),
-                _ => peers.join(", ").replace(", fastest: ", ", "),
-            };
-            page += &format!(
-                "| {} | {} | {} | {peers} | {} | {} |\n",
-                same[0].scenario,
-                same.len(),
-                range(&Row::speed, 1),
-                range(&Row::ratio, 2),
-                same.iter().filter(|row| row.is_met()).count(),
-            );
+        let mut page = format!("Measured on {}.\n\n", machine());
+        page += "| work | text | GB/s | compared with | ratio | runs |\n|---|---|---:|---|---:|---|\n";
+        for row in rows.iter() {
+            page += &row.cells();
+            page += "\n";
         }
-        page += "\nRows below 1.0 or below their goal:\n\n| work | text | ratio | goal | |\n|---|---|---:|---:|---|\n";
-        for row in rows.iter().filter(|row| row.ratio() < 1.0 || !row.is_met()) {
-            let Row { scenario, input, goal, .. } = row;
-            page += &format!(
-                "| {scenario} | {input} | {:.2} | {:.2} | {} |\n",
-                row.ratio(),
-                goal.ratio,
-                goal.reason
-            );
+        page += "\nWhere the ratio is below 1.0:\n\n";
+        for row in rows.iter().filter(|row| row.ratio() < 1.0) {
+            page += &format!("- {}, {}, {:.2}: {}.\n", row.scenario, row.input, row.ratio(), row.goal.reason);
         }
         page
     }
 
-    /// Replaces the tables in the page.
+    /// Replaces the table in the page.
     pub fn write_page(&self, path: &Path) -> io::Result<()> {
         const MARKS: [&str; 2] = ["<!-- from benches/ratios -->\n", "<!-- to here -->\n"];
         let text = fs::read_to_string(path)?;
@@ -239,7 +217,6 @@ fn machine() -> String {
 /// Adds to each word that is the name of a dependency its version.
 fn with_versions(peer: &str) -> String {
     let word = |word: &str| match version(word) {
-        Some(version) if word == "simdutf" => format!("simdutf {} (crate {version})", bundled_simdutf()),
         Some(version) => format!("{word} {version}"),
         None => word.to_owned(),
     };
@@ -250,24 +227,6 @@ fn with_versions(peer: &str) -> String {
 fn version(name: &str) -> Option<&'static str> {
     let package = format!("name = \"{name}\"\nversion = \"");
     include_str!("../Cargo.lock").split_once(&package)?.1.split('"').next()
-}
-
-/// Returns the version of the C++ library that the crate simdutf contains, from its header.
-fn bundled_simdutf() -> &'static str {
-    static VERSION: OnceLock<String> = OnceLock::new();
-    let find = || {
-        let output = Command::new("cargo")
-            .args(["metadata", "--format-version=1", "--offline", "--manifest-path"])
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
-            .output()
-            .ok()?;
-        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
-        let package = metadata["packages"].as_array()?.iter().find(|package| package["name"] == "simdutf")?;
-        let manifest = package["manifest_path"].as_str()?;
-        let header = fs::read_to_string(manifest.replace("Cargo.toml", "cpp/simdutf.h")).ok()?;
-        Some(header.split_once("#define SIMDUTF_VERSION \"")?.1.split('"').next()?.to_owned())
-    };
-    VERSION.get_or_init(|| find().unwrap_or_else(|| "?".to_owned()))
 }
 
 fn rustc() -> String {
