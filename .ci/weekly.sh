@@ -31,7 +31,7 @@ step_containers() {
     PATH=$PWD/target/python/bin:$PATH timeout 1500 engines/deploy/try
 }
 
-# `detect` on texts in legacy encodings, beside other detectors: docs/checking.md.
+# `detect` on texts in legacy encodings, beside other detectors: docs/detecting.md.
 step_detection() {
     cargo build -p utf8-codec-cli
     python_with chardetng-py==0.3.5 charset-normalizer==3.5.3
@@ -117,7 +117,7 @@ step_miri_all() {
     .ci/miri --all
 }
 
-# The rule `mojibake` on the text of packages in hundreds of languages, correct and broken, beside ftfy: docs/checking.md.
+# The rule `mojibake` on the text of packages in hundreds of languages, correct and broken, beside ftfy: docs/mojibake.md.
 step_mojibake() {
     cargo build -p utf8-codec-cli
     python_with ftfy==6.3.1

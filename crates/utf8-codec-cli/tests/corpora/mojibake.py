@@ -3,7 +3,7 @@
 
 The text is the names, messages and documents of released packages, in all languages that they have. Correct lines must not be
 reported. Of the lines that are broken here, at least 99.5 % must be repaired exactly, each alone in its file. `--docs` writes the
-table to docs/checking.md. The packages are kept in target/mojibake.
+table to docs/mojibake.md. The packages are kept in target/mojibake.
 """
 
 import ast
@@ -181,7 +181,7 @@ def main():
         rows.append(f"| each alone, broken {name}: reported | {percent(noticed(program, files), len(sample))} | |")
     print(*rows, *wrong, sep="\n")
     if "--docs" in sys.argv:
-        page = ROOT / "docs/checking.md"
+        page = ROOT / "docs/mojibake.md"
         between = re.compile("(<!-- mojibake -->\n).*(<!-- end of mojibake -->)", re.DOTALL)
         page.write_text(between.sub(lambda found: found[1] + "\n".join(rows) + "\n" + found[2], page.read_text()))
     sys.exit(failed)
