@@ -1,5 +1,22 @@
 //! Reads lines from the front of a read buffer, for the codec for lines and the codec for batches of lines.
 //!
+//! `FramedRead` appends each read to one buffer and asks for an item until there is none. Most lines are complete, well-formed,
+//! short enough and returned as they are, so the reader tries that first:
+//!
+//! 1. [`next`](LineReader::next) searches for the terminator from `searched`, the end of the last search. No byte is
+//!    searched twice, however slowly a line arrives.
+//! 2. [`end_line`](LineReader::end_line) counts the line and validates it together with its terminator, in one call of the
+//!    kernel. It returns the text only if it is the line itself.
+//! 3. `held::take_line` then splits the line off the buffer without a copy, and drops the terminator.
+//!
+//! In any other case nothing was removed, and the decoder is still at the start of the line, so
+//! [`cut_changed`](LineReader::cut_changed) starts again with the whole line: it applies the policies, or returns the error
+//! with the bytes of the line. A line without a terminator stays in the buffer until it is longer than the limit. Then its
+//! start is reported, and the state is `Discard` until a terminator arrives.
+//!
+//! The result does not depend on the reads, because a decision is made only about a whole line or about its first
+//! `max_length` bytes, and the decoder moves only when a line leaves the buffer.
+//!
 //! Functions that run for each line are `inline(always)`, and so are the functions that they call. At `opt-level = 0`
 //! nothing else is inlined, and the calls would take a tenth of the time.
 

@@ -1,4 +1,18 @@
 //! Appends text to a `String`, or to another [`Sink`]: the edits of a filter.
+//!
+//! [`TextDecoder::feed`] returns a piece for each text and each error. That is the right shape for a caller that looks at the
+//! errors, and a slow one for a caller that wants the text: a piece is moved through several functions, and a kernel is
+//! called for each text. So a chunk is decoded by pieces only up to its first error. After it,
+//! [`decode_runs_to`](TextDecoder::decode_runs_to) expects more:
+//!
+//! 1. A [`Run`] decodes sequence by sequence into a buffer, text and replacements together, and passes the buffer on when it
+//!    is full.
+//! 2. When several sequences in a row had no error, a kernel takes over and finds the end of the text, which is passed on
+//!    without a copy.
+//! 3. After very long text an error is likely to be alone. Its replacement is passed on by itself, and the kernel continues.
+//!
+//! Text and errors are those of `feed` (a test and a fuzz target compare them); only the places where the text is split
+//! differ.
 
 use alloc::string::String;
 

@@ -1,4 +1,17 @@
 //! The filter of one direction of a line protocol, without I/O.
+//!
+//! The decoder validates or repairs a slice as one text, and hands over edits: ranges of the slice that pass, and inserted
+//! text. [`LineEdits`] splits these edits into lines. It forwards a line only when its terminator arrives, so until then
+//! the line is in two parts: `held`, a copy of what came in earlier slices or is a repair, and `tail`, a range of the
+//! current slice that follows it. A line that starts and ends in one slice is never copied, and neither are the lines between
+//! the first and the last terminator of a slice, which are forwarded as one range if none of them can be too long.
+//!
+//! Three things can depend on where a slice ends, and are stored in [`Line`] instead:
+//!
+//! - a CR at the end may be the start of CRLF (`after_cr`), so it does not count towards the limit, and an LF after it
+//!   belongs to the line before (`skipped_before`);
+//! - an unfinished character is in the decoder, and an unfinished escape of JSON in `escapes`;
+//! - the rest of a rejected line is dropped up to its terminator (`skipped`).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

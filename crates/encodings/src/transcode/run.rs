@@ -1,4 +1,18 @@
 //! The main loop of a transcoder: decode an item, apply the policies, write the result.
+//!
+//! [`Conversion::run`] alternates between three speeds. What each of them does is the same, so the result does not depend on
+//! which one an input gets, or on where a chunk or the room of the output ends.
+//!
+//! - *In bulk* ([`bulk`]): text without errors, by a kernel or a table. It stops before the first sequence that it cannot
+//!   convert, and before the end of the chunk if a sequence is cut there.
+//! - *In runs* (`repair_in_bulk`): UTF-8 in which errors are a few bytes apart. [`Run`] repairs them into a buffer, which is then
+//!   converted in bulk. It stops when several characters in a row had no error.
+//! - *One item* ([`Conversion::step`]): everything else: the start of the stream, a BOM, the first error after text, a
+//!   character that the target lacks, a sequence that was cut.
+//!
+//! Between calls a cut sequence is in `carry`, and a replacement that did not fit is in `repair`. While there is a carry, an
+//! item is read from a buffer of both, the carry and the start of the chunk, and only the bytes that belong to it are
+//! consumed from the chunk.
 
 use kernels::grammar::{Kind, UTF_8};
 use utf8_codec::internal::{First, Policies, Run};

@@ -1,4 +1,14 @@
 //! `multipart/form-data` (RFC 7578): checks the text fields and passes the files.
+//!
+//! A state machine over the positions in a form: content, delimiter line, header fields, epilogue. Only content is long,
+//! so only content is searched by memchr; the lines between are read byte by byte.
+//!
+//! In content the searched bytes are `--boundary`, which RFC 2046 §5.1.1 forbids anywhere else. After CRLF they are the
+//! delimiter. Anywhere else some reader would see a delimiter where another does not, so the form is rejected.
+//!
+//! If a chunk ends inside what may be a delimiter, its bytes are not passed to the check of the part yet. They equal the start of
+//! the delimiter, so `matched`, their number, is all that is stored. When the next bytes differ, they are content and are
+//! checked first. They cannot be the start of another delimiter, because it has a CR only at its start.
 
 mod content;
 

@@ -1,5 +1,10 @@
 //! Scanner for one input: finds ill-formed sequences and violations of rules, in constant memory.
 //!
+//! There are four speeds, and the report is the same with each. Text of ASCII is validated and its lines are counted in one pass
+//! of a kernel. Other text is decoded in blocks that stay in the L1 cache, so that the rules and the count of lines read it
+//! again from there. After an error the rest of a block is decoded sequence by sequence (`Findings::mixed`), because more
+//! errors are likely. And a position is only computed for an error that is reported: the others are counted.
+//!
 //! The input goes through a [`Window`], whole lines at a time, because a rule may depend on the rest of the line and a report
 //! shows it. A decoder turns the lines into text and errors, which [`Findings`] receives in the order of the input, together
 //! with the window for the bytes around them.
