@@ -62,13 +62,10 @@ pub fn oracle(bytes: &[u8]) -> (Vec<Event>, Option<String>, Option<Duration>) {
             last_event_id.clone_from(&id);
             if !data.is_empty() {
                 data.pop();
-                let event = if kind.is_empty() { "message" } else { &kind };
-                events.push(Event {
-                    event: event.into(),
-                    data: data.as_str().into(),
-                    id: id.as_deref().map(Into::into),
-                    retry: new_retry.take(),
-                });
+                let mut event = Event::new(data.as_str()).with_event(&*kind);
+                event.id = id.as_deref().map(Into::into);
+                event.retry = new_retry.take();
+                events.push(event);
             }
             data.clear();
             kind.clear();

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use utf8_codec_media::content_type::labels;
-use utf8_codec_media::declared::{DocumentKind, Search, Source, find};
+use utf8_codec_media::declared::{DeclarationSearch, DeclarationSource, DocumentKind, find};
 
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 
@@ -64,12 +64,12 @@ fn store(document: &mut Vec<u8>, piece: TransferPiece<'_>) {
 /// are needed.
 fn is_utf8(document: &[u8], is_end: bool) -> Option<bool> {
     match find(DocumentKind::Xml, document, is_end) {
-        Search::Found(found) => {
+        DeclarationSearch::Found(found) => {
             // A declaration of UTF-16 that was read as ASCII cannot be true. Programs write such documents in UTF-8.
-            let is_false = found.source == Source::Declaration && labels::is_wide(found.label);
+            let is_false = found.source == DeclarationSource::Declaration && labels::is_wide(found.label);
             Some(is_false || labels::is_checked(found.label))
         }
-        Search::Missing => Some(true),
-        Search::NeedMore => None,
+        DeclarationSearch::Missing => Some(true),
+        DeclarationSearch::NeedMore => None,
     }
 }

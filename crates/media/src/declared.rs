@@ -6,16 +6,16 @@
 //! decoder has to know which labels exist.
 //!
 //! ```
-//! use utf8_codec_media::declared::{DocumentKind, Search, find};
+//! use utf8_codec_media::declared::{DocumentKind, DeclarationSearch, find};
 //!
 //! let document = b"<?xml version=\"1.0\" encoding=\"iso-8859-1\"?><a/>";
-//! let Search::Found(declaration) = find(DocumentKind::Xml, document, true) else { panic!() };
+//! let DeclarationSearch::Found(declaration) = find(DocumentKind::Xml, document, true) else { panic!() };
 //! assert_eq!(declaration.label, b"iso-8859-1");
 //! assert_eq!(&document[declaration.range], b"iso-8859-1");
 //!
 //! // A document that arrives in chunks: call `find` again with a longer start.
-//! assert_eq!(find(DocumentKind::Xml, b"<?xml version=\"1.0\" enc", false), Search::NeedMore);
-//! assert_eq!(find(DocumentKind::Xml, b"<a>", false), Search::Missing);
+//! assert_eq!(find(DocumentKind::Xml, b"<?xml version=\"1.0\" enc", false), DeclarationSearch::NeedMore);
+//! assert_eq!(find(DocumentKind::Xml, b"<a>", false), DeclarationSearch::Missing);
 //! ```
 //!
 //! | kind | declaration | source |
@@ -44,7 +44,7 @@ mod xml;
 use utf8_codec_encodings::is_label;
 
 use found::{Cursor, End, Found, declaration, first_start};
-pub use found::{Declaration, Source};
+pub use found::{Declaration, DeclarationSource};
 use xml::{xml, xml_byte_order};
 
 /// The kind of a document, which determines how it declares its encoding.
@@ -78,7 +78,7 @@ impl DocumentKind {
 
 /// The result of [`find`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Search<'p> {
+pub enum DeclarationSearch<'p> {
     /// The document declares an encoding.
     Found(Declaration<'p>),
     /// The document declares none.
@@ -89,9 +89,9 @@ pub enum Search<'p> {
 
 /// Searches the declaration of a document that starts with `prefix`. `is_end` is whether the document ends there.
 ///
-/// At the end the result is never [`Search::NeedMore`]. If the result of a prefix is not [`Search::NeedMore`], it is
+/// At the end the result is never [`DeclarationSearch::NeedMore`]. If the result of a prefix is not [`DeclarationSearch::NeedMore`], it is
 /// the same for every longer prefix. So it does not depend on where the chunks of a document end.
-pub fn find(kind: DocumentKind, prefix: &[u8], is_end: bool) -> Search<'_> {
+pub fn find(kind: DocumentKind, prefix: &[u8], is_end: bool) -> DeclarationSearch<'_> {
     let is_whole = is_end || prefix.len() >= kind.max_prefix();
     let prefix = &prefix[..prefix.len().min(kind.max_prefix())];
     let found = match bom(prefix) {
@@ -110,10 +110,10 @@ pub fn find(kind: DocumentKind, prefix: &[u8], is_end: bool) -> Search<'_> {
         Err(End) => Err(End),
     };
     match found {
-        Ok(Some(declaration)) => Search::Found(declaration),
-        Ok(None) => Search::Missing,
-        Err(End) if is_whole => Search::Missing,
-        Err(End) => Search::NeedMore,
+        Ok(Some(declaration)) => DeclarationSearch::Found(declaration),
+        Ok(None) => DeclarationSearch::Missing,
+        Err(End) if is_whole => DeclarationSearch::Missing,
+        Err(End) => DeclarationSearch::NeedMore,
     }
 }
 
@@ -125,7 +125,7 @@ fn bom<'p>(prefix: &'p [u8]) -> Found<'p> {
     let starts: [(&[u8], &'p [u8]); 3] =
         [(b"\xEF\xBB\xBF", b"UTF-8"), (b"\xFE\xFF", b"UTF-16BE"), (b"\xFF\xFE", b"UTF-16LE")];
     let found = first_start(prefix, &starts)?;
-    Ok(found.map(|(len, label)| Declaration { label, range: 0..len, source: Source::Bom }))
+    Ok(found.map(|(len, label)| Declaration { label, range: 0..len, source: DeclarationSource::Bom }))
 }
 
 /// Returns the encoding of a style sheet. Other quotes, other white space, upper case and unknown labels do not declare an

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The line break before the line belongs to the delimiter. [`Boundary`] holds the start of the line: `--` and the
-//! parameter. [`Tail`] reads the rest of the line one byte at a time, so a line may be split into any number of chunks.
+//! parameter. [`DelimiterTail`] reads the rest of the line one byte at a time, so a line may be split into any number of chunks.
 
 use alloc::vec::Vec;
 
@@ -54,11 +54,11 @@ impl Boundary {
     /// Parses a whole line without its line break. Returns `None` if it is not a delimiter of this boundary.
     pub fn delimiter(&self, line: &[u8]) -> Option<Delimiter> {
         let rest = line.strip_prefix(&self.dashed[..])?;
-        let mut tail = Tail::Boundary;
+        let mut tail = DelimiterTail::Boundary;
         for &byte in rest {
             tail = match tail.step(byte) {
-                TailStep::More(next) => next,
-                TailStep::Line(..) | TailStep::Malformed => return None,
+                DelimiterStep::More(next) => next,
+                DelimiterStep::Line(..) | DelimiterStep::Malformed => return None,
             };
         }
         tail.end()
@@ -85,7 +85,7 @@ pub enum LineBreak {
 
 /// The state of a delimiter line after `--boundary`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tail {
+pub enum DelimiterTail {
     /// Nothing was read yet.
     Boundary,
     /// After one hyphen.
@@ -98,42 +98,42 @@ pub enum Tail {
 
 /// The result of reading a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TailStep {
+pub enum DelimiterStep {
     /// The line continues.
-    More(Tail),
+    More(DelimiterTail),
     /// The byte is the last one of a delimiter line.
     Line(Delimiter, LineBreak),
     /// The line is not a delimiter.
     Malformed,
 }
 
-impl Tail {
+impl DelimiterTail {
     /// Reads one byte.
-    pub const fn step(self, byte: u8) -> TailStep {
+    pub const fn step(self, byte: u8) -> DelimiterStep {
         let so_far = match self {
             Self::Cr(delimiter) => {
                 return if byte == b'\n' {
-                    TailStep::Line(delimiter, LineBreak::CrLf)
+                    DelimiterStep::Line(delimiter, LineBreak::CrLf)
                 } else {
-                    TailStep::Malformed
+                    DelimiterStep::Malformed
                 };
             }
             Self::Hyphen => {
                 return if byte == b'-' {
-                    TailStep::More(Self::Padding(Delimiter::Close))
+                    DelimiterStep::More(Self::Padding(Delimiter::Close))
                 } else {
-                    TailStep::Malformed
+                    DelimiterStep::Malformed
                 };
             }
             Self::Boundary => Delimiter::Part,
             Self::Padding(delimiter) => delimiter,
         };
         match byte {
-            b'-' if matches!(self, Self::Boundary) => TailStep::More(Self::Hyphen),
-            b' ' | b'\t' => TailStep::More(Self::Padding(so_far)),
-            b'\r' => TailStep::More(Self::Cr(so_far)),
-            b'\n' => TailStep::Line(so_far, LineBreak::Lf),
-            _ => TailStep::Malformed,
+            b'-' if matches!(self, Self::Boundary) => DelimiterStep::More(Self::Hyphen),
+            b' ' | b'\t' => DelimiterStep::More(Self::Padding(so_far)),
+            b'\r' => DelimiterStep::More(Self::Cr(so_far)),
+            b'\n' => DelimiterStep::Line(so_far, LineBreak::Lf),
+            _ => DelimiterStep::Malformed,
         }
     }
 
@@ -168,15 +168,15 @@ mod tests {
     #[test]
     fn a_delimiter_line_ends_with_padding_and_a_line_break() {
         let read = |line: &[u8]| {
-            let mut tail = Tail::Boundary;
+            let mut tail = DelimiterTail::Boundary;
             for (i, &byte) in line.iter().enumerate() {
                 match tail.step(byte) {
-                    TailStep::More(next) => tail = next,
-                    TailStep::Line(delimiter, line_break) => {
+                    DelimiterStep::More(next) => tail = next,
+                    DelimiterStep::Line(delimiter, line_break) => {
                         assert_eq!(i + 1, line.len());
                         return Some((delimiter, line_break));
                     }
-                    TailStep::Malformed => return None,
+                    DelimiterStep::Malformed => return None,
                 }
             }
             None

@@ -23,6 +23,7 @@ pub(super) const MESSAGE: &str = "message";
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Event {
     /// The type of the event. It is `message` if the event has no `event` field. The encoder writes no field for
     /// `message` or an empty type.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use utf8_codec::{BomPolicy, TextDecoder};
 use utf8_codec_media::content_type::{Charset, is_ascii_label, labels};
-use utf8_codec_media::declared::{Declaration, DocumentKind, Search, Source, find};
+use utf8_codec_media::declared::{Declaration, DeclarationSearch, DeclarationSource, DocumentKind, find};
 
 use super::kind::{KindFilter, min_text_output};
 use crate::charset::{NewTranscoding, OtherCharset, SourceCharset};
@@ -68,9 +68,9 @@ impl DocumentStart {
 
     fn reading(&self, prefix: &[u8], is_end: bool) -> Option<Reading> {
         match find(self.kind, prefix, is_end) {
-            Search::NeedMore => None,
-            Search::Missing => Some(Reading::Text(self.decoder.clone())),
-            Search::Found(declaration) => Some(self.reading_of(&declaration)),
+            DeclarationSearch::NeedMore => None,
+            DeclarationSearch::Missing => Some(Reading::Text(self.decoder.clone())),
+            DeclarationSearch::Found(declaration) => Some(self.reading_of(&declaration)),
         }
     }
 
@@ -104,7 +104,7 @@ impl DocumentStart {
     /// into strings, which are then sent in UTF-8. For HTML and CSS, [`find`] returns UTF-8.
     fn is_wide(&self, declaration: &Declaration<'_>) -> bool {
         self.kind == DocumentKind::Xml
-            && declaration.source == Source::Declaration
+            && declaration.source == DeclarationSource::Declaration
             && labels::is_wide(declaration.label)
     }
 }

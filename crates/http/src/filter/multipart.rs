@@ -16,7 +16,7 @@ use core::ops::Range;
 
 use bytes::Bytes;
 use utf8_codec::{BomPolicy, TextDecoder};
-use utf8_codec_media::delimiter::{Boundary, Delimiter, LineBreak, Tail, TailStep};
+use utf8_codec_media::delimiter::{Boundary, Delimiter, DelimiterStep, DelimiterTail, LineBreak};
 
 use super::delimiters::{DashedSearch, FieldsSearch, MadeDelimiter, common_prefix};
 use super::frames::FrameQueue;
@@ -83,7 +83,7 @@ enum Position {
     /// missing CRLF.
     Content { matched: usize, lacks_crlf: bool },
     /// In a delimiter line, after the boundary.
-    Delimiter(Tail),
+    Delimiter(DelimiterTail),
     /// In the header fields of a part, after these bytes.
     Headers(Vec<u8>),
     /// After the closing delimiter.
@@ -127,7 +127,9 @@ impl FormFilter {
         matches!(
             self.position,
             Position::Epilogue
-                | Position::Delimiter(Tail::Padding(Delimiter::Close) | Tail::Cr(Delimiter::Close))
+                | Position::Delimiter(
+                    DelimiterTail::Padding(Delimiter::Close) | DelimiterTail::Cr(Delimiter::Close)
+                )
         )
     }
 
@@ -152,7 +154,7 @@ impl FormFilter {
                 self.end_part(chunk);
                 if self.error.is_none() {
                     self.out.copy(chunk, &delimiter[missing_crlf_len(lacks_crlf)..]);
-                    self.position = Position::Delimiter(Tail::Boundary);
+                    self.position = Position::Delimiter(DelimiterTail::Boundary);
                 }
                 return next;
             }
@@ -188,7 +190,7 @@ impl FormFilter {
         self.end_part(chunk);
         if self.error.is_none() {
             self.out.span(chunk, candidate..next);
-            self.position = Position::Delimiter(Tail::Boundary);
+            self.position = Position::Delimiter(DelimiterTail::Boundary);
         }
         next
     }
@@ -220,16 +222,16 @@ impl FormFilter {
 
     /// Reads a byte of a delimiter line after the boundary. A delimiter before a part that ends with a bare LF is an
     /// error.
-    fn rest_of_delimiter(&mut self, chunk: &Bytes, at: usize, tail: Tail) -> usize {
+    fn rest_of_delimiter(&mut self, chunk: &Bytes, at: usize, tail: DelimiterTail) -> usize {
         self.position = match tail.step(chunk[at]) {
-            TailStep::More(next) => Position::Delimiter(next),
-            TailStep::Line(Delimiter::Part, LineBreak::CrLf) => Position::Headers(Vec::new()),
-            TailStep::Line(Delimiter::Close, line_break) => {
+            DelimiterStep::More(next) => Position::Delimiter(next),
+            DelimiterStep::Line(Delimiter::Part, LineBreak::CrLf) => Position::Headers(Vec::new()),
+            DelimiterStep::Line(Delimiter::Close, line_break) => {
                 let fields = FieldsSearch::new(line_break == LineBreak::CrLf);
                 self.part = outside(&self.rules, self.offset + 1, fields);
                 Position::Epilogue
             }
-            TailStep::Line(Delimiter::Part, LineBreak::Lf) | TailStep::Malformed => {
+            DelimiterStep::Line(Delimiter::Part, LineBreak::Lf) | DelimiterStep::Malformed => {
                 self.fail(MultipartError::Malformed { offset: self.offset });
                 return at;
             }

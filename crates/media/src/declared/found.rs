@@ -5,7 +5,7 @@ use core::ops::Range;
 /// What declares the encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Source {
+pub enum DeclarationSource {
     /// A BOM.
     Bom,
     /// The characters `<?x` in UTF-16, without a BOM.
@@ -25,10 +25,10 @@ pub struct Declaration<'p> {
     /// as ASCII (HTML §13.2.3.2, CSS Syntax §3.2). The label is then `UTF-8`. `x-user-defined` in a `<meta>` element means
     /// windows-1252 (HTML §13.2.3.2), and the label is then that.
     pub label: &'p [u8],
-    /// Where the label or the BOM is in the document. Empty for [`Source::ByteOrder`].
+    /// Where the label or the BOM is in the document. Empty for [`DeclarationSource::ByteOrder`].
     pub range: Range<usize>,
     /// What declares the encoding.
-    pub source: Source,
+    pub source: DeclarationSource,
 }
 
 impl Declaration<'_> {
@@ -54,7 +54,7 @@ impl Declaration<'_> {
 pub(super) fn declaration(prefix: &[u8], range: Range<usize>) -> Declaration<'_> {
     let start = range.end - prefix[range.clone()].trim_ascii_start().len();
     let label = prefix[range].trim_ascii();
-    Declaration { label, range: start..start + label.len(), source: Source::Declaration }
+    Declaration { label, range: start..start + label.len(), source: DeclarationSource::Declaration }
 }
 
 /// The prefix ended before the result was known.

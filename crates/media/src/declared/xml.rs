@@ -1,13 +1,13 @@
 //! The encoding of XML: the byte order of its first characters, and its declaration.
 
-use super::found::{Cursor, Declaration, Found, Source, declaration, first_start};
+use super::found::{Cursor, Declaration, DeclarationSource, Found, declaration, first_start};
 
 /// Returns the byte order of a document that starts with `<?x` in UTF-16. XML 1.0 Appendix F requires the declaration in
 /// such a document.
 pub(super) fn xml_byte_order<'p>(prefix: &'p [u8]) -> Found<'p> {
     let starts: [(&[u8], &'p [u8]); 2] = [(b"<\0?\0x\0", b"UTF-16LE"), (b"\0<\0?\0x", b"UTF-16BE")];
     let found = first_start(prefix, &starts)?;
-    Ok(found.map(|(_, label)| Declaration { label, range: 0..0, source: Source::ByteOrder }))
+    Ok(found.map(|(_, label)| Declaration { label, range: 0..0, source: DeclarationSource::ByteOrder }))
 }
 
 /// Returns the encoding of an XML declaration. A declaration that XML does not allow declares nothing: XML readers do not

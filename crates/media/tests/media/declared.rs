@@ -2,22 +2,22 @@
 
 use core::ops::Range;
 
-use utf8_codec_media::declared::{DocumentKind, Search, find};
+use utf8_codec_media::declared::{DeclarationSearch, DocumentKind, find};
 
 /// Checks that every prefix gives the result of the whole document, or needs more.
 fn label(kind: DocumentKind, document: &[u8]) -> Option<(Vec<u8>, Range<usize>)> {
     let whole = find(kind, document, true);
-    assert_ne!(whole, Search::NeedMore);
+    assert_ne!(whole, DeclarationSearch::NeedMore);
     for end in 0..=document.len() {
         let found = find(kind, &document[..end], false);
-        assert!(found == whole || found == Search::NeedMore, "{end}: {found:?}, not {whole:?}");
-        assert_ne!(find(kind, &document[..end], true), Search::NeedMore);
+        assert!(found == whole || found == DeclarationSearch::NeedMore, "{end}: {found:?}, not {whole:?}");
+        assert_ne!(find(kind, &document[..end], true), DeclarationSearch::NeedMore);
     }
     let mut longer = document.to_vec();
     longer.resize(kind.max_prefix(), b' ');
-    assert_ne!(find(kind, &longer, false), Search::NeedMore);
+    assert_ne!(find(kind, &longer, false), DeclarationSearch::NeedMore);
     match whole {
-        Search::Found(found) => Some((found.label.to_vec(), found.range)),
+        DeclarationSearch::Found(found) => Some((found.label.to_vec(), found.range)),
         _ => None,
     }
 }

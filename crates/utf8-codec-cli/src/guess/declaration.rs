@@ -11,7 +11,7 @@ use std::path::Path;
 
 use utf8_codec::ErrorPolicy;
 use utf8_codec_encodings::{Encoding, Transcoder};
-use utf8_codec_media::declared::{DocumentKind, Search, Source, find};
+use utf8_codec_media::declared::{DeclarationSearch, DeclarationSource, DocumentKind, find};
 
 use super::binary;
 use super::languages::{Doubt, windows_page};
@@ -247,7 +247,9 @@ fn declarations(kind: Option<DocumentKind>, text: &[u8]) -> Vec<(DocumentKind, R
 
 fn label(kind: DocumentKind, text: &[u8]) -> Option<Range<usize>> {
     match find(kind, text, true) {
-        Search::Found(found) if found.source == Source::Declaration => Some(found.range),
+        DeclarationSearch::Found(found) if found.source == DeclarationSource::Declaration => {
+            Some(found.range)
+        }
         _ => None,
     }
 }
