@@ -3,7 +3,7 @@
 usage: websocket_peer.py serve | websocket_peer.py call PORT... | websocket_peer.py receive PORT COUNT
 
 `serve` prints its port, returns each message, and prints the path and the code of each close frame. `call` exchanges messages
-through each port, and prints the extensions that were accepted. `receive` connects so many times, with a path each, and prints
+through each port, and prints the extensions that were accepted. `receive` connects that many times, with a path each, and prints
 the text that it receives and the code of the close frame.
 """
 

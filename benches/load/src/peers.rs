@@ -153,7 +153,7 @@ pub fn reset(stream: &TcpStream) {
 
 async fn serve(mut stream: TcpStream, records: &Mutex<HashMap<u32, Received>>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    // Resets a connection that is aborted, also when the server is dropped.
+    // Resets a connection that is aborted, even when the server is dropped.
     reset(&stream);
     let in_order = behave(&mut stream, records).await?;
     if in_order {

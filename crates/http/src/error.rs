@@ -37,7 +37,7 @@ pub enum MultipartError {
     /// §5.1.1.
     Boundary,
     /// Bytes that are not allowed after a delimiter or in the header fields of a part, or that readers parse
-    /// differently: `--boundary` that is not in a delimiter, also if a repair would make it, a part without header fields,
+    /// differently: `--boundary` that is not in a delimiter, even if a repair would make it, a part without header fields,
     /// header fields before or after the parts, a part that is not checked after a text field without a body, and a text
     /// field with a `Content-Transfer-Encoding` such as `base64`, which some readers decode.
     Malformed {

@@ -15,7 +15,7 @@ use crate::protobuf::ProtobufError;
 /// Why a message is rejected, for its header fields or for its body.
 ///
 /// It is the error in the content of a checked body, which returns it as a [`BoxError`](crate::BoxError), because an error of
-/// the inner body is returned as it is. [`find`](Self::find) returns it from there, also if a framework wraps the error in
+/// the inner body is returned as it is. [`find`](Self::find) returns it from there, even if a framework wraps the error in
 /// others.
 ///
 /// `Display` is short and shows no byte of the message, because frameworks write it into responses: the extractors of axum

@@ -55,7 +55,7 @@ impl Rejection {
         Self { message_kind, reason, content_type: None }
     }
 
-    /// Returns the rejection for an error of a checked request body that a handler received, also if it is wrapped in
+    /// Returns the rejection for an error of a checked request body that a handler received, even if it is wrapped in
     /// other errors. Returns `None` if the body failed for another reason.
     ///
     /// Use it in handlers that read the body themselves, to respond in the same way as the layer:

@@ -246,7 +246,7 @@ impl LineFilter {
             rejected: None,
         };
         if edits.line.skipped && first_error_only {
-            // It is not text, and its end is no error.
+            // It is not text, so its end is not an error.
             let _ = self.decoder.finish();
         } else if let Err(error) = edit::finish(&mut self.decoder, self.escapes.as_deref_mut(), &mut edits) {
             edits.reject_ill_formed(error);
@@ -305,7 +305,7 @@ struct LineEdits<'s, F> {
 /// The first terminator in a part of a slice.
 #[derive(Clone, Copy)]
 struct End {
-    /// The position after the bytes in that part which are no terminator. It may include the CR of a CRLF.
+    /// The position after the bytes in that part which are not a terminator. It may include the CR of a CRLF.
     content: usize,
     /// The position after the terminator.
     after: usize,

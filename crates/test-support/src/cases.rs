@@ -3,7 +3,7 @@
 
 use super::Rng;
 
-/// Returns a value in the bits of a sequence of `len` bytes as in RFC 2279, also if a shorter sequence has it, or if no
+/// Returns a value in the bits of a sequence of `len` bytes as in RFC 2279, even if a shorter sequence has it, or if no
 /// sequence of UTF-8 does.
 pub fn unchecked(value: u32, len: usize) -> Vec<u8> {
     if len == 1 {

@@ -2,7 +2,7 @@
 //!
 //! Control characters and invisible characters are not written raw. Neither are the commands that a CI service executes
 //! if it finds them in the output of a program: GitHub Actions `##[COMMAND]` anywhere in a line, and `::COMMAND::` at the
-//! start of a line, also after white space; Azure Pipelines `##vso[COMMAND]` and `##[COMMAND]`; TeamCity
+//! start of a line, even after white space; Azure Pipelines `##vso[COMMAND]` and `##[COMMAND]`; TeamCity
 //! `##teamcity[COMMAND]`. Every output uses these functions:
 //!
 //! | what | function |

@@ -99,7 +99,7 @@ mod tests {
         ] {
             assert_eq!(exclude.matches(Path::new(path), false), is_excluded, "{path}");
         }
-        // A file is no directory.
+        // A file is not a directory.
         assert!(!exclude.matches(Path::new("/all/gen/root/vendor"), false));
         assert!(exclude.matches(Path::new("/all/gen/root/vendor"), true));
         assert!(Exclude::new(Path::new("/"), &["[z-a]".to_owned()]).is_err());

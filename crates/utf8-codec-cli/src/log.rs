@@ -165,7 +165,7 @@ impl LogArgs {
         (Log { queue, dropped }, parsed)
     }
 
-    /// Writes the error that ends the program to the log, if its lines are objects: a line that is none would be lost for
+    /// Writes the error that ends the program to the log, if its lines are objects: any other line would be lost for
     /// the reader.
     pub(super) fn failed(self, error: Box<dyn Error>) -> Box<dyn Error> {
         if self.log == LogFormat::Text || error.is::<ClosedPipe>() {

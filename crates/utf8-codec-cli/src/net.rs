@@ -188,7 +188,7 @@ impl Socket {
     pub(super) async fn left(&self, grace: Duration) {
         let mut over = None;
         while over.is_none_or(|over| Instant::now() < over) {
-            // An end that follows unread bytes is no event that can be waited for without reading them.
+            // An end that follows unread bytes cannot be waited for without reading them.
             sleep(LEFT_INTERVAL).await;
             match self.readiness().await {
                 Ok(ready) if !ready.is_read_closed() => {}

@@ -50,7 +50,7 @@ pub(super) struct Args {
     direction: Directions,
     #[command(flatten)]
     policies: PolicyArgs,
-    /// Also check the escapes in the strings of JSON, such as \uD83D: what to do with one that is no character
+    /// Also check the escapes in the strings of JSON, such as \uD83D: what to do with one that is not a character
     #[arg(long, value_name = "POLICY", value_parser = escape_policy())]
     json_strings: Option<EscapePolicy>,
     /// Escaped characters to accept in JSON: without U+0000, or those of I-JSON (RFC 7493)
@@ -78,14 +78,14 @@ pub(super) struct Args {
     /// How long the other direction continues after a rejection, so that pending responses are delivered
     #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
     linger: Duration,
-    /// Timeout for connecting to the server, divided among its addresses; 0 is no limit. A second after the client ended its
-    /// stream the connection is given up
+    /// Timeout for connecting to the server, divided among its addresses; 0 means no limit. A second after the client ended
+    /// its stream the connection is given up
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
-    /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 is no limit
+    /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 means no limit
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = whole_number::<u64>)]
     min_rate: u64,
-    /// Maximum duration of a connection; 0 is no limit
+    /// Maximum duration of a connection; 0 means no limit
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
     max_session: Duration,
     /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address, unix:PATH, or the next socket of

@@ -49,7 +49,7 @@ pub(super) struct Service {
     /// Maximum concurrent connections; further ones wait in the listen queue
     #[arg(long, value_name = "N", default_value = "1024", value_parser = at_least_one)]
     max_connections: NonZeroUsize,
-    /// Maximum concurrent connections per address (per /64 for IPv6); 0 is no limit; further ones are reset
+    /// Maximum concurrent connections per address (per /64 for IPv6); 0 means no limit; further ones are reset
     #[arg(long, value_name = "N", default_value = "0", value_parser = whole_number::<usize>)]
     max_connections_per_source: usize,
     /// Peers that send a header of the PROXY protocol, version 1 or 2, before the first byte: networks, addresses, or
@@ -62,7 +62,7 @@ pub(super) struct Service {
     /// Mode of the file of a Unix socket in octal, such as 660; by default the umask determines it
     #[arg(long, value_name = "MODE", value_parser = file_mode)]
     socket_mode: Option<u32>,
-    /// Close a connection without traffic after this time; 0 is no limit
+    /// Close a connection without traffic after this time; 0 means no limit
     #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds)]
     idle_timeout: Duration,
     /// How long to drain open connections after SIGTERM or SIGINT; a second signal closes them at once

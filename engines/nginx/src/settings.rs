@@ -135,7 +135,7 @@ impl Block {
         Ok(())
     }
 
-    /// Adds what the outer block has and this one has not, and parses the settings.
+    /// Adds what only the outer block has, and parses the settings.
     ///
     /// # Errors
     ///

@@ -73,7 +73,7 @@ impl FallbackLinesCodec {
         })
     }
 
-    /// Sets the limit of a line, in bytes of the stream. `usize::MAX` is no limit: a peer that never sends a line end then
+    /// Sets the limit of a line, in bytes of the stream. `usize::MAX` means no limit: a peer that never sends a line end then
     /// makes the read buffer grow until memory is exhausted.
     #[must_use]
     pub fn with_max_length(self, bytes: usize) -> Self {

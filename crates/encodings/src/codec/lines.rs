@@ -105,7 +105,7 @@ impl TranscodeCodec {
 }
 
 impl TranscodeLinesCodec {
-    /// Sets the limit of a line that is read, in bytes. `usize::MAX` is no limit: see [Limits](#limits).
+    /// Sets the limit of a line that is read, in bytes. `usize::MAX` means no limit: see [Limits](#limits).
     #[must_use]
     pub fn with_max_length(self, bytes: usize) -> Self {
         Self { max_length: bytes, ..self }

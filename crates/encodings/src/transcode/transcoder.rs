@@ -253,7 +253,7 @@ impl Transcoder {
         let missing =
             if self.conversion.policies.is_at_start() { self.conversion.missing_bom() } else { None };
         self.conversion.policies.pass_start();
-        // They are line terminators, so they are no escape sequence.
+        // They are line terminators, so they are not escape sequences.
         self.conversion.source.advance(b"\n");
         self.conversion.offset = self.conversion.offset.wrapping_add(bytes as u64);
         match missing {

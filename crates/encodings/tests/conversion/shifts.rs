@@ -242,7 +242,7 @@ fn only_ascii_is_encoded() {
     }
 }
 
-/// A line starts in ASCII, also after an error and after a line that is too long.
+/// A line starts in ASCII, even after an error and after a line that is too long.
 #[cfg(feature = "codec")]
 #[test]
 fn lines_start_in_ascii() {

@@ -36,7 +36,7 @@ use crate::rules::BodyRules;
 ///
 /// If another parser could find a field where this one finds a file, the form is rejected under every policy. The cases
 /// are:
-/// - `--boundary` anywhere but in a delimiter, also if a repair would make it. RFC 2046 §5.1.1 forbids it in a part.
+/// - `--boundary` anywhere but in a delimiter, even if a repair would make it. RFC 2046 §5.1.1 forbids it in a part.
 ///   Django finds a delimiter in the middle of a line, Werkzeug and PHP after a bare line break;
 /// - other bytes after a delimiter;
 /// - a part without header fields, bare line breaks or repeated fields there;

@@ -288,7 +288,7 @@ impl Field<'_> {
             9 => FieldKind::UnverifiedString,
             10 => FieldKind::Group(resolve(tables, descriptor, type_name)?),
             11 => match resolve(tables, descriptor, type_name)? {
-                // A map and its values are never delimited, also if the file says so.
+                // A map and its values are never delimited, even if the file says so.
                 id if features.is_delimited
                     && !entries.contains(&id)
                     && self.message.is_none_or(|message| !entries.contains(&message)) =>

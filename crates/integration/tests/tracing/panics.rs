@@ -85,7 +85,7 @@ fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)
     }
 }
 
-/// Checks the bytes of the text again, because the type `str` is no proof in these tests.
+/// Checks the bytes of the text again, because the type `str` proves nothing in these tests.
 fn assert_is_text(text: &str) {
     assert!(core::str::from_utf8(text.as_bytes()).is_ok(), "{:02X?}", text.as_bytes());
 }

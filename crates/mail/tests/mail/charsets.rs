@@ -106,7 +106,7 @@ fn a_charset_has_every_name_that_is_parsed() {
         // Without the setting no charset is checked, and none is detected.
         assert!(validate(message(wrong.unwrap_or(text))).is_ok(), "{name}");
     }
-    // Without a byte order, and what is no encoding at all.
+    // Without a byte order, and names that are not of an encoding.
     for name in ["utf16", "ucs2le", "utf-32le", "UCS4", "klingon", "x-unknown", "unknown-8bit"] {
         let message = format!("Content-Type: text/plain; charset={name}\r\n\r\nx");
         let verdict = validate_with(&validator(true), message.as_bytes());

@@ -97,7 +97,7 @@ enum Backslash {
     Escapes,
     /// It is a character like others (HTML §4.10.21.8).
     IsText,
-    /// It escapes a quote, also after another backslash and outside of a quoted string (Python, `email`).
+    /// It escapes a quote, even after another backslash and outside of a quoted string (Python, `email`).
     EscapesQuote,
 }
 

@@ -152,7 +152,7 @@ fn keep_first(first: &mut Option<Utf8Error>, result: Result<(), Utf8Error>) {
 }
 
 impl Declared {
-    /// Returns the charset of a value that has one. An empty charset is none.
+    /// Returns the charset of a value that has one. An empty charset does not count.
     fn of(value: &[u8]) -> Self {
         match value.split(|byte| *byte == b'\'').next().unwrap_or_default() {
             b"" => Self::Utf8,

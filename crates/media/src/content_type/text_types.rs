@@ -82,7 +82,7 @@ media_types! {
     ///
     /// `Charset` is text in the charset of its parameter, and `Utf8` is UTF-8 whatever its parameter is. So is `Json`. `Xml`,
     /// `Html` and `Css` may declare their encoding in the document. `Form` is checked after percent-decoding. `Binary` is not
-    /// text, also if it declares UTF-8: some servers add the parameter to all types.
+    /// text, even if it declares UTF-8: some servers add the parameter to all types.
     pub fn is_text_type;
 
     // JSON, and lines and sequences of JSON texts.

@@ -99,7 +99,7 @@ impl FrameReader {
     /// Reads the next chunk. The mask is removed in the chunk, and text and data are borrowed from it.
     ///
     /// The chunk is read as the iterator advances, and the rest of it when the iterator is dropped: the events of that rest
-    /// are lost. An error is the last item, and the only item of every later call, also if it was in that rest.
+    /// are lost. An error is the last item, and the only item of every later call, even if it was in that rest.
     #[must_use = "the events of the chunk are lost if the iterator is dropped"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c mut [u8]) -> FrameEvents<'r, 'c> {
         FrameEvents { reader: self, rest: chunk, data: None, text: &[], is_whole: false, is_over: false }

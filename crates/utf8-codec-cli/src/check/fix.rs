@@ -225,7 +225,7 @@ impl FixArgs {
         })
     }
 
-    /// Replaces the survey by that of the text if the file is in another encoding: its bytes are no evidence. Returns
+    /// Replaces the survey by that of the text if the file is in another encoding: its bytes prove nothing. Returns
     /// whether it did. Rewinds the file.
     fn survey_text(
         &self,

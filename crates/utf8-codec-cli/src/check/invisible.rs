@@ -13,7 +13,7 @@
 //! | tags | in a flag: after U+1F3F4, at most 6 letters and digits, and the end |
 //!
 //! U+FEFF at the start of a file is a BOM, with which the rule `bom` deals. At the start of another line it is left from a
-//! file that was appended to another one; `--fix` removes it there, because as a BOM it is no part of the text (Unicode
+//! file that was appended to another one; `--fix` removes it there, because as a BOM it is not part of the text (Unicode
 //! 23.8).
 
 mod tables;

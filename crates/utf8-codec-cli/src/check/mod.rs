@@ -200,7 +200,7 @@ impl Args {
             settings.warn_of_name(path);
             return true;
         }
-        // A named file that is no text would be checked.
+        // A named file that is not text would be checked.
         let is_excluded = settings.exclude(input) || input.is_named && settings.is_binary(path);
         !is_excluded
     }

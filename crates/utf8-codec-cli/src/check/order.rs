@@ -56,7 +56,7 @@ impl<E: Send, R: Receive<E>> Turn<E, R> {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Calls `check` for each file, on `jobs` threads. If the system does not allow so many, the others do the work.
+    /// Calls `check` for each file, on `jobs` threads. If the system does not allow that many, the others do the work.
     ///
     /// The files are started in the order of the report, so a thread always works on the file whose turn it is. If none did,
     /// all threads could wait for their turn forever.

@@ -29,7 +29,7 @@ pub(super) enum Rule {
     /// A BOM before `#!` or that the type of the file forbids (.json, .sh, .bat, .php), or a missing BOM in a file of
     /// PowerShell with characters beyond ASCII and without `#!`
     Bom,
-    /// Escapes in the strings of JSON files that are no character: `\uD83D` alone, `\u` without four digits
+    /// Escapes in the strings of JSON files that are not characters: `\uD83D` alone, `\u` without four digits
     JsonEscapes,
     /// The `charset` of .editorconfig: utf-8, utf-8-bom, utf-16le, utf-16be or latin1
     Editorconfig,

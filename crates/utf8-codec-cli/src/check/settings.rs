@@ -148,7 +148,7 @@ impl Settings {
         self.configs.exclude(&input.path, input.is_unread())
     }
 
-    /// Whether `.gitattributes` says that a file is no text.
+    /// Whether `.gitattributes` says that a file is not text.
     pub(super) fn is_binary(&self, path: &Path) -> bool {
         matches!(self.git.of(path), Ok(Some(GitText::Binary)))
     }

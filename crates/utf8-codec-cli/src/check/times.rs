@@ -32,7 +32,7 @@ impl Times {
             let newest = same.iter().map(|&(_, new, _)| new).max().unwrap_or(time);
             time = newest.max(time + STEP);
             for (_, new, input) in same.iter().filter(|(_, new, _)| *new != time) {
-                // The content is right without this, so a failure is no error.
+                // The content is right without this, so a failure is not an error.
                 let _ = set(input, *new, time);
             }
         }

@@ -7,7 +7,7 @@
 //! - are not UTF-8, and one byte in 40 is a control character that text does not contain, with three different ones. In
 //!   compressed and encrypted data one byte in 9 is.
 //!
-//! Bytes above 7F are no sign: they are most of the bytes of text in many legacy encodings. After the first 8,000 bytes,
+//! Bytes above 7F are not a sign: they are most of the bytes of text in many legacy encodings. After the first 8,000 bytes,
 //! the bytes after each ill-formed sequence are examined in the same way, for text with data appended to it.
 
 use utf8_codec::{ErrorKind, from_utf8};
@@ -183,7 +183,7 @@ impl Controls {
 
 /// Whether a whole file of text and ill-formed sequences is short random data, such as a key, in which three different
 /// control characters may be missing. In random data half of the bytes are control characters or ill-formed, and a third
-/// are control characters or bytes that are no letters in windows-1252, of many kinds.
+/// are control characters or bytes that are not letters in windows-1252, of many kinds.
 pub(crate) fn is_noise(bytes: &[u8]) -> bool {
     /// A shorter file may be a single word, or a sample of letters.
     const MIN: usize = 8;

@@ -199,7 +199,7 @@ fn charset_named(kind: DocumentKind, label: &[u8]) -> Option<NamedEncoding> {
 }
 
 /// Returns the number of bytes at the start of a file that decide about its declaration, at least [`binary::PREFIX`].
-/// `start` has so many.
+/// `start` has that many.
 pub(crate) fn needed(kind: Option<DocumentKind>, start: &[u8]) -> usize {
     match kind {
         Some(DocumentKind::Html) => PREFIX,

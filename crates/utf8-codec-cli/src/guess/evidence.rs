@@ -61,7 +61,8 @@ struct Sample(Vec<u8>);
 
 impl Sample {
     const LIMIT: usize = 1024;
-    /// The length of the part of a line before and after its first error. The scanner has so many bytes of every line.
+    /// The length of the part of a line before and after its first error. The scanner has at least that many bytes of
+    /// every line.
     const AROUND: usize = 200;
 
     fn is_full(&self) -> bool {

@@ -54,7 +54,7 @@ pub(crate) enum Doubt {
     /// Its letters are not those of words in the encoding, or those of words in another one.
     Letters,
     /// It has bytes that the encoding does not define or that are control characters in it, as 80 to 9F in ISO 8859, and
-    /// the windows code page of the script is no better.
+    /// the windows code page of the script is not better.
     Undefined,
 }
 

@@ -3,7 +3,7 @@
 //! Nothing here reports or writes anything. `check` scans a file as UTF-8 and passes what it finds to an [`evidence`]; the
 //! result is a [`Guess`]. Its sources are:
 //!
-//! - the bytes of the start: a BOM, UTF-16 and UTF-32 ([`wide`]), signatures of formats that are no text ([`binary`]);
+//! - the bytes of the start: a BOM, UTF-16 and UTF-32 ([`wide`]), signatures of formats that are not text ([`binary`]);
 //! - what the file says ([`declaration`]), and what is said about it elsewhere ([`gitattributes`], [`editorconfig`]);
 //! - the letters of its words ([`languages`], [`legacy`]), which also contradict declarations;
 //! - lines that are UTF-8 in a file that declares something else ([`utf8_evidence`]);

@@ -113,13 +113,13 @@ impl Trial {
 }
 
 /// Searches UTF-16 for text in ASCII, which a program appended that did not know the encoding, or which follows a wrong BOM.
-/// Two bytes of it are a letter of Chinese, and decoding them is no error.
+/// Two bytes of it are a letter of Chinese, and decoding them succeeds.
 #[derive(Clone, Debug)]
 struct AsciiPairs {
     is_big_endian: bool,
     /// The first byte of an incomplete code unit.
     first: Option<u8>,
-    /// The number of code units, such as a BOM, that are no two characters of ASCII.
+    /// The number of code units, such as a BOM, that are not two characters of ASCII.
     others: u64,
     /// The number of code units since the last one of these.
     run: u32,

@@ -205,7 +205,7 @@ fn errors_with_one_cause_are_one_result() {
             assert_eq!(report.contains("to fix it"), has_command, "{name} {format}: {report}");
         }
     }
-    // A service recognizes the result also if there are more errors than before.
+    // A service recognizes the result even if there are more errors than before.
     let identity = |lines: usize| {
         directory.write("more.txt", b"\xF3\xDF\xC5\n".repeat(lines));
         let report = stdout(&check(&directory, &["--format", "gitlab", "more.txt"]));

@@ -51,7 +51,7 @@ impl Neighbors {
         Self { before, second, after: next, letter }
     }
 
-    /// Whether a quotation mark precedes, with or without a no-break space. An apostrophe after a letter is none.
+    /// Whether a quotation mark precedes, with or without a no-break space. An apostrophe after a letter does not count.
     pub(super) fn is_quoted(self) -> bool {
         match self.before {
             Some('\u{A0}') => self.second.is_some_and(is_quote),

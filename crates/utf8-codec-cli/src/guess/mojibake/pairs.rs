@@ -117,7 +117,7 @@ static ROWS: &[Row] = &[
     row(0xC5..=0xC5, ACUTE, always, |pair| {
         pair.is_after_lower() || pair.is_first() && pair.is_before_lower()
     }),
-    // The unit Å with a prefix, as in kÅ, is none after a word.
+    // The unit Å with a prefix, as in kÅ, is not a unit after a word.
     row(
         0xC5..=0xC5,
         NUMERIC,

@@ -188,7 +188,7 @@ fn is_odd(first: char, second: char) -> bool {
             || first.is_alphabetic() && is_sign(second))
 }
 
-/// Whether this is no letter, and none of the signs that are next to letters in correct text.
+/// Whether this is neither a letter nor one of the signs that are next to letters in correct text.
 fn is_sign(character: char) -> bool {
     !character.is_alphabetic()
         && !character.is_ascii()

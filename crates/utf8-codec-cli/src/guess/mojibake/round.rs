@@ -88,7 +88,7 @@ impl Evidence {
         {
             return;
         }
-        // Examples are no evidence for the rest of the file.
+        // Examples are not evidence for the rest of the file.
         if let Some((charset, read)) = charset {
             self.charset.get_or_insert(charset);
             self.strong += u64::from(places(line, &runs_of(&read.runs), false).contains(&Place::Text));

@@ -22,7 +22,7 @@ pub(crate) fn first_len(text: &str) -> usize {
     if let Some(at) = at {
         return SEGMENT / 2 + at + 1;
     }
-    // The first character of a sequence is none of the others.
+    // The first character of a sequence is never one of the others.
     let characters = || text.char_indices().take_while(|&(at, _)| at <= SEGMENT - 4);
     let is_start =
         |&(at, character): &(usize, char)| at > 0 && !matches!(byte_of(character), Some(0x80..=0xBF));
@@ -39,7 +39,7 @@ pub(super) fn segments(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a sequence after this byte is judged as at the start of a line: spaces, and punctuation that is no quotation mark.
+/// Whether a sequence after this byte is judged as at the start of a line: spaces, and punctuation other than quotation marks.
 fn is_neutral(byte: u8) -> bool {
     byte.is_ascii_whitespace() || matches!(byte, b',' | b';' | b':' | b'.' | b'=' | b'/' | b'+' | b'-' | b'&')
 }

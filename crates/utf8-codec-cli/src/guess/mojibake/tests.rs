@@ -264,7 +264,7 @@ fn examples_in_a_correct_file_are_not_changed() {
         for count in 1..=5 {
             assert!(kept(&(correct.to_owned() + &example.repeat(count))), "{example}");
         }
-        // As many lines are no examples.
+        // That many lines are not examples.
         let text = correct.to_owned() + &example.repeat(6);
         assert_eq!(undo_file(&text), text.replace("Ã©", "é"));
     }
@@ -315,7 +315,7 @@ fn quoted_mojibake_and_mojibake_beside_what_it_was_are_examples() {
             !found.is_empty() && found.iter().all(|each| each.is_example && !each.is_certain),
             "{example}"
         );
-        // They are no evidence for weak sequences.
+        // They are not evidence for weak sequences.
         let file = format!("{example}\nkÅ Å²\n");
         assert_eq!(undo_file(&file), file);
         // One character between marks is an example in a broken file as well.
