@@ -343,7 +343,7 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
 
 #[test]
 fn no_output_exceeds_the_length_limit_of_its_policy() {
-    let mut policies = policies().to_vec();
+    let mut policies = policies();
     policies.extend(['é', '€', '💩'].map(ErrorPolicy::ReplaceWith));
     for policy in policies {
         let (mut longest, mut shortest) = (0.0_f64, f64::MAX);
