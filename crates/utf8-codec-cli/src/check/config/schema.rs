@@ -15,11 +15,12 @@ fn keys(start_of_table: &str) -> Vec<String> {
     known.split(", ").map(|key| key.trim_matches('`').to_owned()).collect()
 }
 
+/// Returns the first name of each encoding.
 fn encodings() -> Vec<String> {
     let mut list = Vec::new();
     NamedEncoding::list(&mut list).expect("a vector is written to");
     let list = String::from_utf8(list).expect("names are ASCII");
-    list.split_whitespace().map(str::to_owned).collect()
+    list.lines().filter_map(|names| Some(names.split_whitespace().next()?.to_owned())).collect()
 }
 
 fn property(key: &str) -> Value {
@@ -40,8 +41,8 @@ fn property(key: &str) -> Value {
         }),
         "encoding" => json!({
             "description": "The encoding that the files should have.",
-            // The program ignores case and separators; an editor completes the names and accepts other spellings.
-            "anyOf": [{ "enum": encodings() }, { "type": "string", "pattern": "[A-Z_ ]" }],
+            // An editor completes the names. The program also accepts labels, and ignores case and separators.
+            "anyOf": [{ "enum": encodings() }, { "type": "string" }],
         }),
         "bom" => json!({
             "description": "Whether files must start with a byte order mark.",
