@@ -295,7 +295,8 @@ mod tests {
         for len in 0..200 {
             let bytes: Vec<u8> = (0..len).map(|_| b"\r\n\0a"[rng.below(4)]).collect();
             for ending in endings {
-                let (mut at, mut count) = (0, 0);
+                let mut at = 0;
+                let mut count = 0;
                 while let Some((start, terminator)) = ending.find(&bytes[at..], 0) {
                     at += start + terminator;
                     count += 1;

@@ -303,7 +303,8 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
             return piece;
         }
         if let Some((kind, len)) = self.wrong.take() {
-            let (start, offset) = (self.returned, self.offset_of(self.returned));
+            let start = self.returned;
+            let offset = self.offset_of(self.returned);
             self.returned += len;
             let escape = bytes.get(start..self.returned).unwrap_or_default();
             return Some(self.escapes.report(self.decoder, kind, offset, escape));

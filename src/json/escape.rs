@@ -106,7 +106,8 @@ fn unit(bytes: &[u8]) -> Unit {
 
 /// The values of hexadecimal digits; 255 for other bytes.
 static DIGITS: [u8; 256] = {
-    let (mut digits, mut byte) = ([0xFF; 256], 0);
+    let mut digits = [0xFF; 256];
+    let mut byte = 0;
     while byte < digits.len() {
         if let Some(value) = (byte as u8 as char).to_digit(16) {
             digits[byte] = value as u8;

@@ -242,7 +242,8 @@ impl TextDecoder {
     /// each part of the text. The policy for the BOM is not applied.
     #[doc(hidden)]
     pub fn repair_again(&self, text: &[u8], put: &mut impl FnMut(&str)) {
-        let (mut decoder, mut policies) = (Utf8Decoder::new(), self.policies);
+        let mut decoder = Utf8Decoder::new();
+        let mut policies = self.policies;
         let mut pieces = decoder.feed(text);
         while let Some(piece) = pieces.next() {
             match piece {

@@ -69,7 +69,8 @@ impl TextDecoder {
     #[doc(alias = "incremental")]
     #[inline]
     pub fn decode_chunk<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, DecodeError> {
-        let (mut text, mut taken) = ("", 0);
+        let mut text = "";
+        let mut taken = 0;
         while taken < chunk.len() {
             let (piece, bytes) = self.take_piece(&chunk[taken..]);
             taken += bytes;

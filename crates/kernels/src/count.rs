@@ -85,7 +85,8 @@ fn ascii_by(kernel: Kernel, bytes: &[u8], wanted: u8) -> (usize, usize) {
     // The rest starts with an incomplete group, or with a group that contains a byte that is not ASCII.
     let rest = &aligned[len..];
     let more = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-    let (before_total, more_total) = (kernel.count(before, wanted), kernel.count(&rest[..more], wanted));
+    let before_total = kernel.count(before, wanted);
+    let more_total = kernel.count(&rest[..more], wanted);
     (before.len() + len + more, before_total + total + more_total)
 }
 

@@ -24,7 +24,8 @@ const FIRST_PIECE: usize = 64;
 /// Reads UTF-8 and writes single bytes while there is input and output space. Stops at an ill-formed sequence or at a
 /// character that the encoding does not have. Returns the number of bytes read and the number of bytes written.
 pub(crate) fn encode<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     if !WINDOWS {
         let ascii = kernel.copy_below(0, input, output);
         (read, written) = kernel.encode_latin(&input[ascii..], &mut output[ascii..]);
@@ -49,14 +50,16 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let mut units = [[0; 2]; UNITS];
     let units = units.as_flattened_mut();
     loop {
         let ascii = kernel.copy_below(0, &input[read..], &mut output[written..]);
         read += ascii;
         written += ascii;
-        let (rest, room) = (&input[read..], &mut output[written..]);
+        let rest = &input[read..];
+        let room = &mut output[written..];
         let len = rest.len().min(UNITS);
         let (taken, made) = utf16::encode::<false>(kernel, &rest[..len], units);
         let (used, out) = narrow::<WINDOWS>(&units[..made], room);

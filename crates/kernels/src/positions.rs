@@ -153,7 +153,8 @@ mod tests {
     }
 
     fn all_by(kernel: Kernel, bytes: &[u8], byte: u8) -> Vec<usize> {
-        let (mut positions, mut all) = (Positions::START, Vec::new());
+        let mut positions = Positions::START;
+        let mut all = Vec::new();
         while positions.searched < bytes.len() {
             positions.search(kernel, bytes, byte);
             let found = positions.found[..positions.count].iter();

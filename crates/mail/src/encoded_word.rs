@@ -44,7 +44,8 @@ impl EncodedWords {
 
     /// Checks the words of a field at the offset `offset` of the message.
     pub(super) fn check(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
-        let (mut at, mut end) = (0, 0);
+        let mut at = 0;
+        let mut end = 0;
         while let Some(found) = memmem::find(&field[at..], b"=?") {
             let start = at + found;
             at = start + 2;

@@ -41,7 +41,8 @@ pub(super) fn check(value: &[u8], offset: u64, charsets: bool, each: &mut impl F
         // If a value occurs twice, readers differ in which one they use. No character may then continue in the next one.
         let is_joined =
             sections.windows(2).all(|pair| pair[0].number.is_some() && pair[0].number < pair[1].number);
-        let (first, mut is_checked) = (sections[0].number.unwrap_or(0), false);
+        let first = sections[0].number.unwrap_or(0);
+        let mut is_checked = false;
         let mut decoded = EscapedText::new(None);
         for section in sections {
             if section.number.unwrap_or(0) == first {

@@ -175,7 +175,8 @@ impl HeaderReader {
                 return Header::Open;
             }
             (_, Some(len)) => {
-                let (is_obsolete, has_dashes) = (text[len] != b':', text.starts_with(b"--"));
+                let is_obsolete = text[len] != b':';
+                let has_dashes = text.starts_with(b"--");
                 self.start_field();
                 if is_obsolete {
                     self.error(at + len as u64, StructureErrorKind::SpaceBeforeColon);
@@ -249,7 +250,8 @@ impl HeaderReader {
         let Some(colon) = field.iter().position(|&byte| byte == b':') else {
             return;
         };
-        let (written, value) = (&field[..colon], &field[colon + 1..]);
+        let written = &field[..colon];
+        let value = &field[colon + 1..];
         let name = written.trim_ascii_end();
         let follows_bom =
             *field_at == BOM.len() as u64 && declared.hidden.is_some_and(|hidden| hidden.offset == 0);

@@ -164,7 +164,8 @@ impl SseCodec {
                 (None, _) => SseCodec::DEFAULT_MAX_LENGTH,
             }
         }
-        let (line, event) = (self.set_line_length, self.set_event_length);
+        let line = self.set_line_length;
+        let event = self.set_event_length;
         self.lines.max_length = or_above_default(line, event, "event: ".len());
         self.max_event_length = or_above_default(event, line, 0);
         self
@@ -487,7 +488,8 @@ impl SseCodec {
     /// Reads the line at the end of the stream that has no terminator, and ends the event.
     #[inline]
     fn last_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
-        let (start, is_comment) = (self.lines.line(), self.unmarked(src).first() == Some(&b':'));
+        let start = self.lines.line();
+        let is_comment = self.unmarked(src).first() == Some(&b':');
         match self.lines.decode_eof(src) {
             Some(Ok(line)) if !line.is_empty() => self.line(line, start)?,
             Some(Ok(_)) | None => {}

@@ -27,7 +27,8 @@ const FIRST_BLOCK: usize = 64;
 /// Converts UTF-8 to an encoding with pairs, up to an ill-formed sequence. Returns the number of bytes read and the
 /// number of bytes written.
 pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let mut ascii = AsciiCopy::NEW;
     loop {
         let same = copy_ascii::<MODIFIED>(&mut ascii, &src[read..], &mut dst[written..]);
@@ -160,7 +161,8 @@ const fn joined([_, b, c, _, e, f]: [u8; 6]) -> [u8; 4] {
 /// Converts an encoding with pairs to UTF-8, up to an ill-formed sequence. Returns the number of bytes read and the
 /// number of bytes written.
 pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let mut block = FIRST_BLOCK;
     // Whether the next block is expected to have no pair. Then the input is validated before it is copied, which is
     // faster than to validate the output after it.

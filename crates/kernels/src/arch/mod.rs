@@ -45,7 +45,8 @@ pub(super) const COUNT: usize = native::KERNELS.len() + 1 + HAS_STD as usize;
 
 /// All kernels, the best first. This is a constant, so that the functions that are not called are not part of a program.
 pub(super) const ALL: [Functions; COUNT] = {
-    let (mut all, mut i) = ([std::STD; COUNT], 0);
+    let mut all = [std::STD; COUNT];
+    let mut i = 0;
     while i < native::KERNELS.len() {
         all[i] = native::KERNELS[i];
         i += 1;

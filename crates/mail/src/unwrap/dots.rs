@@ -77,7 +77,9 @@ impl DotUnstuffer {
             }
         };
         // The start of the text that was not passed on, and the first LF that is not part of a line break.
-        let (mut start, mut bare_lf, mut positions) = (0, None, Positions::START);
+        let mut start = 0;
+        let mut bare_lf = None;
+        let mut positions = Positions::START;
         let state = loop {
             if let Some(after) = after_dot {
                 put(start, after.saturating_sub(1));

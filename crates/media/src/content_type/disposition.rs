@@ -112,7 +112,8 @@ enum FileName {
 
 /// Returns the `filename`, and whether there is a `filename*`.
 fn file_name(value: &[u8], backslash: Backslash) -> (FileName, bool) {
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let mut is_quoted = false;
+    let mut is_escaped = false;
     let mut is_end = |byte: &u8| {
         let was_escaped = core::mem::take(&mut is_escaped);
         is_escaped = *byte == b'\\'

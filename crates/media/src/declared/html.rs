@@ -68,7 +68,9 @@ fn is_space_or_slash(byte: u8) -> bool {
 /// `charset` is not replaced by that in `content`.
 fn meta(cursor: &mut Cursor<'_>) -> Result<Option<Range<usize>>, End> {
     let prefix = cursor.prefix;
-    let (mut http_equiv, mut content, mut charset) = (None, None, None);
+    let mut http_equiv = None;
+    let mut content = None;
+    let mut charset = None;
     while let Some((name, value)) = attribute(cursor)? {
         let first = match &prefix[name] {
             name if name.eq_ignore_ascii_case(b"http-equiv") => &mut http_equiv,

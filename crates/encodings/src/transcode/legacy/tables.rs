@@ -41,8 +41,11 @@ fn decode(
     to_units: impl Fn(&[u8], &mut [Unit; PIECE]) -> Units,
     len: impl Fn(&[u8], usize) -> usize,
 ) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    let (mut ascii, mut units, mut piece) = (AsciiCopy::NEW, [[0; 2]; PIECE], FIRST_PIECE);
+    let mut read = 0;
+    let mut written = 0;
+    let mut ascii = AsciiCopy::NEW;
+    let mut units = [[0; 2]; PIECE];
+    let mut piece = FIRST_PIECE;
     loop {
         if has_ascii {
             let same = ascii.run::<true>(&src[read..], &mut dst[written..]);
@@ -156,8 +159,11 @@ impl SingleByte {
     /// Encodes UTF-8, up to an error or a character that the encoding does not have, or to the end of a slice. Returns the
     /// number of bytes read and the number of bytes written.
     pub(super) fn encode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-        let (mut read, mut written) = (0, 0);
-        let (mut ascii, mut units, mut piece) = (AsciiCopy::NEW, [[0; 2]; PIECE], FIRST_PIECE);
+        let mut read = 0;
+        let mut written = 0;
+        let mut ascii = AsciiCopy::NEW;
+        let mut units = [[0; 2]; PIECE];
+        let mut piece = FIRST_PIECE;
         loop {
             if self.has_ascii {
                 let same = ascii.run::<true>(&src[read..], &mut dst[written..]);
@@ -167,7 +173,8 @@ impl SingleByte {
             let rest = &src[read..src.len().min(read + piece)];
             let (taken, made) =
                 convert(Form::Utf8, Form::Utf16Le, rest, units.as_flattened_mut()).unwrap_or_default();
-            let (units, room) = (&units[..made / 2], &mut dst[written..]);
+            let units = &units[..made / 2];
+            let room = &mut dst[written..];
             let mut count = 0;
             for (unit, out) in units.iter().zip(room) {
                 let Some(byte) = self.byte(u16::from_le_bytes(*unit)) else { break };
@@ -241,7 +248,8 @@ impl DoubleByte {
     /// [`decode`] with this table.
     pub(super) fn decode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let to_units = |src: &[u8], units: &mut [Unit; PIECE]| {
-            let (mut rest, mut count) = (src, 0);
+            let mut rest = src;
+            let mut count = 0;
             for unit in units {
                 let Some((found, after)) = self.sequence(rest) else { break };
                 *unit = found.to_le_bytes();

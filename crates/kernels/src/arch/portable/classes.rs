@@ -36,7 +36,10 @@ pub(crate) fn find_class_with(
     is_clean: impl Fn(u8, &[u8; GROUP + 2]) -> bool,
     block_bits: impl Fn(&[u8; BLOCK]) -> u64,
 ) -> Found {
-    let (mut count, mut start, mut test, mut unclean) = (0, 0, 0, 0);
+    let mut count = 0;
+    let mut start = 0;
+    let mut test = 0;
+    let mut unclean = 0;
     while start < STRETCH {
         let Some(rest) = bytes.get(start..) else { break };
         let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut()) else { break };

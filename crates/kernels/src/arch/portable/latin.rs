@@ -50,7 +50,8 @@ pub(crate) static WINDOWS_1252_C1: [u32; 32] = {
 /// number of bytes written.
 pub(crate) fn decode_portable<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let table = if WINDOWS { &WINDOWS_1252 } else { &LATIN_1 };
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     while let Some(block) = input.get(read..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
         let room = output.get_mut(written..).and_then(|room| room.first_chunk_mut::<{ 4 * BLOCK }>());
         let Some(room) = room else { break };

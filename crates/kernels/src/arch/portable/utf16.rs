@@ -124,7 +124,9 @@ pub(crate) const fn order<const BIG_ENDIAN: bool>(unit: u16) -> [u8; 2] {
 /// Reads UTF-16 and writes UTF-8 while there is output space for 4 bytes, up to an unpaired surrogate or an unfinished
 /// pair. Returns the number of bytes read and the number of bytes written.
 pub(crate) fn decode_portable<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (len, mut rest, mut room) = (output.len(), input, output);
+    let len = output.len();
+    let mut rest = input;
+    let mut room = output;
     let unit =
         |bytes: [u8; 2]| if BIG_ENDIAN { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) };
     let mut recent_ascii = 0;

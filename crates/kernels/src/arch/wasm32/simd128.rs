@@ -51,14 +51,17 @@ pub(super) fn ascii_len(bytes: &[u8]) -> usize {
 /// The bit of `x - 20` that must not be set after the lead byte of a 3-byte sequence, by the low 4 bits of the lead
 /// byte.
 const WRONG_AFTER_3: v128 = {
-    let (below_a0, from_a0) = (1 << 6, 1 << 7);
+    let below_a0 = 1 << 6;
+    let from_a0 = 1 << 7;
     u8x16(below_a0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, from_a0, 0, 0)
 };
 
 /// The bits of `x - 10` that must not be set after a byte from `F0` on, by the low 4 bits of that byte. After a byte
 /// that is not a lead byte, neither may be set.
 const WRONG_AFTER_4: v128 = {
-    let (below_90, from_90, any) = (1 << 6, 1 << 7, 3 << 6);
+    let below_90 = 1 << 6;
+    let from_90 = 1 << 7;
+    let any = 3 << 6;
     u8x16(below_90, 0, 0, 0, from_90, any, any, any, any, any, any, any, any, any, any, any)
 };
 
@@ -117,7 +120,8 @@ impl Vector for Lanes {
 
     #[inline(always)]
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
-        let (all, len) = (chunk.len(), chunk.len() - at);
+        let all = chunk.len();
+        let len = chunk.len() - at;
         if all >= Self::LEN {
             // SAFETY: the last 16 bytes of the chunk are read, and 16 bytes of the table from `16 - len` on, which is 0
             // to 16.

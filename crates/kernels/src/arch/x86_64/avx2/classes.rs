@@ -26,7 +26,8 @@ const HALVES: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let [below_40, below_80, leads, seconds_of_two] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
-    let (bit, leads) = (table(&BITS), _mm256_slli_epi16::<4>(entries(leads)));
+    let bit = table(&BITS);
+    let leads = _mm256_slli_epi16::<4>(entries(leads));
     let long_or_second =
         _mm256_or_si256(entries(seconds_of_two), _mm256_and_si256(leads, _mm256_set1_epi8(-0x40)));
     // Nonzero for ASCII bytes of the class, and for the bytes of the table `others`. The lookup in it returns 0 for ASCII,
@@ -90,7 +91,8 @@ pub(crate) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
     let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let mut len = 0;
     for group in groups {
-        let (mut any, mut marks) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        let mut any = _mm256_setzero_si256();
+        let mut marks = _mm256_setzero_si256();
         for vector in 0..ASCII_GROUP / WIDTH {
             // SAFETY: the vector is inside the group.
             let x = unsafe { _mm256_loadu_si256(group.as_ptr().add(vector * WIDTH).cast()) };
@@ -120,7 +122,8 @@ fn table(entries: &[u8; 16]) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn entries(word: u64) -> __m256i {
-    let (word, bits) = (_mm256_set1_epi64x(word.cast_signed()), table(&BITS));
+    let word = _mm256_set1_epi64x(word.cast_signed());
+    let bits = table(&BITS);
     let mut entries = _mm256_setzero_si256();
     for high in 0..4 {
         let bytes = _mm256_add_epi8(table(&HALVES), _mm256_set1_epi8(2 * high));

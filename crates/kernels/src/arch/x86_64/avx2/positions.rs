@@ -19,7 +19,9 @@ pub(crate) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) 
         half(0) | half(32) << 32
     };
     // Two blocks at a time, so that the room is tested half as often.
-    let (mut count, mut start, mut rest) = (0, 0, bytes);
+    let mut count = 0;
+    let mut start = 0;
+    let mut rest = bytes;
     while start < STRETCH {
         let room = positions.get_mut(count..).and_then(|room| room.first_chunk_mut::<{ 2 * BLOCK }>());
         let Some(room) = room else { break };

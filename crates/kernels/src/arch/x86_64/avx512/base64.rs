@@ -110,8 +110,10 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
     let first = form.symbols().min(64);
     let second = form.symbols() - first;
     let mask = |bytes: usize| _bzhi_u64(u64::MAX, bytes as u32);
-    let (read_first, read_second) = (mask(first), mask(second));
-    let (write_first, write_second) = (mask(first / 4 * 3), mask(second / 4 * 3));
+    let read_first = mask(first);
+    let read_second = mask(second);
+    let write_first = mask(first / 4 * 3);
+    let write_second = mask(second / 4 * 3);
     let lines = (encoded.len() / form.encoded()).min(out.len() / form.decoded());
     for line in 0..lines {
         let start = line * form.encoded();

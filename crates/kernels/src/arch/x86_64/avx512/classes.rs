@@ -25,7 +25,9 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
     let [below_40, below_80, ..] = class.words();
     // SAFETY: a table has 64 entries.
     let of = |at: usize| unsafe { load(class.tables()[at].entries.as_ptr()) };
-    let (leads, seconds, thirds) = (of(0), of(1), of(2));
+    let leads = of(0);
+    let seconds = of(1);
+    let thirds = of(2);
     let ascii =
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 0x40), _mm512_maskz_set1_epi8(below_80, -0x80));
     let table = _mm512_or_si512(leads, ascii);
@@ -39,7 +41,9 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
     let marks = |x: __m512i| {
         (_mm512_permutexvar_epi8(x, table), _mm512_permutexvar_epi8(_mm512_srli_epi16::<6>(x), selector))
     };
-    let (mut count, mut start, mut has_leads) = (0, 0, false);
+    let mut count = 0;
+    let mut start = 0;
+    let mut has_leads = false;
     let end = bytes.len().min(STRETCH);
     while start < end {
         if bytes.len() - start >= GROUP + 2 {
@@ -66,7 +70,9 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
                 Zmm::prefetch(from.wrapping_add(AHEAD));
                 // SAFETY: a group and two bytes follow.
                 let after = |bytes: usize| unsafe { load(from.wrapping_add(bytes)) };
-                let (x, second, third) = (after(0), after(1), after(2));
+                let x = after(0);
+                let second = after(1);
+                let third = after(2);
                 let (flags, group) = marks(x);
                 // flags & group & seconds, then any | (both & thirds)
                 let both =

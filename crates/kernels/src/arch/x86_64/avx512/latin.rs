@@ -26,7 +26,8 @@ static INTERLEAVED: [u8; WIDTH] = {
 /// space for four vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     // Not for windows-1252: a vector with punctuation costs more than the mispredicted branch that this loop avoids.
     while !WINDOWS && input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * 4 * WIDTH {
         // SAFETY: a group can be read.
@@ -123,9 +124,11 @@ unsafe fn decode_vector<const WINDOWS: bool>(x: __m512i, out: *mut u8) -> usize 
 /// Implements [`encode_latin`](crate::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(crate) fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     // The lead bytes in the last byte of the vector before, in bit 0: all, and those that are C3.
-    let (mut lead, mut lead_c3) = (0, 0);
+    let mut lead = 0;
+    let mut lead_c3 = 0;
     while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
         // SAFETY: a vector can be read.
         let x = unsafe { _mm512_loadu_si512(input.as_ptr().add(read).cast()) };
