@@ -156,12 +156,14 @@ impl Class {
         if first.is_ascii() {
             return self.has(first);
         }
-        let entry = |at: usize| match text.get(at) {
-            Some(byte) => self.tables[at].entries[usize::from(byte & 63)],
-            None => u8::MAX,
-        };
-        let is_sequence = first >= 0xC0 && text.get(1).is_none_or(|byte| byte & 0xC0 == 0x80);
-        is_sequence && entry(0) & entry(1) & entry(2) != 0
+        if first < 0xC0 || text.get(1).is_some_and(|byte| byte & 0xC0 != 0x80) {
+            return false;
+        }
+        let mut products = u8::MAX;
+        for (table, byte) in self.tables.iter().zip(text) {
+            products &= table.entries[usize::from(byte & 63)];
+        }
+        products != 0
     }
 
     /// Four words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the lead bytes, and the second bytes of

@@ -47,8 +47,8 @@ fn in_parts(bytes: &[u8], count: impl Fn(&[u8]) -> usize) -> usize {
 pub fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     let Some((_, after)) = bytes.split_first() else { return 0 };
     let before = &bytes[..after.len()];
-    let ((before, rest_before), (after, rest_after)) =
-        (as_chunks::<LANES>(before), as_chunks::<LANES>(after));
+    let (before, rest_before) = as_chunks::<LANES>(before);
+    let (after, rest_after) = as_chunks::<LANES>(after);
     let mut total = 0;
     for (before, after) in before.chunks(BLOCKS).zip(after.chunks(BLOCKS)) {
         let mut lanes = [0_u8; LANES];

@@ -76,9 +76,11 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
 
 /// Returns the length in UTF-8 of little-endian UTF-16 without surrogates.
 fn len_in_utf_8(units: &[u8]) -> usize {
-    let len = |bytes: &[u8; 2]| {
-        let unit = u16::from_le_bytes(*bytes);
-        1 + usize::from(unit >= 0x80) + usize::from(unit >= 0x800)
-    };
-    as_chunks(units).0.iter().map(len).sum()
+    let (units, _) = as_chunks(units);
+    let mut len = 0;
+    for unit in units {
+        let unit = u16::from_le_bytes(*unit);
+        len += 1 + usize::from(unit >= 0x80) + usize::from(unit >= 0x800);
+    }
+    len
 }

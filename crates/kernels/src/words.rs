@@ -141,8 +141,11 @@ pub fn triples_len(window: &[u8; STEP]) -> usize {
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline(always)]
 pub fn triples_len(window: &[u8; STEP]) -> usize {
-    let is_triple = |bytes: &&[u8]| matches!(bytes, [0xE1..=0xEC | 0xEE | 0xEF, 0x80..=0xBF, 0x80..=0xBF]);
-    window.chunks_exact(3).take_while(is_triple).count() * 3
+    let mut len = 0;
+    while let Some([0xE1..=0xEC | 0xEE | 0xEF, 0x80..=0xBF, 0x80..=0xBF]) = window.get(len..len + 3) {
+        len += 3;
+    }
+    len
 }
 
 /// Copies text of a quoted-printable body (RFC 2045 §6.7) up to the first byte that is not encoded as itself (rules 2 and

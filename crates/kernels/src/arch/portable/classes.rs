@@ -12,14 +12,16 @@ pub(crate) const GROUP: usize = 4 * BLOCK;
 
 /// A safe [`find_class`](crate::functions::Functions).
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-    let block_bits = |block: &[u8; BLOCK]| {
-        let mut bits = 0;
-        for &byte in block.iter().rev() {
-            bits = bits << 1 | u64::from(class.has(byte));
-        }
-        bits
-    };
-    find_class_with(bytes, class, positions, |_, _| false, block_bits)
+    find_class_with(bytes, class, positions, |_, _| false, |block| block_bits(block, class))
+}
+
+/// Returns a bit for each byte of a block that is in the class.
+fn block_bits(block: &[u8; BLOCK], class: &Class) -> u64 {
+    let mut bits = 0;
+    for &byte in block.iter().rev() {
+        bits = bits << 1 | u64::from(class.has(byte));
+    }
+    bits
 }
 
 /// The number of tests of [`find_class_with`].

@@ -114,10 +114,10 @@ pub(super) fn windows_1252_byte(value: u32) -> Option<u8> {
     if matches!(value, 0xA0..=0xFF | 0x81 | 0x8D | 0x8F | 0x90 | 0x9D) {
         return Some(value as u8);
     }
-    let in_table = |table: &[u8], first: u32| table.get(value.wrapping_sub(first) as usize).copied();
-    if let Some(byte) = in_table(&PUNCTUATION_BYTES, PUNCTUATION).or_else(|| in_table(&LETTER_BYTES, LETTERS))
-    {
-        return (byte != 0).then_some(byte);
+    for (table, first) in [(&PUNCTUATION_BYTES[..], PUNCTUATION), (&LETTER_BYTES, LETTERS)] {
+        if let Some(&byte) = table.get(value.wrapping_sub(first) as usize) {
+            return (byte != 0).then_some(byte);
+        }
     }
     SINGLES.iter().find(|&&(single, _)| single == value).map(|&(_, byte)| byte)
 }
@@ -157,8 +157,7 @@ pub(crate) fn narrow<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
             continue;
         }
         // Converts one character by itself. Those before it are written.
-        let is_other = |bytes: &[u8; 2]| !matches!(u16::from_le_bytes(*bytes), 0..0x80 | 0xA0..=0xFF);
-        done += block.iter().position(is_other).unwrap_or(0);
+        done += block.iter().position(|bytes| !is_same_byte(u16::from_le_bytes(*bytes))).unwrap_or(0);
         match byte_of::<WINDOWS>(u16::from_le_bytes(input[done])) {
             Some(byte) => output[done] = byte,
             None => return (done * 2, done),
@@ -171,6 +170,11 @@ pub(crate) fn narrow<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
         done += 1;
     }
     (done * 2, done)
+}
+
+/// Whether the byte of the character has the same number in both encodings.
+fn is_same_byte(unit: u16) -> bool {
+    matches!(unit, 0..0x80 | 0xA0..=0xFF)
 }
 
 /// Returns the byte of a character, or `None` if the encoding does not have it.

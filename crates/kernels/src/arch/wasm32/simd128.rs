@@ -30,15 +30,19 @@ use crate::{
 /// A safe [`find_all`](crate::functions::Functions).
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = u8x16_splat(byte);
-    let equal_bits = |block: &[u8; BLOCK]| {
-        let (vectors, _) = as_chunks::<16>(block);
-        vectors.iter().rev().fold(0, |bits, vector| {
-            // SAFETY: 16 bytes are read.
-            let x = unsafe { v128_load(vector.as_ptr().cast()) };
-            bits << 16 | u64::from(u8x16_bitmask(u8x16_eq(x, all)))
-        })
-    };
-    find_all_with(bytes, positions, equal_bits, write_positions)
+    find_all_with(bytes, positions, |block| equal_bits(block, all), write_positions)
+}
+
+/// Returns a bit for each byte of a block, set if the byte is equal to the one in each lane of `all`.
+fn equal_bits(block: &[u8; BLOCK], all: v128) -> u64 {
+    let (vectors, _) = as_chunks::<16>(block);
+    let mut bits = 0;
+    for vector in vectors.iter().rev() {
+        // SAFETY: 16 bytes are read.
+        let x = unsafe { v128_load(vector.as_ptr().cast()) };
+        bits = bits << 16 | u64::from(u8x16_bitmask(u8x16_eq(x, all)));
+    }
+    bits
 }
 
 /// A safe [`ascii_len`](crate::functions::Functions).

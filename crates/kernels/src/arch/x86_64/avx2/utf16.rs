@@ -172,8 +172,8 @@ pub(super) unsafe fn decode_in_bmp(units: __m256i, out: *mut u8) -> usize {
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 unsafe fn decode_with_pairs(x: __m256i, out: *mut u8) -> Option<(usize, usize)> {
     let half = _mm256_and_si256(x, words(0xFC00));
-    let (is_first, is_second) =
-        (_mm256_cmpeq_epi16(half, words(0xD800)), _mm256_cmpeq_epi16(half, words(0xDC00)));
+    let is_first = _mm256_cmpeq_epi16(half, words(0xD800));
+    let is_second = _mm256_cmpeq_epi16(half, words(0xDC00));
     let firsts = _mm256_movemask_epi8(is_first);
     let seconds = _mm256_movemask_epi8(is_second);
     if firsts << 2 != seconds {

@@ -7,12 +7,12 @@ use core::arch::x86_64::{
     _mm512_cvtepu16_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi16,
     _mm512_mask_blend_epi32, _mm512_mask_mov_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi8,
     _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi16, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
-    _mm512_setzero_si512, _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32,
-    _mm512_storeu_si512, _pext_u64,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_setzero_si512,
+    _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512,
+    _pext_u64,
 };
 
-use super::latin::below_800;
+use super::latin::{all, below_800};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 64;
@@ -154,8 +154,9 @@ pub(crate) fn encode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u
 /// Returns the units of sequences of 1 to 3 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
-    let (bits_0, bits_1, bits_2) =
-        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    let bits_0 = _mm512_cvtepu8_epi16(bits_0);
+    let bits_1 = _mm512_cvtepu8_epi16(bits_1);
+    let bits_2 = _mm512_cvtepu8_epi16(bits_2);
     _mm512_or_si512(bits_0, _mm512_or_si512(_mm512_slli_epi16::<6>(bits_1), _mm512_slli_epi16::<12>(bits_2)))
 }
 
@@ -163,8 +164,9 @@ fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
 /// `fourth` is set.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32, fourth: u32) -> __m512i {
-    let (bits_0, bits_1, bits_2) =
-        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    let bits_0 = _mm512_cvtepu8_epi16(bits_0);
+    let bits_1 = _mm512_cvtepu8_epi16(bits_1);
+    let bits_2 = _mm512_cvtepu8_epi16(bits_2);
     let bits = _mm512_or_si512(
         _mm512_or_si512(_mm512_slli_epi16::<8>(bits_2), _mm512_slli_epi16::<2>(bits_1)),
         _mm512_srli_epi16::<4>(bits_0),
@@ -265,7 +267,6 @@ pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m512i, __m512i) {
     let units = _mm512_cvtepu16_epi32(units);
-    let all = |value: i32| _mm512_set1_epi32(value);
     let bits = _mm512_or_si512(
         _mm512_srli_epi32::<12>(units),
         _mm512_or_si512(
