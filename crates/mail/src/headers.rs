@@ -291,11 +291,12 @@ type Compare = fn(&[u8], &[u8]) -> bool;
 
 /// Whether two values of `Content-Type` are equal. Case is ignored, except in boundaries.
 fn is_same_type(one: &[u8], two: &[u8]) -> bool {
-    let boundary = |value| {
-        let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;
-        content_type.parameter("boundary").map(<[u8]>::to_vec)
-    };
     one.eq_ignore_ascii_case(two) && (one == two || boundary(one) == boundary(two))
+}
+
+fn boundary(value: &[u8]) -> Option<Vec<u8>> {
+    let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;
+    content_type.parameter("boundary").map(<[u8]>::to_vec)
 }
 
 /// Returns the length of the name of a field: printable ASCII followed by a colon (RFC 5322 §2.2). White space before the

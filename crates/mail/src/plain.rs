@@ -33,11 +33,11 @@ pub(super) fn reads_parameters_alike(value: &[u8], content_type: &ContentType<'_
 }
 
 /// Removes white space and the line breaks of folds at both ends.
-pub(super) fn trim_blanks(value: &[u8]) -> &[u8] {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
-    let start = value.iter().take_while(|byte| is_blank(byte)).count();
-    let rest = &value[start..];
-    &rest[..rest.len() - rest.iter().rev().take_while(|byte| is_blank(byte)).count()]
+pub(super) fn trim_blanks(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = value {
+        value = rest;
+    }
+    value
 }
 
 /// The segments between semicolons that are not in quotes.
