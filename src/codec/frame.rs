@@ -6,7 +6,7 @@ use kernels::held;
 
 use crate::error::{ErrorKind, Utf8Error};
 use crate::json::{Escapes, JsonPieces, JsonStrings};
-use crate::text::{TextDecoder, TextPiece};
+use crate::text::{TextDecoder, TextPiece, put};
 
 /// Returns the frame as text if it is well-formed and no policy applies to it. The decoder is then at the end of the frame. A
 /// frame starts between characters, regardless of the earlier input of the decoder.
@@ -37,8 +37,11 @@ pub(super) struct Json {
 
 impl Json {
     pub(super) const fn new(strings: JsonStrings) -> Self {
-        let accepts = |strings, text: &[u8]| Escapes::new(strings).accept(text);
-        Self { strings, accepts, decode: decode_json_frame }
+        Self {
+            strings,
+            accepts: |strings, text| Escapes::new(strings).accept(text),
+            decode: decode_json_frame,
+        }
     }
 }
 
@@ -80,12 +83,12 @@ pub(super) fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usi
     text.seek(start);
     let mut out = String::with_capacity(frame.len());
     let mut error = text.feed_into(&frame[..payload], &mut out).err();
-    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text)).err();
     if error.is_none() && !text.pending().is_empty() {
-        error = text.take_piece(&frame[payload..]).0.and_then(&mut take);
+        let (piece, _) = text.take_piece(&frame[payload..]);
+        error = piece.and_then(|piece| put(piece, &mut out).err());
     }
     if error.is_none() {
-        error = text.finish().and_then(take);
+        error = text.finish().and_then(|piece| put(piece, &mut out).err());
     }
     text.seek(end);
     match error {
@@ -107,15 +110,14 @@ pub(super) fn decode_json_frame(
     let mut escapes = Escapes::new(strings);
     let mut out = String::with_capacity(frame.len());
     let mut decoded = JsonPieces::new(text, &mut escapes, payload, false).decode_to(&mut out);
-    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
     if decoded.is_ok() && !text.pending().is_empty() {
         // The terminator is a piece that borrows it.
         decoded = JsonPieces::new(text, &mut escapes, after, false)
             .take_while(|piece| !matches!(piece, TextPiece::Text(_)))
-            .try_for_each(&mut take);
+            .try_for_each(|piece| put(piece, &mut out));
     }
     if decoded.is_ok() {
-        decoded = JsonPieces::new(text, &mut escapes, &[], true).try_for_each(&mut take);
+        decoded = JsonPieces::new(text, &mut escapes, &[], true).try_for_each(|piece| put(piece, &mut out));
     }
     text.seek(end);
     match decoded {

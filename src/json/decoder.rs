@@ -261,8 +261,10 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
     /// counted before it.
     #[inline]
     fn has_end(&self) -> bool {
-        let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u');
-        let is_next_part = self.rest.first().map_or(!self.is_end, is_part);
+        let is_next_part = match self.rest.first() {
+            Some(byte) => byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u'),
+            None => !self.is_end,
+        };
         self.escapes.pending().len() > 1 && !(self.decoder.pending().is_empty() && is_next_part)
     }
 

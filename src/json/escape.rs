@@ -95,12 +95,12 @@ fn unit(bytes: &[u8]) -> Unit {
             return Unit::Value(a << 12 | b << 8 | c << 4 | d);
         }
     }
-    let is_part = |(at, &byte): (usize, &u8)| match at {
-        0 => byte == b'\\',
-        1 => byte == b'u',
+    let parts = bytes.iter().take(6).enumerate().take_while(|&(at, byte)| match at {
+        0 => *byte == b'\\',
+        1 => *byte == b'u',
         _ => byte.is_ascii_hexdigit(),
-    };
-    let len = bytes.iter().take(6).enumerate().take_while(|&part| is_part(part)).count();
+    });
+    let len = parts.count();
     if len == bytes.len() { Unit::Unfinished } else { Unit::Wrong(len) }
 }
 

@@ -65,7 +65,7 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
         let (used, out) = narrow::<WINDOWS>(&units[..made], room);
         written += out;
         if used < made {
-            return (read + len_in_utf_8(&units[..used]), written);
+            return (read + len_in_utf_8(as_chunks(&units[..used]).0), written);
         }
         read += taken;
         if taken + 3 < len || taken == 0 {
@@ -75,8 +75,7 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
 }
 
 /// Returns the length in UTF-8 of little-endian UTF-16 without surrogates.
-fn len_in_utf_8(units: &[u8]) -> usize {
-    let (units, _) = as_chunks(units);
+pub fn len_in_utf_8(units: &[[u8; 2]]) -> usize {
     let mut len = 0;
     for unit in units {
         let unit = u16::from_le_bytes(*unit);

@@ -159,9 +159,8 @@ impl Units {
             _ if is_unusual(unit) => self.unusual += 1,
             _ => {}
         }
-        let is_printable = |byte: u8| matches!(byte, 0x20..=0x7E);
-        self.printable_pairs +=
-            u32::from(unit >> 8 != 0x30 && unit.to_be_bytes().into_iter().all(is_printable));
+        let is_printable = unit.to_be_bytes().iter().all(|byte| matches!(byte, 0x20..=0x7E));
+        self.printable_pairs += u32::from(is_printable && unit >> 8 != 0x30);
         self.below_2000 += u32::from(unit < 0x2000);
     }
 }

@@ -108,8 +108,12 @@ impl Pivot {
                         |[byte]| [byte, 0],
                     );
                     let end = src.len().min(count + STEP);
-                    let table = |[byte]: [u8; 1]| (windows_1252(byte) as u16).to_le_bytes();
-                    count += map(&src[count..end], &mut units[2 * count..], |_| true, table);
+                    count += map(
+                        &src[count..end],
+                        &mut units[2 * count..],
+                        |_| true,
+                        |[byte]| (windows_1252(byte) as u16).to_le_bytes(),
+                    );
                 }
                 count
             }
@@ -129,7 +133,6 @@ impl Pivot {
         match self.to {
             Side::Latin1 => map(units, dst, |[_, high]| high == 0, |[low, _]| [low]),
             Side::Windows1252 => {
-                let is_latin_1 = |[low, high]: [u8; 2]| high == 0 && low & 0xE0 != 0x80;
                 let mut count = 0;
                 loop {
                     count += map(&units[2 * count..], &mut dst[count..], is_latin_1, |[low, _]| [low]);
@@ -150,6 +153,11 @@ impl Pivot {
             }
         }
     }
+}
+
+/// Whether a little-endian UTF-16 code unit is a character of ISO 8859-1 that windows-1252 has with the same byte.
+fn is_latin_1([low, high]: [u8; 2]) -> bool {
+    high == 0 && low & 0xE0 != 0x80
 }
 
 /// Whether a little-endian UTF-16 code unit is not a surrogate.
