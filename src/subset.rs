@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use kernels::classes::{self, Class};
+use kernels::class_search::{self, Class};
 
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
@@ -190,7 +190,7 @@ impl Subset {
     /// ```
     #[inline]
     pub fn for_each_outside(&self, text: &str, mut found: impl FnMut(usize, char)) {
-        classes::each(text.as_bytes(), &self.doubtful, |at| {
+        class_search::each(text.as_bytes(), &self.doubtful, |at| {
             let rest = text.get(at..).unwrap_or_default();
             if let Some(character) = rest.chars().next().filter(|&it| self.rejects(it, rest)) {
                 found(at, character);
@@ -228,7 +228,7 @@ impl Subset {
             return Some((0, first));
         }
         let mut outside = None;
-        classes::each(text.as_bytes(), &self.doubtful, |at| {
+        class_search::each(text.as_bytes(), &self.doubtful, |at| {
             let rest = text.get(at..).unwrap_or_default();
             outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
             outside.is_none()

@@ -1,7 +1,7 @@
 //! Counts bytes in bulk: lines, characters, UTF-16 code units.
 
 use super::arch::count::{BLOCKS, LANES, sum};
-use super::chunks::as_chunks;
+use super::as_chunks::as_chunks;
 use super::dispatch::Kernel;
 use super::functions::Range;
 

@@ -4,7 +4,7 @@
 //! no code is converted through UTF-16, in pieces.
 
 use super::arch::latin::{decode_portable, narrow};
-use super::chunks::as_chunks;
+use super::as_chunks::as_chunks;
 use super::dispatch::Kernel;
 use super::utf16;
 

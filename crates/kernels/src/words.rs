@@ -1,9 +1,9 @@
 //! Operations on a few bytes, for loops that would spend more time in the call of a kernel than in the kernel. The code is
 //! inlined into the caller. It uses general registers, and on x86-64 the vectors that every such CPU has.
 
-use super::chunks::as_chunks;
+use super::as_chunks::as_chunks;
 #[cfg(feature = "base64")]
-use super::chunks::as_chunks_mut;
+use super::as_chunks::as_chunks_mut;
 
 /// The length of the window of [`ascii_len`], [`pairs_len`] and [`triples_len`].
 pub const STEP: usize = 16;

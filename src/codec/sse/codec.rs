@@ -10,9 +10,9 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::block::{Block, Data, SMALL_BUFFER};
 use super::event::{Comment, Event, MESSAGE, Retry};
 use crate::codec::error::{CodecError, LineStart};
-use crate::codec::frame::Json;
 use crate::codec::items::Items;
 use crate::codec::line_reader::LineReader;
+use crate::codec::whole_text::Json;
 use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::policy::{BomPolicy, ErrorPolicy};
@@ -310,7 +310,7 @@ impl SseCodec {
         {
             return false;
         }
-        let Some(value) = self.lines.take_after(skipped, src, length, terminator) else { return false };
+        let Some(value) = self.lines.take_line_after(skipped, src, length, terminator) else { return false };
         self.block.start.get_or_insert(start);
         self.block.data = Data::Line(value);
         self.block.has_slices = true;
@@ -431,7 +431,7 @@ impl SseCodec {
                     if self.take_data(src, length, terminator, start) {
                         continue;
                     }
-                    self.lines.take(src, length, terminator)
+                    self.lines.take_line(src, length, terminator)
                 }
             };
             match line {

@@ -14,7 +14,7 @@
 //! characters.
 
 use kernels::ascii::{AsciiCopy, copy_bmp};
-use kernels::classes::{self, Class};
+use kernels::class_search::{self, Class};
 use kernels::copy::copy_in_pieces;
 use kernels::{AtBoundary, TextEnd};
 
@@ -65,7 +65,7 @@ fn split_text<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
     let text = &text.as_bytes()[same..];
     let mut copy = Copy { src: text, dst: &mut room[same..], read: 0, written: 0 };
     let class = if MODIFIED { &SUPPLEMENTARY_OR_NUL } else { &SUPPLEMENTARY };
-    classes::each(text, class, |at| {
+    class_search::each(text, class, |at| {
         copy.up_to(at)
             && match text[at..] {
                 [a, b, c, d, ..] if a != 0 => copy.replace(4, pair_of([a, b, c, d])),
@@ -236,7 +236,7 @@ fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [
         (true, true) => &PAIRS_AND_NUL_LENIENT,
     };
     let mut copy = Copy { src, dst, read: 0, written: 0 };
-    let is_all = classes::each(src, class, |at| {
+    let is_all = class_search::each(src, class, |at| {
         if at < copy.read {
             // This is the second half of a pair.
             return true;

@@ -7,8 +7,8 @@ use super::convert::{WIDTH, is_ascii, load, store};
 use super::neon::Neon;
 use crate::arch::shuffles::UNITS;
 use crate::arch::vector::Vector;
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 use crate::boundary::truncate;
-use crate::chunks::{as_chunks, as_chunks_mut};
 
 /// [`Encode`](crate::functions::Encode), except for some characters at the end.
 ///

@@ -5,7 +5,7 @@ use core::arch::aarch64::*;
 use super::compress::{compress, sums, sums_of_4, widths};
 use super::convert::{WIDTH, any, load, store};
 use crate::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE};
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 
 /// The output space for 16 units of 3 bytes, and for the bytes that the last store writes after them.
 const ROOM: usize = 3 * WIDTH + 4;

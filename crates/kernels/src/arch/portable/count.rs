@@ -3,7 +3,7 @@
 //! The loops are written so that the compiler vectorizes them, with vectors as wide as the calling function allows. The
 //! counts are in 64 lanes of 8 bits, which are summed up before one of them can overflow.
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::{ASCII_GROUP, Range};
 
 /// A safe [`count`](crate::functions::Functions).

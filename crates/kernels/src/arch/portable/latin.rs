@@ -1,7 +1,7 @@
 //! ISO 8859-1 and windows-1252 on every target: to UTF-8, with ASCII in blocks and a table for other bytes, and from
 //! UTF-16. The bytes of the characters of windows-1252.
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::windows_1252::windows_1252;
 
 /// The number of bytes that are tested for ASCII at once.

@@ -1,6 +1,6 @@
 //! Finds every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::{BLOCK, CAPACITY, Found};
 
 /// The maximum number of bytes that one call searches.

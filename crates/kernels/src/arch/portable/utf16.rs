@@ -1,7 +1,7 @@
 //! UTF-16 conversions on every target, with ASCII in blocks. They also convert the rest of the input after the vector
 //! code of a kernel.
 
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 
 /// The number of code units that are tested for ASCII at once.
 const BLOCK: usize = 16;

@@ -20,7 +20,7 @@
 use core::arch::wasm32::*;
 
 use crate::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods, words_of_short};
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::state::Carry;
 use crate::{
     arch::portable::positions::{find_all_with, write_positions},

@@ -6,7 +6,7 @@
 use core::arch::x86_64::*;
 
 use crate::arch::portable::classes::{GROUP, find_class_with};
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::class::{Class, Table};
 use crate::functions::{ASCII_GROUP, CAPACITY, Found};
 

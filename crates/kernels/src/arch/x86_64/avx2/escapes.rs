@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::BLOCK;
 
 const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;

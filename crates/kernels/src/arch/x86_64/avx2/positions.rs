@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use crate::arch::portable::positions::{STRETCH, find_more_with, take_lowest};
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::{BLOCK, CAPACITY, Found};
 
 /// Implements [`find_all`](crate::functions::Functions).

@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use crate::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE, Shuffles};
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 
 /// The number of bytes in a vector.
 pub(super) const WIDTH: usize = 32;

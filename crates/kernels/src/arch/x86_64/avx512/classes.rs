@@ -8,7 +8,7 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::arch::vector::Vector;
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::class::Class;
 use crate::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 

@@ -80,7 +80,7 @@ impl TextDecoder {
                 _ => None,
             };
             let Some(both) = joined else {
-                return self.push_copied(text, piece, chunk, taken).map(Cow::Owned);
+                return self.rest_copied(text, piece, chunk, taken).map(Cow::Owned);
             };
             text = both;
         }
@@ -90,7 +90,7 @@ impl TextDecoder {
     /// Returns a copy of the text of a chunk. It consists of `text`, of `piece`, which ends after `taken` bytes of the
     /// chunk, and of the rest.
     #[inline]
-    fn push_copied(
+    fn rest_copied(
         &mut self,
         text: &str,
         piece: TextPiece<'_>,
