@@ -6,7 +6,7 @@ mod sequence;
 use alloc::string::String;
 use core::iter::FusedIterator;
 
-use kernels::classes::{self, Class};
+use kernels::class_search::{self, Class};
 use kernels::grammar::UTF_8;
 use kernels::{AtBoundary, ScanState, TextEnd};
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
@@ -374,7 +374,7 @@ impl<'c> Pieces<'_, 'c> {
     /// Returns the next piece, and the number of bytes at its start that are known to have no character of the class.
     #[inline(never)]
     pub(crate) fn next_within(&mut self, class: &Class) -> Option<(Piece<'c>, usize)> {
-        if self.rest.len() < classes::LONG {
+        if self.rest.len() < class_search::LONG {
             return self.next_by_call().map(|piece| (piece, 0));
         }
         let mut inside = 0;

@@ -71,8 +71,6 @@ pub mod boundary;
 mod budget;
 #[cfg(any(feature = "codec", feature = "stream"))]
 mod chunk;
-#[cfg(feature = "stream")]
-mod chunks;
 #[cfg(feature = "codec")]
 pub mod codec;
 mod decoder;

@@ -100,13 +100,17 @@ impl FromStr for LineEnding {
     #[inline]
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let unknown = UnknownName::new("line ending", &NAMES);
-        let is_digits = |digits: &&str| digits.len() == 2 && !digits.starts_with('+');
-        if let Some(digits) = text.strip_prefix("byte=").filter(is_digits) {
+        if let Some(digits) = text.strip_prefix("byte=") {
+            if digits.len() != 2 || digits.starts_with('+') {
+                return Err(unknown);
+            }
             let byte = u8::from_str_radix(digits, 16).ok().and_then(Ascii::new);
             return byte.map(Self::Ascii).ok_or(unknown);
         }
-        let is_named = |ending: &Self| !matches!(ending, Self::Ascii(_)) && ending.name() == text;
-        Self::ALL.iter().copied().find(is_named).ok_or(unknown)
+        match Self::ALL.iter().find(|ending| ending.name() == text) {
+            None | Some(Self::Ascii(_)) => Err(unknown),
+            Some(ending) => Ok(*ending),
+        }
     }
 }
 
@@ -235,14 +239,14 @@ mod names {
     #[test]
     fn every_name_is_parsed() {
         // A terminator that is added does not compile here, and then has to be in `ALL`, too.
-        let index = |ending| match ending {
+        let indices = LineEnding::ALL.iter().map(|ending| match ending {
             LineEnding::LfOrCrLf => 0,
             LineEnding::Lf => 1,
             LineEnding::CrLf => 2,
             LineEnding::Any => 3,
             LineEnding::Ascii(_) => 4,
-        };
-        assert!(LineEnding::ALL.iter().map(|&ending| index(ending)).eq(0..5));
+        });
+        assert!(indices.eq(0..5));
         let every_byte = (0..0x80).filter_map(Ascii::new).map(LineEnding::Ascii);
         for ending in LineEnding::ALL.iter().copied().chain(every_byte) {
             assert_eq!(ending.to_string().parse(), Ok(ending));
@@ -295,7 +299,8 @@ mod tests {
         for len in 0..200 {
             let bytes: Vec<u8> = (0..len).map(|_| b"\r\n\0a"[rng.below(4)]).collect();
             for ending in endings {
-                let (mut at, mut count) = (0, 0);
+                let mut at = 0;
+                let mut count = 0;
                 while let Some((start, terminator)) = ending.find(&bytes[at..], 0) {
                     at += start + terminator;
                     count += 1;

@@ -126,7 +126,8 @@ pub(crate) fn valid_text<'b, O: Copy + TryInto<usize>>(bytes: &'b [u8], offsets:
             .fold(true, |are_ordered, pair| are_ordered & (index(pair[0]) <= index(pair[1])));
         return are_ordered.then_some(text);
     }
-    let (mut before, mut are_valid) = (0, true);
+    let mut before = 0;
+    let mut are_valid = true;
     for &offset in offsets {
         // An offset less than the first one wraps to an index after the end. It is taken for a boundary here, but the
         // last index is the end, so a later offset is out of order. Both conditions are computed without a branch.

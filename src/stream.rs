@@ -60,14 +60,15 @@ use pin_project_lite::pin_project;
 #[cfg(feature = "codec")]
 pub use self::codec::{CodecStream, SseStream, Utf8LinesStream};
 pub use self::error::Utf8StreamError;
+use self::text_chunks::TextChunks;
 use crate::budget::Budget;
 pub use crate::chunk::Chunk;
-use crate::chunks::TextChunks;
 use crate::text::TextDecoder;
 
 #[cfg(feature = "codec")]
 mod codec;
 mod error;
+mod text_chunks;
 
 pin_project! {
     /// A [`Stream`] of text, decoded from a stream of byte chunks.

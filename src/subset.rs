@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use kernels::classes::{self, Class};
+use kernels::class_search::{self, Class};
 
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
@@ -139,7 +139,8 @@ impl Subset {
     /// Creates a subset of the code points that are in all of these subsets.
     #[inline]
     pub const fn all_of(subsets: &'static [Self]) -> Self {
-        let (mut doubtful, mut i) = (Class::EMPTY, 0);
+        let mut doubtful = Class::EMPTY;
+        let mut i = 0;
         while i < subsets.len() {
             doubtful = doubtful.or(&subsets[i].doubtful);
             i += 1;
@@ -189,7 +190,7 @@ impl Subset {
     /// ```
     #[inline]
     pub fn for_each_outside(&self, text: &str, mut found: impl FnMut(usize, char)) {
-        classes::each(text.as_bytes(), &self.doubtful, |at| {
+        class_search::each(text.as_bytes(), &self.doubtful, |at| {
             let rest = text.get(at..).unwrap_or_default();
             if let Some(character) = rest.chars().next().filter(|&it| self.rejects(it, rest)) {
                 found(at, character);
@@ -227,7 +228,7 @@ impl Subset {
             return Some((0, first));
         }
         let mut outside = None;
-        classes::each(text.as_bytes(), &self.doubtful, |at| {
+        class_search::each(text.as_bytes(), &self.doubtful, |at| {
             let rest = text.get(at..).unwrap_or_default();
             outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
             outside.is_none()
@@ -262,7 +263,8 @@ const MANY_PAIRS: u32 = 24;
 /// Returns the first bytes of all characters that may be outside the ranges.
 #[inline]
 const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
-    let (mut class, mut byte) = (Class::EMPTY, 0);
+    let mut class = Class::EMPTY;
+    let mut byte = 0;
     while byte < 0x80 {
         if !has_all(ranges, byte as u32, byte as u32) {
             class = class.with_ascii(byte, byte);
@@ -304,7 +306,9 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
         }
         // A bit for each second byte: whether all characters with it are doubtful; whether those with the third bytes
         // `thirds` are.
-        let (mut all, mut some, mut thirds) = (0_u64, 0, 0);
+        let mut all = 0_u64;
+        let mut some = 0;
+        let mut thirds = 0;
         let mut second = 0;
         while second < 64 {
             let first = first + ((second as u32) << (bits - 6));
@@ -344,7 +348,8 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
 /// first character, and each third byte has `1 << bits` characters.
 #[inline]
 const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32, bits: u32, min: u32, max: u32) -> u64 {
-    let (mut thirds, mut third) = (0, 0);
+    let mut thirds = 0;
+    let mut third = 0;
     while third < 64 {
         let first = first + (third << bits);
         if !has_values(ranges, first, first + (1 << bits) - 1, min, max) {
@@ -393,7 +398,8 @@ const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool 
     // All values before `next` are in a range.
     let mut next = first;
     loop {
-        let (mut i, before) = (0, next);
+        let mut i = 0;
+        let before = next;
         while i < ranges.len() {
             if *ranges[i].start() <= next {
                 let end = *ranges[i].end();

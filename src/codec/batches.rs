@@ -176,11 +176,11 @@ impl Items for Utf8LineBatchesCodec {
         };
         let text = held::take_front(src, |bytes| Some(self.unchanged(bytes))).unwrap_or_default();
         if text.is_empty() {
-            return Some(self.reader.take(src, length, terminator).map(LineBatch::one));
+            return Some(self.reader.take_line(src, length, terminator).map(LineBatch::one));
         }
         trace!(offset = self.offset().wrapping_sub(text.len() as u64), length = text.len(), "decoding lines");
         let ending = self.reader.ending;
-        self.reader.end_lines(text.as_bytes(), ending.count(text.as_bytes()));
+        self.reader.count_lines(text.as_bytes(), ending.count(text.as_bytes()));
         Some(Ok(LineBatch { text, ending: Some(ending) }))
     }
 

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::frame::decode_frame;
+use super::whole_text::decode_policed;
 use crate::chunk::Chunk;
 use crate::error::{ByteCount, Utf8Error};
 use crate::text::{Counters, TextDecoder};
@@ -83,7 +83,7 @@ impl<C> Utf8FramesCodec<C> {
     fn read<F: Chunk>(&mut self, frame: F) -> Result<ByteString, Utf8FramesError<F::Error>> {
         let frame = frame.into_chunk().map_err(Utf8FramesError::Inner)?;
         let mut text = self.text.clone();
-        let decoded = decode_frame(&mut text, frame, 0);
+        let decoded = decode_policed(&mut text, frame, 0);
         self.counters += text.counters();
         let frame = self.frame;
         self.frame += 1;

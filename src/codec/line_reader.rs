@@ -27,7 +27,7 @@ use bytestring::ByteString;
 use kernels::held;
 
 use super::error::{CodecError, LineStart, ill_formed, line_too_long};
-use super::frame::{Json, Policed, decode_strict_frame, unchanged};
+use super::whole_text::{Json, Policed, decode_strict, unchanged};
 use crate::error::Utf8Error;
 use crate::line_ending::LineEnding;
 use crate::text::TextDecoder;
@@ -121,7 +121,7 @@ impl LineReader {
             self.searched = src.len() - self.ending.may_start(src);
             return None;
         };
-        let line = self.end_line(&src[..length + terminator], length);
+        let line = self.validate_line(&src[..length + terminator], length);
         if line.is_none() {
             self.searched = length;
         }
@@ -133,7 +133,7 @@ impl LineReader {
     fn decode_changed(&mut self, src: &mut BytesMut) -> Option<Result<ByteString, CodecError>> {
         match self.ending.find(src, self.searched) {
             None => self.await_terminator(src).err().map(Err),
-            Some((length, terminator)) => Some(self.cut_changed(src, length, terminator)),
+            Some((length, terminator)) => Some(self.take_changed_line(src, length, terminator)),
         }
     }
 
@@ -162,7 +162,7 @@ impl LineReader {
             let error = end.text().err()?;
             return Some(Err(ill_formed(error, src.split().freeze(), line)));
         }
-        Some(self.take(src, src.len(), 0))
+        Some(self.take_line(src, src.len(), 0))
     }
 
     /// Discards the rest of an earlier line. Returns `false` if the end of that line is not in `src`.
@@ -185,7 +185,7 @@ impl LineReader {
                 self.discard(src, src.len() - kept);
                 return false;
             };
-            self.end_lines(&src[..length + terminator], 1);
+            self.count_lines(&src[..length + terminator], 1);
             self.discard(src, length + terminator);
         }
         true
@@ -194,23 +194,27 @@ impl LineReader {
     /// Ends a line that is being discarded at the end of the stream.
     pub(super) fn end_discarded(&mut self, src: &mut BytesMut) {
         if self.state == LineState::Discard {
-            self.end_lines(src, 1);
+            self.count_lines(src, 1);
             self.discard(src, src.len());
         }
     }
 
     /// Removes and decodes the line at the front of `src`.
-    pub(super) fn take(
+    pub(super) fn take_line(
         &mut self,
         src: &mut BytesMut,
         length: usize,
         terminator: usize,
     ) -> Result<ByteString, CodecError> {
-        let line =
-            held::take_line(src, 0, |_| terminator, |src| self.end_line(&src[..length + terminator], length));
+        let line = held::take_line(
+            src,
+            0,
+            |_| terminator,
+            |src| self.validate_line(&src[..length + terminator], length),
+        );
         match line {
             Some(line) => Ok(line),
-            None => self.cut_changed(src, length, terminator),
+            None => self.take_changed_line(src, length, terminator),
         }
     }
 
@@ -220,11 +224,11 @@ impl LineReader {
         self.ending.find(src, self.searched)
     }
 
-    /// Same as [`take`](Self::take), but skips the first `skipped` bytes of the line, which are ASCII. Returns `None`
+    /// Same as [`take_line`](Self::take_line), but skips the first `skipped` bytes of the line, which are ASCII. Returns `None`
     /// and leaves `src` unchanged if the line is too long or ill-formed, or if the BOM policy or a subset may apply to
     /// it.
     #[inline]
-    pub(super) fn take_after(
+    pub(super) fn take_line_after(
         &mut self,
         skipped: usize,
         src: &mut BytesMut,
@@ -240,7 +244,7 @@ impl LineReader {
             |_| terminator,
             |src| {
                 let line = unchanged(&mut self.text, &src[..length + terminator])?;
-                self.end_lines(line.as_bytes(), 1);
+                self.count_lines(line.as_bytes(), 1);
                 Some(line)
             },
         )
@@ -251,7 +255,7 @@ impl LineReader {
     pub(super) fn take_empty(&mut self, src: &mut BytesMut, terminator: usize) -> bool {
         let is_removed = self.text.is_past_start();
         if is_removed {
-            self.end_lines(&src[..terminator], 1);
+            self.count_lines(&src[..terminator], 1);
             src.advance(terminator);
             self.text.skip(terminator);
         }
@@ -267,9 +271,9 @@ impl LineReader {
     /// Counts `line`, of `length` bytes and a terminator, which is then removed from the buffer. Returns it if it can
     /// be returned unchanged. In this case the decoder is then at the end of the line.
     #[inline(always)]
-    fn end_line<'b>(&mut self, line: &'b [u8], length: usize) -> Option<&'b str> {
+    fn validate_line<'b>(&mut self, line: &'b [u8], length: usize) -> Option<&'b str> {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
-        self.end_lines(line, 1);
+        self.count_lines(line, 1);
         if length > self.max_unchanged_length() {
             return None;
         }
@@ -292,7 +296,7 @@ impl LineReader {
     /// Removes a line that is too long or ill-formed, or to which the BOM policy or a subset may apply. Returns its
     /// text or the error.
     #[cold]
-    fn cut_changed(
+    fn take_changed_line(
         &mut self,
         src: &mut BytesMut,
         length: usize,
@@ -310,7 +314,7 @@ impl LineReader {
         let decoded = match (self.json, self.policed) {
             (Some(json), _) => (json.decode)(&mut self.text, json.strings, frame, terminator),
             (None, Some(functions)) => (functions.decode)(&mut self.text, frame, terminator),
-            (None, None) => decode_strict_frame(&mut self.text, frame, terminator),
+            (None, None) => decode_strict(&mut self.text, frame, terminator),
         };
         match decoded {
             Ok(text) if text.len() > self.max_text_length => {
@@ -323,7 +327,7 @@ impl LineReader {
 
     /// Called before `bytes`, which contain `count` lines, are removed from the buffer.
     #[inline(always)]
-    pub(super) fn end_lines(&mut self, bytes: &[u8], count: usize) {
+    pub(super) fn count_lines(&mut self, bytes: &[u8], count: usize) {
         self.searched = 0;
         self.lines = self.lines.wrapping_add(count as u64);
         let after_cr = matches!(self.ending, LineEnding::Any) && bytes.ends_with(b"\r");

@@ -7,9 +7,9 @@ use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::CodecError;
-use super::frame::Json;
 use super::items::Items;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader, NDJSON_MAX_LENGTH};
+use super::whole_text::Json;
 use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::text::{Counters, TextDecoder};

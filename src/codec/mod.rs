@@ -79,20 +79,20 @@
 pub(crate) mod items;
 
 mod batches;
-mod chunks;
 pub(crate) mod error;
 mod fail_fast;
-mod frame;
 mod frames;
 pub mod framing;
 mod line_reader;
 mod lines;
 pub mod sse;
+mod text;
+mod whole_text;
 
 pub use batches::{LineBatch, LineBatchIntoIter, LineBatchIter, Utf8LineBatchesCodec};
-pub use chunks::Utf8Codec;
 pub use error::{CodecError, LineStart, RejectedText};
 pub use fail_fast::FailFast;
 pub use frames::{Utf8FramesCodec, Utf8FramesError};
 pub use lines::Utf8LinesCodec;
 pub use sse::codec::SseCodec;
+pub use text::Utf8Codec;

@@ -16,9 +16,12 @@ impl Subpart {
     /// Creates a subpart from the first `len` bytes, at most 3.
     #[inline]
     pub(super) fn of(bytes: &[u8], len: usize) -> Self {
-        let push = |word: u32, &byte: &u8| (word >> 8 & 0xFFFF) | u32::from(byte) << 16;
         let len = bytes.len().min(len).min(3);
-        let word = bytes[..len].iter().fold(0, push) >> (24 - 8 * len) | (len as u32) << 24;
+        let mut word = 0;
+        for &byte in &bytes[..len] {
+            word = (word >> 8 & 0xFFFF) | u32::from(byte) << 16;
+        }
+        word = word >> (24 - 8 * len) | (len as u32) << 24;
         Self(word.to_le_bytes())
     }
 

@@ -261,8 +261,10 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
     /// counted before it.
     #[inline]
     fn has_end(&self) -> bool {
-        let is_part = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u');
-        let is_next_part = self.rest.first().map_or(!self.is_end, is_part);
+        let is_next_part = match self.rest.first() {
+            Some(byte) => byte.is_ascii_hexdigit() || matches!(byte, b'\\' | b'u'),
+            None => !self.is_end,
+        };
         self.escapes.pending().len() > 1 && !(self.decoder.pending().is_empty() && is_next_part)
     }
 
@@ -303,7 +305,8 @@ impl<'d, 'c> JsonPieces<'d, 'c> {
             return piece;
         }
         if let Some((kind, len)) = self.wrong.take() {
-            let (start, offset) = (self.returned, self.offset_of(self.returned));
+            let start = self.returned;
+            let offset = self.offset_of(self.returned);
             self.returned += len;
             let escape = bytes.get(start..self.returned).unwrap_or_default();
             return Some(self.escapes.report(self.decoder, kind, offset, escape));

@@ -95,18 +95,19 @@ fn unit(bytes: &[u8]) -> Unit {
             return Unit::Value(a << 12 | b << 8 | c << 4 | d);
         }
     }
-    let is_part = |(at, &byte): (usize, &u8)| match at {
-        0 => byte == b'\\',
-        1 => byte == b'u',
+    let parts = bytes.iter().take(6).enumerate().take_while(|&(at, byte)| match at {
+        0 => *byte == b'\\',
+        1 => *byte == b'u',
         _ => byte.is_ascii_hexdigit(),
-    };
-    let len = bytes.iter().take(6).enumerate().take_while(|&part| is_part(part)).count();
+    });
+    let len = parts.count();
     if len == bytes.len() { Unit::Unfinished } else { Unit::Wrong(len) }
 }
 
 /// The values of hexadecimal digits; 255 for other bytes.
 static DIGITS: [u8; 256] = {
-    let (mut digits, mut byte) = ([0xFF; 256], 0);
+    let mut digits = [0xFF; 256];
+    let mut byte = 0;
     while byte < digits.len() {
         if let Some(value) = (byte as u8 as char).to_digit(16) {
             digits[byte] = value as u8;

@@ -156,7 +156,8 @@ impl Escapes {
     ) -> (Option<TextPiece<'static>>, usize) {
         let before = self.len;
         self.append(next);
-        let (bytes, all) = (self.pending, self.len);
+        let bytes = self.pending;
+        let all = self.len;
         let bytes = bytes.get(..all).unwrap_or_default();
         let (piece, len) = match self.read(bytes) {
             Escape::Unfinished => return (None, all - before),

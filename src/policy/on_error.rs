@@ -90,7 +90,8 @@ impl ErrorPolicy {
             (Self::Skip, _) => 0,
             // At most 4 bytes, a character outside the adopted subset, become one replacement character.
             (_, Some(character)) => {
-                let (len, rest) = (character.len_utf8() as u64, input_len % 4);
+                let len = character.len_utf8() as u64;
+                let rest = input_len % 4;
                 // The last 1 to 3 bytes become one more, or are text if that is shorter.
                 input_len / 4 * len + if rest < len { rest } else { len }
             }

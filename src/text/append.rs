@@ -262,7 +262,8 @@ mod tests {
     /// Long text after an error must be borrowed again, because a kernel decodes it faster.
     #[test]
     fn text_after_an_error_is_copied_up_to_the_limit_of_steps_and_then_borrowed() {
-        let (ascii, euro) = (|len| "a".repeat(len), |count| "\u{20AC}".repeat(count));
+        let ascii = |len| "a".repeat(len);
+        let euro = |count| "\u{20AC}".repeat(count);
         let pairs = |count| "\u{E9}".repeat(count);
         // The text after each `FF`, and the lengths of the borrowed and of the copied texts. A replacement has 3 bytes, and a
         // step of 3-byte sequences 15.

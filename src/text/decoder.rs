@@ -233,16 +233,16 @@ impl TextDecoder {
     #[doc(hidden)]
     #[inline]
     pub fn has_error(&self, text: &[u8]) -> bool {
-        let is_inside =
-            |text: &str| self.policies.subset.is_none_or(|subset| subset.first_outside(text).is_none());
-        !from_utf8(text).is_ok_and(is_inside)
+        let Ok(text) = from_utf8(text) else { return true };
+        self.policies.subset.is_some_and(|subset| subset.first_outside(text).is_some())
     }
 
     /// Repairs a whole string that was decoded before: its errors are neither counted nor reported again. Calls `put` with
     /// each part of the text. The policy for the BOM is not applied.
     #[doc(hidden)]
     pub fn repair_again(&self, text: &[u8], put: &mut impl FnMut(&str)) {
-        let (mut decoder, mut policies) = (Utf8Decoder::new(), self.policies);
+        let mut decoder = Utf8Decoder::new();
+        let mut policies = self.policies;
         let mut pieces = decoder.feed(text);
         while let Some(piece) = pieces.next() {
             match piece {

@@ -2,10 +2,10 @@
 
 #[cfg(feature = "alloc")]
 mod append;
+#[cfg(feature = "alloc")]
+mod cow;
 mod decoder;
 mod pieces;
-#[cfg(feature = "alloc")]
-mod push;
 mod ranges;
 #[allow(missing_docs, reason = "internal")]
 mod run;
@@ -14,9 +14,9 @@ mod run;
 pub(crate) use crate::policy::Counters;
 #[cfg(feature = "alloc")]
 pub use append::{Sink, put, put_run};
+#[cfg(feature = "alloc")]
+pub use cow::{DecodeError, from_utf8_lossy};
 pub use decoder::TextDecoder;
 pub use pieces::{TextPiece, TextPieces};
-#[cfg(feature = "alloc")]
-pub use push::{DecodeError, from_utf8_lossy};
 pub use ranges::TextRanges;
 pub use run::{Part, Run};

@@ -128,7 +128,8 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     /// Returns the first piece of a stream, after the BOM policy was applied.
     #[cold]
     fn next_at_start(&mut self) -> Option<TextPiece<'c>> {
-        let (decoder, rest) = (*self.pieces.decoder(), self.pieces.rest());
+        let decoder = *self.pieces.decoder();
+        let rest = self.pieces.rest();
         let (piece, first) = match self.pieces.next_by_call()? {
             Piece::Text(text) => (TextPiece::Text(text), text.chars().next()),
             Piece::Seam(character) => (TextPiece::Seam(character.into()), Some(character)),
@@ -169,7 +170,8 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     /// the subset is searched twice, the rest once.
     fn next_within(&mut self, subset: &Subset) -> Option<TextPiece<'c>> {
         if self.mixed.is_empty() {
-            let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
+            let offset = self.pieces.decoder().offset();
+            let rest = self.pieces.rest();
             let (piece, inside) = self.next_piece_within(subset)?;
             match piece {
                 TextPiece::Text(text) if subset.has_outside_after(inside, text) => {

@@ -133,10 +133,9 @@ impl Run {
     #[inline]
     pub fn errors(&self) -> impl Iterator<Item = Utf8Error> + '_ {
         let start = self.start;
-        let error = move |repair: &Repair| {
+        self.repairs().iter().map(move |repair| {
             Utf8Error::new(start.wrapping_add(repair.start.into()), repair.kind, repair.len)
-        };
-        self.repairs().iter().map(error)
+        })
     }
 
     /// Whether the run ends with an error.

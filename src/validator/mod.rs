@@ -271,7 +271,8 @@ impl Mask {
     #[inline]
     fn copy(&mut self, bytes: &[u8], copy: &mut [u8]) {
         let keys = [self.key; 16];
-        let (mut from, mut to) = (bytes.chunks_exact(64), copy.chunks_exact_mut(64));
+        let mut from = bytes.chunks_exact(64);
+        let mut to = copy.chunks_exact_mut(64);
         for (to, from) in to.by_ref().zip(from.by_ref()) {
             xor(to, from, keys.as_flattened());
         }

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "alloc")]
 mod collect;
+#[cfg(feature = "alloc")]
+mod cow;
 mod decoder;
 #[cfg(feature = "std")]
 mod json;
@@ -12,8 +14,6 @@ mod lossy;
 #[cfg(feature = "alloc")]
 mod many;
 mod names;
-#[cfg(feature = "alloc")]
-mod push;
 #[cfg(feature = "alloc")]
 mod runs;
 mod subset;

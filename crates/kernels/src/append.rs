@@ -61,7 +61,8 @@ impl Found {
 /// - `to` must be writable for the length of the line, and must not overlap it.
 #[inline(always)]
 unsafe fn copy(line: &[u8], to: *mut u8, byte: u8) -> bool {
-    let (from, len) = (line.as_ptr(), line.len());
+    let from = line.as_ptr();
+    let len = line.len();
     let mut found = Found::new(byte);
     // SAFETY: each block is inside the line, because it ends at `len` or before it.
     unsafe {
@@ -73,8 +74,10 @@ unsafe fn copy(line: &[u8], to: *mut u8, byte: u8) -> bool {
                 });
             }
             4..8 => {
-                let (first, last) = (from.cast::<u32>(), from.add(len - 4).cast::<u32>());
-                let (first, last) = (first.read_unaligned(), last.read_unaligned());
+                let first = from.cast::<u32>();
+                let last = from.add(len - 4).cast::<u32>();
+                let first = first.read_unaligned();
+                let last = last.read_unaligned();
                 to.cast::<u32>().write_unaligned(first);
                 to.add(len - 4).cast::<u32>().write_unaligned(last);
                 found.long(u64::from(first) | u64::from(last) << 32);
@@ -241,7 +244,8 @@ mod tests {
     fn words_without_vectors_find_every_byte() {
         for at in 0..BLOCK {
             for other in 0..=u8::MAX {
-                let (mut block, mut copy) = ([b'a'; BLOCK], [0; BLOCK]);
+                let mut block = [b'a'; BLOCK];
+                let mut copy = [0; BLOCK];
                 block[at] = other;
                 let mut found = words::Found::new(b'\n');
                 // SAFETY: both arrays have the length of a block.

@@ -94,7 +94,8 @@ mod tests {
                 for other in [0x80, 0xC3, 0xEF, 0xF0, 0xFF, 0] {
                     input[at] = other;
                     let end = |stops: bool| if stops { at } else { usize::MAX };
-                    let (len, skew) = (input.len(), at * 7);
+                    let len = input.len();
+                    let skew = at * 7;
                     check::<false, false>(kernel, &input, len, skew, end(other == 0 || other >= 0x80));
                     check::<false, true>(kernel, &input, len, skew, end(other >= 0x80));
                     check::<true, false>(kernel, &input, len, skew, end(other == 0 || other >= 0xF0));

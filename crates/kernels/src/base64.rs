@@ -46,7 +46,8 @@ mod tests {
         let groups = portable::decode_groups(symbols, &mut expected[..room]);
         let at_end = symbols.len() % 2 == room % 2;
         for kernel in Kernel::available() {
-            let (input, out) = (from.slice(symbols.len(), at_end), to.slice(room, at_end));
+            let input = from.slice(symbols.len(), at_end);
+            let out = to.slice(room, at_end);
             input.copy_from_slice(symbols);
             let done = kernel.decode_base64(input, out);
             assert!(done <= groups, "{kernel:?}");
@@ -64,7 +65,8 @@ mod tests {
         let lines = portable::decode_lines(encoded, &mut expected[..room], form, portable::decode_groups);
         let at_end = encoded.len() % 2 == room % 2;
         for kernel in Kernel::available() {
-            let (input, out) = (from.slice(encoded.len(), at_end), to.slice(room, at_end));
+            let input = from.slice(encoded.len(), at_end);
+            let out = to.slice(room, at_end);
             input.copy_from_slice(encoded);
             let found = kernel.decode_base64_lines(input, out, form);
             let decoded = lines * form.decoded();

@@ -65,8 +65,11 @@ impl Class {
     /// Adds all sequences with a lead byte, a second and a third byte of these sets.
     #[inline]
     pub const fn with_sequences(mut self, sets: [Set; 3]) -> Self {
-        let (product, products) = (Product(sets), self.products());
-        let (mut best, mut least, mut bit) = (0, u64::MAX, 0);
+        let product = Product(sets);
+        let products = self.products();
+        let mut best = 0;
+        let mut least = u64::MAX;
+        let mut bit = 0;
         while bit < Self::PRODUCTS {
             let growth = products[bit].growth(&product);
             if growth < least {
@@ -80,7 +83,9 @@ impl Class {
         }
         let mut table = 0;
         while table < 3 {
-            let (set, mut left, mut half) = (sets[table], sets[table], 0);
+            let set = sets[table];
+            let mut left = sets[table];
+            let mut half = 0;
             while left != 0 {
                 self.tables[table].entries[left.trailing_zeros() as usize] |= 1 << best;
                 left &= left - 1;
@@ -100,7 +105,8 @@ impl Class {
     /// Returns all products. Compilers evaluate this for each constant, so it reads the tables once.
     #[inline]
     const fn products(&self) -> [Product; Self::PRODUCTS] {
-        let (mut products, mut table) = ([Product([0; 3]); Self::PRODUCTS], 0);
+        let mut products = [Product([0; 3]); Self::PRODUCTS];
+        let mut table = 0;
         while table < 3 {
             let mut value = 0;
             while value < 64 {
@@ -121,7 +127,8 @@ impl Class {
     pub const fn or(mut self, other: &Self) -> Self {
         self.words[0] |= other.words[0];
         self.words[1] |= other.words[1];
-        let (products, mut bit) = (other.products(), 0);
+        let products = other.products();
+        let mut bit = 0;
         while bit < Self::PRODUCTS {
             let product = products[bit];
             if product.size() != 0 {
@@ -149,12 +156,14 @@ impl Class {
         if first.is_ascii() {
             return self.has(first);
         }
-        let entry = |at: usize| match text.get(at) {
-            Some(byte) => self.tables[at].entries[usize::from(byte & 63)],
-            None => u8::MAX,
-        };
-        let is_sequence = first >= 0xC0 && text.get(1).is_none_or(|byte| byte & 0xC0 == 0x80);
-        is_sequence && entry(0) & entry(1) & entry(2) != 0
+        if first < 0xC0 || text.get(1).is_some_and(|byte| byte & 0xC0 != 0x80) {
+            return false;
+        }
+        let mut products = u8::MAX;
+        for (table, byte) in self.tables.iter().zip(text) {
+            products &= table.entries[usize::from(byte & 63)];
+        }
+        products != 0
     }
 
     /// Four words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the lead bytes, and the second bytes of
@@ -179,8 +188,10 @@ impl Product {
 
     /// Returns how many sequences the smallest product that contains two others has and none of them has.
     const fn growth(&self, other: &Self) -> u64 {
-        let ([a, b, c], [d, e, f]) = (self.0, other.0);
-        let (union, both) = (Self([a | d, b | e, c | f]), Self([a & d, b & e, c & f]));
+        let [a, b, c] = self.0;
+        let [d, e, f] = other.0;
+        let union = Self([a | d, b | e, c | f]);
+        let both = Self([a & d, b & e, c & f]);
         union.size() + both.size() - self.size() - other.size()
     }
 }

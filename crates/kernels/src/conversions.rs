@@ -1,6 +1,7 @@
 //! The conversions between UTF-8 and UTF-16, ISO 8859-1 and windows-1252, by their encodings.
 
 use super::dispatch::Kernel;
+pub use super::latin::len_in_utf_8;
 use super::{latin, utf16};
 
 /// An encoding that a kernel converts.

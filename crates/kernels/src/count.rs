@@ -1,7 +1,7 @@
 //! Counts bytes in bulk: lines, characters, UTF-16 code units.
 
 use super::arch::count::{BLOCKS, LANES, sum};
-use super::chunks::as_chunks;
+use super::as_chunks::as_chunks;
 use super::dispatch::Kernel;
 use super::functions::Range;
 
@@ -47,8 +47,8 @@ fn in_parts(bytes: &[u8], count: impl Fn(&[u8]) -> usize) -> usize {
 pub fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     let Some((_, after)) = bytes.split_first() else { return 0 };
     let before = &bytes[..after.len()];
-    let ((before, rest_before), (after, rest_after)) =
-        (as_chunks::<LANES>(before), as_chunks::<LANES>(after));
+    let (before, rest_before) = as_chunks::<LANES>(before);
+    let (after, rest_after) = as_chunks::<LANES>(after);
     let mut total = 0;
     for (before, after) in before.chunks(BLOCKS).zip(after.chunks(BLOCKS)) {
         let mut lanes = [0_u8; LANES];
@@ -85,7 +85,8 @@ fn ascii_by(kernel: Kernel, bytes: &[u8], wanted: u8) -> (usize, usize) {
     // The rest starts with an incomplete group, or with a group that contains a byte that is not ASCII.
     let rest = &aligned[len..];
     let more = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-    let (before_total, more_total) = (kernel.count(before, wanted), kernel.count(&rest[..more], wanted));
+    let before_total = kernel.count(before, wanted);
+    let more_total = kernel.count(&rest[..more], wanted);
     (before.len() + len + more, before_total + total + more_total)
 }
 

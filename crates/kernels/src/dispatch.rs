@@ -65,10 +65,11 @@ impl Kernel {
         let wanted = variable.as_deref();
         #[cfg(not(utf8_codec_kernel = "environment"))]
         let wanted = FORCED;
-        let is_wanted = |kernel: &Self| wanted.is_none_or(|name| name == kernel.name());
         // SAFETY: every CPU supports the portable kernel.
         let portable = unsafe { Self::new(arch::PORTABLE) };
-        let best = Self::available().find(is_wanted).unwrap_or(portable);
+        let best = Self::available()
+            .find(|kernel| wanted.is_none_or(|name| name == kernel.name()))
+            .unwrap_or(portable);
         IN_USE.store(best.index(), Ordering::Relaxed);
         best
     }

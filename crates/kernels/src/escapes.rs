@@ -22,7 +22,8 @@ mod tests {
             let digits = text.get(at..)?.strip_prefix(b"\\u")?.get(..4)?;
             u32::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
         };
-        let (mut at, mut ends) = (0, vec![0]);
+        let mut at = 0;
+        let mut ends = vec![0];
         while at < text.len() {
             at += match (text[at], text.get(at + 1), unit(at), unit(at + 6)) {
                 (b'\\', Some(b'u'), Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,

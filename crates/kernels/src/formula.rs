@@ -307,7 +307,8 @@ mod tests {
         let statements: Vec<[[bool; 256]; 2]> = (0..=0xFF_u8)
             .map(|p1| [false, true].map(|due| core::array::from_fn(|x| is_wrong(due, p1, x as u8))))
             .collect();
-        let (mut all, mut good) = (0, 0);
+        let mut all = 0;
+        let mut good = 0;
         for p3 in range {
             let after_p3: Vec<Stream> = streams.iter().filter_map(|&stream| step(stream, p3)).collect();
             for p2 in 0..=0xFF_u8 {

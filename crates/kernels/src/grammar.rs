@@ -153,7 +153,8 @@ const CLASSES: usize = 8;
 /// The first byte of each class from 1 on, and the first byte after the last of them.
 const CLASS_STARTS: [u8; CLASSES] = [TAIL.0, 0x81, 0x84, 0x88, 0x90, 0xA0, 0xB0, TAIL.1 + 1];
 static CLASS: [u8; 256] = {
-    let (mut class, mut i) = ([0; 256], 0);
+    let mut class = [0; 256];
+    let mut i = 0;
     while i + 1 < CLASS_STARTS.len() {
         let mut byte = CLASS_STARTS[i];
         while byte < CLASS_STARTS[i + 1] {
@@ -176,7 +177,8 @@ impl Machine {
     /// Compiles the rows. Does not compile in a constant if they contradict each other.
     #[inline]
     pub const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
-        let (mut lead_results, mut next) = ([NO_LEAD; 256], [[NO_CONTINUATION; CLASSES]; MAX_STATES]);
+        let mut lead_results = [NO_LEAD; 256];
+        let mut next = [[NO_CONTINUATION; CLASSES]; MAX_STATES];
         let mut left = 1;
         while left < MAX_LEN {
             fill_classes(&mut next[left as usize], TAIL, left - 1);
@@ -366,7 +368,8 @@ const fn fill(table: &mut [u8], first: u8, last: u8, value: u8) {
 /// [`fill`] for a range of continuation bytes.
 #[inline]
 const fn fill_classes(table: &mut [u8; CLASSES], (from, to): (u8, u8), value: u8) {
-    let (first, last) = (CLASS[from as usize], CLASS[to as usize]);
+    let first = CLASS[from as usize];
+    let last = CLASS[to as usize];
     assert!(
         CLASS_STARTS[first as usize - 1] == from && CLASS_STARTS[last as usize] == to + 1,
         "not whole classes"

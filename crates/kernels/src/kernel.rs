@@ -18,7 +18,8 @@ pub struct Kernel(u8);
 /// The field of all kernels, by their indices.
 macro_rules! of_each {
     ($field:ident) => {{
-        let (mut of_each, mut kernel) = ([arch::ALL[0].$field; arch::COUNT], 1);
+        let mut of_each = [arch::ALL[0].$field; arch::COUNT];
+        let mut kernel = 1;
         while kernel < arch::COUNT {
             of_each[kernel] = arch::ALL[kernel].$field;
             kernel += 1;

@@ -4,7 +4,7 @@
 //! no code is converted through UTF-16, in pieces.
 
 use super::arch::latin::{decode_portable, narrow};
-use super::chunks::as_chunks;
+use super::as_chunks::as_chunks;
 use super::dispatch::Kernel;
 use super::utf16;
 
@@ -24,7 +24,8 @@ const FIRST_PIECE: usize = 64;
 /// Reads UTF-8 and writes single bytes while there is input and output space. Stops at an ill-formed sequence or at a
 /// character that the encoding does not have. Returns the number of bytes read and the number of bytes written.
 pub(crate) fn encode<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     if !WINDOWS {
         let ascii = kernel.copy_below(0, input, output);
         (read, written) = kernel.encode_latin(&input[ascii..], &mut output[ascii..]);
@@ -49,20 +50,22 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let mut units = [[0; 2]; UNITS];
     let units = units.as_flattened_mut();
     loop {
         let ascii = kernel.copy_below(0, &input[read..], &mut output[written..]);
         read += ascii;
         written += ascii;
-        let (rest, room) = (&input[read..], &mut output[written..]);
+        let rest = &input[read..];
+        let room = &mut output[written..];
         let len = rest.len().min(UNITS);
         let (taken, made) = utf16::encode::<false>(kernel, &rest[..len], units);
         let (used, out) = narrow::<WINDOWS>(&units[..made], room);
         written += out;
         if used < made {
-            return (read + len_in_utf_8(&units[..used]), written);
+            return (read + len_in_utf_8(as_chunks(&units[..used]).0), written);
         }
         read += taken;
         if taken + 3 < len || taken == 0 {
@@ -72,10 +75,11 @@ fn encode_pieces<const UNITS: usize, const WINDOWS: bool>(
 }
 
 /// Returns the length in UTF-8 of little-endian UTF-16 without surrogates.
-fn len_in_utf_8(units: &[u8]) -> usize {
-    let len = |bytes: &[u8; 2]| {
-        let unit = u16::from_le_bytes(*bytes);
-        1 + usize::from(unit >= 0x80) + usize::from(unit >= 0x800)
-    };
-    as_chunks(units).0.iter().map(len).sum()
+pub fn len_in_utf_8(units: &[[u8; 2]]) -> usize {
+    let mut len = 0;
+    for unit in units {
+        let unit = u16::from_le_bytes(*unit);
+        len += 1 + usize::from(unit >= 0x80) + usize::from(unit >= 0x800);
+    }
+    len
 }

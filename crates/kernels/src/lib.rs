@@ -9,14 +9,14 @@ mod adjacent;
 #[cfg(feature = "bytes")]
 mod append;
 mod arch;
+mod as_chunks;
 #[cfg(feature = "transcode")]
 pub mod ascii;
 #[cfg(feature = "base64")]
 pub mod base64;
 pub mod boundary;
-mod chunks;
 mod class;
-pub mod classes;
+pub mod class_search;
 #[cfg(feature = "transcode")]
 pub mod conversions;
 pub mod copy;

@@ -153,7 +153,8 @@ mod tests {
     }
 
     fn all_by(kernel: Kernel, bytes: &[u8], byte: u8) -> Vec<usize> {
-        let (mut positions, mut all) = (Positions::START, Vec::new());
+        let mut positions = Positions::START;
+        let mut all = Vec::new();
         while positions.searched < bytes.len() {
             positions.search(kernel, bytes, byte);
             let found = positions.found[..positions.count].iter();
@@ -165,12 +166,11 @@ mod tests {
     #[test]
     fn positions_are_those_of_a_byte_by_byte_search() {
         let mut rng = Rng::new(7);
-        let mut next = move || rng.next() as usize;
+        let some = [b'\n', 0, b'\n' | 0x80, b'\x0B', 0x7F, 0xFF];
         for one_in in [1, 2, 3, 20, 60, 500] {
             for len in (0..260).chain([1023, 1024, 1025, 5000]) {
-                let pick = |n: usize| [b'\n', 0, b'\n' | 0x80, b'\x0B', 0x7F, 0xFF][n % 6];
                 let bytes: Vec<u8> =
-                    (0..len).map(|_| if next() % one_in == 0 { pick(next()) } else { b'a' }).collect();
+                    (0..len).map(|_| if rng.below(one_in) == 0 { rng.pick(&some) } else { b'a' }).collect();
                 for byte in [b'\n', 0, b'a'] {
                     let expected: Vec<usize> = (0..len).filter(|&at| bytes[at] == byte).collect();
                     assert_eq!(all(&bytes, byte), expected, "{byte} in {bytes:?}");

@@ -31,10 +31,12 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(
     let Some(utf16) = kernel.utf16() else {
         return encode_some::<BIG_ENDIAN>(input, output, input.len());
     };
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let mut page = FIRST_PAGE;
     loop {
-        let (rest, room) = (&input[read..], &mut output[written..]);
+        let rest = &input[read..];
+        let room = &mut output[written..];
         // SAFETY: the CPU has the instructions of every `Kernel`.
         let (mut taken, mut made) = unsafe { utf16.encode_ascii[usize::from(BIG_ENDIAN)](rest, room) };
         if taken >= MUCH_ASCII {

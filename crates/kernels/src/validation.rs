@@ -1,7 +1,7 @@
 //! Validation: where a stream becomes ill-formed.
 
 use super::arch;
-use super::classes::{self, Class};
+use super::class_search::{self, Class};
 use super::dispatch::{self, Kernel};
 use super::formula;
 use super::functions::{Index, MAX_VECTOR};
@@ -190,7 +190,7 @@ fn prefix_by<'c>(
 /// less than possible. The bytes that it counts are read only once.
 #[inline]
 pub fn prefix_within<'c>(start: AtBoundary, chunk: &'c [u8], class: &Class) -> (&'c str, TextEnd<'c>, usize) {
-    let inside = classes::ascii_without(chunk, class);
+    let inside = class_search::ascii_without(chunk, class);
     let start = if inside == 0 { start } else { AtBoundary::START };
     let (text, end) = prefix(start, chunk.get(inside..).unwrap_or_default());
     let text = chunk.get(..inside + text.len()).unwrap_or_default();

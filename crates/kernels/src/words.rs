@@ -1,9 +1,9 @@
 //! Operations on a few bytes, for loops that would spend more time in the call of a kernel than in the kernel. The code is
 //! inlined into the caller. It uses general registers, and on x86-64 the vectors that every such CPU has.
 
-use super::chunks::as_chunks;
+use super::as_chunks::as_chunks;
 #[cfg(feature = "base64")]
-use super::chunks::as_chunks_mut;
+use super::as_chunks::as_chunks_mut;
 
 /// The length of the window of [`ascii_len`], [`pairs_len`] and [`triples_len`].
 pub const STEP: usize = 16;
@@ -141,8 +141,11 @@ pub fn triples_len(window: &[u8; STEP]) -> usize {
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline(always)]
 pub fn triples_len(window: &[u8; STEP]) -> usize {
-    let is_triple = |bytes: &&[u8]| matches!(bytes, [0xE1..=0xEC | 0xEE | 0xEF, 0x80..=0xBF, 0x80..=0xBF]);
-    window.chunks_exact(3).take_while(is_triple).count() * 3
+    let mut len = 0;
+    while let Some([0xE1..=0xEC | 0xEE | 0xEF, 0x80..=0xBF, 0x80..=0xBF]) = window.get(len..len + 3) {
+        len += 3;
+    }
+    len
 }
 
 /// Copies text of a quoted-printable body (RFC 2045 §6.7) up to the first byte that is not encoded as itself (rules 2 and

@@ -125,8 +125,7 @@ impl BodyDecoder {
         match charset {
             None => transfer.feed_with(chunk, |piece| text.decode(piece, &mut each)),
             Some(charset) => {
-                let mut each = |piece: Result<&str, MimeError>| each(piece_of(piece));
-                transfer.feed_with(chunk, |piece| charset.decode(piece, &mut each));
+                transfer.feed_with(chunk, |piece| charset.decode(piece, &mut |text| each(piece_of(text))));
             }
         }
     }
@@ -136,9 +135,8 @@ impl BodyDecoder {
     pub fn finish_with(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text, charset } = self;
         if let Some(charset) = charset {
-            let mut each = |piece: Result<&str, MimeError>| each(piece_of(piece));
-            transfer.finish_with(|piece| charset.decode(piece, &mut each));
-            return charset.finish(&mut each);
+            transfer.finish_with(|piece| charset.decode(piece, &mut |text| each(piece_of(text))));
+            return charset.finish(&mut |text| each(piece_of(text)));
         }
         transfer.finish_with(|piece| text.decode(piece, &mut each));
         if let Err(error) = text.decoder.finish() {
@@ -147,8 +145,8 @@ impl BodyDecoder {
     }
 }
 
-fn piece_of(piece: Result<&str, MimeError>) -> BodyPiece<'_> {
-    piece.map_or_else(BodyPiece::Error, BodyPiece::Text)
+fn piece_of(text: Result<&str, MimeError>) -> BodyPiece<'_> {
+    text.map_or_else(BodyPiece::Error, BodyPiece::Text)
 }
 
 /// The text layer.

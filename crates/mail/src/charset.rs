@@ -67,12 +67,14 @@ impl CharsetText {
         each: &mut impl FnMut(Result<&str, MimeError>),
     ) {
         let start = self.offset();
-        let (held, before) = (self.transcoder.pending().len() as u64, self.pending);
+        let held = self.transcoder.pending().len() as u64;
+        let before = self.pending;
         let wire = |offset: u64| match offset.checked_sub(start) {
             Some(index) => wire(index as usize),
             None => before[(held - (start - offset)) as usize],
         };
-        let (mut rest, mut room) = (bytes, [0; ROOM]);
+        let mut rest = bytes;
+        let mut room = [0; ROOM];
         loop {
             let progress = self.transcoder.feed_into_slice(rest, &mut room);
             rest = &rest[progress.read..];
@@ -87,7 +89,8 @@ impl CharsetText {
 
     /// Ends the text.
     pub(super) fn finish(&mut self, each: &mut impl FnMut(Result<&str, MimeError>)) {
-        let (first, pending) = (self.offset() - self.transcoder.pending().len() as u64, self.pending);
+        let first = self.offset() - self.transcoder.pending().len() as u64;
+        let pending = self.pending;
         let wire = |offset: u64| pending[(offset - first) as usize];
         let mut room = [0; ROOM];
         while !report(self.transcoder.finish_into_slice(&mut room), &room, &wire, each) {}

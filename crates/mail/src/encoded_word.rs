@@ -44,7 +44,8 @@ impl EncodedWords {
 
     /// Checks the words of a field at the offset `offset` of the message.
     pub(super) fn check(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
-        let (mut at, mut end) = (0, 0);
+        let mut at = 0;
+        let mut end = 0;
         while let Some(found) = memmem::find(&field[at..], b"=?") {
             let start = at + found;
             at = start + 2;
@@ -85,12 +86,16 @@ impl EncodedWords {
     ) {
         self.base64.restart(offset);
         self.base64.set_charset(charset);
-        let mut report = |piece: BodyPiece<'_>| match piece {
-            BodyPiece::Error(error) if !error.kind.is_warning() => each(error),
-            _ => {}
-        };
-        self.base64.feed_with(text, &mut report);
-        self.base64.finish_with(&mut report);
+        self.base64.feed_with(text, |piece| report(piece, each));
+        self.base64.finish_with(|piece| report(piece, each));
+    }
+}
+
+fn report(piece: BodyPiece<'_>, each: &mut impl FnMut(MimeError)) {
+    if let BodyPiece::Error(error) = piece
+        && !error.kind.is_warning()
+    {
+        each(error);
     }
 }
 

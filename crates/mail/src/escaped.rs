@@ -36,7 +36,8 @@ impl EscapedText {
             });
         }
         while !rest.is_empty() {
-            let (before, pending) = (self.decoder.offset(), self.decoder.pending().len());
+            let before = self.decoder.offset();
+            let pending = self.decoder.pending().len();
             self.offsets[pending] = at;
             if let Err(error) = self.decoder.validate(rest) {
                 each(self.text_error(error));

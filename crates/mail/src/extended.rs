@@ -41,7 +41,8 @@ pub(super) fn check(value: &[u8], offset: u64, charsets: bool, each: &mut impl F
         // If a value occurs twice, readers differ in which one they use. No character may then continue in the next one.
         let is_joined =
             sections.windows(2).all(|pair| pair[0].number.is_some() && pair[0].number < pair[1].number);
-        let (first, mut is_checked) = (sections[0].number.unwrap_or(0), false);
+        let first = sections[0].number.unwrap_or(0);
+        let mut is_checked = false;
         let mut decoded = EscapedText::new(None);
         for section in sections {
             if section.number.unwrap_or(0) == first {
@@ -79,11 +80,12 @@ impl<'v> Section<'v> {
     /// in the charset is not checked. Without a charset it is in US-ASCII.
     fn take_checked_charset(&mut self, charsets: bool) -> Option<Option<Box<CharsetText>>> {
         let mut quotes = (0..self.text.len()).filter(|&at| self.text[at] == b'\'');
-        let (true, Some(charset), Some(language)) = (self.extended, quotes.next(), quotes.next()) else {
+        let Some((charset, language)) = quotes.next().zip(quotes.next()).filter(|_| self.extended) else {
             return Some(None);
         };
         let (head, text) = self.text.split_at(language + 1);
-        (self.text, self.at) = (text, self.at + head.len());
+        self.text = text;
+        self.at += head.len();
         let charset = head[..charset].trim_ascii();
         match charset.is_empty() || labels::is_checked(charset) {
             true => Some(None),
@@ -115,11 +117,14 @@ fn folded(name: &[u8]) -> impl Iterator<Item = u8> {
 
 /// Parses the number of a section. Some readers accept leading zeros.
 fn number(digits: &[u8]) -> Option<u32> {
-    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    is_number.then(|| {
-        let next = |number: u32, digit: &u8| number.saturating_mul(10).saturating_add((digit - b'0').into());
-        digits.iter().fold(0, next)
-    })
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let mut number = 0_u32;
+    for digit in digits {
+        number = number.saturating_mul(10).saturating_add((digit - b'0').into());
+    }
+    Some(number)
 }
 
 /// A parameter in any syntax: the name before `=`, and a value that is in quotes or ends at `;`.

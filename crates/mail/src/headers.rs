@@ -175,7 +175,8 @@ impl HeaderReader {
                 return Header::Open;
             }
             (_, Some(len)) => {
-                let (is_obsolete, has_dashes) = (text[len] != b':', text.starts_with(b"--"));
+                let is_obsolete = text[len] != b':';
+                let has_dashes = text.starts_with(b"--");
                 self.start_field();
                 if is_obsolete {
                     self.error(at + len as u64, StructureErrorKind::SpaceBeforeColon);
@@ -249,7 +250,8 @@ impl HeaderReader {
         let Some(colon) = field.iter().position(|&byte| byte == b':') else {
             return;
         };
-        let (written, value) = (&field[..colon], &field[colon + 1..]);
+        let written = &field[..colon];
+        let value = &field[colon + 1..];
         let name = written.trim_ascii_end();
         let follows_bom =
             *field_at == BOM.len() as u64 && declared.hidden.is_some_and(|hidden| hidden.offset == 0);
@@ -289,11 +291,12 @@ type Compare = fn(&[u8], &[u8]) -> bool;
 
 /// Whether two values of `Content-Type` are equal. Case is ignored, except in boundaries.
 fn is_same_type(one: &[u8], two: &[u8]) -> bool {
-    let boundary = |value| {
-        let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;
-        content_type.parameter("boundary").map(<[u8]>::to_vec)
-    };
     one.eq_ignore_ascii_case(two) && (one == two || boundary(one) == boundary(two))
+}
+
+fn boundary(value: &[u8]) -> Option<Vec<u8>> {
+    let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;
+    content_type.parameter("boundary").map(<[u8]>::to_vec)
 }
 
 /// Returns the length of the name of a field: printable ASCII followed by a colon (RFC 5322 §2.2). White space before the

@@ -306,13 +306,12 @@ const MESSAGES: [(&str, Class); 18] = [
 
 impl Class {
     fn of(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> Self {
-        let is = |name: &str| top.eq_ignore_ascii_case(name);
-        let class = if is("multipart") {
+        let class = if top.eq_ignore_ascii_case("multipart") {
             Self::Multipart
-        } else if is("message") {
+        } else if top.eq_ignore_ascii_case("message") {
             let row = MESSAGES.iter().find(|(known, _)| subtype.eq_ignore_ascii_case(known));
             row.map_or(Self::UnknownMessage, |(_, class)| *class)
-        } else if is("text") {
+        } else if top.eq_ignore_ascii_case("text") {
             Self::Text
         } else {
             Self::Other

@@ -392,8 +392,10 @@ impl MessageValidator {
     /// Processes the start of XML, whose encoding is now known.
     fn begin_xml(&mut self, is_utf8: bool) {
         let reading = core::mem::replace(&mut self.reading, Reading::Other);
-        let (Reading::Xml(start), Some(verdict)) = (reading, self.verdicts.last_mut()) else { return };
-        let (encoding, offset) = (start.encoding(), verdict.offset);
+        let Reading::Xml(start) = reading else { return };
+        let Some(verdict) = self.verdicts.last_mut() else { return };
+        let encoding = start.encoding();
+        let offset = verdict.offset;
         self.reading = if is_utf8 {
             self.text(encoding, offset, start.undeclared, None)
         } else {

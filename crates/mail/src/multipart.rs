@@ -251,15 +251,15 @@ impl MultipartSplitter {
     /// Returns the level of a multipart whose `--boundary` starts with `seen` followed by `byte`. A multipart whose
     /// `--boundary` consists of exactly these bytes has precedence.
     fn level_with(&self, seen: &[u8], byte: u8) -> Option<usize> {
-        let starts = |open: &Open| {
-            let dashed = open.boundary.dashed();
-            dashed.starts_with(seen) && dashed.get(seen.len()) == Some(&byte)
-        };
-        let is_complete = |open: &Open| open.boundary.dashed().len() == seen.len() + 1;
-        self.open
-            .iter()
-            .position(|open| is_complete(open) && starts(open))
-            .or_else(|| self.open.iter().position(starts))
+        let mut found = None;
+        for (level, open) in self.open.iter().enumerate() {
+            match open.boundary.dashed().strip_prefix(seen) {
+                Some([next]) if *next == byte => return Some(level),
+                Some([next, ..]) if *next == byte => found = found.or(Some(level)),
+                _ => {}
+            }
+        }
+        found
     }
 
     /// Reads the rest of a line that starts with `--boundary`.
@@ -300,9 +300,11 @@ impl MultipartSplitter {
             [b'\r', ..] => Some(LineBreak::CrLf),
             _ => Some(LineBreak::Lf),
         };
-        let differs = |one: Option<LineBreak>, other: LineBreak| one.is_some_and(|one| one != other);
+        let own = self.open[level].line_break;
+        let has_other_break =
+            own.is_some() && [before, line_break].iter().any(|other| other.is_some() && *other != own);
         let is_ambiguous =
-            self.open[level].line_break.is_some_and(|own| differs(before, own) || differs(line_break, own))
+            has_other_break
                 || self.open.iter().enumerate().any(|(other, open)| {
                     other != level && memmem::find(text, open.boundary.dashed()).is_some()
                 });

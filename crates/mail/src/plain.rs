@@ -11,7 +11,8 @@ use utf8_codec_media::content_type::ContentType;
 /// Whether the simple parser finds the same type, boundaries and charsets in `value` as the full grammar, whose result
 /// is `content_type`. A comment after a type without parts is ignored.
 pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool {
-    let (top, subtype) = (content_type.top(), content_type.subtype());
+    let top = content_type.top();
+    let subtype = content_type.subtype();
     let holds_parts = ["multipart", "message"].iter().any(|holder| top.eq_ignore_ascii_case(holder));
     let mut segments = Segments { rest: Some(value) };
     let is_same_type = segments.next().map(trim_blanks).is_some_and(|plain| {
@@ -32,11 +33,11 @@ pub(super) fn reads_parameters_alike(value: &[u8], content_type: &ContentType<'_
 }
 
 /// Removes white space and the line breaks of folds at both ends.
-pub(super) fn trim_blanks(value: &[u8]) -> &[u8] {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
-    let start = value.iter().take_while(|byte| is_blank(byte)).count();
-    let rest = &value[start..];
-    &rest[..rest.len() - rest.iter().rev().take_while(|byte| is_blank(byte)).count()]
+pub(super) fn trim_blanks(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] | [rest @ .., b' ' | b'\t' | b'\r' | b'\n'] = value {
+        value = rest;
+    }
+    value
 }
 
 /// The segments between semicolons that are not in quotes.
@@ -49,7 +50,8 @@ impl<'v> Iterator for Segments<'v> {
 
     fn next(&mut self) -> Option<&'v [u8]> {
         let rest = self.rest?;
-        let (mut is_quoted, mut is_escaped) = (false, false);
+        let mut is_quoted = false;
+        let mut is_escaped = false;
         let end = rest.iter().position(|&byte| {
             match byte {
                 _ if is_escaped => is_escaped = false,
@@ -68,11 +70,13 @@ impl<'v> Iterator for Segments<'v> {
 /// Splits a parameter into its name and its value without quotes.
 fn parameter(segment: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     let equals = segment.iter().position(|&byte| byte == b'=')?;
-    let (name, value) = (trim_blanks(&segment[..equals]), trim_blanks(&segment[equals + 1..]));
+    let name = trim_blanks(&segment[..equals]);
+    let value = trim_blanks(&segment[equals + 1..]);
     let Some(quoted) = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")) else {
         return Some((name, value.to_vec()));
     };
-    let (mut text, mut bytes) = (Vec::with_capacity(quoted.len()), quoted.iter().peekable());
+    let mut text = Vec::with_capacity(quoted.len());
+    let mut bytes = quoted.iter().peekable();
     while let Some(&byte) = bytes.next() {
         // A backslash escapes only a quote or a backslash. Before any other byte it is literal, as in file names.
         let escaped = if byte == b'\\' { bytes.next_if(|next| matches!(next, b'"' | b'\\')) } else { None };

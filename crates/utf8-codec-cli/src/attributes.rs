@@ -54,7 +54,8 @@ mod imp {
     }
 
     fn keep(old: &File, new: &File, name: &CStr) -> Result<(), Errno> {
-        let (mut value, mut own) = (vec![0; MAX], vec![0; MAX]);
+        let mut value = vec![0; MAX];
+        let mut own = vec![0; MAX];
         let len = fgetxattr(old, name, &mut value[..])?;
         let value = &value[..len];
         // An equal one, such as the label of SELinux, need not be permitted.

@@ -133,8 +133,9 @@ impl FromStr for NamedEncoding {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let same = |known: &&str| plain(known).eq(plain(name));
-        let own = NAMES.into_iter().find(|(name, aliases, ..)| same(name) || aliases.iter().any(&same));
+        let own = NAMES.into_iter().find(|(main, aliases, ..)| {
+            [main].into_iter().chain(*aliases).any(|known| plain(known).eq(plain(name)))
+        });
         match own {
             Some((_, _, encoding, rule)) => Ok(Self { encoding, rule }),
             None if name.contains("//") => {

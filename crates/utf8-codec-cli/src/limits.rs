@@ -201,7 +201,8 @@ mod tests {
 
     #[test]
     fn log_lines_about_a_unix_socket_are_limited_in_total_only() {
-        let (limit, start) = (LogLimit::new(200), Instant::now());
+        let limit = LogLimit::new(200);
+        let start = Instant::now();
         assert_eq!((0..10_000).filter(|_| limit.take(None, start).is_ok()).count(), 2_000);
         let later = start + Duration::from_secs(1);
         assert_eq!(limit.take(None, later), Ok(8_000));

@@ -60,16 +60,19 @@ impl Args {
 
     /// Checks a file. Returns whether none of its messages has an error.
     fn check(&self, input: &Input, out: &mut dyn Write) -> Result<bool, Failed> {
-        let (file, is_named) = (&*input.path, input.is_named);
+        let file = &*input.path;
+        let is_named = input.is_named;
         let mut input = input.read().map_err(Failed::Read)?;
         let mut settings = MimeSettings::default();
         (settings.lenient, settings.other_charsets) = (self.lenient, self.charsets);
         let mut mailbox = Mailbox::new(MessageValidator::with_settings(settings));
         let mut buffer = vec![0; BUFFER];
-        let (mut kept, mut good) = (0, true);
+        let mut kept = 0;
+        let mut good = true;
         loop {
             let read = read(&mut input, &mut buffer[kept..]).map_err(Failed::Read)?;
-            let (len, end) = (kept + read, read == 0);
+            let len = kept + read;
+            let end = read == 0;
             if !is_named && mailbox.is_empty() && memchr(0, &buffer[..len]).is_some() {
                 return Ok(true);
             }
@@ -216,7 +219,8 @@ impl Mailbox {
             }
             self.state = if starts_mailbox(data) { State::Line } else { State::Message };
         }
-        let (mut from, mut at) = (0, 0);
+        let mut from = 0;
+        let mut at = 0;
         while self.state != State::Message && at < data.len() {
             let rest = &data[at..];
             if self.state == State::Line {
@@ -235,7 +239,8 @@ impl Mailbox {
                 at += blank.len();
                 from = at;
                 self.lines += u64::from(!blank.is_empty());
-                let (number, offset) = (self.start.number + 1, self.offset + at as u64);
+                let number = self.start.number + 1;
+                let offset = self.offset + at as u64;
                 self.start = Start { number, offset, line: self.lines + 1 };
             } else if !end && (SEPARATOR.starts_with(next) || rest == b"\r") {
                 break;
@@ -254,39 +259,43 @@ impl Mailbox {
 }
 
 fn object(file: &Path, message: Option<Start>, verdict: &MessageVerdict) -> Value {
-    let error = |error: &MimeError| {
-        json!({
-            "offset": error.offset,
-            "decoded_offset": error.decoded_offset,
-            "kind": error.kind.as_str(),
-            "len": error.len,
-            "layer": error.kind.layer().as_str(),
-        })
-    };
-    let part = |part: &PartVerdict| {
-        json!({
-            "path": part.path.to_string(),
-            "type": part.content_type,
-            "charset": part.charset,
-            "encoding": part.encoding.map(|encoding| encoding.as_str()),
-            "ok": part.is_ok(),
-            "characters": part.characters,
-            "errors": part.errors().iter().map(error).collect::<Vec<_>>(),
-            "warnings": part.warnings().iter().map(error).collect::<Vec<_>>(),
-        })
-    };
     let mut object = file_members(file);
     object["ok"] = json!(verdict.is_ok());
     let is_alone = verdict.parts.len() == 1;
-    let is_shown =
-        |shown: &&PartVerdict| is_alone || shown.is_text() || shown.error_count() + shown.warning_count() > 0;
-    object["parts"] = verdict.parts.iter().filter(is_shown).map(part).collect();
+    let shown = verdict
+        .parts
+        .iter()
+        .filter(|part| is_alone || part.is_text() || part.error_count() + part.warning_count() > 0);
+    object["parts"] = shown.map(part_object).collect();
     if let Some(Start { number, offset, line }) = message {
         object["message"] = json!(number);
         object["message_offset"] = json!(offset);
         object["message_line"] = json!(line);
     }
     object
+}
+
+fn part_object(part: &PartVerdict) -> Value {
+    json!({
+        "path": part.path.to_string(),
+        "type": part.content_type,
+        "charset": part.charset,
+        "encoding": part.encoding.map(|encoding| encoding.as_str()),
+        "ok": part.is_ok(),
+        "characters": part.characters,
+        "errors": part.errors().iter().map(error_object).collect::<Vec<_>>(),
+        "warnings": part.warnings().iter().map(error_object).collect::<Vec<_>>(),
+    })
+}
+
+fn error_object(error: &MimeError) -> Value {
+    json!({
+        "offset": error.offset,
+        "decoded_offset": error.decoded_offset,
+        "kind": error.kind.as_str(),
+        "len": error.len,
+        "layer": error.kind.layer().as_str(),
+    })
 }
 
 /// Writes a line for the message and a line for each part, indented by its depth. After a part there is a line for each
@@ -357,7 +366,9 @@ mod tests {
     fn messages(file: &[u8]) -> Vec<(Option<u64>, u64)> {
         let split = |size: usize| {
             let mut mailbox = Mailbox::new(MessageValidator::new());
-            let (mut messages, mut data, mut chunks) = (Vec::new(), Vec::new(), file.chunks(size));
+            let mut messages = Vec::new();
+            let mut data = Vec::new();
+            let mut chunks = file.chunks(size);
             loop {
                 let chunk = chunks.next();
                 data.extend_from_slice(chunk.unwrap_or_default());

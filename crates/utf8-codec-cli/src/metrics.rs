@@ -56,6 +56,13 @@ fn of_kind(ill_formed: &Family<Labels<2>, Counter>, direction: RelayDirection, k
     ill_formed.get_or_create(&[("direction", direction.as_str()), ("kind", kind.as_str())]).clone()
 }
 
+/// Registers a counter for each direction.
+fn by_direction(registry: &mut Registry, name: &str, help: &str) -> [Counter; 2] {
+    let family = Family::<Labels<1>, Counter>::default();
+    registry.register(name, help, family.clone());
+    DIRECTIONS.map(|direction| family.get_or_create(&[("direction", direction.as_str())]).clone())
+}
+
 /// The formats of the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetricsFormat {
@@ -80,7 +87,8 @@ impl MetricsFormat {
         for range in values.flat_map(|value| value.split(',')) {
             let mut parts = range.split(';').map(str::trim);
             let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let (mut quality, mut version) = (1.0, None);
+            let mut quality = 1.0;
+            let mut version = None;
             for (key, value) in parts.filter_map(|parameter| parameter.split_once('=')) {
                 match (key.trim_end(), value.trim_start().trim_matches('"')) {
                     ("q" | "Q", value) => quality = value.parse().unwrap_or(0.0),
@@ -187,24 +195,19 @@ impl Metrics {
             "Bytes that wait for the rest of their character or line",
             held_by_direction.clone(),
         );
-        let mut by_direction = |name, help, labels: fn(&'static str) -> Labels<1>| {
-            let family = Family::<Labels<1>, Counter>::default();
-            registry.register(name, help, family.clone());
-            DIRECTIONS.map(|direction| family.get_or_create(&labels(direction.as_str())).clone())
-        };
-        let labels: fn(&'static str) -> Labels<1> = |direction| [("direction", direction)];
         Self {
-            read: by_direction("bytes_read", "Bytes read", labels),
-            written: by_direction("bytes_written", "Bytes written", labels),
-            repaired: by_direction("repaired", "Ill-formed sequences that were repaired", labels),
+            read: by_direction(&mut registry, "bytes_read", "Bytes read"),
+            written: by_direction(&mut registry, "bytes_written", "Bytes written"),
+            repaired: by_direction(&mut registry, "repaired", "Ill-formed sequences that were repaired"),
             rejected: by_direction(
+                &mut registry,
                 "rejected",
                 "Rejected streams; in report mode, streams that would have been rejected",
-                labels,
             ),
-            rejected_lines: by_direction("rejected_lines", "Rejected lines", labels),
-            held: DIRECTIONS
-                .map(|direction| held_by_direction.get_or_create(&labels(direction.as_str())).clone()),
+            rejected_lines: by_direction(&mut registry, "rejected_lines", "Rejected lines"),
+            held: DIRECTIONS.map(|direction| {
+                held_by_direction.get_or_create(&[("direction", direction.as_str())]).clone()
+            }),
             registry,
             process,
             open,

@@ -103,14 +103,17 @@ impl Endpoints {
             (Version::V2, None) => [SIGNATURE, &[0x21, 0, 0, 0]].concat(),
             (Version::V2, Some(Self { client, server })) => {
                 let ports = [client.port().to_be_bytes(), server.port().to_be_bytes()].concat();
-                let bytes = |address: SocketAddr| match address.ip() {
-                    IpAddr::V4(ip) => ip.octets().to_vec(),
-                    IpAddr::V6(ip) => ip.octets().to_vec(),
-                };
                 let (family, length) = if client.is_ipv4() { (0x11, 12) } else { (0x21, 36) };
-                [SIGNATURE, &[0x21, family, 0, length], &bytes(client), &bytes(server), &ports].concat()
+                [SIGNATURE, &[0x21, family, 0, length], &octets(client), &octets(server), &ports].concat()
             }
         }
+    }
+}
+
+fn octets(address: SocketAddr) -> Vec<u8> {
+    match address.ip() {
+        IpAddr::V4(ip) => ip.octets().to_vec(),
+        IpAddr::V6(ip) => ip.octets().to_vec(),
     }
 }
 
@@ -148,13 +151,17 @@ pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Result<Option
 
 /// Parses a header that begins with these bytes. `Incomplete` never asks for a byte after a valid header.
 fn parse(header: &[u8]) -> Result<Parsed, Invalid> {
-    let agrees = |start: &[u8]| header.iter().zip(start).all(|(byte, expected)| byte == expected);
     match header.first() {
         None => Ok(Parsed::Incomplete(SHORTEST)),
-        _ if agrees(NAME) => parse_line(header),
-        _ if agrees(SIGNATURE) => parse_binary(header),
+        _ if agrees(header, NAME) => parse_line(header),
+        _ if agrees(header, SIGNATURE) => parse_binary(header),
         _ => Err("the first bytes are not those of one"),
     }
+}
+
+/// Whether the bytes so far are those of a start.
+fn agrees(header: &[u8], start: &[u8]) -> bool {
+    header.iter().zip(start).all(|(byte, expected)| byte == expected)
 }
 
 fn parse_line(header: &[u8]) -> Result<Parsed, Invalid> {
@@ -236,9 +243,11 @@ where
     let (client, rest) = block.split_first_chunk::<N>()?;
     let (server, rest) = rest.split_first_chunk::<N>()?;
     let (ports, _) = rest.split_first_chunk::<4>()?;
-    let address = |ip: &[u8; N], port| SocketAddr::new(IpAddr::from(*ip), u16::from_be_bytes(port));
-    let (client, server) = (address(client, [ports[0], ports[1]]), address(server, [ports[2], ports[3]]));
-    Some(Endpoints { client, server })
+    let [a, b, c, d] = *ports;
+    Some(Endpoints {
+        client: SocketAddr::new((*client).into(), u16::from_be_bytes([a, b])),
+        server: SocketAddr::new((*server).into(), u16::from_be_bytes([c, d])),
+    })
 }
 
 /// Skips the fields from a position on (type, length, value), and verifies the checksum if there is one.

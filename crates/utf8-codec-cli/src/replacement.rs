@@ -197,11 +197,12 @@ impl Replacement {
     /// Gives the file that came back its name again. The new content is removed with the temporary file, unless others
     /// have changed it.
     fn exchange_back(&mut self, written: &Metadata) -> io::Result<()> {
-        let (temporary, directory) = (self.temporary.name().to_owned(), self.temporary.directory());
-        let is_new = || check_unchanged(written, directory.metadata(&temporary), Expected::Renamed).is_ok();
+        let temporary = self.temporary.name().to_owned();
+        let directory = self.temporary.directory();
         let is_back = match directory.exchange(&temporary, &self.target) {
             Ok(true) => {
-                let is_back = is_new();
+                let is_back =
+                    check_unchanged(written, directory.metadata(&temporary), Expected::Renamed).is_ok();
                 if !is_back {
                     // The file was replaced again. The newest one keeps the name.
                     let _ = directory.exchange(&temporary, &self.target);
@@ -308,8 +309,8 @@ fn keep_owner(file: &File, replaced: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
 
     let own = file.metadata()?;
-    let change = |old: u32, new: u32| (old != new).then_some(new);
-    let (owner, group) = (change(own.uid(), replaced.uid()), change(own.gid(), replaced.gid()));
+    let owner = Some(replaced.uid()).filter(|owner| *owner != own.uid());
+    let group = Some(replaced.gid()).filter(|group| *group != own.gid());
     if owner.is_none() && group.is_none() {
         return Ok(());
     }

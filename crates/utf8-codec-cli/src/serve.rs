@@ -48,7 +48,8 @@ impl Args {
             let listener = self.service.listen(&self.listen, &mut passed).await?;
             passed.all_taken()?;
             announce(&listener)?;
-            let (decoder, max_line) = (self.policies.decoder(), self.max_line);
+            let decoder = self.policies.decoder();
+            let max_line = self.max_line;
             let idle_timeout = self.service.idle_timeout();
             let server = LineServer { decoder, max_line, idle_timeout, logs_connections: true };
             let capacity = self.service.capacity(1);
@@ -85,7 +86,9 @@ impl LineServer {
             let cut = token.clone();
             let server = Arc::clone(&server);
             async move {
-                let (number, peer, log) = (connection.number, connection.peer, Arc::clone(&connection.log));
+                let number = connection.number;
+                let peer = connection.peer;
+                let log = Arc::clone(&connection.log);
                 let end = tokio::select! {
                     ended = server.session(connection, idle_timeout) => match ended {
                         Ok(()) => "closed".to_owned(),

@@ -175,8 +175,10 @@ impl Service {
                     number += 1;
                     let has_header = capacity.senders.iter().any(|sender| sender.is(peer));
                     let mut connection = Connection { stream, peer, endpoints: None, number, log: Arc::clone(&log) };
-                    let (sources, cut) = (sources.clone(), cut.clone());
-                    let (session, rejected) = (session.clone(), rejected.clone());
+                    let sources = sources.clone();
+                    let cut = cut.clone();
+                    let session = session.clone();
+                    let rejected = rejected.clone();
                     sessions.spawn(async move {
                         match connection.admit(has_header, &sources, &cut).await {
                             Ok(_source) => session(connection).await,

@@ -99,8 +99,11 @@ pub(super) async fn delivered(stream: &TcpStream, timeout: Duration, min_rate: u
     const FIRST_STEP: Duration = Duration::from_millis(5);
     const LAST_STEP: Duration = Duration::from_millis(100);
     const WINDOW: Duration = Duration::from_secs(10);
-    let (mut step, mut progress, mut before) = (FIRST_STEP, Instant::now(), None);
-    let (mut window, mut acked_before) = (Instant::now(), None);
+    let mut step = FIRST_STEP;
+    let mut progress = Instant::now();
+    let mut before = None;
+    let mut window = Instant::now();
+    let mut acked_before = None;
     while let Some(Unsent { segments, bytes, acked }) = unsent(stream) {
         let unsent = (segments, bytes);
         if unsent == (0, 0) {

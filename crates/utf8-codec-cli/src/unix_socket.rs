@@ -153,9 +153,8 @@ fn must_listen(socket: &impl AsFd) -> io::Result<()> {
 
 /// Removes a socket file if connections to it are refused.
 fn remove_stale(path: &Path, address: &SockAddr) -> io::Result<()> {
-    let in_use = |why| Err(io::Error::new(io::ErrorKind::AddrInUse, why));
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
-        return in_use("the file exists and is not a socket");
+        return Err(in_use("the file exists and is not a socket"));
     }
     let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     // A blocking connect would wait if the queue is full.
@@ -163,8 +162,12 @@ fn remove_stale(path: &Path, address: &SockAddr) -> io::Result<()> {
     match probe.connect(address) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(error),
-        _ => in_use("another process listens on it"),
+        _ => Err(in_use("another process listens on it")),
     }
+}
+
+fn in_use(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::AddrInUse, why)
 }
 
 /// Returns the user and the process of the peer, if the system reports them.

@@ -211,19 +211,15 @@ impl WalkArgs {
                 continue;
             }
             let found = Arc::new(Mutex::new(Vec::new()));
-            let push = |found: &Mutex<Vec<Input>>, input| {
-                found.lock().unwrap_or_else(PoisonError::into_inner).push(input);
-            };
             let mut walk = WalkBuilder::new(&path);
             let filter = (self.no_ignore, Arc::clone(&exclude), Arc::clone(&found));
             walk.filter_entry(move |entry| {
                 let (no_ignore, exclude, found) = &filter;
                 let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-                let is_skipped = || {
-                    VERSION_CONTROL.iter().any(|name| entry.file_name() == *name)
-                        || exclude.matches(entry.path(), is_directory)
-                };
-                if entry.depth() > 0 && is_skipped() {
+                let is_skipped = entry.depth() > 0
+                    && (VERSION_CONTROL.iter().any(|name| entry.file_name() == *name)
+                        || exclude.matches(entry.path(), is_directory));
+                if is_skipped {
                     return false;
                 }
                 let is_searched = is_directory && !no_ignore;
@@ -242,7 +238,8 @@ impl WalkArgs {
                     Box::new(|entry| {
                         match entry {
                             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                                let (path, tree) = (entry.into_path(), Some(Arc::clone(&tree)));
+                                let path = entry.into_path();
+                                let tree = Some(Arc::clone(&tree));
                                 push(
                                     &found,
                                     Input { path, is_named: false, is_stdin: false, tree, error: None },
@@ -262,6 +259,10 @@ impl WalkArgs {
     }
 }
 
+fn push(found: &Mutex<Vec<Input>>, input: Input) {
+    found.lock().unwrap_or_else(PoisonError::into_inner).push(input);
+}
+
 /// Returns an ignore file of a directory if it is a FIFO or a device other than `/dev/null`: opening a FIFO waits
 /// for a writer, and a device may never end. The same applies to a long file, because lines are read into memory. The files
 /// that it excludes are not known, so the directory is not read.
@@ -270,11 +271,12 @@ fn irregular_ignore_file(directory: &Path) -> Option<Input> {
     [".gitignore", ".ignore", ".git", ".git/info/exclude"].iter().find_map(|name| {
         let file = directory.join(name);
         let found = fs::metadata(&file).ok().filter(|found| !found.is_dir())?;
-        let is_empty = || fs::canonicalize(&file).is_ok_and(|file| file == Path::new("/dev/null"));
-        let error = match found.is_file() {
-            true if found.len() > MAX_CONFIG => too_long(),
-            false if !is_empty() => not_regular(),
-            _ => return None,
+        let error = if found.is_file() {
+            Some(too_long()).filter(|_| found.len() > MAX_CONFIG)?
+        } else if fs::canonicalize(&file).is_ok_and(|file| file == Path::new("/dev/null")) {
+            return None;
+        } else {
+            not_regular()
         };
         Some(Input::unreadable(&file, &error))
     })
@@ -301,7 +303,8 @@ fn names(input: impl Read) -> io::Result<Vec<PathBuf>> {
     input.by_ref().take(MAX_NAME as u64).read_to_end(&mut start)?;
     let separator = if start.contains(&0) { 0 } else { b'\n' };
     let mut input = start.as_slice().chain(input);
-    let (mut paths, mut name) = (Vec::new(), Vec::new());
+    let mut paths = Vec::new();
+    let mut name = Vec::new();
     loop {
         // A sparse file consists of NUL.
         while let separators @ 1.. = input.fill_buf()?.iter().take_while(|&&byte| byte == separator).count() {

@@ -174,7 +174,8 @@ impl JsonSequenceCodec {
     /// Removes and returns the text at the front of `src`, which has `length` bytes and a terminator.
     #[inline]
     fn take(&mut self, src: &mut BytesMut, length: usize, terminator: usize) -> Result<Bytes, FramingError> {
-        let (offset, value) = (self.offset, self.value);
+        let offset = self.offset;
+        let value = self.value;
         let mut text = src.split_to(length + terminator);
         self.pass(length + terminator);
         text.truncate(length);

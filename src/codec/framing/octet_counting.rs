@@ -139,7 +139,8 @@ impl OctetCountingCodec {
             }
             if length > self.reader.max_length {
                 self.framing = Framing::Discard;
-                let (offset, limit) = (self.reader.start(), self.reader.max_length);
+                let offset = self.reader.start();
+                let limit = self.reader.max_length;
                 debug!(offset, limit, "frame too long");
                 return Err(FramingError::FrameTooLong { offset, limit });
             }

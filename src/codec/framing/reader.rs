@@ -93,7 +93,8 @@ impl FrameReader {
                         Ok(length) if length <= self.max_length => self.state = State::Payload(length),
                         _ => {
                             self.state = State::Skip(length);
-                            let (offset, limit) = (self.start, self.max_length);
+                            let offset = self.start;
+                            let limit = self.max_length;
                             debug!(offset, limit, "frame too long");
                             return Err(FramingError::FrameTooLong { offset, limit });
                         }

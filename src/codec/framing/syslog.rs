@@ -104,8 +104,7 @@ impl SyslogValidator {
     /// Returns the first error.
     pub fn validate<'m>(&self, message: &'m [u8]) -> Result<SyslogMessage<'m>, SyslogError> {
         let mut scan = Scan { message, at: 0 };
-        let invalid = |at: usize| SyslogError::InvalidHeader { offset: at as u64 };
-        scan.header().map_err(invalid)?;
+        scan.header().map_err(|at| SyslogError::InvalidHeader { offset: at as u64 })?;
         let structured = scan.structured_data();
         let end = structured.unwrap_or_else(|at| at);
         // Only values have bytes above 7F before the end. The byte after it ends an unfinished character.
@@ -203,7 +202,6 @@ impl Scan<'_> {
     }
 
     fn element(&mut self) -> Result<(), usize> {
-        let is_name = |byte: u8| PRINTABLE.contains(&byte) && !matches!(byte, b'=' | b']' | b'"');
         self.one(b'[')?;
         self.some(is_name)?;
         while self.next() == Some(b' ') {
@@ -233,6 +231,11 @@ impl Scan<'_> {
             }
         }
     }
+}
+
+/// Whether a byte may be in an SD-NAME (RFC 5424 §6).
+fn is_name(byte: u8) -> bool {
+    PRINTABLE.contains(&byte) && !matches!(byte, b'=' | b']' | b'"')
 }
 
 impl SyslogError {

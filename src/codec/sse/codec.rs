@@ -10,9 +10,9 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::block::{Block, Data, SMALL_BUFFER};
 use super::event::{Comment, Event, MESSAGE, Retry};
 use crate::codec::error::{CodecError, LineStart};
-use crate::codec::frame::Json;
 use crate::codec::items::Items;
 use crate::codec::line_reader::LineReader;
+use crate::codec::whole_text::Json;
 use crate::json::JsonStrings;
 use crate::line_ending::LineEnding;
 use crate::policy::{BomPolicy, ErrorPolicy};
@@ -164,7 +164,8 @@ impl SseCodec {
                 (None, _) => SseCodec::DEFAULT_MAX_LENGTH,
             }
         }
-        let (line, event) = (self.set_line_length, self.set_event_length);
+        let line = self.set_line_length;
+        let event = self.set_event_length;
         self.lines.max_length = or_above_default(line, event, "event: ".len());
         self.max_event_length = or_above_default(event, line, 0);
         self
@@ -309,7 +310,7 @@ impl SseCodec {
         {
             return false;
         }
-        let Some(value) = self.lines.take_after(skipped, src, length, terminator) else { return false };
+        let Some(value) = self.lines.take_line_after(skipped, src, length, terminator) else { return false };
         self.block.start.get_or_insert(start);
         self.block.data = Data::Line(value);
         self.block.has_slices = true;
@@ -430,7 +431,7 @@ impl SseCodec {
                     if self.take_data(src, length, terminator, start) {
                         continue;
                     }
-                    self.lines.take(src, length, terminator)
+                    self.lines.take_line(src, length, terminator)
                 }
             };
             match line {
@@ -487,7 +488,8 @@ impl SseCodec {
     /// Reads the line at the end of the stream that has no terminator, and ends the event.
     #[inline]
     fn last_event(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
-        let (start, is_comment) = (self.lines.line(), self.unmarked(src).first() == Some(&b':'));
+        let start = self.lines.line();
+        let is_comment = self.unmarked(src).first() == Some(&b':');
         match self.lines.decode_eof(src) {
             Some(Ok(line)) if !line.is_empty() => self.line(line, start)?,
             Some(Ok(_)) | None => {}

@@ -92,11 +92,12 @@ impl Event {
     #[inline]
     pub fn write_to(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
         let id = self.id.as_deref().unwrap_or_default();
-        let invalid = |field| move |position| CodecError::InvalidField { field, position };
-        LineEnding::Any.embedded(self.event.as_bytes()).map_or(Ok(()), Err).map_err(invalid("event"))?;
-        let in_id = id.bytes().position(|byte| matches!(byte, b'\r' | b'\n' | 0));
-        in_id.map_or(Ok(()), Err).map_err(invalid("id"))?;
-
+        if let Some(position) = LineEnding::Any.embedded(self.event.as_bytes()) {
+            return Err(CodecError::InvalidField { field: "event", position });
+        }
+        if let Some(position) = id.bytes().position(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+            return Err(CodecError::InvalidField { field: "id", position });
+        }
         dst.reserve(self.event.len() + id.len() + self.data.len() + ROOM_FOR_NAMES);
         if !self.event.is_empty() && self.event != MESSAGE {
             put_line(dst, "event: ", self.event.as_bytes());

@@ -269,7 +269,8 @@ fn embedded(position: usize) -> io::Error {
 
 /// Decodes all of `bytes`. Returns the first error.
 fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), TranscodeError> {
-    let (mut rest, mut result) = (bytes, Ok(()));
+    let mut rest = bytes;
+    let mut result = Ok(());
     loop {
         let before = reading.offset();
         let Err(error) = reading.feed_into(rest, text) else { return result };
@@ -291,7 +292,8 @@ fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), TranscodeEr
 /// Moves past a terminator. It is not part of the text, so it is not decoded. It ends an unfinished sequence before it.
 /// Returns the first error: that of the sequence, or the missing BOM of an empty line.
 fn feed_terminator(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), TranscodeError> {
-    let (mut rest, mut result) = (bytes, Ok(()));
+    let mut rest = bytes;
+    let mut result = Ok(());
     while !rest.is_empty() && !reading.pending().is_empty() {
         let (taken, ended) = reading.end_sequence(rest, text);
         result = result.and(ended);

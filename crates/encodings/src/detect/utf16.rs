@@ -98,7 +98,8 @@ impl Prefix {
 
     /// Returns the evidence if the bytes look like UTF-16. `is_utf_8` is whether they are also well-formed UTF-8.
     pub(super) fn evidence(&self, is_utf_8: bool) -> Option<Utf16Evidence> {
-        let (little, big) = (&self.little, &self.big);
+        let little = &self.little;
+        let big = &self.big;
         let (encoding, units) = match (little.are_text(is_utf_8), big.are_text(is_utf_8)) {
             (true, true) if little.evidence == big.evidence => return None,
             (true, true) if little.evidence > big.evidence => (Encoding::Utf16Le, little),
@@ -158,9 +159,8 @@ impl Units {
             _ if is_unusual(unit) => self.unusual += 1,
             _ => {}
         }
-        let is_printable = |byte: u8| matches!(byte, 0x20..=0x7E);
-        self.printable_pairs +=
-            u32::from(unit >> 8 != 0x30 && unit.to_be_bytes().into_iter().all(is_printable));
+        let is_printable = unit.to_be_bytes().iter().all(|byte| matches!(byte, 0x20..=0x7E));
+        self.printable_pairs += u32::from(is_printable && unit >> 8 != 0x30);
         self.below_2000 += u32::from(unit < 0x2000);
     }
 }
@@ -212,7 +212,8 @@ mod tests {
         for unit in 0..=u16::MAX {
             for after_high in [false, true] {
                 let start = Units { high_surrogate: after_high, ..Units::NONE };
-                let (mut quick, mut slow) = (start, start);
+                let mut quick = start;
+                let mut slow = start;
                 quick.take_quickly(unit);
                 slow.take(unit);
                 assert_eq!(quick, slow, "{unit:04X}");

@@ -2,8 +2,7 @@
 
 /// Whether a label is one of the WHATWG Encoding Standard. White space around it was removed. Case is ignored.
 pub fn is_label(label: &[u8]) -> bool {
-    let in_lower_case = || label.iter().map(u8::to_ascii_lowercase);
-    LABELS.binary_search_by(|known| known.bytes().cmp(in_lower_case())).is_ok()
+    LABELS.binary_search_by(|known| known.bytes().cmp(label.iter().map(u8::to_ascii_lowercase))).is_ok()
 }
 
 #[rustfmt::skip]

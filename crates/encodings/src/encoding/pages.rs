@@ -26,9 +26,11 @@ pub(crate) fn character(encoding: Encoding, byte: u8) -> Option<char> {
 }
 
 fn ebcdic(byte: u8, changes: &str) -> char {
-    let control = CONTROLS.get(usize::from(byte)).map(|&control| char::from(control));
-    let other = || IBM037.chars().nth(usize::from(byte).wrapping_sub(CONTROLS.len()));
-    changed(byte, changes).or(control).or_else(other).unwrap_or('\u{9F}')
+    let character = match CONTROLS.get(usize::from(byte)) {
+        Some(control) => Some(char::from(*control)),
+        None => IBM037.chars().nth(usize::from(byte) - CONTROLS.len()),
+    };
+    changed(byte, changes).or(character).unwrap_or('\u{9F}')
 }
 
 /// Returns the character that follows `byte` in a list of pairs.

@@ -74,11 +74,13 @@ pub(super) fn copy_within(
     src: &[u8],
     dst: &mut [u8],
 ) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     // The first step is small, because a character outside the subset makes all of the work on the step useless.
     let mut step = FIRST_STEP;
     loop {
-        let (rest, room) = (&src[read..], &mut dst[written..]);
+        let rest = &src[read..];
+        let room = &mut dst[written..];
         let (taken, made, is_all) = if source.reads_utf_8() {
             let (text, _) = kernels::prefix(kernels::AtBoundary::START, &rest[..rest.len().min(step)]);
             let inside = subset.first_outside(text).map_or(text.len(), |(at, _)| at);
@@ -137,11 +139,13 @@ fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -
     let of_text = Source::new(Encoding::Utf8, target.encoding(), Switches::STRICT);
     // A byte of windows-1252 may become 3 bytes.
     let mut text = [0; 4 * PIECE + 64];
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     loop {
         // A byte becomes at most 3 bytes of text, and each byte of text at most 4 bytes of UTF-32.
         let len = (src.len() - read).min((dst.len() - written) / 12).min(PIECE);
-        let (piece, room) = (&src[read..read + len], &mut dst[written..]);
+        let piece = &src[read..read + len];
+        let room = &mut dst[written..];
         let (taken, made) = copy(source, &to_text, piece, &mut text);
         let (used, out) = copy(&of_text, target, &text[..made], room);
         if taken == 0 || used < made {
@@ -156,15 +160,18 @@ fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -
 
 /// Converts between a legacy encoding and an encoding that is not UTF-8, in two steps through a buffer of UTF-8.
 fn legacy_through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let (mut source, mut target) = (*source, *target);
+    let mut source = *source;
+    let mut target = *target;
     let to_text = Target::new(Encoding::Utf8, Switches::STRICT);
     let of_text = Source::new(Encoding::Utf8, target.encoding(), Switches::STRICT);
     let mut text = [0; 4 * PIECE + 64];
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     loop {
         // As in `through_utf_8`.
         let len = (src.len() - read).min((dst.len() - written) / 12).min(PIECE);
-        let (piece, room) = (&src[read..read + len], &mut dst[written..]);
+        let piece = &src[read..read + len];
+        let room = &mut dst[written..];
         let (mut taken, made) = copy(&source, &to_text, piece, &mut text);
         let (used, mut out) = copy(&of_text, &target, &text[..made], room);
         if used < made {
@@ -185,11 +192,13 @@ fn legacy_through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut 
 
 /// Converts any encoding to any other: ASCII in blocks, other text through UTF-16 or code point by code point.
 fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let pivot = if src.len() < FIRST_UNITS { None } else { Pivot::new(source, target) };
     // `wait` is the number of iterations left without the pivot. It starts at `pause` after an iteration in which the
     // pivot read little.
-    let (mut pause, mut wait) = (0, 0);
+    let mut pause = 0;
+    let mut wait = 0;
     loop {
         // ASCII is copied in blocks if the pivot is not used now, or if ASCII is the same in both encodings. Otherwise
         // the pivot is faster.

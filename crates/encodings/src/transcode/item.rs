@@ -69,7 +69,8 @@ impl EncodedSequence {
     /// Encodes the two UTF-16 code units of a value in 3 bytes each.
     pub(super) fn of_pair(value: u32) -> Self {
         let [high, low] = pair(value);
-        let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));
+        let high = Self::of_value(high.into());
+        let low = Self::of_value(low.into());
         let mut sequence = Self { bytes: [0; 6], len: 6 };
         sequence.bytes[..3].copy_from_slice(&high.bytes[..3]);
         sequence.bytes[3..].copy_from_slice(&low.bytes[..3]);

@@ -14,7 +14,7 @@
 //! characters.
 
 use kernels::ascii::{AsciiCopy, copy_bmp};
-use kernels::classes::{self, Class};
+use kernels::class_search::{self, Class};
 use kernels::copy::copy_in_pieces;
 use kernels::{AtBoundary, TextEnd};
 
@@ -27,7 +27,8 @@ const FIRST_BLOCK: usize = 64;
 /// Converts UTF-8 to an encoding with pairs, up to an ill-formed sequence. Returns the number of bytes read and the
 /// number of bytes written.
 pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let mut ascii = AsciiCopy::NEW;
     loop {
         let same = copy_ascii::<MODIFIED>(&mut ascii, &src[read..], &mut dst[written..]);
@@ -64,7 +65,7 @@ fn split_text<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
     let text = &text.as_bytes()[same..];
     let mut copy = Copy { src: text, dst: &mut room[same..], read: 0, written: 0 };
     let class = if MODIFIED { &SUPPLEMENTARY_OR_NUL } else { &SUPPLEMENTARY };
-    classes::each(text, class, |at| {
+    class_search::each(text, class, |at| {
         copy.up_to(at)
             && match text[at..] {
                 [a, b, c, d, ..] if a != 0 => copy.replace(4, pair_of([a, b, c, d])),
@@ -160,7 +161,8 @@ const fn joined([_, b, c, _, e, f]: [u8; 6]) -> [u8; 4] {
 /// Converts an encoding with pairs to UTF-8, up to an ill-formed sequence. Returns the number of bytes read and the
 /// number of bytes written.
 pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     let mut block = FIRST_BLOCK;
     // Whether the next block is expected to have no pair. Then the input is validated before it is copied, which is
     // faster than to validate the output after it.
@@ -234,7 +236,7 @@ fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [
         (true, true) => &PAIRS_AND_NUL_LENIENT,
     };
     let mut copy = Copy { src, dst, read: 0, written: 0 };
-    let is_all = classes::each(src, class, |at| {
+    let is_all = class_search::each(src, class, |at| {
         if at < copy.read {
             // This is the second half of a pair.
             return true;

@@ -108,8 +108,12 @@ impl Pivot {
                         |[byte]| [byte, 0],
                     );
                     let end = src.len().min(count + STEP);
-                    let table = |[byte]: [u8; 1]| (windows_1252(byte) as u16).to_le_bytes();
-                    count += map(&src[count..end], &mut units[2 * count..], |_| true, table);
+                    count += map(
+                        &src[count..end],
+                        &mut units[2 * count..],
+                        |_| true,
+                        |[byte]| (windows_1252(byte) as u16).to_le_bytes(),
+                    );
                 }
                 count
             }
@@ -129,7 +133,6 @@ impl Pivot {
         match self.to {
             Side::Latin1 => map(units, dst, |[_, high]| high == 0, |[low, _]| [low]),
             Side::Windows1252 => {
-                let is_latin_1 = |[low, high]: [u8; 2]| high == 0 && low & 0xE0 != 0x80;
                 let mut count = 0;
                 loop {
                     count += map(&units[2 * count..], &mut dst[count..], is_latin_1, |[low, _]| [low]);
@@ -152,6 +155,11 @@ impl Pivot {
     }
 }
 
+/// Whether a little-endian UTF-16 code unit is a character of ISO 8859-1 that windows-1252 has with the same byte.
+fn is_latin_1([low, high]: [u8; 2]) -> bool {
+    high == 0 && low & 0xE0 != 0x80
+}
+
 /// Whether a little-endian UTF-16 code unit is not a surrogate.
 fn is_no_surrogate(unit: [u8; 2]) -> bool {
     is_one_unit(u16::from_le_bytes(unit).into())
@@ -171,7 +179,8 @@ fn map<const S: usize, const T: usize>(
     is_simple: impl Fn([u8; S]) -> bool,
     to: impl Fn([u8; S]) -> [u8; T],
 ) -> usize {
-    let (src, dst) = (src.as_chunks().0, dst.as_chunks_mut().0);
+    let src = src.as_chunks().0;
+    let dst = dst.as_chunks_mut().0;
     let mut count = 0;
     for (src, dst) in src.as_chunks::<STEP>().0.iter().zip(dst.as_chunks_mut::<STEP>().0) {
         // The test has no branch for each unit, so that the compiler can use vectors.
@@ -225,7 +234,9 @@ mod tests {
     /// The reference: converts code point by code point. Returns every position in the source and the target at
     /// which the conversion may stop.
     fn positions(source: &Source, target: &Target, src: &[u8]) -> Vec<(usize, usize, Vec<u8>)> {
-        let (mut read, mut out, mut all) = (0, Vec::new(), Vec::new());
+        let mut read = 0;
+        let mut out = Vec::new();
+        let mut all = Vec::new();
         loop {
             all.push((read, out.len(), out.clone()));
             if read == src.len() {
@@ -270,7 +281,8 @@ mod tests {
                         src[at] = [0xFF, 0xD8, 0x80][next() % 3];
                         src.truncate(src.len().saturating_sub(next() % 4));
                     }
-                    let (source, target) = (Source::new(from, to, Switches::STRICT), target(to));
+                    let source = Source::new(from, to, Switches::STRICT);
+                    let target = target(to);
                     let expected = positions(&source, &target, &src);
                     let Some(pivot) = Pivot::new(&source, &target) else { continue };
                     // Whether no code point is left to the caller.

@@ -121,7 +121,8 @@ impl Transcoder {
     /// Sets options for behavior that the encoding specifications leave open.
     #[must_use]
     pub const fn with_switches(mut self, switches: Switches) -> Self {
-        let (from, to) = (self.source(), self.target());
+        let from = self.source();
+        let to = self.target();
         self.conversion.source = Source::new(from, to, switches);
         self.conversion.target = Target::new(to, switches);
         self

@@ -5,7 +5,7 @@
 //! cause ill-formed text, undefined behavior (`.ci/run miri` runs this file) or an endless loop.
 //!
 //! Other attacks are elsewhere: readers and writers (`io.rs`), buffers that are swapped between calls of a codec
-//! (`tests/promise`), and `tracing` subscribers that panic (`tests/tracing`).
+//! (`tests/invariance`), and `tracing` subscribers that panic (`tests/tracing`).
 
 use core::cell::Cell;
 use core::convert::Infallible;

@@ -11,7 +11,7 @@ mod aarch64;
 mod portable;
 #[cfg(all(feature = "transcode", any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "x86_64")))]
 mod shuffles;
-mod std;
+mod unoptimized;
 #[cfg(utf8_codec_vectors)]
 #[clippy::msrv = "1.87"]
 pub(super) mod vector;
@@ -45,7 +45,8 @@ pub(super) const COUNT: usize = native::KERNELS.len() + 1 + HAS_STD as usize;
 
 /// All kernels, the best first. This is a constant, so that the functions that are not called are not part of a program.
 pub(super) const ALL: [Functions; COUNT] = {
-    let (mut all, mut i) = ([std::STD; COUNT], 0);
+    let mut all = [unoptimized::STD; COUNT];
+    let mut i = 0;
     while i < native::KERNELS.len() {
         all[i] = native::KERNELS[i];
         i += 1;
@@ -66,8 +67,8 @@ const HAS_STD: bool = cfg!(any(
 ));
 
 #[cfg(feature = "memchr")]
-pub(super) use self::std::find_byte as find_byte_by_std;
-pub(super) use self::std::validate as validate_by_std;
+pub(super) use self::unoptimized::find_byte as find_byte_by_std;
+pub(super) use self::unoptimized::validate as validate_by_std;
 pub(super) use native::KNOWN;
 #[cfg(all(test, utf8_codec_vectors))]
 pub(super) use native::check_lanes;

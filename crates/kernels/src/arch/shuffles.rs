@@ -19,7 +19,8 @@ pub(super) static IN_BMP: Shuffles = {
     let mut shuffles = [[0x80; 16]; 256];
     let mut mask = 0;
     while mask < 256 {
-        let (mut at, mut i) = (0, 0);
+        let mut at = 0;
+        let mut i = 0;
         while i < 4 {
             let order: &[u8] = match (mask >> i & 1, mask >> (i + 4) & 1) {
                 (0, _) => &[0],
@@ -46,7 +47,8 @@ const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
     let mut shuffles = [[0x80; 16]; 256];
     let mut mask = 0;
     while mask < 256 {
-        let (mut at, mut i) = (0, 0);
+        let mut at = 0;
+        let mut i = 0;
         while i < lanes {
             let bits = (mask >> i & 1) + (mask >> (i + lanes) & 1);
             let mut byte = 0;

@@ -1,7 +1,7 @@
 //! The characters of a class, compared with a loop over the characters of the text.
 
 use crate::class::Class;
-use crate::classes::each_by;
+use crate::class_search::each_by;
 use crate::dispatch::Kernel;
 
 /// The first 32 continuation bytes, as a set.

@@ -1,7 +1,7 @@
 //! No byte outside a slice is read: every length up to 1024 bytes, directly before and directly after a page that cannot be
 //! accessed. The tests of the conversions and of base64 in `src/` have such pages, too.
 
-use utf8_codec_kernels::classes::{self, Class};
+use utf8_codec_kernels::class_search::{self, Class};
 use utf8_codec_kernels::grammar::UTF_8;
 use utf8_codec_kernels::{
     AtBoundary, Positions, ScanState, boundary, count, escapes, find_byte, first_position, last_position,
@@ -61,7 +61,7 @@ fn numbers(bytes: &[u8]) -> Vec<usize> {
     }
     let mut positions = Positions::START;
     found.extend(core::iter::from_fn(|| positions.next(bytes, b'\n')));
-    classes::each(bytes, &CONTROLS, |at| {
+    class_search::each(bytes, &CONTROLS, |at| {
         found.push(at);
         true
     });

@@ -1,6 +1,6 @@
 //! What the functions find in texts of thousands of bytes is what is found one character at a time.
 
-use utf8_codec_kernels::classes::{self, Class};
+use utf8_codec_kernels::class_search::{self, Class};
 use utf8_codec_kernels::conversions::Form::{self, Latin1, Utf8, Utf16Be, Utf16Le, Windows1252};
 use utf8_codec_kernels::conversions::convert;
 use utf8_codec_kernels::windows_1252::windows_1252;
@@ -66,7 +66,7 @@ fn a_long_text_is_searched_and_counted_like_its_characters() {
         assert_eq!(count::supplementary(&text), number(|it| it > '\u{FFFF}'), "round {round}");
         let class = &CLASSES[round % CLASSES.len()];
         let mut found = Vec::new();
-        classes::each(text.as_bytes(), class, |at| {
+        class_search::each(text.as_bytes(), class, |at| {
             found.push(at);
             true
         });

@@ -159,7 +159,8 @@ impl TransferDecoder {
         let mut rest = chunk;
         while !rest.is_empty() {
             self.block.clear();
-            let (at, decoded) = (self.offset, self.decoded);
+            let at = self.offset;
+            let decoded = self.decoded;
             let (taken, error) = match &mut self.machine {
                 Machine::Identity(machine) => {
                     let (taken, error) = machine.decode(rest, at);

@@ -78,7 +78,8 @@ impl LineMeter {
     /// them are counted only after them.
     #[inline]
     pub(super) const fn room_of_lines(&self) -> usize {
-        let (room, first) = (self.room(), self.first);
+        let room = self.room();
+        let first = self.first;
         if room < first { room } else { first }
     }
 

@@ -70,17 +70,15 @@ impl DotUnstuffer {
             }
             _ => None,
         };
-        let offset = self.offset;
-        let mut put = |start: usize, end: usize| {
-            if start < end {
-                f(offset.wrapping_add(start as u64), &chunk[start..end]);
-            }
-        };
         // The start of the text that was not passed on, and the first LF that is not part of a line break.
-        let (mut start, mut bare_lf, mut positions) = (0, None, Positions::START);
+        let mut start = 0;
+        let mut bare_lf = None;
+        let mut positions = Positions::START;
         let state = loop {
             if let Some(after) = after_dot {
-                put(start, after.saturating_sub(1));
+                if start + 1 < after {
+                    f(self.offset.wrapping_add(start as u64), &chunk[start..after - 1]);
+                }
                 start = after;
                 match chunk[after..] {
                     [b'\r', b'\n', ..] => {
@@ -106,7 +104,9 @@ impl DotUnstuffer {
                 break State::LineStart;
             }
         };
-        put(start, chunk.len());
+        if start < chunk.len() {
+            f(self.offset.wrapping_add(start as u64), &chunk[start..]);
+        }
         self.take(chunk, state, bare_lf);
         None
     }
@@ -121,14 +121,13 @@ impl DotUnstuffer {
     /// Records the state after these bytes. `bare_lf` is the first LF among them that is not part of a line break.
     fn take(&mut self, bytes: &[u8], state: State, bare_lf: Option<usize>) {
         if self.bare.is_none() {
-            let is_bare = |next: Option<&u8>| next.is_some_and(|&next| next != b'\n');
             let mut positions = Positions::START;
             let mut crs =
                 core::iter::from_fn(|| positions.next(&bytes[..bare_lf.unwrap_or(bytes.len())], b'\r'));
-            self.bare = if matches!(self.state, State::Cr | State::DotCr) && is_bare(bytes.first()) {
+            self.bare = if matches!(self.state, State::Cr | State::DotCr) && is_bare_cr(bytes) {
                 Some(self.offset.wrapping_sub(1))
             } else {
-                let bare = crs.find(|&cr| is_bare(bytes.get(cr + 1))).or(bare_lf);
+                let bare = crs.find(|&cr| is_bare_cr(&bytes[cr + 1..])).or(bare_lf);
                 bare.map(|at| self.offset.wrapping_add(at as u64))
             };
         }
@@ -147,4 +146,9 @@ impl DotUnstuffer {
     pub const fn offset(&self) -> u64 {
         self.offset
     }
+}
+
+/// Whether these bytes after a CR show that it is not part of a line break. A CR at the end of a chunk is not known yet.
+fn is_bare_cr(after: &[u8]) -> bool {
+    after.first().is_some_and(|&next| next != b'\n')
 }

@@ -68,18 +68,16 @@ impl Unfolder {
             }
         };
         let before = core::mem::take(&mut self.held);
-        let mut put = |start: usize, text: &[u8]| {
-            if !text.is_empty() {
-                f(offset.wrapping_add(start as u64), text);
-            }
-        };
         let mut positions = Positions::START;
         while let Some(lf) = positions.next(chunk, b'\n') {
             let next = chunk.get(lf + 1);
             if matches!(next, None | Some(b' ' | b'\t')) {
                 let text = &chunk[start..lf];
                 let without_cr = text.strip_suffix(b"\r");
-                put(start, without_cr.unwrap_or(text));
+                let text = without_cr.unwrap_or(text);
+                if !text.is_empty() {
+                    f(offset.wrapping_add(start as u64), text);
+                }
                 start = chunk.len().min(lf + 2);
                 if next.is_none() {
                     let has_cr = without_cr.is_some() || (lf == 0 && before == Held::Cr);
@@ -89,9 +87,12 @@ impl Unfolder {
         }
         let mut text = &chunk[start..];
         if let Some(without_cr) = text.strip_suffix(b"\r") {
-            (text, self.held) = (without_cr, Held::Cr);
+            text = without_cr;
+            self.held = Held::Cr;
         }
-        put(start, text);
+        if !text.is_empty() {
+            f(offset.wrapping_add(start as u64), text);
+        }
         self.offset = offset.wrapping_add(chunk.len() as u64);
     }
 

@@ -81,13 +81,16 @@ impl<'h> FormDisposition<'h> {
 /// find an empty name.
 fn may_empty_file_name(name: &str, value: &[u8]) -> bool {
     let Some((base, rest)) = name.split_once('*') else { return false };
-    let has_charset =
-        |label: &[u8]| label.eq_ignore_ascii_case(b"UTF-8") || label.eq_ignore_ascii_case(b"ISO-8859-1");
     let mut parts = value.splitn(3, |byte| *byte == b'\'');
     let is_name = rest.is_empty()
-        && parts.next().is_some_and(has_charset)
+        && parts.next().is_some_and(is_supported_charset)
         && parts.nth(1).is_some_and(|text| !text.is_empty());
     base.eq_ignore_ascii_case("filename") && !is_name
+}
+
+/// Whether all readers support the charset.
+fn is_supported_charset(label: &[u8]) -> bool {
+    label.eq_ignore_ascii_case(b"UTF-8") || label.eq_ignore_ascii_case(b"ISO-8859-1")
 }
 
 /// How a reader reads a backslash.
@@ -112,7 +115,8 @@ enum FileName {
 
 /// Returns the `filename`, and whether there is a `filename*`.
 fn file_name(value: &[u8], backslash: Backslash) -> (FileName, bool) {
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let mut is_quoted = false;
+    let mut is_escaped = false;
     let mut is_end = |byte: &u8| {
         let was_escaped = core::mem::take(&mut is_escaped);
         is_escaped = *byte == b'\\'

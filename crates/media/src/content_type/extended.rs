@@ -72,12 +72,12 @@ pub fn check_extended(field: &[u8], syntax: FieldSyntax) -> Result<(), Utf8Error
         let is_quoted = field[at..].starts_with(b"\"");
         at += usize::from(is_quoted);
         let mut is_escaped = false;
-        let is_end = |byte: &u8| {
-            let was_escaped = core::mem::replace(&mut is_escaped, is_quoted && *byte == b'\\');
-            let ends = *byte == b';' || syntax != FieldSyntax::Single && *byte == b',';
-            !was_escaped && *byte == b'"' || !is_quoted && ends
-        };
-        let end = field[at..].iter().position(is_end).map_or(field.len(), |len| at + len);
+        let end = field[at..].iter().position(|&byte| {
+            let was_escaped = core::mem::replace(&mut is_escaped, is_quoted && byte == b'\\');
+            let ends = byte == b';' || syntax != FieldSyntax::Single && byte == b',';
+            !was_escaped && byte == b'"' || !is_quoted && ends
+        });
+        let end = end.map_or(field.len(), |len| at + len);
         let value = &field[at..end];
         let text = without_charset(value);
         let declared = (text.len() < value.len()).then(|| Declared::of(value));
@@ -222,8 +222,8 @@ impl<'f> Name<'f> {
 
     /// Compares names without regard to case, then the numbers of sections.
     fn order(&self, other: &Self) -> Ordering {
-        let folded = |name: &'f [u8]| name.iter().map(u8::to_ascii_lowercase);
-        folded(self.base).cmp(folded(other.base)).then(self.number.cmp(&other.number))
+        let own = self.base.iter().map(u8::to_ascii_lowercase);
+        own.cmp(other.base.iter().map(u8::to_ascii_lowercase)).then(self.number.cmp(&other.number))
     }
 
     /// Whether a parameter can start here: after a `;`, in a list after a comma, and in `Authorization` after its scheme.

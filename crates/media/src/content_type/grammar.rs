@@ -201,12 +201,14 @@ impl<'h> Cursor<'h> {
 pub(super) fn is_token(byte: u8) -> bool {
     // A table, because a media type is parsed for every message and a lookup is fast.
     const TOKEN: [bool; 256] = {
-        let (mut table, mut byte) = ([false; 256], 0);
+        let mut table = [false; 256];
+        let mut byte = 0;
         while byte < 128 {
             table[byte] = (byte as u8).is_ascii_alphanumeric();
             byte += 1;
         }
-        let (others, mut at) = (b"!#$%&'*+-.^_`|~", 0);
+        let others = b"!#$%&'*+-.^_`|~";
+        let mut at = 0;
         while at < others.len() {
             table[others[at] as usize] = true;
             at += 1;

@@ -61,7 +61,8 @@ pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
     }
     sections.sort_by(|one, two| in_any_case(one.0).cmp(in_any_case(two.0)).then(one.1.cmp(&two.1)));
     for sections in sections.chunk_by(|one, two| one.0.eq_ignore_ascii_case(two.0)) {
-        let (mut whole, mut next) = (Vec::new(), 0);
+        let mut whole = Vec::new();
+        let mut next = 0;
         for (base, section, extended, value) in sections {
             let value = if *extended && *section == 0 { without_charset(value) } else { value };
             let value = if *extended { percent::decoded(value).collect() } else { value.to_vec() };

@@ -327,12 +327,9 @@ const LENGTH_PREFIXED: [&str; 4] = ["grpc", "grpc-web", "grpc-web-text", "connec
 /// Whether the type is one of these subtypes of `application`, with a suffix or without.
 fn is_one_of(content_type: &ContentType<'_>, subtypes: &[&str]) -> bool {
     let subtype = content_type.subtype().as_bytes();
-    let is_named = |known: &&str| {
-        subtype.split_at_checked(known.len()).is_some_and(|(name, suffix)| {
-            matches!(suffix.first(), None | Some(b'+')) && name.eq_ignore_ascii_case(known.as_bytes())
-        })
-    };
-    content_type.top().eq_ignore_ascii_case("application") && subtypes.iter().any(is_named)
+    let name = subtype.split(|&byte| byte == b'+').next().unwrap_or_default();
+    content_type.top().eq_ignore_ascii_case("application")
+        && subtypes.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Whether the body consists of messages with a binary length before each: `application/grpc`, `grpc-web`,

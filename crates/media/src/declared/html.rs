@@ -68,7 +68,9 @@ fn is_space_or_slash(byte: u8) -> bool {
 /// `charset` is not replaced by that in `content`.
 fn meta(cursor: &mut Cursor<'_>) -> Result<Option<Range<usize>>, End> {
     let prefix = cursor.prefix;
-    let (mut http_equiv, mut content, mut charset) = (None, None, None);
+    let mut http_equiv = None;
+    let mut content = None;
+    let mut charset = None;
     while let Some((name, value)) = attribute(cursor)? {
         let first = match &prefix[name] {
             name if name.eq_ignore_ascii_case(b"http-equiv") => &mut http_equiv,
@@ -80,8 +82,11 @@ fn meta(cursor: &mut Cursor<'_>) -> Result<Option<Range<usize>>, End> {
         first.get_or_insert(value);
     }
     let is_pragma = http_equiv.is_some_and(|value| prefix[value].eq_ignore_ascii_case(b"content-type"));
-    let in_content = || content.filter(|_| is_pragma).and_then(|value| charset_in(prefix, value));
-    Ok(charset.or_else(in_content).filter(|label| is_label(prefix[label.clone()].trim_ascii())))
+    let label = match charset {
+        None if is_pragma => content.and_then(|value| charset_in(prefix, value)),
+        charset => charset,
+    };
+    Ok(label.filter(|label| is_label(prefix[label.clone()].trim_ascii())))
 }
 
 /// The name and the value of an attribute.
@@ -122,23 +127,18 @@ fn attribute(cursor: &mut Cursor<'_>) -> Result<Option<Attribute>, End> {
 
 /// Returns the label in the value of `content` (HTML, "extracting a character encoding from a meta element").
 fn charset_in(prefix: &[u8], value: Range<usize>) -> Option<Range<usize>> {
-    let skip_spaces = |mut position: usize| {
-        while position < value.end && is_space(prefix[position]) {
-            position += 1;
-        }
-        position
-    };
+    let value_and_before = &prefix[..value.end];
     let mut position = value.start;
     loop {
-        let text = &prefix[position..value.end];
+        let text = &value_and_before[position..];
         let found = text.windows(7).position(|window| window.eq_ignore_ascii_case(b"charset"))?;
-        position = skip_spaces(position + found + 7);
-        if position < value.end && prefix[position] == b'=' {
+        position = skip_spaces(value_and_before, position + found + 7);
+        if value_and_before.get(position) == Some(&b'=') {
             break;
         }
     }
-    let start = skip_spaces(position + 1);
-    let text = &prefix[start..value.end];
+    let start = skip_spaces(value_and_before, position + 1);
+    let text = &value_and_before[start..];
     match text.first()? {
         quote @ (b'"' | b'\'') => {
             let len = text[1..].iter().position(|byte| byte == quote)?;
@@ -149,4 +149,9 @@ fn charset_in(prefix: &[u8], value: Range<usize>) -> Option<Range<usize>> {
             Some(start..start + len)
         }
     }
+}
+
+/// Returns the position after the spaces at `position`.
+fn skip_spaces(text: &[u8], position: usize) -> usize {
+    position + text[position..].iter().take_while(|byte| is_space(**byte)).count()
 }

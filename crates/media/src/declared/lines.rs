@@ -69,8 +69,8 @@ fn cookie(line: &[u8]) -> Option<Range<usize>> {
         if !matches!(line.get(from), Some(b':' | b'=')) {
             continue;
         }
-        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
-        let start = from + 1 + line[from + 1..].iter().take_while(|byte| is_space(byte)).count();
+        let start =
+            from + 1 + line[from + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let len = line[start..].iter().take_while(|byte| is_label(**byte)).count();
         if len > 0 {
             return Some(start..start + len);

@@ -66,13 +66,14 @@ struct Section {
 
 fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Rule>>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
-    let rule = |name: &String| {
-        Rule::from_str(name, false).map_err(|_| {
+    let mut rules = Vec::new();
+    for name in names {
+        rules.push(Rule::from_str(&name, false).map_err(|_| {
             let known: Vec<_> = Rule::value_variants().iter().map(|rule| rule.name()).collect();
             D::Error::custom(format_args!("unknown rule `{name}`, expected one of {}", known.join(", ")))
-        })
-    };
-    names.iter().map(rule).collect::<Result<_, _>>().map(Some)
+        })?);
+    }
+    Ok(Some(rules))
 }
 
 fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedEncoding>, D::Error> {
@@ -117,10 +118,9 @@ pub(super) struct Config {
 impl Config {
     /// Reads the configuration file `path`. Its globs are relative to `root`.
     pub(super) fn read(path: &Path, file: io::Result<File>, root: &Path) -> Result<Self, String> {
-        let cannot = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
-        let content = file.and_then(read_config).map_err(|error| cannot(&error))?;
-        let text = str::from_utf8(&content).map_err(|error| cannot(&error))?;
-        Self::parse(text, root).map_err(|error| cannot(&error))
+        let content = file.and_then(read_config).map_err(|error| cannot_read(path, &error))?;
+        let text = str::from_utf8(&content).map_err(|error| cannot_read(path, &error))?;
+        Self::parse(text, root).map_err(|error| cannot_read(path, &error))
     }
 
     /// Parses the content of a configuration file. An error contains the line, if it is not about a glob.
@@ -139,8 +139,8 @@ impl Config {
             let globs = globs.build().map_err(|error| error.to_string())?;
             sections.push((globs, Options { rules, encoding, bom }));
         }
-        let (root, exclude) = (root.to_owned(), Exclude::new(root, &exclude)?);
-        Ok(Self { root, exclude, options: Options { rules, encoding, bom }, sections })
+        let exclude = Exclude::new(root, &exclude)?;
+        Ok(Self { root: root.to_owned(), exclude, options: Options { rules, encoding, bom }, sections })
     }
 
     /// Returns the options for a file in the canonical directory `directory`. A key of a later section overrides that
@@ -158,6 +158,10 @@ impl Config {
         }
         Options { rules, encoding, bom }
     }
+}
+
+fn cannot_read(path: &Path, error: &dyn Display) -> String {
+    format!("cannot read {}: {error}", path.display())
 }
 
 /// Finds the configuration file of each directory: the nearest one in it or in a parent directory. What is in a directory
@@ -197,9 +201,8 @@ impl Configs {
             return Ok(known.clone());
         }
         let above = directory.parent().map_or(Ok(None), |parent| self.find(parent));
-        let is_excluded = |config: &Arc<Config>| config.exclude.matches_resolved(directory, true);
         let own = match &above {
-            Ok(Some(config)) if is_excluded(config) => None,
+            Ok(Some(config)) if config.exclude.matches_resolved(directory, true) => None,
             _ => read_own(directory)?,
         };
         let config = if own.is_some() { own } else { above? };

@@ -106,7 +106,8 @@ impl Diff {
     }
 
     fn changed(&mut self, old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> io::Result<()> {
-        let (context, line) = (&mut self.context, self.line);
+        let context = &mut self.context;
+        let line = self.line;
         let hunk = self.hunk.get_or_insert_with(|| {
             let len = context.len() as u64;
             let mut body = Vec::new();
@@ -151,8 +152,8 @@ impl Diff {
         }
         after.into_iter().skip(CONTEXT).for_each(|line| self.remember(line));
         // The line number of an empty range is that of the line before it.
-        let first = |side: usize| hunk.before[side] + u64::from(hunk.len[side] > 0);
-        let header = format!("@@ -{},{} +{},{} @@\n", first(0), hunk.len[0], first(1), hunk.len[1]);
+        let [old, new] = [0, 1].map(|side| hunk.before[side] + u64::from(hunk.len[side] > 0));
+        let header = format!("@@ -{old},{} +{new},{} @@\n", hunk.len[0], hunk.len[1]);
         self.out.extend_from_slice(header.as_bytes());
         self.out.append(&mut hunk.body);
         Ok(())
@@ -205,14 +206,13 @@ fn file_name(side: &str, path: &Path) -> Vec<u8> {
         name = rest;
     }
     let name = [side.as_bytes(), if name.starts_with(b"/") { b"" } else { b"/" }, name].concat();
-    let is_special = |byte: &u8| !matches!(byte, b' '..=b'~') || matches!(byte, b'"' | b'\\');
-    if name.iter().any(is_special) {
+    if name.iter().any(|byte| matches!(byte, ..b' ' | b'"' | b'\\' | 0x7F..)) {
         let mut quoted = vec![b'"'];
         for byte in name {
             match byte {
                 b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', byte]),
-                _ if is_special(&byte) => quoted.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
-                _ => quoted.push(byte),
+                b' '..=b'~' => quoted.push(byte),
+                _ => quoted.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
             }
         }
         quoted.push(b'"');

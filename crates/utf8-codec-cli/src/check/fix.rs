@@ -289,8 +289,8 @@ impl FixArgs {
             return Err(Failed::NoFix("it is binary".to_owned()));
         }
         let is_ill_formed = summary.has(ILL_FORMED) || is_escaped;
-        let has_fix = |rule: &Rule| rule.has_fix() && summary.has(rule.name());
-        if !is_ill_formed && !Rule::value_variants().iter().any(has_fix) {
+        let has_fix = Rule::value_variants().iter().any(|rule| rule.has_fix() && summary.has(rule.name()));
+        if !is_ill_formed && !has_fix {
             return Err(Failed::NoFix("none of the violated rules has a fix".to_owned()));
         }
         let source = match (&summary.declared, is_ill_formed) {

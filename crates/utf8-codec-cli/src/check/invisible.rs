@@ -30,12 +30,12 @@ pub(super) fn find_in_line(line: &str, mut found: impl FnMut(usize, &str)) {
     // The run of such characters that ends at the current position.
     let mut run: Option<usize> = None;
     for (at, character) in line.char_indices().chain([(line.len(), '\n')]) {
-        let (before, after) = (&line[..at], line[at..].get(character.len_utf8()..).unwrap_or_default());
+        let before = &line[..at];
+        let after = line[at..].get(character.len_utf8()..).unwrap_or_default();
         let is_found = is_invisible(character)
             && match character {
                 '\u{61C}' | '\u{200E}' | '\u{200F}' => {
-                    let is_one = |each| is_in(RIGHT_TO_LEFT, each) && !is_invisible(each);
-                    !*is_right_to_left.get_or_insert_with(|| line.chars().any(is_one))
+                    !*is_right_to_left.get_or_insert_with(|| has_right_to_left(line))
                 }
                 _ => !is_needed(character, before, after),
             };
@@ -48,6 +48,11 @@ pub(super) fn find_in_line(line: &str, mut found: impl FnMut(usize, &str)) {
             _ => {}
         }
     }
+}
+
+/// Whether a line has text that is written from right to left.
+fn has_right_to_left(line: &str) -> bool {
+    line.chars().any(|each| is_in(RIGHT_TO_LEFT, each) && !is_invisible(each))
 }
 
 /// Returns the message for a run.
@@ -72,7 +77,8 @@ pub(super) fn is_invisible(character: char) -> bool {
 
 /// Whether the text around a character needs it.
 fn is_needed(character: char, before: &str, after: &str) -> bool {
-    let (mut back, next) = (before.chars().rev(), after.chars().next().unwrap_or('\n'));
+    let mut back = before.chars().rev();
+    let next = after.chars().next().unwrap_or('\n');
     let previous = back.next().unwrap_or('\n');
     let is_beside = |table| is_in(table, previous) || is_in(table, next);
     match character {
@@ -100,13 +106,18 @@ fn is_in_flag(tag: char, before: &str, after: &str) -> bool {
     const END: char = '\u{E007F}';
     const MAX: usize = 6;
 
-    let is_name = |tag: &char| matches!(tag, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}');
-    let earlier = before.chars().rev().take(MAX + 1).take_while(is_name).count();
+    let earlier = before.chars().rev().take(MAX + 1).take_while(|tag| is_name_tag(*tag)).count();
     let is_after_flag = before.chars().rev().nth(earlier) == Some('\u{1F3F4}');
-    let later = if tag == END { 0 } else { after.chars().take(MAX + 1).take_while(is_name).count() };
+    let later =
+        if tag == END { 0 } else { after.chars().take(MAX + 1).take_while(|tag| is_name_tag(*tag)).count() };
     let is_ended = tag == END || after.chars().nth(later) == Some(END);
-    let len = earlier + later + usize::from(is_name(&tag));
-    is_after_flag && is_ended && (is_name(&tag) || tag == END) && (1..=MAX).contains(&len)
+    let len = earlier + later + usize::from(is_name_tag(tag));
+    is_after_flag && is_ended && (is_name_tag(tag) || tag == END) && (1..=MAX).contains(&len)
+}
+
+/// Whether a tag is a letter or a digit of the name of a region.
+fn is_name_tag(tag: char) -> bool {
+    matches!(tag, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}')
 }
 
 fn is_in(table: &[(u32, u32)], character: char) -> bool {

@@ -42,9 +42,11 @@ fn is_third_line(text: &[u8], at: usize) -> bool {
         _ => return false,
     };
     let mut lines = before.rsplit(|&byte| byte == b'\n');
-    // A BOM may precede the first line.
-    let after_bom = |line: &'_ [u8]| line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).starts_with(first);
-    lines.next().is_some_and(|line| line.starts_with(second)) && lines.next().is_some_and(after_bom)
+    lines.next().is_some_and(|line| line.starts_with(second))
+        && lines.next().is_some_and(|line| {
+            // A BOM may precede the first line.
+            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).starts_with(first)
+        })
 }
 
 #[cfg(test)]

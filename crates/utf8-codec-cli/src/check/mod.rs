@@ -240,8 +240,8 @@ impl Args {
 
     fn progress(&self, inputs: &[Input]) -> Progress {
         // What is typed into a terminal would be in the line of the bar.
-        let is_typed = || inputs.iter().any(|input| input.is_stdin) && io::stdin().is_terminal();
-        Progress::new(self.progress == ProgressWhen::Auto && !is_typed())
+        let is_typed = inputs.iter().any(|input| input.is_stdin) && io::stdin().is_terminal();
+        Progress::new(self.progress == ProgressWhen::Auto && !is_typed)
     }
 }
 

@@ -19,8 +19,7 @@ pub(super) struct Repository {
 
 impl Repository {
     pub(super) fn relative(&mut self, path: &Path) -> &Path {
-        let workspace = || env::var_os("GITHUB_WORKSPACE").map(Into::into);
-        let roots = self.roots.get_or_insert_with(|| roots(workspace()));
+        let roots = self.roots.get_or_insert_with(|| roots(env::var_os("GITHUB_WORKSPACE").map(Into::into)));
         let last = match self.last.take() {
             Some(last) if last.0 == path => last,
             _ => (path.to_owned(), relative(path, roots)),

@@ -188,7 +188,8 @@ impl Settings {
         if !is_json(path) {
             checks.rules.retain(|rule| *rule != Rule::JsonEscapes);
         }
-        let (mut expected, mut policy) = (Encoding::Utf8.into(), BomPolicy::Keep);
+        let mut expected = Encoding::Utf8.into();
+        let mut policy = BomPolicy::Keep;
         if checks.rules.contains(&Rule::Bom) {
             policy = by_type(path);
             checks.bom_by_content = true;
@@ -242,8 +243,9 @@ impl Settings {
         checks.bom = if policy == BomPolicy::Strip { BomPolicy::Keep } else { policy };
         checks.encoding = explicit.unwrap_or(expected);
         if checks.encoding.encoding() != Encoding::Utf8 {
-            let switched_off = |rule: &&Rule| rule.needs_utf_8() && self.args.rules.contains(rule);
-            if let Some(rule) = checks.rules.iter().find(switched_off) {
+            let switched_off =
+                checks.rules.iter().find(|rule| rule.needs_utf_8() && self.args.rules.contains(rule));
+            if let Some(rule) = switched_off {
                 let message = format!(
                     "--rule {} is not checked, because it only supports UTF-8, and the encoding is {}",
                     rule.name(),
@@ -260,10 +262,9 @@ impl Settings {
 /// Returns the BOM policy that the rule `bom` requires for a file of this type.
 fn by_type(path: &Path) -> BomPolicy {
     let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    let is_in = |list: &[&str]| list.iter().any(|known| extension == *known);
-    if is_in(&BOM_REQUIRED) {
+    if BOM_REQUIRED.iter().any(|known| extension == *known) {
         BomPolicy::Require
-    } else if is_in(&BOM_FORBIDDEN) || is_json(path) {
+    } else if BOM_FORBIDDEN.iter().any(|known| extension == *known) || is_json(path) {
         BomPolicy::Reject
     } else {
         BomPolicy::Keep

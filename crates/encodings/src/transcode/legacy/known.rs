@@ -113,7 +113,8 @@ impl LegacySource {
         if let Some((unit, after)) = DoubleByte::of(self.encoding).and_then(|table| table.sequence(bytes)) {
             return Item::CodePoint { value: unit.into(), len: bytes.len() - after.len() };
         }
-        let (mut decoder, mut text) = (self.decoder(), [0; SCRATCH]);
+        let mut decoder = self.decoder();
+        let mut text = [0; SCRATCH];
         // One byte at a time, so that the result does not depend on the bytes after the first item.
         for (index, byte) in bytes.chunks_exact(1).enumerate() {
             let (result, _, written) = decoder.decode_to_utf8_without_replacement(byte, &mut text, false);
@@ -246,7 +247,8 @@ impl LegacyTarget {
             let byte = u16::try_from(u32::from(character)).ok().and_then(|unit| table.byte(unit))?;
             return Some(EncodedSequence::of([byte]));
         }
-        let (mut bytes, mut text) = ([0; SCRATCH], [0; 4]);
+        let mut bytes = [0; SCRATCH];
+        let mut text = [0; 4];
         let text = character.encode_utf8(&mut text);
         match self.encoder().encode_from_utf8_without_replacement(text, &mut bytes, false) {
             (EncoderResult::InputEmpty, _, written) => Some(EncodedSequence::of_slice(&bytes[..written])),

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use encoding_rs::DecoderResult;
 use kernels::ascii::AsciiCopy;
-use kernels::conversions::{Form, convert};
+use kernels::conversions::{Form, convert, len_in_utf_8};
 
 use crate::encoding::{Encoding, pages};
 
@@ -41,8 +41,11 @@ fn decode(
     to_units: impl Fn(&[u8], &mut [Unit; PIECE]) -> Units,
     len: impl Fn(&[u8], usize) -> usize,
 ) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    let (mut ascii, mut units, mut piece) = (AsciiCopy::NEW, [[0; 2]; PIECE], FIRST_PIECE);
+    let mut read = 0;
+    let mut written = 0;
+    let mut ascii = AsciiCopy::NEW;
+    let mut units = [[0; 2]; PIECE];
+    let mut piece = FIRST_PIECE;
     loop {
         if has_ascii {
             let same = ascii.run::<true>(&src[read..], &mut dst[written..]);
@@ -143,21 +146,26 @@ impl SingleByte {
 
     /// [`decode`] with this table.
     pub(super) fn decode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-        let to_units = |src: &[u8], units: &mut [Unit; PIECE]| {
-            let count = src.len().min(PIECE);
-            for (unit, &byte) in units.iter_mut().zip(src) {
-                *unit = self.units[usize::from(byte)].to_le_bytes();
-            }
-            Units { bytes: count, count }
-        };
-        decode(src, dst, self.has_ascii, to_units, |_, count| count)
+        decode(src, dst, self.has_ascii, |src, units| self.to_units(src, units), |_, count| count)
+    }
+
+    #[inline(always)]
+    fn to_units(&self, src: &[u8], units: &mut [Unit; PIECE]) -> Units {
+        for (unit, &byte) in units.iter_mut().zip(src) {
+            *unit = self.units[usize::from(byte)].to_le_bytes();
+        }
+        let count = src.len().min(PIECE);
+        Units { bytes: count, count }
     }
 
     /// Encodes UTF-8, up to an error or a character that the encoding does not have, or to the end of a slice. Returns the
     /// number of bytes read and the number of bytes written.
     pub(super) fn encode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-        let (mut read, mut written) = (0, 0);
-        let (mut ascii, mut units, mut piece) = (AsciiCopy::NEW, [[0; 2]; PIECE], FIRST_PIECE);
+        let mut read = 0;
+        let mut written = 0;
+        let mut ascii = AsciiCopy::NEW;
+        let mut units = [[0; 2]; PIECE];
+        let mut piece = FIRST_PIECE;
         loop {
             if self.has_ascii {
                 let same = ascii.run::<true>(&src[read..], &mut dst[written..]);
@@ -167,7 +175,8 @@ impl SingleByte {
             let rest = &src[read..src.len().min(read + piece)];
             let (taken, made) =
                 convert(Form::Utf8, Form::Utf16Le, rest, units.as_flattened_mut()).unwrap_or_default();
-            let (units, room) = (&units[..made / 2], &mut dst[written..]);
+            let units = &units[..made / 2];
+            let room = &mut dst[written..];
             let mut count = 0;
             for (unit, out) in units.iter().zip(room) {
                 let Some(byte) = self.byte(u16::from_le_bytes(*unit)) else { break };
@@ -185,12 +194,6 @@ impl SingleByte {
             piece = PIECE;
         }
     }
-}
-
-/// Returns the length of code units in UTF-8. None of them is a surrogate.
-fn len_in_utf_8(units: &[Unit]) -> usize {
-    let len = |unit: u16| 1 + usize::from(unit >= 0x80) + usize::from(unit >= 0x800);
-    units.iter().map(|unit| len(u16::from_le_bytes(*unit))).sum()
 }
 
 /// Returns the code unit that a whole sequence is decoded to.
@@ -240,22 +243,30 @@ impl DoubleByte {
 
     /// [`decode`] with this table.
     pub(super) fn decode(&self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-        let to_units = |src: &[u8], units: &mut [Unit; PIECE]| {
-            let (mut rest, mut count) = (src, 0);
-            for unit in units {
-                let Some((found, after)) = self.sequence(rest) else { break };
-                *unit = found.to_le_bytes();
-                rest = after;
-                count += 1;
-            }
-            Units { bytes: src.len() - rest.len(), count }
-        };
-        let len = |src: &[u8], count| {
-            let mut rest = src;
-            (0..count).for_each(|_| rest = self.sequence(rest).map_or(rest, |(_, after)| after));
-            src.len() - rest.len()
-        };
-        decode(src, dst, true, to_units, len)
+        decode(src, dst, true, |src, units| self.to_units(src, units), |src, count| self.len_of(src, count))
+    }
+
+    #[inline(always)]
+    fn to_units(&self, src: &[u8], units: &mut [Unit; PIECE]) -> Units {
+        let mut rest = src;
+        let mut count = 0;
+        for unit in units {
+            let Some((found, after)) = self.sequence(rest) else { break };
+            *unit = found.to_le_bytes();
+            rest = after;
+            count += 1;
+        }
+        Units { bytes: src.len() - rest.len(), count }
+    }
+
+    /// Returns the number of bytes of the first `count` sequences.
+    fn len_of(&self, src: &[u8], count: usize) -> usize {
+        let mut rest = src;
+        for _ in 0..count {
+            let Some((_, after)) = self.sequence(rest) else { break };
+            rest = after;
+        }
+        src.len() - rest.len()
     }
 
     /// Returns the code unit of the first sequence, and the bytes after it.

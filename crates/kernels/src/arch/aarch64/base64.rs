@@ -5,7 +5,7 @@
 use core::arch::aarch64::*;
 
 use crate::arch::portable::base64 as portable;
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 use crate::functions::LineForm;
 
 /// The number of bytes in a vector.

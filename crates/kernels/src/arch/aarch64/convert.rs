@@ -2,7 +2,7 @@
 
 use core::arch::aarch64::*;
 
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 
 /// The number of bytes in a vector.
 pub(super) const WIDTH: usize = 16;

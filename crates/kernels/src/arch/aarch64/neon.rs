@@ -40,7 +40,8 @@ impl Vector for Neon {
 
     #[inline(always)]
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
-        let (all, len) = (chunk.len(), chunk.len() - at);
+        let all = chunk.len();
+        let len = chunk.len() - at;
         if all >= Self::LEN {
             // SAFETY: the caller guarantees NEON. The code reads the last 16 bytes of the chunk, and 16 bytes of the
             // table from index `16 - len`, which is 0 to 16.

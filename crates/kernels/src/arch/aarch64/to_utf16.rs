@@ -7,8 +7,8 @@ use super::convert::{WIDTH, is_ascii, load, store};
 use super::neon::Neon;
 use crate::arch::shuffles::UNITS;
 use crate::arch::vector::Vector;
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 use crate::boundary::truncate;
-use crate::chunks::{as_chunks, as_chunks_mut};
 
 /// [`Encode`](crate::functions::Encode), except for some characters at the end.
 ///
@@ -19,7 +19,8 @@ use crate::chunks::{as_chunks, as_chunks_mut};
 pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
     debug_assert!(output.len() / 2 >= text.len());
     let bytes = text.as_bytes();
-    let (mut at, mut written) = (0, 0);
+    let mut at = 0;
+    let mut written = 0;
     let mut before = vdupq_n_u8(0);
     while bytes.len() - at > WIDTH {
         // SAFETY: a vector and 1 byte after it can be read.

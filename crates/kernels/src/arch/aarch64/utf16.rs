@@ -5,7 +5,7 @@ use core::arch::aarch64::*;
 use super::compress::{compress, sums, sums_of_4, widths};
 use super::convert::{WIDTH, any, load, store};
 use crate::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE};
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 
 /// The output space for 16 units of 3 bytes, and for the bytes that the last store writes after them.
 const ROOM: usize = 3 * WIDTH + 4;
@@ -13,7 +13,8 @@ const ROOM: usize = 3 * WIDTH + 4;
 /// Implements [`Convert`](crate::functions::Convert).
 #[target_feature(enable = "neon")]
 pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     while input.len() - read >= 2 * WIDTH && output.len() - written >= ROOM {
         // SAFETY: 2 vectors can be read, and there is `ROOM`.
         let (units, out) = unsafe {
@@ -127,7 +128,8 @@ pub(super) unsafe fn decode_in_bmp(units: [uint16x8_t; 2], out: *mut u8) -> usiz
         let halves = [vzip1q_u16(ends, starts), vzip2q_u16(ends, starts)];
         (halves.map(|it| vreinterpretq_u8_u16(it)), widths)
     });
-    let ([a, b], [c, d]) = (x.0, next.0);
+    let [a, b] = x.0;
+    let [c, d] = next.0;
     // SAFETY: 4 units become at most 12 bytes, so the last store ends at 52 or before.
     unsafe { compress::<4, 4, 1>([a, b, c, d], &IN_BMP, sums_of_4([x.1, next.1]), out) }
 }

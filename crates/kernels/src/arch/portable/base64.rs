@@ -34,7 +34,8 @@ pub(crate) fn symbol(byte: u8) -> Option<u32> {
 pub(crate) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let mut done = 0;
     for (symbols, out) in symbols.chunks_exact(8).zip(out.chunks_exact_mut(6)) {
-        let (high, low) = (group(&symbols[..4]), group(&symbols[4..]));
+        let high = group(&symbols[..4]);
+        let low = group(&symbols[4..]);
         if (high | low) & BAD != 0 {
             break;
         }

@@ -12,14 +12,16 @@ pub(crate) const GROUP: usize = 4 * BLOCK;
 
 /// A safe [`find_class`](crate::functions::Functions).
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-    let block_bits = |block: &[u8; BLOCK]| {
-        let mut bits = 0;
-        for &byte in block.iter().rev() {
-            bits = bits << 1 | u64::from(class.has(byte));
-        }
-        bits
-    };
-    find_class_with(bytes, class, positions, |_, _| false, block_bits)
+    find_class_with(bytes, class, positions, |_, _| false, |block| block_bits(block, class))
+}
+
+/// Returns a bit for each byte of a block that is in the class.
+fn block_bits(block: &[u8; BLOCK], class: &Class) -> u64 {
+    let mut bits = 0;
+    for &byte in block.iter().rev() {
+        bits = bits << 1 | u64::from(class.has(byte));
+    }
+    bits
 }
 
 /// The number of tests of [`find_class_with`].
@@ -36,7 +38,10 @@ pub(crate) fn find_class_with(
     is_clean: impl Fn(u8, &[u8; GROUP + 2]) -> bool,
     block_bits: impl Fn(&[u8; BLOCK]) -> u64,
 ) -> Found {
-    let (mut count, mut start, mut test, mut unclean) = (0, 0, 0, 0);
+    let mut count = 0;
+    let mut start = 0;
+    let mut test = 0;
+    let mut unclean = 0;
     while start < STRETCH {
         let Some(rest) = bytes.get(start..) else { break };
         let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut()) else { break };

@@ -3,7 +3,7 @@
 //! The loops are written so that the compiler vectorizes them, with vectors as wide as the calling function allows. The
 //! counts are in 64 lanes of 8 bits, which are summed up before one of them can overflow.
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::{ASCII_GROUP, Range};
 
 /// A safe [`count`](crate::functions::Functions).
@@ -66,9 +66,11 @@ pub(crate) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
 #[inline(always)]
 pub(crate) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
     let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
-    let (mut len, mut total) = (0, 0);
+    let mut len = 0;
+    let mut total = 0;
     for groups in groups.chunks(BLOCKS * LANES / ASCII_GROUP) {
-        let (mut lanes, before) = ([0_u8; LANES], len);
+        let mut lanes = [0_u8; LANES];
+        let before = len;
         for group in groups {
             if !is_ascii(group) {
                 break;

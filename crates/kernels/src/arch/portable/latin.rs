@@ -1,7 +1,7 @@
 //! ISO 8859-1 and windows-1252 on every target: to UTF-8, with ASCII in blocks and a table for other bytes, and from
 //! UTF-16. The bytes of the characters of windows-1252.
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::windows_1252::windows_1252;
 
 /// The number of bytes that are tested for ASCII at once.
@@ -50,7 +50,8 @@ pub(crate) static WINDOWS_1252_C1: [u32; 32] = {
 /// number of bytes written.
 pub(crate) fn decode_portable<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let table = if WINDOWS { &WINDOWS_1252 } else { &LATIN_1 };
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     while let Some(block) = input.get(read..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
         let room = output.get_mut(written..).and_then(|room| room.first_chunk_mut::<{ 4 * BLOCK }>());
         let Some(room) = room else { break };
@@ -113,10 +114,10 @@ pub(super) fn windows_1252_byte(value: u32) -> Option<u8> {
     if matches!(value, 0xA0..=0xFF | 0x81 | 0x8D | 0x8F | 0x90 | 0x9D) {
         return Some(value as u8);
     }
-    let in_table = |table: &[u8], first: u32| table.get(value.wrapping_sub(first) as usize).copied();
-    if let Some(byte) = in_table(&PUNCTUATION_BYTES, PUNCTUATION).or_else(|| in_table(&LETTER_BYTES, LETTERS))
-    {
-        return (byte != 0).then_some(byte);
+    for (table, first) in [(&PUNCTUATION_BYTES[..], PUNCTUATION), (&LETTER_BYTES, LETTERS)] {
+        if let Some(&byte) = table.get(value.wrapping_sub(first) as usize) {
+            return (byte != 0).then_some(byte);
+        }
     }
     SINGLES.iter().find(|&&(single, _)| single == value).map(|&(_, byte)| byte)
 }
@@ -156,8 +157,7 @@ pub(crate) fn narrow<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
             continue;
         }
         // Converts one character by itself. Those before it are written.
-        let is_other = |bytes: &[u8; 2]| !matches!(u16::from_le_bytes(*bytes), 0..0x80 | 0xA0..=0xFF);
-        done += block.iter().position(is_other).unwrap_or(0);
+        done += block.iter().position(|bytes| !is_same_byte(u16::from_le_bytes(*bytes))).unwrap_or(0);
         match byte_of::<WINDOWS>(u16::from_le_bytes(input[done])) {
             Some(byte) => output[done] = byte,
             None => return (done * 2, done),
@@ -170,6 +170,11 @@ pub(crate) fn narrow<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
         done += 1;
     }
     (done * 2, done)
+}
+
+/// Whether the byte of the character has the same number in both encodings.
+fn is_same_byte(unit: u16) -> bool {
+    matches!(unit, 0..0x80 | 0xA0..=0xFF)
 }
 
 /// Returns the byte of a character, or `None` if the encoding does not have it.

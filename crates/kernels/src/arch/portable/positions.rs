@@ -1,6 +1,6 @@
 //! Finds every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::{BLOCK, CAPACITY, Found};
 
 /// The maximum number of bytes that one call searches.
@@ -59,21 +59,25 @@ pub(crate) fn find_more_with(
 #[inline(always)]
 pub(crate) fn write_positions(mut bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {
     let count = bits.count_ones() as usize;
-    let mut next = |position: &mut u16| {
-        *position = start + bits.trailing_zeros() as u16;
-        bits &= bits.wrapping_sub(1);
-    };
     // The first `FEW` positions are always written, because a branch on their number would be mispredicted. Excess
     // positions are overwritten later or not used.
     for position in &mut room[..FEW] {
-        next(position);
+        *position = start + take_lowest(&mut bits);
     }
     if count > FEW {
         for position in &mut room[FEW..count] {
-            next(position);
+            *position = start + take_lowest(&mut bits);
         }
     }
     count
+}
+
+/// Returns the index of the lowest set bit and clears it.
+#[inline(always)]
+pub(crate) fn take_lowest(bits: &mut u64) -> u16 {
+    let index = bits.trailing_zeros();
+    *bits &= bits.wrapping_sub(1);
+    index as u16
 }
 
 /// Returns a bit for each byte of a block, set if the byte is equal to `byte`.

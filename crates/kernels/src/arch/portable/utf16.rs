@@ -1,7 +1,7 @@
 //! UTF-16 conversions on every target, with ASCII in blocks. They also convert the rest of the input after the vector
 //! code of a kernel.
 
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 
 /// The number of code units that are tested for ASCII at once.
 const BLOCK: usize = 16;
@@ -56,9 +56,9 @@ pub(crate) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
         // The first byte is the least significant. Bytes after the end of the input are 0, which is not a continuation
         // byte.
         let word = rest.first_chunk().map_or_else(|| end(rest), |bytes| u32::from_le_bytes(*bytes));
-        let bits = |shift: u32| (word >> shift) as u16 & 0x3F;
+        let [_, second, third, fourth] = word.to_le_bytes().map(|byte| u16::from(byte & 0x3F));
         if word & 0x00C0_C0F0 == 0x0080_80E0 {
-            let unit = (word as u16) << 12 | bits(8) << 6 | bits(16);
+            let unit = (word as u16) << 12 | second << 6 | third;
             if unit < 0x800 || unit & 0xF800 == 0xD800 {
                 break;
             }
@@ -67,11 +67,11 @@ pub(crate) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
             rest = &rest[3..];
         } else if word & 0xC0C0_C0F8 == 0x8080_80F0 {
             // Each surrogate contains 10 bits of the code point minus 0x10000.
-            let high = (word as u16 & 0x07) << 8 | bits(8) << 2 | bits(16) >> 4;
+            let high = (word as u16 & 0x07) << 8 | second << 2 | third >> 4;
             if !(0x40..0x440).contains(&high) {
                 break;
             }
-            let low = 0xDC00 | (bits(16) & 0x0F) << 6 | bits(24);
+            let low = 0xDC00 | (third & 0x0F) << 6 | fourth;
             // SAFETY: the output has 8 bytes for this sequence and 2 for each byte before it.
             unsafe {
                 put(output, &mut written, [order::<BIG_ENDIAN>(0xD7C0 + high), order::<BIG_ENDIAN>(low)])
@@ -124,7 +124,9 @@ pub(crate) const fn order<const BIG_ENDIAN: bool>(unit: u16) -> [u8; 2] {
 /// Reads UTF-16 and writes UTF-8 while there is output space for 4 bytes, up to an unpaired surrogate or an unfinished
 /// pair. Returns the number of bytes read and the number of bytes written.
 pub(crate) fn decode_portable<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (len, mut rest, mut room) = (output.len(), input, output);
+    let len = output.len();
+    let mut rest = input;
+    let mut room = output;
     let unit =
         |bytes: [u8; 2]| if BIG_ENDIAN { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) };
     let mut recent_ascii = 0;

@@ -4,7 +4,7 @@
 //! The low 5 bits of the result are the next state. The shift depends on the previous step, but the load from the table
 //! does not.
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::Index;
 use crate::grammar::{Machine, UTF_8};
 use crate::state::{Carry, Prediction, SMALL, ScanState};

@@ -17,7 +17,8 @@ pub(in crate::arch) static LAST_TO_FRONT: [u8; 32] = [
 #[cfg(any(utf8_codec_vectors = "aarch64", utf8_codec_vectors = "wasm32"))]
 #[inline(always)]
 pub(in crate::arch) unsafe fn words_of_short(chunk: &[u8]) -> [u64; 2] {
-    let (start, len) = (chunk.as_ptr(), chunk.len());
+    let start = chunk.as_ptr();
+    let len = chunk.len();
     if len >= 8 {
         // SAFETY: the chunk has at least 8 bytes.
         let [front, back] = [0, len - 8].map(|at| unsafe { start.add(at).cast::<[u8; 8]>().read() });

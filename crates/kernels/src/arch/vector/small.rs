@@ -108,14 +108,18 @@ pub(crate) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
     let len = bytes.len();
     // SAFETY: the CPU has the instructions.
     let zero = unsafe { V::zero() };
-    // SAFETY: there are at least 4 bytes.
-    let ends_whole = || unsafe { carry_at(bytes, len) }.pending_len() == 0;
     if len <= V::LEN {
         // SAFETY: the CPU has the instructions; there are at least 4 bytes, and they fit in a vector.
         let x = unsafe { V::load_rest(bytes, 0) };
+        if x.is_ascii() {
+            return true;
+        }
+        if zero.or_marks(x, x.shifted(zero)).is_marked() {
+            return false;
+        }
         // Zeros after the bytes mark an unfinished sequence.
-        let is_text = || !zero.or_marks(x, x.shifted(zero)).is_marked() && (len < V::LEN || ends_whole());
-        return x.is_ascii() || is_text();
+        // SAFETY: there are at least 4 bytes.
+        return len < V::LEN || unsafe { ends_whole(bytes) };
     }
     if len > V::SMALL {
         let mut state = ScanState::AFTER_ASCII;
@@ -134,7 +138,19 @@ pub(crate) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
         // SAFETY: the CPU has the instructions; there are at least 3 bytes more than in a vector.
         unsafe { marks_of_small::<V>(ScanState::START, bytes, true) }
     };
-    !marks.is_marked() && ends_whole()
+    // SAFETY: there are at least 4 bytes.
+    !marks.is_marked() && unsafe { ends_whole(bytes) }
+}
+
+/// Whether text does not end inside a sequence.
+///
+/// # Safety
+///
+/// There are at least 4 bytes.
+#[inline(always)]
+unsafe fn ends_whole(bytes: &[u8]) -> bool {
+    // SAFETY: the caller guarantees 4 bytes.
+    unsafe { carry_at(bytes, bytes.len()) }.pending_len() == 0
 }
 
 /// Returns the marks of all vectors of a chunk. The last vector overlaps the one before it.
@@ -179,21 +195,33 @@ unsafe fn marks_of_small<V: Vector>(state: ScanState, chunk: &[u8], expects_four
 /// - The chunk is at least as long as a vector.
 #[inline(always)]
 unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
-    let last = chunk.len() - V::LEN;
-    // SAFETY: the CPU has the instructions; `at <= last`.
-    let both = |at: usize| -> V { unsafe { load_at::<V>(chunk, at).or(load_at(chunk, last - at)) } };
-    let outer = both(0);
+    // SAFETY: the CPU has the instructions; a vector is inside the chunk.
+    let outer = unsafe { both_ends::<V>(chunk, 0) };
     if chunk.len() <= 2 * V::LEN {
         return outer.is_ascii();
     }
-    let mut any = outer.or(both(V::LEN));
+    // SAFETY: the CPU has the instructions; there are more than two vectors.
+    let mut any = outer.or(unsafe { both_ends(chunk, V::LEN) });
     if chunk.len() <= 4 * V::LEN {
         return any.is_ascii();
     }
     let mut at = 2 * V::LEN;
     while 2 * at < chunk.len() {
-        any = any.or(both(at));
+        // SAFETY: the CPU has the instructions; there are more than four vectors, and `at` is before the middle.
+        any = any.or(unsafe { both_ends(chunk, at) });
         at += V::LEN;
     }
     any.is_ascii()
+}
+
+/// Returns the bits of the vector that starts after `at` bytes and of the one that ends before the last `at` bytes.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - The chunk has `at` bytes more than a vector.
+#[inline(always)]
+unsafe fn both_ends<V: Vector>(chunk: &[u8], at: usize) -> V {
+    // SAFETY: the caller guarantees the instructions and the length.
+    unsafe { load_at::<V>(chunk, at).or(load_at(chunk, chunk.len() - V::LEN - at)) }
 }

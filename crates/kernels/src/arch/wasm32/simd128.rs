@@ -20,7 +20,7 @@
 use core::arch::wasm32::*;
 
 use crate::arch::vector::{LAST_TO_FRONT, Vector, entries, entry_methods, words_of_short};
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::state::Carry;
 use crate::{
     arch::portable::positions::{find_all_with, write_positions},
@@ -30,15 +30,19 @@ use crate::{
 /// A safe [`find_all`](crate::functions::Functions).
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = u8x16_splat(byte);
-    let equal_bits = |block: &[u8; BLOCK]| {
-        let (vectors, _) = as_chunks::<16>(block);
-        vectors.iter().rev().fold(0, |bits, vector| {
-            // SAFETY: 16 bytes are read.
-            let x = unsafe { v128_load(vector.as_ptr().cast()) };
-            bits << 16 | u64::from(u8x16_bitmask(u8x16_eq(x, all)))
-        })
-    };
-    find_all_with(bytes, positions, equal_bits, write_positions)
+    find_all_with(bytes, positions, |block| equal_bits(block, all), write_positions)
+}
+
+/// Returns a bit for each byte of a block, set if the byte is equal to the one in each lane of `all`.
+fn equal_bits(block: &[u8; BLOCK], all: v128) -> u64 {
+    let (vectors, _) = as_chunks::<16>(block);
+    let mut bits = 0;
+    for vector in vectors.iter().rev() {
+        // SAFETY: 16 bytes are read.
+        let x = unsafe { v128_load(vector.as_ptr().cast()) };
+        bits = bits << 16 | u64::from(u8x16_bitmask(u8x16_eq(x, all)));
+    }
+    bits
 }
 
 /// A safe [`ascii_len`](crate::functions::Functions).
@@ -51,14 +55,17 @@ pub(super) fn ascii_len(bytes: &[u8]) -> usize {
 /// The bit of `x - 20` that must not be set after the lead byte of a 3-byte sequence, by the low 4 bits of the lead
 /// byte.
 const WRONG_AFTER_3: v128 = {
-    let (below_a0, from_a0) = (1 << 6, 1 << 7);
+    let below_a0 = 1 << 6;
+    let from_a0 = 1 << 7;
     u8x16(below_a0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, from_a0, 0, 0)
 };
 
 /// The bits of `x - 10` that must not be set after a byte from `F0` on, by the low 4 bits of that byte. After a byte
 /// that is not a lead byte, neither may be set.
 const WRONG_AFTER_4: v128 = {
-    let (below_90, from_90, any) = (1 << 6, 1 << 7, 3 << 6);
+    let below_90 = 1 << 6;
+    let from_90 = 1 << 7;
+    let any = 3 << 6;
     u8x16(below_90, 0, 0, 0, from_90, any, any, any, any, any, any, any, any, any, any, any)
 };
 
@@ -117,7 +124,8 @@ impl Vector for Lanes {
 
     #[inline(always)]
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
-        let (all, len) = (chunk.len(), chunk.len() - at);
+        let all = chunk.len();
+        let len = chunk.len() - at;
         if all >= Self::LEN {
             // SAFETY: the last 16 bytes of the chunk are read, and 16 bytes of the table from `16 - len` on, which is 0
             // to 16.

@@ -14,7 +14,7 @@
 use core::hint::black_box;
 use core::panic::PanicInfo;
 
-use kernels::classes::Class;
+use kernels::class_search::Class;
 use kernels::grammar::UTF_8;
 use kernels::{AtBoundary, Positions, ScanState, boundary, count, escapes, masked};
 use utf8_codec::boundary::{ceil_boundary, floor_boundary, truncate, unfinished_len};

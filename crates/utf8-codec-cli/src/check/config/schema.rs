@@ -23,13 +23,14 @@ fn encodings() -> Vec<String> {
     list.lines().filter_map(|names| Some(names.split_whitespace().next()?.to_owned())).collect()
 }
 
+fn strings(description: &str) -> Value {
+    json!({
+        "description": description,
+        "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+    })
+}
+
 fn property(key: &str) -> Value {
-    let strings = |description: &str| {
-        json!({
-            "description": description,
-            "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
-        })
-    };
     match key {
         "rules" => json!({
             "description": "The rules to check.",

@@ -200,10 +200,9 @@ fn write_line(
     mut is_line_start: bool,
     output: &mut Output<'_>,
 ) -> io::Result<bool> {
-    let is_allowed = |rule: Rule| rule.is_allowed_by(line.as_bytes());
-    let survey = plan.survey.filter(|_| !is_allowed(Rule::Mojibake));
+    let survey = plan.survey.filter(|_| !Rule::Mojibake.is_allowed_by(line.as_bytes()));
     let mut rest = line;
-    if plan.removes_marks && is_line_start && !is_allowed(Rule::Invisible) {
+    if plan.removes_marks && is_line_start && !Rule::Invisible.is_allowed_by(line.as_bytes()) {
         rest = line.trim_start_matches(MARK);
     }
     while !rest.is_empty() {
@@ -275,8 +274,8 @@ fn still_declared(line: usize, label: &str) -> Failed {
 }
 
 fn has_controls(text: &str) -> bool {
-    let is_control = |at: usize| matches!(text.as_bytes().get(at + 1), Some(0x80..=0x9F));
-    memchr::memchr_iter(0xC2, text.as_bytes()).any(is_control)
+    memchr::memchr_iter(0xC2, text.as_bytes())
+        .any(|at| matches!(text.as_bytes().get(at + 1), Some(0x80..=0x9F)))
 }
 
 /// Returns the length of the prefix that can be written: all complete lines. If there is no line break and the text is

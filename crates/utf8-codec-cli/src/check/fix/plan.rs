@@ -70,7 +70,9 @@ impl Plan<'_> {
         if charset.unit_len() > 1 {
             return Ok(None);
         }
-        let (mut input, mut line, mut number) = (BufReader::with_capacity(BUFFER, input), Vec::new(), 1);
+        let mut input = BufReader::with_capacity(BUFFER, input);
+        let mut line = Vec::new();
+        let mut number = 1;
         while (&mut input).take(BUFFER as u64).read_until(b'\n', &mut line)? > 0 {
             if !line.is_ascii()
                 && let Ok(text) = str::from_utf8(&line)
@@ -80,11 +82,12 @@ impl Plan<'_> {
                 let is_read = transcoder.feed_into(&line, &mut read).is_ok()
                     && transcoder.finish_into(&mut read).is_ok();
                 let has_single_bytes = read.chars().count() == line.len();
-                let is_utf_8 = || match has_single_bytes {
-                    true => mojibake::is_made(text, &read),
-                    false => utf8_evidence::is_utf_8(text, is_mostly_utf_8),
-                };
-                if is_read && is_utf_8() {
+                let is_utf_8 = is_read
+                    && match has_single_bytes {
+                        true => mojibake::is_made(text, &read),
+                        false => utf8_evidence::is_utf_8(text, is_mostly_utf_8),
+                    };
+                if is_utf_8 {
                     return Ok(Some(number));
                 }
             }
@@ -110,7 +113,9 @@ impl Plan<'_> {
 
     /// Returns the text of the old content.
     pub(super) fn decoded(self, input: &mut dyn Read) -> Result<Scratch, Failed> {
-        let (mut out, mut text, mut buffer) = (Scratch::new(), String::new(), vec![0; BUFFER]);
+        let mut out = Scratch::new();
+        let mut text = String::new();
+        let mut buffer = vec![0; BUFFER];
         let mut transcoder = None;
         loop {
             let len = read(&mut &mut *input, &mut buffer)?;

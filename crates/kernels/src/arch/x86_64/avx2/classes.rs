@@ -6,9 +6,9 @@
 use core::arch::x86_64::*;
 
 use crate::arch::portable::classes::{GROUP, find_class_with};
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::class::{Class, Table};
-use crate::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
+use crate::functions::{ASCII_GROUP, CAPACITY, Found};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
@@ -26,7 +26,8 @@ const HALVES: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let [below_40, below_80, leads, seconds_of_two] = class.words();
     let low = _mm256_or_si256(entries(below_40), _mm256_slli_epi16::<4>(entries(below_80)));
-    let (bit, leads) = (table(&BITS), _mm256_slli_epi16::<4>(entries(leads)));
+    let bit = table(&BITS);
+    let leads = _mm256_slli_epi16::<4>(entries(leads));
     let long_or_second =
         _mm256_or_si256(entries(seconds_of_two), _mm256_and_si256(leads, _mm256_set1_epi8(-0x40)));
     // Nonzero for ASCII bytes of the class, and for the bytes of the table `others`. The lookup in it returns 0 for ASCII,
@@ -36,49 +37,72 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
         let bit = _mm256_shuffle_epi8(bit, high_nibbles(x));
         _mm256_and_si256(_mm256_or_si256(_mm256_shuffle_epi8(low, x), other), bit)
     };
-    let halves = |of: &Table| [table(&of.halves[0]), table(&of.halves[1])];
-    let [of_leads, seconds_of, thirds_of] = class.tables();
-    let ([low_of, high_of], seconds_of, thirds_of) =
-        (halves(of_leads), halves(seconds_of), halves(thirds_of));
-    let leads_of = [low_of, _mm256_and_si256(high_of, table(&OF_LEADS))];
-    // The products that have the byte of each lane.
-    let products = |x: __m256i, of: [__m256i; 2]| {
-        let low = _mm256_shuffle_epi8(of[0], _mm256_and_si256(x, _mm256_set1_epi8(0x0F)));
-        _mm256_and_si256(low, _mm256_shuffle_epi8(of[1], high_nibbles(x)))
-    };
-    // SAFETY: every `at` below is the start of a vector in its block.
-    let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
-    // Compares only the low 6 bits.
-    let may_be_second = |byte: u8| seconds_of_two >> (byte & 63) & 1 != 0;
+    let [mut leads_of, seconds_of, thirds_of] = class.tables().each_ref().map(|table| halves(table));
+    leads_of[1] = _mm256_and_si256(leads_of[1], table(&OF_LEADS));
     // The tests are: no first byte; no second byte of 2 bytes and no other first byte; no sequence. The second one has
     // the cost of the first one, and is enough for scripts of 2 bytes.
     let is_clean = |test: u8, group: &[u8; GROUP + 2]| {
         let mut any = _mm256_setzero_si256();
         for vector in 0..GROUP / WIDTH {
             let at = vector * WIDTH;
+            // SAFETY: the vector is inside the group.
+            let x = unsafe { load(group, at) };
             let found = match test {
-                0 => marks(load(group, at), leads),
-                1 => marks(load(group, at), long_or_second),
+                0 => marks(x, leads),
+                1 => marks(x, long_or_second),
                 _ => {
-                    let lead = products(load(group, at), leads_of);
-                    let second = products(load(group, at + 1), seconds_of);
-                    let third = products(load(group, at + 2), thirds_of);
-                    let sequences = _mm256_and_si256(_mm256_and_si256(lead, second), third);
-                    _mm256_or_si256(sequences, marks(load(group, at), _mm256_setzero_si256()))
+                    // SAFETY: two bytes follow the last vector of the group.
+                    let (second, third) = unsafe { (load(group, at + 1), load(group, at + 2)) };
+                    let both = _mm256_and_si256(products(x, leads_of), products(second, seconds_of));
+                    let sequences = _mm256_and_si256(both, products(third, thirds_of));
+                    _mm256_or_si256(sequences, marks(x, _mm256_setzero_si256()))
                 }
             };
             any = _mm256_or_si256(any, found);
         }
-        _mm256_testz_si256(any, any) != 0 && (test != 1 || !may_be_second(group[GROUP]))
+        // Compares only the low 6 bits of the next byte.
+        let may_be_second = seconds_of_two >> (group[GROUP] & 63) & 1 != 0;
+        _mm256_testz_si256(any, any) != 0 && (test != 1 || !may_be_second)
     };
-    let block_bits = |block: &[u8; BLOCK]| {
-        let half = |at: usize| {
-            let unmarked = _mm256_cmpeq_epi8(marks(load(block, at), leads), _mm256_setzero_si256());
-            u64::from(!_mm256_movemask_epi8(unmarked).cast_unsigned())
-        };
-        half(0) | half(WIDTH) << 32
-    };
-    find_class_with(bytes, class, positions, is_clean, block_bits)
+    find_class_with(bytes, class, positions, is_clean, |block| {
+        let (halves, _) = as_chunks::<WIDTH>(block);
+        let mut bits = 0;
+        for half in halves.iter().rev() {
+            // SAFETY: a half of a block has the size of a vector.
+            let x = unsafe { load(half, 0) };
+            let unmarked = _mm256_cmpeq_epi8(marks(x, leads), _mm256_setzero_si256());
+            bits = bits << WIDTH | u64::from(!_mm256_movemask_epi8(unmarked).cast_unsigned());
+        }
+        bits
+    })
+}
+
+/// Loads the two tables for one of the three bytes of a sequence.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn halves(of: &Table) -> [__m256i; 2] {
+    [table(&of.halves[0]), table(&of.halves[1])]
+}
+
+/// Returns the products that have the byte of each lane.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn products(x: __m256i, of: [__m256i; 2]) -> __m256i {
+    let low = _mm256_shuffle_epi8(of[0], _mm256_and_si256(x, _mm256_set1_epi8(0x0F)));
+    _mm256_and_si256(low, _mm256_shuffle_epi8(of[1], high_nibbles(x)))
+}
+
+/// Loads the vector that starts at an index.
+///
+/// # Safety
+///
+/// The vector is inside the bytes.
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn load(bytes: &[u8], at: usize) -> __m256i {
+    debug_assert!(at + WIDTH <= bytes.len());
+    // SAFETY: the caller guarantees that the vector is inside the bytes.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().add(at).cast()) }
 }
 
 /// Implements [`ascii_without`](crate::functions::Functions).
@@ -90,10 +114,11 @@ pub(crate) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
     let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
     let mut len = 0;
     for group in groups {
-        let (mut any, mut marks) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        let mut any = _mm256_setzero_si256();
+        let mut marks = _mm256_setzero_si256();
         for vector in 0..ASCII_GROUP / WIDTH {
             // SAFETY: the vector is inside the group.
-            let x = unsafe { _mm256_loadu_si256(group.as_ptr().add(vector * WIDTH).cast()) };
+            let x = unsafe { load(group, vector * WIDTH) };
             let mark =
                 _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(bit, high_nibbles(x)));
             any = _mm256_or_si256(any, x);
@@ -120,7 +145,8 @@ fn table(entries: &[u8; 16]) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn entries(word: u64) -> __m256i {
-    let (word, bits) = (_mm256_set1_epi64x(word.cast_signed()), table(&BITS));
+    let word = _mm256_set1_epi64x(word.cast_signed());
+    let bits = table(&BITS);
     let mut entries = _mm256_setzero_si256();
     for high in 0..4 {
         let bytes = _mm256_add_epi8(table(&HALVES), _mm256_set1_epi8(2 * high));

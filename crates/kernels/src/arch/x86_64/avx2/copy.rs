@@ -16,7 +16,8 @@ pub(super) const GROUP: usize = 4 * WIDTH;
 #[target_feature(enable = "avx2")]
 pub(crate) fn below<const LIMIT: u8, const NUL: bool>(input: &[u8], output: &mut [u8]) -> usize {
     let len = input.len().min(output.len());
-    let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+    let from = input.as_ptr();
+    let to = output.as_mut_ptr();
     // Copies the group at an index. Returns `false` if it has another byte.
     //
     // SAFETY: every `at` below is the start of a group in the first `len` bytes.

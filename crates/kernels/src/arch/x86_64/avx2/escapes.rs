@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::BLOCK;
 
 const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
@@ -12,16 +12,22 @@ const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 #[target_feature(enable = "avx2")]
 #[inline]
 fn in_range(block: &[u8; BLOCK], bits: u8, first: u8, last: u8) -> u64 {
-    let all = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
-    let half = |start: usize| {
-        debug_assert!(start + 32 <= BLOCK);
+    let (halves, _) = as_chunks::<32>(block);
+    let mut found = 0;
+    for half in halves.iter().rev() {
         // SAFETY: a half of a block has the size of a vector.
-        let x = unsafe { _mm256_loadu_si256(block.as_ptr().add(start).cast()) };
+        let x = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
         let number = _mm256_sub_epi8(_mm256_or_si256(x, all(bits)), all(first));
         let is_less = _mm256_cmpeq_epi8(_mm256_min_epu8(number, all(last - first)), number);
-        u64::from(_mm256_movemask_epi8(is_less).cast_unsigned())
-    };
-    half(0) | half(32) << 32
+        found = found << 32 | u64::from(_mm256_movemask_epi8(is_less).cast_unsigned());
+    }
+    found
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn all(byte: u8) -> __m256i {
+    _mm256_set1_epi8(byte.cast_signed())
 }
 
 /// Implements [`escapes_len`](crate::functions::Functions).

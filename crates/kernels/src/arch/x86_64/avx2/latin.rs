@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 
 use super::utf16::{decode_in_bmp, decode_one_or_two, load};
 use crate::arch::portable::latin::WINDOWS_1252_UNITS;
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;

@@ -2,38 +2,51 @@
 
 use core::arch::x86_64::*;
 
-use crate::arch::portable::positions::{STRETCH, find_more_with};
+use crate::arch::portable::positions::{STRETCH, find_more_with, take_lowest};
+use crate::as_chunks::as_chunks;
 use crate::functions::{BLOCK, CAPACITY, Found};
 
 /// Implements [`find_all`](crate::functions::Functions).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(crate) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = _mm256_set1_epi8(byte.cast_signed());
-    let equal_bits = |block: &[u8; BLOCK]| {
-        let half = |start: usize| {
-            debug_assert!(start + 32 <= BLOCK);
-            // SAFETY: a half of a block has the size of a vector.
-            let half = unsafe { _mm256_loadu_si256(block.as_ptr().add(start).cast()) };
-            u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(half, all)).cast_unsigned())
-        };
-        half(0) | half(32) << 32
-    };
     // Two blocks at a time, so that the room is tested half as often.
-    let (mut count, mut start, mut rest) = (0, 0, bytes);
+    let mut count = 0;
+    let mut start = 0;
+    let mut rest = bytes;
     while start < STRETCH {
         let room = positions.get_mut(count..).and_then(|room| room.first_chunk_mut::<{ 2 * BLOCK }>());
         let Some(room) = room else { break };
         let Some((first, after)) = rest.split_first_chunk() else { break };
         let Some((second, after)) = after.split_first_chunk() else { break };
-        let len = write_positions(equal_bits(first), start as u16, room);
+        let len = write_positions(equal_bits(first, all), start as u16, room);
         let room = &mut room[len..];
-        count += len + write_positions(equal_bits(second), (start + BLOCK) as u16, room);
+        count += len + write_positions(equal_bits(second, all), (start + BLOCK) as u16, room);
         rest = after;
         start += 2 * BLOCK;
     }
-    find_more_with(Found { count, searched: start }, rest, positions, equal_bits, |bits, start, room| {
-        write_positions(bits, start, room)
-    })
+    let found = Found { count, searched: start };
+    find_more_with(
+        found,
+        rest,
+        positions,
+        |block| equal_bits(block, all),
+        |bits, start, room| write_positions(bits, start, room),
+    )
+}
+
+/// Returns a bit for each byte of a block, set if the byte is equal to the one in each lane of `all`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn equal_bits(block: &[u8; BLOCK], all: __m256i) -> u64 {
+    let (halves, _) = as_chunks::<32>(block);
+    let mut bits = 0;
+    for half in halves.iter().rev() {
+        // SAFETY: a half of a block has the size of a vector.
+        let x = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+        bits = bits << 32 | u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, all)).cast_unsigned());
+    }
+    bits
 }
 
 /// The number of positions that are written without a test of the count. Each position costs six operations, and most
@@ -46,21 +59,17 @@ const MORE: usize = 3;
 #[inline(always)]
 fn write_positions(mut bits: u64, start: u16, room: &mut [u16]) -> usize {
     let count = bits.count_ones() as usize;
-    let mut next = |position: &mut u16| {
-        *position = start + bits.trailing_zeros() as u16;
-        bits &= bits.wrapping_sub(1);
-    };
     // Excess positions are overwritten later or not used.
     for position in &mut room[..FEW] {
-        next(position);
+        *position = start + take_lowest(&mut bits);
     }
     if count > FEW {
         for position in &mut room[FEW..MORE] {
-            next(position);
+            *position = start + take_lowest(&mut bits);
         }
         if count > MORE {
             for position in &mut room[MORE..count] {
-                next(position);
+                *position = start + take_lowest(&mut bits);
             }
         }
     }

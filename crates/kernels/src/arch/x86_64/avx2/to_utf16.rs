@@ -20,7 +20,8 @@ pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8
     if let (Some(copy), Some(start)) = (first.last_chunk_mut(), bytes.first_chunk::<{ WIDTH + 1 }>()) {
         *copy = *start;
     }
-    let (mut at, mut written) = (0, 0);
+    let mut at = 0;
+    let mut written = 0;
     // Whether the last byte of the previous vector is the third byte of a 4-byte sequence.
     let mut third_before = 0;
     while bytes.len() - at > WIDTH {
@@ -30,7 +31,8 @@ pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8
         let x = unsafe { load(near) };
         let not_ascii = _mm256_movemask_epi8(x);
         if not_ascii == 0 {
-            let (low, high) = (_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
+            let low = _mm256_castsi256_si128(x);
+            let high = _mm256_extracti128_si256::<1>(x);
             // SAFETY: each unit is for a different byte, and the output has 2 bytes for each byte.
             unsafe {
                 let out = output.as_mut_ptr().add(written);

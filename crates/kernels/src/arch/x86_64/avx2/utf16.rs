@@ -4,7 +4,7 @@
 use core::arch::x86_64::*;
 
 use crate::arch::shuffles::{IN_BMP, ONE_OR_TWO, ONE_TO_THREE, Shuffles};
-use crate::chunks::{as_chunks, as_chunks_mut};
+use crate::as_chunks::{as_chunks, as_chunks_mut};
 
 /// The number of bytes in a vector.
 pub(super) const WIDTH: usize = 32;
@@ -12,7 +12,8 @@ pub(super) const WIDTH: usize = 32;
 /// Implements [`Convert`](crate::functions::Convert).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     while input.len() - read >= 2 * WIDTH && output.len() - written >= ROOM {
         // SAFETY: 2 vectors can be read, and there is `ROOM`.
         let (x, next, out) = unsafe {
@@ -28,7 +29,8 @@ pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
             written += WIDTH + more;
             continue;
         }
-        let (x, next) = (order::<BIG_ENDIAN>(x), order::<BIG_ENDIAN>(next));
+        let x = order::<BIG_ENDIAN>(x);
+        let next = order::<BIG_ENDIAN>(next);
         // Bits 11 to 15 of the units: no unit has them if all units are below U+0800.
         let high = _mm256_or_si256(x, next);
         if _mm256_testz_si256(high, words(0xF800)) != 0 {
@@ -170,9 +172,10 @@ pub(super) unsafe fn decode_in_bmp(units: __m256i, out: *mut u8) -> usize {
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 unsafe fn decode_with_pairs(x: __m256i, out: *mut u8) -> Option<(usize, usize)> {
     let half = _mm256_and_si256(x, words(0xFC00));
-    let (is_first, is_second) =
-        (_mm256_cmpeq_epi16(half, words(0xD800)), _mm256_cmpeq_epi16(half, words(0xDC00)));
-    let (firsts, seconds) = (_mm256_movemask_epi8(is_first), _mm256_movemask_epi8(is_second));
+    let is_first = _mm256_cmpeq_epi16(half, words(0xD800));
+    let is_second = _mm256_cmpeq_epi16(half, words(0xDC00));
+    let firsts = _mm256_movemask_epi8(is_first);
+    let seconds = _mm256_movemask_epi8(is_second);
     if firsts << 2 != seconds {
         return None;
     }

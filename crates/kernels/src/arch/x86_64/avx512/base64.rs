@@ -85,7 +85,7 @@ pub(crate) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     }
     let count = (groups - done).min(16);
     if count > 0 {
-        let mask = _bzhi_u64(u64::MAX, 4 * count as u32);
+        let mask = first_bytes(4 * count);
         // SAFETY: `count` groups follow, and masked bytes are not read.
         let read = unsafe {
             let filler = _mm512_set1_epi8(b'A' as i8);
@@ -93,7 +93,7 @@ pub(crate) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
         };
         let (bad, bytes) = tables.decode(read);
         let good = count.min(bad.trailing_zeros() as usize / 4);
-        let mask = _bzhi_u64(u64::MAX, 3 * good as u32);
+        let mask = first_bytes(3 * good);
         // SAFETY: `good` is at most `count`, and the output has space for `count` groups; masked bytes are not written.
         unsafe { _mm512_mask_storeu_epi8(out.as_mut_ptr().add(done * 3).cast(), mask, bytes) };
         done += good;
@@ -109,9 +109,10 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
     // At most 64 symbols are in the first vector, and at most 12 in the second one.
     let first = form.symbols().min(64);
     let second = form.symbols() - first;
-    let mask = |bytes: usize| _bzhi_u64(u64::MAX, bytes as u32);
-    let (read_first, read_second) = (mask(first), mask(second));
-    let (write_first, write_second) = (mask(first / 4 * 3), mask(second / 4 * 3));
+    let read_first = first_bytes(first);
+    let read_second = first_bytes(second);
+    let write_first = first_bytes(first / 4 * 3);
+    let write_second = first_bytes(second / 4 * 3);
     let lines = (encoded.len() / form.encoded()).min(out.len() / form.decoded());
     for line in 0..lines {
         let start = line * form.encoded();
@@ -137,4 +138,11 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
         }
     }
     lines
+}
+
+/// Returns a mask of the first bytes of a vector.
+#[target_feature(enable = "bmi2")]
+#[inline]
+fn first_bytes(bytes: usize) -> u64 {
+    _bzhi_u64(u64::MAX, bytes as u32)
 }

@@ -8,7 +8,7 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::arch::vector::Vector;
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::class::Class;
 use crate::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
@@ -24,22 +24,24 @@ const GROUP: usize = 4 * BLOCK;
 pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let [below_40, below_80, ..] = class.words();
     // SAFETY: a table has 64 entries.
-    let of = |at: usize| unsafe { load(class.tables()[at].entries.as_ptr()) };
-    let (leads, seconds, thirds) = (of(0), of(1), of(2));
+    let [leads, seconds, thirds] =
+        class.tables().each_ref().map(|table| unsafe { load(table.entries.as_ptr()) });
     let ascii =
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 0x40), _mm512_maskz_set1_epi8(below_80, -0x80));
     let table = _mm512_or_si512(leads, ascii);
     // The bits of ASCII are set for every byte after it.
     let any_after_ascii = _mm512_set1_epi8(-0x40);
-    let (seconds, thirds) =
-        (_mm512_or_si512(seconds, any_after_ascii), _mm512_or_si512(thirds, any_after_ascii));
+    let seconds = _mm512_or_si512(seconds, any_after_ascii);
+    let thirds = _mm512_or_si512(thirds, any_after_ascii);
     // The bits that apply for each value of the high 2 bits of a byte, repeated in every double word. Only the low 2
     // bits of an index have an effect.
     let selector = _mm512_set1_epi32(0x3F00_8040);
     let marks = |x: __m512i| {
         (_mm512_permutexvar_epi8(x, table), _mm512_permutexvar_epi8(_mm512_srli_epi16::<6>(x), selector))
     };
-    let (mut count, mut start, mut has_leads) = (0, 0, false);
+    let mut count = 0;
+    let mut start = 0;
+    let mut has_leads = false;
     let end = bytes.len().min(STRETCH);
     while start < end {
         if bytes.len() - start >= GROUP + 2 {
@@ -65,8 +67,8 @@ pub(crate) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPA
                 let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
                 Zmm::prefetch(from.wrapping_add(AHEAD));
                 // SAFETY: a group and two bytes follow.
-                let after = |bytes: usize| unsafe { load(from.wrapping_add(bytes)) };
-                let (x, second, third) = (after(0), after(1), after(2));
+                let (x, second, third) =
+                    unsafe { (load(from), load(from.wrapping_add(1)), load(from.wrapping_add(2))) };
                 let (flags, group) = marks(x);
                 // flags & group & seconds, then any | (both & thirds)
                 let both =

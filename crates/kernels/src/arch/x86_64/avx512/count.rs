@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::arch::vector::Vector;
-use crate::chunks::as_chunks;
+use crate::as_chunks::as_chunks;
 use crate::functions::{ASCII_GROUP, Range};
 
 /// The number of bytes in a vector.
@@ -49,7 +49,8 @@ fn count_by(bytes: &[u8], bits: impl Fn(__m512i) -> u64) -> usize {
 pub(crate) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
     let all = _mm512_set1_epi8(wanted.cast_signed());
     let (groups, _) = as_chunks::<ASCII_GROUP>(bytes);
-    let (mut len, mut total) = (0, 0);
+    let mut len = 0;
+    let mut total = 0;
     for group in groups {
         let start = group.as_ptr();
         for vector in 0..ASCII_GROUP / WIDTH {

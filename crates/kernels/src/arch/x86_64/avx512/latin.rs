@@ -26,7 +26,8 @@ static INTERLEAVED: [u8; WIDTH] = {
 /// space for four vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     // Not for windows-1252: a vector with punctuation costs more than the mispredicted branch that this loop avoids.
     while !WINDOWS && input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * 4 * WIDTH {
         // SAFETY: a group can be read.
@@ -123,22 +124,23 @@ unsafe fn decode_vector<const WINDOWS: bool>(x: __m512i, out: *mut u8) -> usize 
 /// Implements [`encode_latin`](crate::functions::Functions).
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(crate) fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     // The lead bytes in the last byte of the vector before, in bit 0: all, and those that are C3.
-    let (mut lead, mut lead_c3) = (0, 0);
+    let mut lead = 0;
+    let mut lead_c3 = 0;
     while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
         // SAFETY: a vector can be read.
         let x = unsafe { _mm512_loadu_si512(input.as_ptr().add(read).cast()) };
-        let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-        let leads = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all(1)), all(0xC3));
-        let c3 = _mm512_cmpeq_epi8_mask(x, all(0xC3));
+        let leads = _mm512_cmpeq_epi8_mask(_mm512_or_si512(x, all_bytes(1)), all_bytes(0xC3));
+        let c3 = _mm512_cmpeq_epi8_mask(x, all_bytes(0xC3));
         let conts = leads << 1 | lead;
         // Each byte after a lead byte is a continuation byte, and other bytes are ASCII.
-        if conts != _mm512_cmplt_epi8_mask(x, all(0xC0)) || leads | conts != _mm512_movepi8_mask(x) {
+        if conts != _mm512_cmplt_epi8_mask(x, all_bytes(0xC0)) || leads | conts != _mm512_movepi8_mask(x) {
             break;
         }
         // The low 6 bits of a continuation byte are those of the character, and bit 7. C3 adds bit 6.
-        let bytes = _mm512_mask_add_epi8(x, c3 << 1 | lead_c3, x, all(0x40));
+        let bytes = _mm512_mask_add_epi8(x, c3 << 1 | lead_c3, x, all_bytes(0x40));
         // SAFETY: there is room for a vector.
         unsafe {
             let out = output.as_mut_ptr().add(written);
@@ -146,7 +148,8 @@ pub(crate) fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
         }
         written += leads.count_zeros() as usize;
         read += WIDTH;
-        (lead, lead_c3) = (leads >> (WIDTH - 1), c3 >> (WIDTH - 1));
+        lead = leads >> (WIDTH - 1);
+        lead_c3 = c3 >> (WIDTH - 1);
     }
     (read - lead as usize, written)
 }
@@ -171,7 +174,6 @@ pub(super) fn below_800(units: __m512i) -> (__m512i, u64) {
 /// Returns the UTF-8 of 16 bytes of windows-1252, one in each lane, and a mask of the bytes that are used.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
-    let all = |value: i32| _mm512_set1_epi32(value);
     // SAFETY: the table has two vectors.
     let table = unsafe {
         let table = WINDOWS_1252_C1.as_ptr();
@@ -187,4 +189,16 @@ fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
     let sequences = _mm512_mask_mov_epi32(sequences, is_c1, c1);
     // The first byte is used even if it is 0.
     (sequences, _mm512_test_epi8_mask(sequences, sequences) | 0x1111_1111_1111_1111)
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn all_bytes(byte: u8) -> __m512i {
+    _mm512_set1_epi8(byte.cast_signed())
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub(super) fn all(value: i32) -> __m512i {
+    _mm512_set1_epi32(value)
 }

@@ -7,12 +7,12 @@ use core::arch::x86_64::{
     _mm512_cvtepu16_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi16,
     _mm512_mask_blend_epi32, _mm512_mask_mov_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi8,
     _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi16, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
-    _mm512_setzero_si512, _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32,
-    _mm512_storeu_si512, _pext_u64,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_setzero_si512,
+    _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512,
+    _pext_u64,
 };
 
-use super::latin::below_800;
+use super::latin::{all, below_800};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 64;
@@ -25,7 +25,8 @@ const WIDTH: usize = 64;
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
     debug_assert!(output.len() / 2 >= text.len());
-    let (start, len) = (text.as_ptr(), text.len());
+    let start = text.as_ptr();
+    let len = text.len();
     let mut out = output.as_mut_ptr();
     // Whether the last byte of the previous vector is the third byte of a 4-byte sequence.
     let mut third_before = 0;
@@ -76,12 +77,11 @@ pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8
         };
         let bits =
             [_mm512_maskz_compress_epi8(units, bits_0), _mm512_maskz_compress_epi8(units, bits_1), bits_2];
-        let (mut low, mut high) = (
-            combine(bits.map(|it| _mm512_castsi512_si256(it))),
-            combine(bits.map(|it| _mm512_extracti64x4_epi64::<1>(it))),
-        );
+        let mut low = combine(bits.map(|it| _mm512_castsi512_si256(it)));
+        let mut high = combine(bits.map(|it| _mm512_extracti64x4_epi64::<1>(it)));
         if third | fourth != 0 {
-            let (third, fourth) = (_pext_u64(third, units), _pext_u64(fourth, units));
+            let third = _pext_u64(third, units);
+            let fourth = _pext_u64(fourth, units);
             low = surrogates(low, bits.map(|it| _mm512_castsi512_si256(it)), third as u32, fourth as u32);
             high = surrogates(
                 high,
@@ -100,7 +100,8 @@ pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8
                 store::<BIG_ENDIAN>(out.add(WIDTH), high);
             } else {
                 let kept = (1_u64 << count) - 1;
-                let (low, high) = (order::<BIG_ENDIAN>(low), order::<BIG_ENDIAN>(high));
+                let low = order::<BIG_ENDIAN>(low);
+                let high = order::<BIG_ENDIAN>(high);
                 _mm512_mask_storeu_epi16(out.cast(), kept as u32, low);
                 _mm512_mask_storeu_epi16(out.wrapping_add(WIDTH).cast(), (kept >> 32) as u32, high);
             }
@@ -115,7 +116,8 @@ pub(crate) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, output: &mut [u8
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(crate) fn encode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let end = input.len().min(output.len() / 2);
-    let (from, out) = (input.as_ptr(), output.as_mut_ptr());
+    let from = input.as_ptr();
+    let out = output.as_mut_ptr();
     // Converts the vector at an index. Returns a mask of the bytes that are not ASCII.
     //
     // SAFETY: every `at` below is the start of a vector in the first `end` bytes, and the output has 2 bytes for each.
@@ -152,8 +154,9 @@ pub(crate) fn encode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u
 /// Returns the units of sequences of 1 to 3 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
-    let (bits_0, bits_1, bits_2) =
-        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    let bits_0 = _mm512_cvtepu8_epi16(bits_0);
+    let bits_1 = _mm512_cvtepu8_epi16(bits_1);
+    let bits_2 = _mm512_cvtepu8_epi16(bits_2);
     _mm512_or_si512(bits_0, _mm512_or_si512(_mm512_slli_epi16::<6>(bits_1), _mm512_slli_epi16::<12>(bits_2)))
 }
 
@@ -161,8 +164,9 @@ fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
 /// `fourth` is set.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32, fourth: u32) -> __m512i {
-    let (bits_0, bits_1, bits_2) =
-        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    let bits_0 = _mm512_cvtepu8_epi16(bits_0);
+    let bits_1 = _mm512_cvtepu8_epi16(bits_1);
+    let bits_2 = _mm512_cvtepu8_epi16(bits_2);
     let bits = _mm512_or_si512(
         _mm512_or_si512(_mm512_slli_epi16::<8>(bits_2), _mm512_slli_epi16::<2>(bits_1)),
         _mm512_srli_epi16::<4>(bits_0),
@@ -201,7 +205,8 @@ const UNITS: usize = WIDTH / 2;
 /// unpaired surrogate.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
+    let mut read = 0;
+    let mut written = 0;
     while input.len() - read >= WIDTH && output.len() - written >= 2 * WIDTH {
         // SAFETY: a vector can be read, and there is room for two.
         let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
@@ -262,7 +267,6 @@ pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m512i, __m512i) {
     let units = _mm512_cvtepu16_epi32(units);
-    let all = |value: i32| _mm512_set1_epi32(value);
     let bits = _mm512_or_si512(
         _mm512_srli_epi32::<12>(units),
         _mm512_or_si512(
@@ -270,7 +274,8 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
             _mm512_and_si512(_mm512_slli_epi32::<16>(units), all(0x3F_0000)),
         ),
     );
-    let (two, one) = (_mm512_cmplt_epu32_mask(units, all(0x800)), _mm512_cmplt_epu32_mask(units, all(0x80)));
+    let two = _mm512_cmplt_epu32_mask(units, all(0x800));
+    let one = _mm512_cmplt_epu32_mask(units, all(0x80));
     let marks = _mm512_mask_blend_epi32(two, all(0x80_80E0), all(0x80_C000));
     let mut bytes = _mm512_or_si512(bits, marks);
     let mut kept = _mm512_mask_blend_epi32(two, all(0x80_8080), all(0x80_8000));

@@ -69,7 +69,8 @@ impl TextDecoder {
     #[doc(alias = "incremental")]
     #[inline]
     pub fn decode_chunk<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, DecodeError> {
-        let (mut text, mut taken) = ("", 0);
+        let mut text = "";
+        let mut taken = 0;
         while taken < chunk.len() {
             let (piece, bytes) = self.take_piece(&chunk[taken..]);
             taken += bytes;
@@ -79,7 +80,7 @@ impl TextDecoder {
                 _ => None,
             };
             let Some(both) = joined else {
-                return self.push_copied(text, piece, chunk, taken).map(Cow::Owned);
+                return self.rest_copied(text, piece, chunk, taken).map(Cow::Owned);
             };
             text = both;
         }
@@ -89,7 +90,7 @@ impl TextDecoder {
     /// Returns a copy of the text of a chunk. It consists of `text`, of `piece`, which ends after `taken` bytes of the
     /// chunk, and of the rest.
     #[inline]
-    fn push_copied(
+    fn rest_copied(
         &mut self,
         text: &str,
         piece: TextPiece<'_>,

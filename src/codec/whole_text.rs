@@ -1,4 +1,4 @@
-//! Decodes the text of a frame: a slice of the frame if possible, or a copy if a policy changes it.
+//! Decodes a whole text, which is a line or a frame: a slice of it if possible, or a copy if a policy changes it.
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -6,10 +6,10 @@ use kernels::held;
 
 use crate::error::{ErrorKind, Utf8Error};
 use crate::json::{Escapes, JsonPieces, JsonStrings};
-use crate::text::{TextDecoder, TextPiece};
+use crate::text::{TextDecoder, TextPiece, put};
 
-/// Returns the frame as text if it is well-formed and no policy applies to it. The decoder is then at the end of the frame. A
-/// frame starts between characters, regardless of the earlier input of the decoder.
+/// Returns a line or a frame as text if it is well-formed and no policy applies to it. The decoder is then at its end. It
+/// starts between characters, regardless of the earlier input of the decoder.
 #[inline(always)]
 pub(super) fn unchanged<'f>(text: &mut TextDecoder, frame: &'f [u8]) -> Option<&'f str> {
     if text.is_past_start() { text.validate_whole(frame).ok() } else { None }
@@ -19,12 +19,12 @@ pub(super) fn unchanged<'f>(text: &mut TextDecoder, frame: &'f [u8]) -> Option<&
 /// if it sets a policy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policed {
-    pub(super) decode: fn(&mut TextDecoder, Bytes, usize) -> DecodedFrame,
+    pub(super) decode: fn(&mut TextDecoder, Bytes, usize) -> DecodedText,
     pub(super) finish: fn(&mut TextDecoder) -> Option<TextPiece<'static>>,
 }
 
 impl Policed {
-    pub(super) const FUNCTIONS: Self = Self { decode: decode_frame, finish: TextDecoder::finish };
+    pub(super) const FUNCTIONS: Self = Self { decode: decode_policed, finish: TextDecoder::finish };
 }
 
 /// Which escapes are accepted, and the functions for JSON, called through pointers like those of [`Policed`].
@@ -32,21 +32,20 @@ impl Policed {
 pub(super) struct Json {
     pub(super) strings: JsonStrings,
     pub(super) accepts: fn(JsonStrings, &[u8]) -> bool,
-    pub(super) decode: fn(&mut TextDecoder, JsonStrings, Bytes, usize) -> DecodedFrame,
+    pub(super) decode: fn(&mut TextDecoder, JsonStrings, Bytes, usize) -> DecodedText,
 }
 
 impl Json {
     pub(super) const fn new(strings: JsonStrings) -> Self {
-        let accepts = |strings, text: &[u8]| Escapes::new(strings).accept(text);
-        Self { strings, accepts, decode: decode_json_frame }
+        Self { strings, accepts: |strings, text| Escapes::new(strings).accept(text), decode: decode_json }
     }
 }
 
-/// The text of a frame, or its first error and the frame without its terminator.
-pub(super) type DecodedFrame = Result<ByteString, (Utf8Error, Bytes)>;
+/// The text of a line or a frame, or its first error and its bytes without the terminator.
+pub(super) type DecodedText = Result<ByteString, (Utf8Error, Bytes)>;
 
-/// Same as [`decode_frame`], for a decoder without policies.
-pub(super) fn decode_strict_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> DecodedFrame {
+/// Same as [`decode_policed`], for a decoder without policies.
+pub(super) fn decode_strict(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> DecodedText {
     let end = text.offset().wrapping_add(frame.len() as u64);
     let payload = frame.len() - terminator;
     let mut error = None;
@@ -63,13 +62,13 @@ pub(super) fn decode_strict_frame(text: &mut TextDecoder, frame: Bytes, terminat
     })
 }
 
-/// Decodes a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence
+/// Decodes a line or a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence
 /// that is unfinished before them is ill-formed. If `terminator` is 0, the text ends with the frame.
 ///
 /// # Errors
 ///
 /// Returns the first error, and the frame without its terminator.
-pub(super) fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> DecodedFrame {
+pub(super) fn decode_policed(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> DecodedText {
     let start = text.offset();
     let end = start.wrapping_add(frame.len() as u64);
     let payload = frame.len() - terminator;
@@ -80,12 +79,12 @@ pub(super) fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usi
     text.seek(start);
     let mut out = String::with_capacity(frame.len());
     let mut error = text.feed_into(&frame[..payload], &mut out).err();
-    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text)).err();
     if error.is_none() && !text.pending().is_empty() {
-        error = text.take_piece(&frame[payload..]).0.and_then(&mut take);
+        let (piece, _) = text.take_piece(&frame[payload..]);
+        error = piece.and_then(|piece| put(piece, &mut out).err());
     }
     if error.is_none() {
-        error = text.finish().and_then(take);
+        error = text.finish().and_then(|piece| put(piece, &mut out).err());
     }
     text.seek(end);
     match error {
@@ -94,28 +93,27 @@ pub(super) fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usi
     }
 }
 
-/// Same as [`decode_frame`], for a text in JSON.
+/// Same as [`decode_policed`], for a text in JSON.
 #[cold]
-pub(super) fn decode_json_frame(
+pub(super) fn decode_json(
     text: &mut TextDecoder,
     strings: JsonStrings,
     frame: Bytes,
     terminator: usize,
-) -> DecodedFrame {
+) -> DecodedText {
     let end = text.offset().wrapping_add(frame.len() as u64);
     let (payload, after) = frame.split_at(frame.len() - terminator);
     let mut escapes = Escapes::new(strings);
     let mut out = String::with_capacity(frame.len());
     let mut decoded = JsonPieces::new(text, &mut escapes, payload, false).decode_to(&mut out);
-    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
     if decoded.is_ok() && !text.pending().is_empty() {
         // The terminator is a piece that borrows it.
         decoded = JsonPieces::new(text, &mut escapes, after, false)
             .take_while(|piece| !matches!(piece, TextPiece::Text(_)))
-            .try_for_each(&mut take);
+            .try_for_each(|piece| put(piece, &mut out));
     }
     if decoded.is_ok() {
-        decoded = JsonPieces::new(text, &mut escapes, &[], true).try_for_each(&mut take);
+        decoded = JsonPieces::new(text, &mut escapes, &[], true).try_for_each(|piece| put(piece, &mut out));
     }
     text.seek(end);
     match decoded {
