@@ -78,8 +78,8 @@ pub(super) struct Args {
     /// How long the other direction continues after a rejection, so that pending responses are delivered
     #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
     linger: Duration,
-    /// Timeout for connecting to the server, divided among its addresses; 0 means no limit. A second after the client ended
-    /// its stream the connection is given up
+    /// Timeout for connecting to the server, divided among its addresses; 0 means no limit. Five seconds after the client
+    /// ended its stream the attempt is given up
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
     /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 means no limit
