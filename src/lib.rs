@@ -4,6 +4,29 @@
 //! The same bytes give the same text, the same errors and the same offsets, however the stream is split into chunks.
 //! [`Utf8Decoder`] is 16 bytes and never panics.
 //!
+//! With tokio, an ill-formed line is an item, and the session continues:
+//!
+//! ```
+//! # #[cfg(feature = "codec")]
+//! # async fn print_lines(socket: impl tokio::io::AsyncRead + Unpin) -> std::io::Result<()> {
+//! use futures::StreamExt;
+//! use tokio_util::codec::FramedRead;
+//! use utf8_codec::codec::Utf8LinesCodec;
+//!
+//! // A line ends with LF or CRLF, has at most 64 KiB, and keeps the read buffer alive.
+//! let mut lines = FramedRead::new(socket, Utf8LinesCodec::new());
+//! while let Some(line) = lines.next().await {
+//!     match line? {
+//!         Ok(line) => println!("{line}"),
+//!         Err(error) => eprintln!("{error}"), // line 2, column 2: ill-formed UTF-8 at byte 7 (InvalidLead, 1 byte)
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Without it:
+//!
 //! ```
 //! use utf8_codec::{LossyDecoder, Utf8Decoder};
 //!
@@ -14,7 +37,8 @@
 //! assert_eq!(decoder.finish(), "");
 //!
 //! // Keeps the text before an error.
-//! let (mut decoder, mut text) = (Utf8Decoder::new(), String::new());
+//! let mut decoder = Utf8Decoder::new();
+//! let mut text = String::new();
 //! decoder.feed_into(b"caf\xC3", &mut text).unwrap();
 //! let error = decoder.feed_into(b"\xA9 \xE2\x82!", &mut text).unwrap_err();
 //! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 6 (MissingContinuation, 2 bytes)");
